@@ -19,12 +19,14 @@ def hub_signatures(secret: bytes, body: bytes) -> tuple[str, str]:
 def standard_key(secret: str) -> bytes:
     """The key that a secret stands for in Standard Webhooks 1.0.0.
 
-    `whsec_` and base64 is the decoded key; anything else, also what is no valid base64, is taken
-    as its UTF-8 bytes.
+    `whsec_` and base64, with or without its padding, is the decoded key; anything else, also what
+    is no valid base64, is taken as its UTF-8 bytes.
     """
     if secret.startswith(PREFIX):
+        encoded = secret[len(PREFIX) :]
         try:
-            return b64decode(secret[len(PREFIX) :], validate=True) or secret.encode()
+            padded = encoded + "=" * (-len(encoded) % 4)
+            return b64decode(padded, validate=True) or secret.encode()
         except (binascii.Error, ValueError):
             pass  # ValueError: not ASCII
     return secret.encode()
