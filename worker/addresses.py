@@ -20,7 +20,7 @@ Network = IPv4Network | IPv6Network
 NETWORKS_SETTING = "allow_networks"
 
 
-class Refused(Exception):  # noqa: N818 - says what happened, and is the guard's answer
+class Refused(Exception):
     """An address or a part of a URL that may not be used.
 
     `subject` is what is refused, `rule` says why in words, `setting` names the setting that would
