@@ -1,0 +1,122 @@
+"""Accounts: users and organizations, and who belongs to which organization."""
+
+import os
+import re
+
+from cryptography.exceptions import InvalidKey
+from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
+
+from store.connection import Connection, Row
+from store.errors import Conflict, Invalid
+
+LOGIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,98}[A-Za-z0-9])?")
+COLUMNS = "id, login, kind, name, email, site_admin, created_at, updated_at"
+
+
+def create(
+    db: Connection,
+    login: str,
+    *,
+    kind: str = "User",
+    name: str | None = None,
+    email: str | None = None,
+    site_admin: bool = False,
+    password: str | None = None,
+) -> Row:
+    """Make a User or an Organization. Invalid for a bad login, Conflict for a taken one."""
+    if not LOGIN.fullmatch(login):
+        raise Invalid(
+            f"{login!r} is no login: 1 to 100 letters, digits, '-', '_' or '.', "
+            "beginning and ending with a letter or digit",
+            field="login",
+            resource="User",
+        )
+    row = db.one(
+        "INSERT INTO account (login, login_key, kind, name, email, site_admin, password_hash,"
+        " created_at, updated_at) VALUES (:login, :key, :kind, :name, :email, :site_admin,"
+        f" :password_hash, :now, :now) ON CONFLICT (login_key) DO NOTHING RETURNING {COLUMNS}",
+        login=login,
+        key=login.lower(),
+        kind=kind,
+        name=name,
+        email=email,
+        site_admin=int(site_admin),
+        password_hash=None if password is None else hash_password(password),
+        now=db.now,
+    )
+    if row is None:
+        raise Conflict(f"there is an account {login!r} already")
+    return row
+
+
+def update(db: Connection, account_id: int, *, name: str | None, email: str | None) -> None:
+    """Change what an account says of itself."""
+    db.execute(
+        "UPDATE account SET name = :name, email = :email, updated_at = :now WHERE id = :id"
+        " AND (coalesce(name, '') <> :name_key OR coalesce(email, '') <> :email_key)",
+        name=name,
+        email=email,
+        name_key=name or "",
+        email_key=email or "",
+        now=db.now,
+        id=account_id,
+    )
+
+
+def by_login(db: Connection, login: str) -> Row | None:
+    """The account of this login, whatever its case."""
+    return db.one(f"SELECT {COLUMNS} FROM account WHERE login_key = :key", key=login.lower())
+
+
+def get(db: Connection, account_id: int) -> Row | None:
+    """The account with this id."""
+    return db.one(f"SELECT {COLUMNS} FROM account WHERE id = :id", id=account_id)
+
+
+def every(db: Connection) -> list[Row]:
+    """Every account, by login."""
+    return db.all(f"SELECT {COLUMNS} FROM account ORDER BY login_key")
+
+
+def join(db: Connection, organization_id: int, account_id: int, role: str) -> None:
+    """Make an account `admin` or `member` of an organization."""
+    if role not in ("admin", "member"):
+        raise Invalid(f"{role!r} is no role in an organization: admin or member", field="role")
+    db.execute(
+        "INSERT INTO membership (organization_id, account_id, role)"
+        " VALUES (:organization_id, :account_id, :role)"
+        " ON CONFLICT (organization_id, account_id) DO UPDATE SET role = excluded.role",
+        organization_id=organization_id,
+        account_id=account_id,
+        role=role,
+    )
+
+
+def organization_role(db: Connection, organization_id: int, account_id: int) -> str | None:
+    """`admin`, `member` or None."""
+    role: str | None = db.value(
+        "SELECT role FROM membership"
+        " WHERE organization_id = :organization_id AND account_id = :account_id",
+        organization_id=organization_id,
+        account_id=account_id,
+    )
+    return role
+
+
+def hash_password(password: str) -> str:
+    """Argon2id with RFC 9106's second recommendation, in PHC form."""
+    return Argon2id(
+        salt=os.urandom(16), length=32, iterations=3, lanes=4, memory_cost=64 * 1024
+    ).derive_phc_encoded(password.encode())
+
+
+def check_password(db: Connection, account_id: int, password: str) -> bool:
+    """Whether this is the account's password; False where it has none."""
+    stored = db.value("SELECT password_hash FROM account WHERE id = :id", id=account_id)
+    if stored is None:
+        return False
+    try:
+        Argon2id.verify_phc_encoded(password.encode(), stored)
+    except InvalidKey:
+        return False
+    return True

@@ -1,0 +1,226 @@
+"""Attempts: what was sent, what came back, and what that means for the delivery and its hook.
+
+In the API each attempt is one of a hook's deliveries, as its clients know them.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from store import bodies, hooks
+from store.connection import Connection, Row, listed
+
+WAITING, DELIVERED, DEAD = 0, 1, 2
+COLUMNS = (
+    "a.id, a.delivery_id, a.hook_id, a.event_id, a.repo_id, a.number, a.redelivery, a.started_at,"
+    " a.duration, a.status_code, a.error, a.url, a.address, a.timings,"
+    " e.guid, e.name AS event, e.action, e.installation_id"
+)
+INSERTED = (
+    "delivery_id, hook_id, event_id, repo_id, number, redelivery, started_at, duration,"
+    " status_code, error, url, address, timings, request_head, response_head, response_body"
+)
+SUCCEEDED = "a.status_code BETWEEN 200 AND 299 AND a.error IS NULL"
+FAILED = "(a.status_code IS NULL OR a.status_code NOT BETWEEN 200 AND 299 OR a.error IS NOT NULL)"
+
+
+@dataclass(slots=True)
+class Outcome:
+    """One attempt and what follows from it. Times are microseconds."""
+
+    lease_id: int
+    delivery_id: int
+    hook_id: int
+    event_id: int
+    repo_id: int
+    number: int
+    redelivery: int
+    started_at: int
+    duration: int
+    status_code: int | None
+    error: str | None
+    url: str
+    address: str | None
+    timings: str
+    request_head: str
+    response_head: str | None
+    response_body: str | None
+    state: int
+    due_at: int
+    disable: str | None = None
+    """Why the hook is to be disabled at once."""
+    patience: int = 0
+    """A hook that has failed for so long is disabled; 0: never."""
+
+    def recorded(self) -> tuple[object, ...]:
+        """The values of INSERTED."""
+        return (
+            self.delivery_id,
+            self.hook_id,
+            self.event_id,
+            self.repo_id,
+            self.number,
+            self.redelivery,
+            self.started_at,
+            self.duration,
+            self.status_code,
+            self.error,
+            self.url,
+            self.address,
+            self.timings,
+            self.request_head,
+            self.response_head,
+            self.response_body,
+        )
+
+
+def record(db: Connection, outcomes: Sequence[Outcome]) -> list[bool]:
+    """Write down attempts and move their deliveries on (a batch function of the writer).
+
+    A delivery that is no longer under the outcome's lease is another worker's: its attempt is
+    recorded, its state is left alone. Returns for each whether its hook was disabled by it.
+    """
+    db.insert_many("attempt", INSERTED, [outcome.recorded() for outcome in outcomes])
+    db.execute(
+        "UPDATE delivery SET state = r.state, attempts = r.number, due_at = r.due_at,"
+        " lease_id = NULL FROM"
+        + db.each(
+            "rows",
+            id="integer",
+            lease_id="integer",
+            state="integer",
+            number="integer",
+            due_at="integer",
+        )
+        + " AS r WHERE delivery.id = r.id AND delivery.lease_id = r.lease_id",
+        rows=listed((o.delivery_id, o.lease_id, o.state, o.number, o.due_at) for o in outcomes),
+    )
+    disabled = _judge_hooks(db, outcomes)
+    return [outcome.hook_id in disabled for outcome in outcomes]
+
+
+def _judge_hooks(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
+    last = {outcome.hook_id: outcome for outcome in outcomes}
+    healthy = [hook_id for hook_id, outcome in last.items() if outcome.state == DELIVERED]
+    failing = {hook_id: o for hook_id, o in last.items() if o.state != DELIVERED}
+    if healthy:
+        db.execute(
+            "UPDATE hook SET failing_since = NULL WHERE failing_since IS NOT NULL AND id IN"
+            f" (SELECT id FROM {db.each('hooks', id='integer')} AS w)",
+            hooks=listed(healthy),
+        )
+    if not failing:
+        return set()
+    db.execute(
+        "UPDATE hook SET failing_since = :now WHERE failing_since IS NULL AND active = 1"
+        f" AND id IN (SELECT id FROM {db.each('hooks', id='integer')} AS w)",
+        hooks=listed(failing),
+        now=db.now,
+    )
+    return _disable(db, failing)
+
+
+def _disable(db: Connection, failing: dict[int, Outcome]) -> set[int]:
+    disabled = set()
+    for hook_id, since in db.tuples(
+        "SELECT id, failing_since FROM hook WHERE active = 1 AND id IN"
+        f" (SELECT id FROM {db.each('hooks', id='integer')} AS w)",
+        hooks=listed(failing),
+    ):
+        outcome = failing[hook_id]
+        reason = outcome.disable
+        if reason is None and outcome.patience and db.now - since >= outcome.patience:
+            days = outcome.patience / 86_400_000_000
+            reason = f"every delivery failed for {days:g} days; the last: {said(outcome)}"
+        if reason is not None:
+            hooks.disable(db, hook_id, reason)
+            disabled.add(hook_id)
+    return disabled
+
+
+def said(outcome: Outcome) -> str:
+    """What went wrong, in a few words."""
+    return outcome.error or f"status {outcome.status_code}"
+
+
+def page(
+    db: Connection,
+    hook_id: int,
+    *,
+    limit: int,
+    before: int | None = None,
+    after: int | None = None,
+    status: str | None = None,
+    event: str | None = None,
+    since: int | None = None,
+    guid: str | None = None,
+) -> list[Row]:
+    """A hook's attempts, newest first. `before` and `after` are attempt ids, not included;
+    `after` gives those next to it. `status` is success or failure, `since` microseconds.
+    """
+    where = ["a.hook_id = :hook_id"]
+    where += ["a.id < :before"] if before is not None else []
+    where += ["a.id > :after"] if after is not None else []
+    where += [SUCCEEDED] if status == "success" else []
+    where += [FAILED] if status == "failure" else []
+    where += ["e.name = :event"] if event is not None else []
+    where += ["a.started_at >= :since"] if since is not None else []
+    where += ["e.guid = :guid"] if guid is not None else []
+    given = {"before": before, "after": after, "event": event, "since": since, "guid": guid}
+    order = "ASC" if after is not None else "DESC"
+    rows = db.all(
+        f"SELECT {COLUMNS} FROM attempt a JOIN event e ON e.id = a.event_id"
+        f" WHERE {' AND '.join(where)} ORDER BY a.id {order} LIMIT :limit",
+        hook_id=hook_id,
+        limit=limit,
+        **{key: value for key, value in given.items() if value is not None},
+    )
+    rows.sort(key=lambda row: -row["id"])
+    return [_row(row) for row in rows]
+
+
+def _row(row: Row) -> Row:
+    row["timings"] = json.loads(row["timings"])
+    return row
+
+
+def get(db: Connection, hook_id: int, attempt_id: int) -> Row | None:
+    """One attempt of the hook with all that was exchanged: `request_headers`,
+    `response_headers` (or None), `response_body`, and `event_body` (None once it is not kept).
+    """
+    row = db.one(
+        f"SELECT {COLUMNS}, a.request_head, a.response_head, a.response_body,"
+        " e.body AS event_body FROM attempt a JOIN event e ON e.id = a.event_id"
+        " WHERE a.hook_id = :hook_id AND a.id = :id",
+        hook_id=hook_id,
+        id=attempt_id,
+    )
+    if row is None:
+        return None
+    # The request's first line is no header, the answer's was taken off when it was read.
+    row["request_headers"] = headers(row.pop("request_head").partition("\r\n")[2])
+    head = row.pop("response_head")
+    row["response_headers"] = None if head is None else headers(head)
+    row["event_body"] = None if row["event_body"] is None else bodies.unpack(row["event_body"])
+    return _row(row)
+
+
+def headers(head: str) -> dict[str, str]:
+    """Header lines as a mapping; one that is repeated is joined with commas."""
+    found: dict[str, str] = {}
+    for line in head.split("\r\n"):
+        name, colon, value = line.partition(":")
+        if colon:
+            known = found.get(name)
+            found[name] = value.strip() if known is None else f"{known}, {value.strip()}"
+    return found
+
+
+def of_delivery(db: Connection, delivery_id: int) -> list[Row]:
+    """A delivery's attempts, first to last."""
+    rows = db.all(
+        f"SELECT {COLUMNS} FROM attempt a JOIN event e ON e.id = a.event_id"
+        " WHERE a.delivery_id = :delivery_id ORDER BY a.id",
+        delivery_id=delivery_id,
+    )
+    return [_row(row) for row in rows]

@@ -1,0 +1,55 @@
+"""Time, from one place that tests can move: whole microseconds since the epoch, UTC.
+
+Integers, because they are exact, compare and add in SQL alike on every engine, and cost eight
+bytes where a text takes 27; the API's text form is made at the edge.
+"""
+
+import time
+from datetime import UTC, datetime
+
+MILLISECOND = 1_000
+SECOND = 1_000_000
+MINUTE = 60 * SECOND
+HOUR = 60 * MINUTE
+DAY = 24 * HOUR
+
+
+class Clock:
+    """The system's clock."""
+
+    def now(self) -> int:
+        """Microseconds since the epoch."""
+        return time.time_ns() // 1000
+
+
+class MovableClock(Clock):
+    """A clock that stands still until it is moved."""
+
+    def __init__(self, start: int | None = None) -> None:
+        self._now = start if start is not None else time.time_ns() // 1000
+
+    def now(self) -> int:
+        return self._now
+
+    def advance(self, seconds: float) -> None:
+        """Move by `seconds`, which may be negative."""
+        self._now += round(seconds * SECOND)
+
+
+def iso(moment: int) -> str:
+    """The API's form: `2026-11-21T07:33:00Z`, whole seconds."""
+    return datetime.fromtimestamp(moment // SECOND, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def iso_micro(moment: int) -> str:
+    """The same with microseconds, for records: `2026-11-21T07:33:00.123456Z`."""
+    whole = datetime.fromtimestamp(moment // SECOND, UTC)
+    return f"{whole:%Y-%m-%dT%H:%M:%S}.{moment % SECOND:06d}Z"
+
+
+def parse(text: str) -> int:
+    """Microseconds for an ISO 8601 time; one without an offset is UTC. ValueError if it is none."""
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return round(moment.timestamp() * SECOND)

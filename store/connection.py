@@ -1,0 +1,107 @@
+"""The small interface that every statement in the store is written against, and its two hosts.
+
+Statements are in the subset that SQLite and PostgreSQL share. What differs has a visible word:
+`{id}` and `{blob}` in migrations, `db.each(...)` for the rows of one statement's batch,
+`db.skip_locked` after a claim.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol
+
+import orjson
+
+from store.courier import Courier
+from store.vault import Vault
+
+Row = dict[str, Any]
+
+
+class Connection(Protocol):
+    """One open transaction. `now` is its time: everything written in it carries the same one."""
+
+    now: int
+    vault: Vault
+    skip_locked: str
+
+    @property
+    def courier(self) -> Courier:
+        """Where new work is announced, after the commit."""
+
+    def one(self, sql: str, **parameters: Any) -> Row | None:
+        """The first row, or None."""
+
+    def all(self, sql: str, **parameters: Any) -> list[Row]:
+        """Every row."""
+
+    def tuples(self, sql: str, **parameters: Any) -> Sequence[tuple[Any, ...]]:
+        """Every row as a tuple: cheaper than `all`, for the delivery path."""
+
+    def value(self, sql: str, **parameters: Any) -> Any:
+        """The first column of the first row, or None."""
+
+    def execute(self, sql: str, **parameters: Any) -> int:
+        """How many rows the statement changed."""
+
+    def insert_many(self, table: str, columns: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Insert rows with few statements; `columns` is the list as SQL writes it."""
+
+    def each(self, parameter: str, **columns: str) -> str:
+        """SQL for a derived table over what `listed` made, bound as `:parameter`.
+
+        `columns` names and types (`integer`, `text`) the members of each item, in their order;
+        the items are arrays, or bare values when there is one column.
+        """
+
+    def after_commit(self, call: Callable[[], None]) -> None:
+        """Run `call` once this transaction is durable; never if it is rolled back."""
+
+
+class Session(Protocol):
+    """One physical connection to the database, used by one thread at a time."""
+
+    @property
+    def db(self) -> Connection:
+        """Statements on the open transaction."""
+
+    finished: list[Callable[[], None]]
+    """What `after_commit` collected in the open transaction."""
+
+    def begin(self, now: int, *, write: bool, durable: bool = True) -> None:
+        """Open a transaction; `durable=False` lets a power loss undo it."""
+
+    def commit(self) -> None: ...
+
+    def rollback(self) -> None: ...
+
+    def savepoint(self) -> None: ...
+
+    def release(self) -> None: ...
+
+    def undo(self) -> None:
+        """Roll back to the savepoint and release it."""
+
+    def close(self) -> None: ...
+
+
+class Engine(Protocol):
+    """A kind of database."""
+
+    inline: bool
+    """Whether a short read costs less than handing it to a thread."""
+
+    def session(self, *, bounded: bool = False) -> Session:
+        """A new connection; a bounded one gives up with TooLong on work that is not short."""
+
+    def only_worker(self) -> bool:
+        """Claim to be the one worker of this database; False if there is one. True if many may."""
+
+    def close(self) -> None: ...
+
+
+class TooLong(Exception):
+    """A bounded read did more than a short one may."""
+
+
+def listed(items: Iterable[Any]) -> str:
+    """A JSON array to bind for `db.each`."""
+    return orjson.dumps(list(items)).decode()

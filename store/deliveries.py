@@ -1,0 +1,256 @@
+"""Deliveries: the queue, as the worker takes from it, and the record, as people ask of it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from store import events
+from store.attempts import DEAD, DELIVERED, WAITING
+from store.connection import Connection, Row, listed
+from store.errors import Invalid
+from store.event_names import EVERY, NAMES
+
+STATES = {WAITING: "waiting", DELIVERED: "delivered", DEAD: "dead"}
+DUE = "x.hook_id = w.hook_id AND x.state = 0 AND x.lease_id IS NULL"
+
+
+@dataclass(slots=True)
+class Claimed:
+    """A delivery that is now under the worker's lease."""
+
+    id: int
+    event_id: int
+    hook_id: int
+    attempts: int
+    redelivery: int
+    version: int
+
+
+def claim(
+    db: Connection, hook_ids: Iterable[int], lease_id: int, limit: int
+) -> tuple[list[Claimed], dict[int, int]]:
+    """Take what is due for these hooks, at most `limit` each, oldest first.
+
+    Also returns, for each hook that has more waiting, when the next of it is due.
+    """
+    wanted = listed(hook_ids)
+    each = db.each("hooks", hook_id="integer")
+    rows = db.tuples(
+        "UPDATE delivery SET lease_id = :lease_id WHERE id IN (SELECT d.id FROM"
+        f" {each} AS w JOIN delivery d ON d.id IN (SELECT x.id FROM delivery x WHERE {DUE}"
+        f" AND x.due_at <= :now ORDER BY x.due_at LIMIT :limit{db.skip_locked}))"
+        " RETURNING id, event_id, hook_id, attempts, redelivery, due_at",
+        hooks=wanted,
+        lease_id=lease_id,
+        now=db.now,
+        limit=limit,
+    )
+    versions = events.hook_versions(db, {row[2] for row in rows}) if rows else {}
+    ordered = sorted(rows, key=lambda row: (row[5], row[0]))
+    claimed = [
+        Claimed(row_id, event_id, hook_id, attempts, redelivery, versions.get(hook_id, 0))
+        for row_id, event_id, hook_id, attempts, redelivery, _ in ordered
+    ]
+    return claimed, next_due(db, wanted)
+
+
+def next_due(db: Connection, hook_ids: str) -> dict[int, int]:
+    """For each of these hooks (`listed`) that has something waiting, when it is due."""
+    return {
+        hook_id: due_at
+        for hook_id, due_at in db.tuples(
+            f"SELECT w.hook_id, (SELECT x.due_at FROM delivery x WHERE {DUE}"
+            f" ORDER BY x.due_at LIMIT 1) FROM {db.each('hooks', hook_id='integer')} AS w",
+            hooks=hook_ids,
+        )
+        if due_at is not None
+    }
+
+
+def waiting_hooks(db: Connection) -> dict[int, int]:
+    """Every hook that has something waiting, and when the first of it is due.
+
+    Steps from hook to hook through the index: the cost is in hooks, not in deliveries.
+    """
+    waiting = "x.state = 0 AND x.lease_id IS NULL"
+    rows = db.tuples(
+        "WITH RECURSIVE w (hook_id) AS ("
+        f" SELECT min(x.hook_id) FROM delivery x WHERE {waiting}"
+        f" UNION ALL SELECT (SELECT min(x.hook_id) FROM delivery x WHERE {waiting}"
+        " AND x.hook_id > w.hook_id) FROM w WHERE w.hook_id IS NOT NULL)"
+        f" SELECT w.hook_id, (SELECT x.due_at FROM delivery x WHERE {DUE}"
+        " ORDER BY x.due_at LIMIT 1) FROM w WHERE w.hook_id IS NOT NULL"
+    )
+    return dict(rows)
+
+
+def release(db: Connection, lease_id: int, delivery_ids: Iterable[int]) -> int:
+    """Give back deliveries that were claimed and not tried."""
+    return db.execute(
+        "UPDATE delivery SET lease_id = NULL WHERE lease_id = :lease_id AND id IN"
+        f" (SELECT id FROM {db.each('ids', id='integer')} AS w)",
+        lease_id=lease_id,
+        ids=listed(delivery_ids),
+    )
+
+
+def bury(db: Connection, lease_id: int, delivery_ids: Iterable[int], reason: str) -> int:
+    """End deliveries that cannot be tried any more."""
+    return db.execute(
+        f"UPDATE delivery SET state = {DEAD}, lease_id = NULL, due_at = :now, reason = :reason"
+        " WHERE lease_id = :lease_id AND id IN"
+        f" (SELECT id FROM {db.each('ids', id='integer')} AS w)",
+        lease_id=lease_id,
+        ids=listed(delivery_ids),
+        now=db.now,
+        reason=reason,
+    )
+
+
+def redeliver(db: Connection, event_id: int, hook_id: int, repo_id: int) -> int:
+    """Deliver an event to a hook once more, under the same guid; returns the delivery's id.
+
+    Invalid where the event's body is no longer kept.
+    """
+    kept = db.value("SELECT 1 FROM event WHERE id = :id AND body IS NOT NULL", id=event_id)
+    if kept is None:
+        raise Invalid(
+            "the payload of this delivery is no longer kept, so it cannot be sent again",
+            field="delivery_id",
+            code="unprocessable",
+            resource="HookDelivery",
+        )
+    return events.add_delivery(db, event_id, hook_id, repo_id, redelivery=True)
+
+
+@dataclass(slots=True)
+class Selection:
+    """Which events to replay, and to which hooks: those that subscribe to them now.
+
+    `failed` leaves out what was delivered to the hook. Times are microseconds.
+    """
+
+    since: int | None = None
+    until: int | None = None
+    repo_id: int | None = None
+    hook_id: int | None = None
+    event: str | None = None
+    failed: bool = False
+
+
+PAIRS = (
+    " FROM event e JOIN subscription s ON s.repo_id = e.repo_id"
+    " AND s.event IN (e.name, CASE WHEN e.name IN (SELECT name FROM {names} AS n)"
+    f" THEN '{EVERY}' ELSE e.name END)"
+    " WHERE e.body IS NOT NULL AND e.name <> 'ping'"
+)
+
+
+def _pairs(db: Connection, chosen: Selection) -> tuple[str, dict[str, object]]:
+    where = PAIRS.format(names=db.each("names", name="text"))
+    given: dict[str, object] = {"names": listed(NAMES)}
+    for column, value in (
+        ("e.received_at >= :since", chosen.since),
+        ("e.received_at < :until", chosen.until),
+        ("e.repo_id = :repo_id", chosen.repo_id),
+        ("s.hook_id = :hook_id", chosen.hook_id),
+        ("e.name = :event", chosen.event),
+    ):
+        if value is not None:
+            where += f" AND {column}"
+            given[column.rpartition(":")[2]] = value
+    if chosen.failed:
+        where += (
+            " AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.event_id = e.id"
+            f" AND d.hook_id = s.hook_id AND d.state IN ({WAITING}, {DELIVERED}))"
+        )
+    return where, given
+
+
+def replay_count(db: Connection, chosen: Selection) -> tuple[int, int]:
+    """How many deliveries a replay would make, and the newest event's id in it."""
+    where, given = _pairs(db, chosen)
+    row = db.one(f"SELECT count(*) AS many, max(e.id) AS newest{where}", **given)
+    assert row is not None
+    return row["many"], row["newest"] or 0
+
+
+def replay(
+    db: Connection, chosen: Selection, after: int, until: int, limit: int
+) -> tuple[int, int]:
+    """Make the deliveries of the next `limit` events after id `after`, up to id `until`.
+
+    Returns how many were made, and the id to go on after (0: that was all).
+    """
+    where, given = _pairs(db, chosen)
+    found = db.tuples(
+        f"SELECT DISTINCT e.id{where} AND e.id > :after AND e.id <= :until"
+        " ORDER BY e.id LIMIT :limit",
+        after=after,
+        until=until,
+        limit=limit,
+        **given,
+    )
+    if not found:
+        return 0, 0
+    made = db.tuples(
+        "INSERT INTO delivery (event_id, hook_id, repo_id, state, due_at, redelivery)"
+        f" SELECT e.id, s.hook_id, e.repo_id, {WAITING}, :now, 1{where}"
+        " AND e.id > :after AND e.id <= :last RETURNING hook_id",
+        now=db.now,
+        after=after,
+        last=found[-1][0],
+        **given,
+    )
+    courier = db.courier
+    hook_ids = {row[0] for row in made}
+    db.after_commit(lambda: courier.wake(hook_ids))
+    return len(made), found[-1][0]
+
+
+def page(
+    db: Connection,
+    *,
+    limit: int,
+    before: int | None = None,
+    state: str | None = None,
+    hook_id: int | None = None,
+    repo_id: int | None = None,
+    event: str | None = None,
+    since: int | None = None,
+) -> list[Row]:
+    """Deliveries newest first, each with its event, hook, and its last attempt's outcome."""
+    numbers = {name: number for number, name in STATES.items()}
+    where = ["d.id < :before"] if before is not None else []
+    where += ["d.state = :state"] if state is not None else []
+    where += ["d.hook_id = :hook_id"] if hook_id is not None else []
+    where += ["d.repo_id = :repo_id"] if repo_id is not None else []
+    where += ["e.name = :event"] if event is not None else []
+    where += ["e.received_at >= :since"] if since is not None else []
+    given = {
+        "before": before,
+        "state": None if state is None else numbers[state],
+        "hook_id": hook_id,
+        "repo_id": repo_id,
+        "event": event,
+        "since": since,
+    }
+    rows = db.all(
+        "SELECT d.id, d.event_id, d.hook_id, d.repo_id, d.state, d.attempts, d.redelivery,"
+        " d.due_at, d.lease_id, d.reason, e.guid, e.name AS event, e.action, e.received_at, h.url,"
+        " a.id AS attempt_id, a.status_code, a.error, a.started_at, a.duration"
+        " FROM delivery d JOIN event e ON e.id = d.event_id LEFT JOIN hook h ON h.id = d.hook_id"
+        " LEFT JOIN attempt a ON a.id ="
+        " (SELECT max(x.id) FROM attempt x WHERE x.delivery_id = d.id)"
+        f"{' WHERE ' + ' AND '.join(where) if where else ''} ORDER BY d.id DESC LIMIT :limit",
+        limit=limit,
+        **{key: value for key, value in given.items() if value is not None},
+    )
+    for row in rows:
+        row["state"] = STATES[row["state"]]
+    return rows
+
+
+def counts(db: Connection) -> dict[str, int]:
+    """How many deliveries are waiting, delivered, dead."""
+    found = dict(db.tuples("SELECT state, count(*) FROM delivery GROUP BY state"))
+    return {name: found.get(number, 0) for number, name in STATES.items()}

@@ -1,0 +1,276 @@
+"""Events, and the one statement that turns them into what has to be delivered.
+
+An event and its deliveries are written in one transaction: there is no moment at which one is
+there without the other.
+"""
+
+import hashlib
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from store import bodies
+from store.connection import Connection, Row, listed
+from store.courier import Offer
+from store.errors import Conflict
+from store.event_names import EVERY, NAMES
+
+COLUMNS = (
+    "e.id, e.guid, e.scope, e.repo_id, e.source_id, e.name, e.action, e.installation_id,"
+    " e.received_at, e.size"
+)
+
+
+@dataclass(slots=True)
+class Arrival:
+    """An event at the door. `scope` says whose `guid` it is: a repository's id, or minus a
+    source's; `repo_id` 0 is no repository known here. `body` is the exact JSON text.
+    """
+
+    scope: int
+    guid: str
+    repo_id: int
+    name: str
+    body: bytes
+    action: str | None = None
+    source_id: int = 0
+    installation_id: int | None = None
+    packed: bytes = b""
+    digest: bytes = b""
+
+    def __post_init__(self) -> None:
+        # Here, on the caller's thread: the writer's time is everybody's.
+        self.packed = bodies.pack(self.body)
+        self.digest = hashlib.sha256(self.body).digest()[:16]
+
+
+@dataclass(slots=True)
+class Receipt:
+    """What the sender of an event is told, the first time and every time."""
+
+    event_id: int
+    guid: str
+    deliveries: int
+    duplicate: bool
+
+
+def accept(db: Connection, arrivals: Sequence[Arrival]) -> list[Receipt | Exception]:
+    """Keep events with what they cause (a batch function of the writer).
+
+    An arrival whose guid is known gets the first one's receipt if the body is the same, and
+    Conflict otherwise.
+    """
+    results: list[Receipt | Exception] = []
+    fresh: list[tuple[Receipt, Arrival]] = []
+    for arrival in arrivals:
+        event_id = _insert(db, arrival)
+        if event_id is None:
+            results.append(_repeated(db, arrival))
+            continue
+        receipt = Receipt(event_id, arrival.guid, 0, False)
+        results.append(receipt)
+        fresh.append((receipt, arrival))
+    if fresh:
+        _fan_out(db, fresh)
+    return results
+
+
+def accept_all(db: Connection, arrivals: Sequence[Arrival]) -> list[Receipt]:
+    """Keep all of these events or none: the first Conflict is raised."""
+    receipts = []
+    for result in accept(db, arrivals):
+        if isinstance(result, Exception):
+            raise result
+        receipts.append(result)
+    return receipts
+
+
+def _insert(db: Connection, arrival: Arrival) -> int | None:
+    made: int | None = db.value(
+        "INSERT INTO event (guid, scope, repo_id, source_id, name, action, installation_id,"
+        " received_at, size, digest, body) VALUES (:guid, :scope, :repo_id, :source_id, :name,"
+        " :action, :installation_id, :now, :size, :digest, :body)"
+        " ON CONFLICT (guid, scope) DO NOTHING RETURNING id",
+        guid=arrival.guid,
+        scope=arrival.scope,
+        repo_id=arrival.repo_id,
+        source_id=arrival.source_id,
+        name=arrival.name,
+        action=arrival.action,
+        installation_id=arrival.installation_id,
+        now=db.now,
+        size=len(arrival.body),
+        digest=arrival.digest,
+        body=arrival.packed,
+    )
+    return made
+
+
+def _repeated(db: Connection, arrival: Arrival) -> Receipt | Exception:
+    first = db.one(
+        "SELECT id, name, repo_id, digest FROM event WHERE guid = :guid AND scope = :scope",
+        guid=arrival.guid,
+        scope=arrival.scope,
+    )
+    assert first is not None
+    same = (arrival.name, arrival.repo_id, arrival.digest)
+    if (first["name"], first["repo_id"], bytes(first["digest"])) != same:
+        return Conflict(f"delivery id {arrival.guid!r} was used for another event")
+    count = db.value(
+        "SELECT count(*) FROM delivery WHERE event_id = :id AND redelivery = 0", id=first["id"]
+    )
+    return Receipt(first["id"], arrival.guid, count, True)
+
+
+def _fan_out(db: Connection, fresh: Sequence[tuple[Receipt, Arrival]]) -> None:
+    courier = db.courier
+    lease = courier.lease()
+    made = db.tuples(
+        "INSERT INTO delivery (event_id, hook_id, repo_id, state, due_at, lease_id)"
+        " SELECT e.id, s.hook_id, s.repo_id, 0, :now, CASE WHEN s.hook_id IN"
+        f" (SELECT hook_id FROM {db.each('full', hook_id='integer')} AS f)"
+        " THEN NULL ELSE CAST(:lease AS BIGINT) END"
+        f" FROM {db.each('events', id='integer', repo_id='integer', name='text', every='text')}"
+        " AS e JOIN subscription s ON s.repo_id = e.repo_id AND s.event IN (e.name, e.every)"
+        " RETURNING id, event_id, hook_id, lease_id",
+        now=db.now,
+        lease=lease,
+        full=listed(courier.full()) if lease is not None else "[]",
+        events=listed(
+            (receipt.event_id, arrival.repo_id, arrival.name, _every(arrival.name))
+            for receipt, arrival in fresh
+        ),
+    )
+    _announce(db, {receipt.event_id: (receipt, arrival) for receipt, arrival in fresh}, made)
+
+
+def _every(name: str) -> str:
+    """What, beside its own name, brings an event to a hook: `*` stands for the platform's names."""
+    return EVERY if name in NAMES else name
+
+
+def _announce(
+    db: Connection,
+    fresh: dict[int, tuple[Receipt, Arrival]],
+    made: Sequence[tuple[Any, ...]],
+) -> None:
+    """Tell the worker once this is committed: give it what is leased to it, name the rest."""
+    leased = [row for row in made if row[3] is not None]
+    versions = hook_versions(db, {row[2] for row in leased}) if leased else {}
+    offers: dict[int, Offer] = {}
+    for delivery_id, event_id, hook_id, lease_id in made:
+        receipt, arrival = fresh[event_id]
+        receipt.deliveries += 1
+        if lease_id is None:
+            continue
+        offer = offers.get(event_id)
+        if offer is None:
+            offer = Offer(event_id, arrival.guid, arrival.name, arrival.body, [])
+            offers[event_id] = offer
+        offer.deliveries.append((delivery_id, hook_id, versions[hook_id]))
+    courier = db.courier
+    if offers:
+        db.after_commit(lambda: courier.offer([*offers.values()]))
+    if len(leased) < len(made):
+        waiting = {row[2] for row in made if row[3] is None}
+        db.after_commit(lambda: courier.wake(waiting))
+
+
+def hook_versions(db: Connection, hook_ids: set[int]) -> dict[int, int]:
+    """The version that each of these hooks is at."""
+    return dict(
+        db.tuples(
+            "SELECT id, version FROM hook WHERE id IN"
+            f" (SELECT hook_id FROM {db.each('hooks', hook_id='integer')} AS w)",
+            hooks=listed(hook_ids),
+        )
+    )
+
+
+def emit(
+    db: Connection,
+    name: str,
+    action: str | None,
+    repo_id: int,
+    payload: dict[str, Any],
+    *,
+    only_hook: int | None = None,
+) -> Receipt:
+    """Write a change in the API's state as an event, within the transaction of the change.
+
+    With `only_hook` it goes to that hook alone, subscribed or not: a ping.
+    """
+    body = orjson.dumps(payload if action is None else {"action": action, **payload})
+    arrival = Arrival(repo_id, str(uuid.uuid4()), repo_id, name, body, action)
+    if only_hook is None:
+        (receipt,) = accept_all(db, [arrival])
+        return receipt
+    event_id = _insert(db, arrival)
+    assert event_id is not None, "a fresh guid is nobody else's"
+    add_delivery(db, event_id, only_hook, repo_id, redelivery=False)
+    return Receipt(event_id, arrival.guid, 1, False)
+
+
+def add_delivery(
+    db: Connection, event_id: int, hook_id: int, repo_id: int, *, redelivery: bool
+) -> int:
+    """One delivery of an event to a hook, due now; returns its id."""
+    made: int = db.value(
+        "INSERT INTO delivery (event_id, hook_id, repo_id, state, due_at, redelivery)"
+        " VALUES (:event_id, :hook_id, :repo_id, 0, :now, :redelivery) RETURNING id",
+        event_id=event_id,
+        hook_id=hook_id,
+        repo_id=repo_id,
+        now=db.now,
+        redelivery=int(redelivery),
+    )
+    courier = db.courier
+    db.after_commit(lambda: courier.wake([hook_id]))
+    return made
+
+
+def get(db: Connection, event_id: int) -> Row | None:
+    """The event with its `body` as bytes, or None where retention has let go of it."""
+    row = db.one(f"SELECT {COLUMNS}, e.body FROM event e WHERE e.id = :id", id=event_id)
+    if row is not None and row["body"] is not None:
+        row["body"] = bodies.unpack(row["body"])
+    return row
+
+
+def latest(db: Connection, repo_id: int, name: str) -> Row | None:
+    """The repository's latest event of this name whose body is still kept, without the body."""
+    return db.one(
+        f"SELECT {COLUMNS} FROM event e WHERE e.repo_id = :repo_id AND e.name = :name"
+        " AND e.body IS NOT NULL ORDER BY e.id DESC LIMIT 1",
+        repo_id=repo_id,
+        name=name,
+    )
+
+
+def page(
+    db: Connection,
+    *,
+    limit: int,
+    before: int | None = None,
+    name: str | None = None,
+    repo_id: int | None = None,
+    unwanted: bool = False,
+) -> list[Row]:
+    """Events newest first, each with `repository` (owner/name or None) and its `deliveries`."""
+    where = ["e.id < :before"] if before is not None else []
+    where += ["e.name = :name"] if name is not None else []
+    where += ["e.repo_id = :repo_id"] if repo_id is not None else []
+    counted = "SELECT count(*) FROM delivery d WHERE d.event_id = e.id AND d.redelivery = 0"
+    where += [f"({counted}) = 0"] if unwanted else []
+    given = {"before": before, "name": name, "repo_id": repo_id}
+    return db.all(
+        f"SELECT {COLUMNS}, a.login || '/' || r.name AS repository, ({counted}) AS deliveries"
+        " FROM event e LEFT JOIN repository r ON r.id = e.repo_id"
+        " LEFT JOIN account a ON a.id = r.owner_id"
+        f"{' WHERE ' + ' AND '.join(where) if where else ''} ORDER BY e.id DESC LIMIT :limit",
+        limit=limit,
+        **{key: value for key, value in given.items() if value is not None},
+    )

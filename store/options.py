@@ -1,0 +1,32 @@
+"""How one hook's deliveries may differ from the settings: the options kept with the hook."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Delay = Annotated[float, Field(ge=0, le=7 * 86_400)]
+
+
+class DeliveryOptions(BaseModel):
+    """What is not given follows the settings. Times are seconds."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    retries: Annotated[list[Delay], Field(min_length=1, max_length=30)] | None = Field(
+        None, description="delay before each attempt, the first included"
+    )
+    timeout: Annotated[float, Field(gt=0, le=120)] | None = Field(
+        None, description="one deadline over resolve, connect, TLS, headers and body"
+    )
+    concurrency: Annotated[int, Field(ge=1, le=1000)] | None = Field(
+        None, description="requests in flight at once"
+    )
+    rate: Annotated[float, Field(gt=0, le=100_000)] | None = Field(
+        None, description="deliveries a second at most"
+    )
+    disable_after: Annotated[float, Field(ge=0, le=365 * 86_400)] | None = Field(
+        None, description="failing for so long disables the hook; 0 never does"
+    )
+    breaker: Annotated[int, Field(ge=0, le=1000)] | None = Field(
+        None, description="failures in a row that pause the endpoint; 0 never does"
+    )

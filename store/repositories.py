@@ -1,0 +1,123 @@
+"""Repositories, and the role that an account has in one."""
+
+import re
+
+from store import accounts
+from store.connection import Connection, Row
+from store.errors import Conflict, Invalid
+
+NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
+ROLES = ("read", "triage", "write", "maintain", "admin")
+SELECT = (
+    "SELECT r.id, r.owner_id, a.login AS owner, a.kind AS owner_kind, r.name,"
+    " a.login || '/' || r.name AS full_name, r.private, r.description, r.default_branch,"
+    " r.created_at, r.updated_at, r.pushed_at"
+    " FROM repository r JOIN account a ON a.id = r.owner_id"
+)
+
+
+def create(
+    db: Connection,
+    owner_id: int,
+    name: str,
+    *,
+    private: bool = False,
+    description: str | None = None,
+    default_branch: str = "main",
+) -> Row:
+    """Make a repository. Invalid for a bad name, Conflict where the owner has one of that name."""
+    if not NAME.fullmatch(name) or name in (".", ".."):
+        raise Invalid(
+            f"{name!r} is no repository name: 1 to 100 letters, digits, '.', '-' or '_'",
+            field="name",
+            resource="Repository",
+        )
+    made = db.value(
+        "INSERT INTO repository (owner_id, name, name_key, private, description, default_branch,"
+        " created_at, updated_at) VALUES (:owner_id, :name, :key, :private, :description,"
+        " :default_branch, :now, :now) ON CONFLICT (owner_id, name_key) DO NOTHING RETURNING id",
+        owner_id=owner_id,
+        name=name,
+        key=name.lower(),
+        private=int(private),
+        description=description,
+        default_branch=default_branch,
+        now=db.now,
+    )
+    if made is None:
+        raise Conflict(f"the owner has a repository {name!r} already")
+    row = get(db, made)
+    assert row is not None
+    return row
+
+
+def update(db: Connection, repo_id: int, *, private: bool, description: str | None) -> None:
+    """Change a repository's visibility and description."""
+    db.execute(
+        "UPDATE repository SET private = :private, description = :description, updated_at = :now"
+        " WHERE id = :id",
+        private=int(private),
+        description=description,
+        now=db.now,
+        id=repo_id,
+    )
+
+
+def find(db: Connection, owner: str, name: str) -> Row | None:
+    """The repository `owner/name`, whatever the case."""
+    return db.one(
+        f"{SELECT} WHERE a.login_key = :owner AND r.name_key = :name",
+        owner=owner.lower(),
+        name=name.lower(),
+    )
+
+
+def get(db: Connection, repo_id: int) -> Row | None:
+    """The repository with this id."""
+    return db.one(f"{SELECT} WHERE r.id = :id", id=repo_id)
+
+
+def every(db: Connection) -> list[Row]:
+    """Every repository, by owner and name."""
+    return db.all(f"{SELECT} ORDER BY a.login_key, r.name_key")
+
+
+def grant(db: Connection, repo_id: int, account_id: int, role: str) -> None:
+    """Make an account a collaborator with this role."""
+    if role not in ROLES:
+        raise Invalid(f"{role!r} is no role: {', '.join(ROLES)}", field="role")
+    db.execute(
+        "INSERT INTO collaborator (repo_id, account_id, role) VALUES (:repo_id, :account_id, :role)"
+        " ON CONFLICT (repo_id, account_id) DO UPDATE SET role = excluded.role",
+        repo_id=repo_id,
+        account_id=account_id,
+        role=role,
+    )
+
+
+def role_of(db: Connection, repo: Row, account: Row | None) -> str | None:
+    """The role in effect, the highest of those that apply; None for who may not see it.
+
+    `account` needs `id` and `site_admin`; None is a caller without a name.
+    """
+    base = None if repo["private"] else "read"
+    if account is None:
+        return base
+    if account["site_admin"] or account["id"] == repo["owner_id"]:
+        return "admin"
+    granted = db.value(
+        "SELECT role FROM collaborator WHERE repo_id = :repo_id AND account_id = :account_id",
+        repo_id=repo["id"],
+        account_id=account["id"],
+    )
+    member = None
+    if repo["owner_kind"] == "Organization":
+        belongs = accounts.organization_role(db, repo["owner_id"], account["id"])
+        member = {"admin": "admin", "member": "read"}.get(belongs or "")
+    held = [role for role in (base, granted, member) if role is not None]
+    return max(held, key=ROLES.index, default=None)
+
+
+def at_least(role: str | None, wanted: str) -> bool:
+    """Whether `role` includes `wanted`."""
+    return role is not None and ROLES.index(role) >= ROLES.index(wanted)

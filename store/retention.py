@@ -1,0 +1,63 @@
+"""Retention: what is let go of, and when. In small batches, so that nobody waits long behind one.
+
+Ids grow with time, so the oldest rows are found at the low end of the key without an index on time.
+"""
+
+from store.attempts import WAITING
+from store.connection import Connection, listed
+
+
+def drop_bodies(db: Connection, before: int, limit: int) -> int:
+    """Let go of the bodies of events received before a time, unless one still waits for its
+    delivery; returns how many events were looked at (less than `limit`: that was all).
+    """
+    rows = db.tuples(
+        "SELECT id, received_at FROM event WHERE body IS NOT NULL ORDER BY id LIMIT :limit",
+        limit=limit,
+    )
+    old = [event_id for event_id, received_at in rows if received_at < before]
+    db.execute(
+        "UPDATE event SET body = NULL WHERE id IN"
+        f" (SELECT id FROM {db.each('ids', id='integer')} AS w)"
+        " AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.event_id = event.id"
+        f" AND d.state = {WAITING})",
+        ids=listed(old),
+    )
+    return len(old)
+
+
+def drop_attempts(db: Connection, before: int, limit: int) -> int:
+    """Forget attempts begun before a time; returns how many."""
+    rows = db.tuples("SELECT id, started_at FROM attempt ORDER BY id LIMIT :limit", limit=limit)
+    old = [attempt_id for attempt_id, started_at in rows if started_at < before]
+    db.execute(
+        f"DELETE FROM attempt WHERE id IN (SELECT id FROM {db.each('ids', id='integer')} AS w)",
+        ids=listed(old),
+    )
+    return len(old)
+
+
+def drop_events(db: Connection, before: int, limit: int) -> int:
+    """Forget events received before a time with their deliveries, once none is waiting and no
+    attempt is kept; returns how many were looked at.
+    """
+    rows = db.tuples("SELECT id, received_at FROM event ORDER BY id LIMIT :limit", limit=limit)
+    old = [event_id for event_id, received_at in rows if received_at < before]
+    chosen = f"(SELECT id FROM {db.each('ids', id='integer')} AS w)"
+    done = [
+        row[0]
+        for row in db.tuples(
+            f"SELECT e.id FROM event e WHERE e.id IN {chosen} AND NOT EXISTS (SELECT 1"
+            f" FROM delivery d WHERE d.event_id = e.id AND (d.state = {WAITING}"
+            " OR EXISTS (SELECT 1 FROM attempt a WHERE a.delivery_id = d.id)))",
+            ids=listed(old),
+        )
+    ]
+    db.execute(f"DELETE FROM delivery WHERE event_id IN {chosen}", ids=listed(done))
+    db.execute(f"DELETE FROM event WHERE id IN {chosen}", ids=listed(done))
+    return len(done)
+
+
+def drop_hooks(db: Connection, before: int) -> int:
+    """Forget hooks deleted before a time; returns how many."""
+    return db.execute("DELETE FROM hook WHERE deleted_at < :before", before=before)

@@ -1,0 +1,208 @@
+"""The store: where functions over a `Connection` are run, each in a transaction."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from store.clock import Clock
+from store.connection import Connection, Engine, Session, TooLong
+from store.courier import Courier, Herald
+from store.errors import Unusable
+from store.migrations import migrate
+from store.sqlite import SqliteEngine
+from store.vault import Vault, open_vault
+from store.writer import Job, Writer
+
+P = ParamSpec("P")
+T = TypeVar("T")
+I = TypeVar("I")  # noqa: E741 - the item of a batch
+READERS = 4
+
+
+class Store:
+    """One database, and the ways to work on it.
+
+    `read`, `write` and `batch` are for the event loop; `do` and `look` for commands and tests.
+    """
+
+    def __init__(self, engine: Callable[[Callable[[], Courier]], Engine], courier: Courier) -> None:
+        self.courier = courier
+        self.clock = Clock()
+        self.engine = engine(lambda: self.courier)
+        self._inline: Session | None = None
+        self._writer: Writer | None = None
+        self._readers: ThreadPoolExecutor | None = None
+        self._local = threading.local()
+        self._sessions: list[Session] = []
+
+    async def read(
+        self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run a function that only reads. It may be run twice, so it must have no other effect."""
+        if self.engine.inline:
+            try:
+                return self._read_inline(function, *args, **kwargs)
+            except TooLong:
+                pass
+        loop = asyncio.get_running_loop()
+        if self._readers is None:
+            self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="tocsin-reader")
+        return await loop.run_in_executor(
+            self._readers, lambda: self._read_here(function, *args, **kwargs)
+        )
+
+    def _read_inline(
+        self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        if self._inline is None:
+            self._inline = self._open(bounded=True)
+        return self._transact(self._inline, False, lambda db: function(db, *args, **kwargs))
+
+    def _read_here(
+        self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        session: Session | None = getattr(self._local, "session", None)
+        if session is None:
+            session = self._local.session = self._open()
+        return self._transact(session, False, lambda db: function(db, *args, **kwargs))
+
+    def _open(self, *, bounded: bool = False) -> Session:
+        session = self.engine.session(bounded=bounded)
+        self._sessions.append(session)
+        return session
+
+    async def write(
+        self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run a function that writes; returns once its commit is on disk. Busy, Unavailable."""
+        call = (lambda db: function(db, *args, **kwargs)) if kwargs or args else function
+        future = asyncio.get_running_loop().create_future()
+        self._write(Job(call, (), future))
+        result: T = await future
+        return result
+
+    async def batch(
+        self,
+        function: Callable[[Connection, list[I]], list[Any]],
+        item: I,
+        *,
+        durable: bool = True,
+        weight: int = 0,
+    ) -> Any:
+        """Run `function` on a list of items, this one among them; returns this one's result.
+
+        An Exception in the returned list is raised to the one who gave that item. `weight` is
+        what the item holds in memory, in bytes.
+        """
+        future = asyncio.get_running_loop().create_future()
+        self._write(Job(function, (item,), future, batched=True, durable=durable, weight=weight))
+        return await future
+
+    def _write(self, job: Job) -> None:
+        if self._writer is None:
+            self._writer = Writer(self.engine.session, self.clock)
+        self._writer.submit(job)
+
+    def do(
+        self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run a function that writes, here and now; safe beside a running daemon."""
+        session = self.engine.session()
+        try:
+            result = self._transact(session, True, lambda db: function(db, *args, **kwargs))
+            for call in session.finished:
+                call()
+            return result
+        finally:
+            session.close()
+
+    def look(
+        self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run a function that only reads, here and now."""
+        session = self.engine.session()
+        try:
+            return self._transact(session, False, lambda db: function(db, *args, **kwargs))
+        finally:
+            session.close()
+
+    def _transact(self, session: Session, write: bool, function: Callable[[Connection], T]) -> T:
+        session.begin(self.clock.now(), write=write)
+        try:
+            result = function(session.db)
+            session.commit()
+        except BaseException:
+            session.rollback()
+            raise
+        return result
+
+    async def close(self) -> None:
+        """Commit what is queued, then let go of everything."""
+        if self._writer is not None:
+            await self._writer.close()
+        if self._readers is not None:
+            self._readers.shutdown()
+        self.shut()
+
+    def shut(self) -> None:
+        """Let go of everything, where nothing was written through the event loop."""
+        for session in self._sessions:
+            session.close()
+        self._sessions.clear()
+        self._inline = None
+        self.engine.close()
+        if isinstance(self.courier, Herald):
+            self.courier.close()
+
+
+def open_store(
+    url: str,
+    *,
+    data_dir: Path,
+    key_file: Path | None = None,
+    clock: Clock | None = None,
+    create: bool = True,
+) -> Store:
+    """The store at `url` (`sqlite`, `sqlite:///path`), migrated; Unusable with the remedy."""
+    path = _path(url, data_dir)
+    if create:
+        _make(data_dir)
+    elif not path.exists():
+        raise Unusable(f"there is no database at {path}: `tocsin serve` makes one")
+    vault = open_vault(key_file or data_dir / "secret.key", create=create and key_file is None)
+    store = Store(lambda courier: SqliteEngine(path, vault, courier), Herald(wake_path(data_dir)))
+    store.clock = clock or store.clock
+    session = store.engine.session()
+    try:
+        migrate(session, store.clock.now(), {"id": "INTEGER PRIMARY KEY", "blob": "BLOB"})
+    finally:
+        session.close()
+    return store
+
+
+def wake_path(data_dir: Path) -> Path:
+    """The socket on which a worker of another process hears that something is due."""
+    return data_dir / "worker.sock"
+
+
+def _make(data_dir: Path) -> None:
+    try:
+        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise Unusable(f"cannot make the data directory {data_dir}: {error.strerror}") from error
+
+
+def _path(url: str, data_dir: Path) -> Path:
+    if url == "sqlite":
+        return data_dir / "tocsin.db"
+    if url.startswith("sqlite:///"):
+        return Path(url.removeprefix("sqlite://"))
+    raise Unusable(
+        f"store = {url.split(':')[0]!r} is not known: use sqlite or sqlite:///path/to/file"
+    )
+
+
+__all__ = ["Store", "Vault", "open_store", "wake_path"]

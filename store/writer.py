@@ -1,0 +1,186 @@
+"""The one writer: whatever is queued is committed as one group, and only then is anybody answered.
+
+Committing in groups is what makes durability affordable: a group costs one sync to disk, however
+many callers are in it. Each caller has a savepoint of its own, so that one failure does not take
+its neighbours along; callers of the same batch function share its statements.
+"""
+
+import asyncio
+import logging
+import queue
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from store.clock import Clock
+from store.connection import Connection, Session
+from store.errors import Busy, Unavailable
+
+log = logging.getLogger("tocsin.store")
+
+Call = Callable[[], None]
+# More is refused, so that a slow disk costs answers and not memory.
+MOST_WAITING = 20_000
+MOST_BYTES = 256 * 1024 * 1024
+MOST_IN_GROUP = 2_000
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """A function to run in a write transaction, and who waits for it."""
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    future: asyncio.Future[Any]
+    batched: bool = False
+    durable: bool = True
+    weight: int = 0
+    result: Any = None
+    error: BaseException | None = None
+
+
+@dataclass(slots=True)
+class Group:
+    """Jobs committed together, and what is to happen once they are."""
+
+    jobs: list[Job]
+    finished: list[Call] = field(default_factory=list)
+
+
+class Writer:
+    """Takes jobs on the event loop, commits them on a thread."""
+
+    def __init__(self, session: Callable[[], Session], clock: Clock) -> None:
+        self._session = session
+        self._clock = clock
+        self._loop = asyncio.get_running_loop()
+        self._pending: list[Job] = []
+        self._waiting = 0
+        self._bytes = 0
+        self._queue: queue.SimpleQueue[list[Job] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="tocsin-writer", daemon=True)
+        self._thread.start()
+
+    def submit(self, job: Job) -> None:
+        """Queue a job; Busy when too much is waiting."""
+        if self._waiting >= MOST_WAITING or self._bytes + job.weight > MOST_BYTES:
+            raise Busy("too much is waiting to be written; try again in a moment")
+        self._waiting += 1
+        self._bytes += job.weight
+        # Handed to the thread once per pass of the loop: waking it for every job costs more
+        # than the job.
+        if not self._pending:
+            self._loop.call_soon(self._hand_over)
+        self._pending.append(job)
+
+    def _hand_over(self) -> None:
+        self._queue.put(self._pending)
+        self._pending = []
+
+    async def close(self) -> None:
+        """Commit what is queued and end the thread."""
+        if self._pending:
+            self._hand_over()
+        self._queue.put(None)
+        await self._loop.run_in_executor(None, self._thread.join)
+
+    def _run(self) -> None:
+        session = self._session()
+        running = True
+        while running:
+            jobs, running = self._take()
+            if jobs:
+                group = Group(jobs)
+                self._commit(session, group)
+                self._loop.call_soon_threadsafe(self._answer, group)
+        session.close()
+
+    def _take(self) -> tuple[list[Job], bool]:
+        jobs: list[Job] = []
+        taken = self._queue.get()
+        while taken is not None:
+            jobs.extend(taken)
+            if len(jobs) >= MOST_IN_GROUP or self._queue.empty():
+                return jobs, True
+            taken = self._queue.get()
+        return jobs, False
+
+    def _commit(self, session: Session, group: Group) -> None:
+        try:
+            durable = any(job.durable for job in group.jobs)
+            session.begin(self._clock.now(), write=True, durable=durable)
+            for run in _runs(group.jobs):
+                _execute(session, run)
+            session.commit()
+            group.finished = list(session.finished)
+        except BaseException as error:
+            session.rollback()
+            if not isinstance(error, Unavailable):
+                log.exception("a group of %d writes failed", len(group.jobs))
+            for job in group.jobs:
+                job.error = job.error or error
+
+    def _answer(self, group: Group) -> None:
+        for call in group.finished:
+            call()
+        for job in group.jobs:
+            self._waiting -= 1
+            self._bytes -= job.weight
+            if job.future.done():
+                continue
+            if job.error is not None:
+                job.future.set_exception(job.error)
+            else:
+                job.future.set_result(job.result)
+
+
+def _runs(jobs: list[Job]) -> list[list[Job]]:
+    """Jobs in order, those of one batch function gathered where its first one stands.
+
+    Nobody can tell the difference: who waits for one job before giving the next has them in
+    different groups.
+    """
+    runs: list[list[Job]] = []
+    batches: dict[Callable[..., Any], list[Job]] = {}
+    for job in jobs:
+        if job.batched and job.function in batches:
+            batches[job.function].append(job)
+            continue
+        run = [job]
+        runs.append(run)
+        if job.batched:
+            batches[job.function] = run
+    return runs
+
+
+def _execute(session: Session, run: list[Job]) -> None:
+    mark = len(session.finished)
+    session.savepoint()
+    try:
+        _call(session.db, run)
+    except Unavailable:
+        raise
+    except Exception as error:
+        session.undo()
+        del session.finished[mark:]
+        if len(run) == 1:
+            run[0].error = error
+            return
+        # One item spoils its batch: then each is on its own.
+        for job in run:
+            _execute(session, [job])
+    else:
+        session.release()
+
+
+def _call(db: Connection, run: list[Job]) -> None:
+    if not run[0].batched:
+        run[0].result = run[0].function(db, *run[0].arguments)
+        return
+    results = run[0].function(db, [job.arguments[0] for job in run])
+    for job, result in zip(run, results, strict=True):
+        if isinstance(result, Exception):
+            job.error = result
+        else:
+            job.result = result

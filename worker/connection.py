@@ -1,0 +1,270 @@
+"""One connection to a receiver: it carries one exchange at a time and keeps the answer bounded."""
+
+import asyncio
+import re
+from time import perf_counter
+from typing import Protocol
+
+from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
+
+KEEP = 65536
+MAX_HEAD = 16384
+MAX_INTERIM = 8
+ONE_WRITE = 262144  # up to here copying head and body together is cheaper than two writes
+_LENGTH = re.compile(rb"(?im)^(?:content-length:|transfer-encoding:.*chunked)")
+
+Origin = tuple[str, str, int, bool]
+"""Scheme, host, port, whether certificates are verified."""
+
+
+class Answer:
+    """What came of an exchange.
+
+    `status` is None when no complete head came. `head` is the header block as it was received,
+    without the status line and the blank line; `body` the first bytes of the body, as they were
+    sent (nothing is decompressed), `truncated` when there was more. `address` was dialled.
+    `timings` are microseconds by stage: resolve, connect, tls, wait (request written to first
+    byte), read, total. `error` is "stage: message" or None; stages: guard, resolve, connect, tls,
+    send, wait, read, protocol, and timeout, which names the stage it happened in.
+    """
+
+    __slots__ = ("address", "body", "error", "head", "status", "timings", "truncated")
+
+    def __init__(self) -> None:
+        self.status: int | None = None
+        self.head = b""
+        self.body = b""
+        self.truncated = False
+        self.address: str | None = None
+        self.timings: dict[str, int] = {}
+        self.error: str | None = None
+
+    def fields(self) -> list[tuple[bytes, bytes]]:
+        """The headers, names in lower case, in the order in which they came."""
+        lines = (line.partition(b":") for line in self.head.split(b"\r\n") if line)
+        return [(name.lower(), value.strip(b" \t")) for name, _, value in lines]
+
+    def __repr__(self) -> str:
+        return f"Answer({self.status}, {len(self.body)} bytes, error={self.error!r})"
+
+
+class Home(Protocol):
+    """Where a connection belongs."""
+
+    def release(self, connection: "Connection") -> None: ...
+
+    def forget(self, connection: "Connection") -> None: ...
+
+
+class _EnoughError(Exception):
+    """Raised in a callback of the parser to stop it."""
+
+
+class Connection(asyncio.Protocol):
+    """One connection; `home` gets it back when an exchange has left it fit for another.
+
+    `used`: it has carried an exchange before. `since`: when the last one ended.
+    """
+
+    __slots__ = (
+        "_answer", "_body", "_done", "_first", "_interim", "_keep", "_parser", "_raw", "_reusable",
+        "_room", "_started", "_transport", "_waiter", "_why", "address", "closed", "home",
+        "origin", "since", "used",
+    )  # fmt: skip
+
+    def __init__(self, home: Home, origin: Origin, address: str) -> None:
+        self.home = home
+        self.origin = origin
+        self.address = address
+        self.closed = False
+        self.used = False
+        self.since = 0.0
+        self._answer: Answer | None = None
+        self._waiter: asyncio.Future[bool] | None = None
+        self._why: str | None = None
+        self._body: list[bytes] = []
+
+    # The exchange
+
+    def begin(
+        self, answer: Answer, waiter: "asyncio.Future[bool]", head: bytes, body: bytes, keep: int
+    ) -> None:
+        """Send a request. `waiter` gets True when `answer` is complete or carries an error, False
+        when a used connection was closed before any byte of an answer."""
+        answer.address = self.address
+        self._answer = answer
+        self._waiter = waiter
+        self._room = keep
+        self._raw = b""
+        self._body = []
+        self._interim = 0
+        self._first = 0.0
+        self._done = self._reusable = False
+        self._started = perf_counter()
+        if self.closed:
+            self._ended(self._why or "closed before the request")
+        elif len(body) < ONE_WRITE:
+            self._transport.write(head + body)
+        else:
+            self._transport.write(head)
+            self._transport.write(body)
+
+    def expire(self, answer: Answer, message: str) -> None:
+        """End the exchange for `answer` with a timeout, if it is still going on."""
+        if self._answer is answer:
+            if self._first:
+                stage = "read"
+            else:
+                stage = "send" if self._transport.get_write_buffer_size() else "wait"
+            self._fail(f"timeout: {stage}: {message}")
+
+    def leave(self, answer: Answer) -> None:
+        """Close the connection if the exchange for `answer` is still going on."""
+        if self._answer is answer:
+            self._answer = self._waiter = None
+            self.drop()
+
+    def drop(self) -> None:
+        """Close at once, whatever is still unsent."""
+        self.closed = True
+        self._transport.abort()
+
+    def close(self) -> None:
+        """Close an idle connection."""
+        self.closed = True
+        self._transport.close()
+
+    # What asyncio calls
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self._parser = HttpResponseParser(self)
+
+    def data_received(self, data: bytes) -> None:
+        answer = self._answer
+        if answer is None:
+            self._why = "the receiver spoke without being asked"
+            self.drop()
+            return
+        if not self._first:
+            self._first = perf_counter()
+        if answer.status is None:
+            self._raw += data
+        try:
+            self._parser.feed_data(data)
+        except (HttpParserError, HttpParserUpgrade) as error:
+            self._reusable = False
+            if not (self._done or self._why or answer.truncated):
+                self._why = f"not a valid HTTP answer ({error or type(error).__name__})"
+        if self._why:
+            self._fail("protocol: " + self._why)
+        elif self._done or answer.truncated:
+            self._finish(answer)
+        elif answer.status is None and len(self._raw) > MAX_HEAD:
+            self._fail(f"protocol: headers too large (more than {MAX_HEAD} bytes)")
+
+    def eof_received(self) -> None:
+        self._ended(None)
+        # A transport with unsent bytes would wait for a receiver that may never read them.
+        self.drop()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.closed = True
+        self._ended(None if exc is None else words(exc))
+        self.home.forget(self)
+
+    # What the parser calls
+
+    def on_message_begin(self) -> None:
+        if self._done:
+            self._reusable = False
+            raise _EnoughError
+
+    def on_headers_complete(self) -> None:
+        status = self._parser.get_status_code()
+        if status < 200 and status != 101:
+            self._interim += 1
+            return
+        raw = self._raw.lstrip(b"\r\n")
+        line, end = raw.find(b"\r\n"), raw.find(b"\r\n\r\n")
+        if end > MAX_HEAD:
+            self._why = f"headers too large (more than {MAX_HEAD} bytes)"
+            raise _EnoughError
+        answer = self._answer
+        assert answer is not None
+        answer.head = raw[line + 2 : end]
+        answer.status = status
+
+    def on_body(self, data: bytes) -> None:
+        if len(data) > self._room:
+            self._body.append(data[: self._room])
+            self._answer.truncated = True  # type: ignore[union-attr]  # only parsed for an answer
+            raise _EnoughError
+        self._body.append(data)
+        self._room -= len(data)
+
+    def on_message_complete(self) -> None:
+        if self._answer.status is not None:  # type: ignore[union-attr]  # as above
+            self._done = True
+            self._reusable = self._parser.should_keep_alive()
+        elif self._interim > MAX_INTERIM:
+            self._why = f"more than {MAX_INTERIM} interim answers"
+            raise _EnoughError
+        else:
+            self._raw = self._raw[self._raw.index(b"\r\n\r\n") + 4 :]
+
+    # How an exchange ends
+
+    def _finish(self, answer: Answer) -> None:
+        waiter = self._waiter
+        assert waiter is not None
+        self._answer = self._waiter = None
+        now = self.since = perf_counter()
+        answer.timings["wait"] = int((self._first - self._started) * 1e6)
+        answer.timings["read"] = int((now - self._first) * 1e6)
+        answer.body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
+        abandoned = waiter.done()
+        if self._reusable and not abandoned and not self._transport.get_write_buffer_size():
+            self.used = True
+            self.home.release(self)
+        else:
+            self.drop()
+        if not abandoned:
+            waiter.set_result(True)
+
+    def _fail(self, error: str) -> None:
+        answer, waiter = self._answer, self._waiter
+        assert answer is not None
+        assert waiter is not None
+        self._answer = self._waiter = None
+        answer.error = error
+        answer.body = b"".join(self._body)
+        self.drop()
+        if not waiter.done():
+            waiter.set_result(True)
+
+    def _ended(self, why: str | None) -> None:
+        answer, waiter = self._answer, self._waiter
+        if answer is None or waiter is None:
+            return
+        if self.used and not self._first:
+            self._answer = self._waiter = None
+            if not waiter.done():
+                waiter.set_result(False)
+        elif answer.status is None:
+            stage = "read" if self._first else self._sending()
+            self._fail(f"{stage}: {why or 'connection closed before an answer'}")
+        elif why is None and not _LENGTH.search(answer.head):
+            self._finish(answer)
+        else:
+            self._fail(f"read: {why or 'connection closed before the end of the body'}")
+
+    def _sending(self) -> str:
+        return "send" if self._transport.get_write_buffer_size() else "wait"
+
+
+def words(error: BaseException) -> str:
+    """What an error says, without its number; its kind when it says nothing."""
+    text = (error.strerror if isinstance(error, OSError) else None) or str(error)
+    return (text or type(error).__name__).strip().lower()
