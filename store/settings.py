@@ -1,0 +1,21 @@
+"""The store's part of the settings."""
+
+from pathlib import Path
+
+from pydantic import BaseModel, Field
+
+
+class StoreSettings(BaseModel):
+    """Where things are kept."""
+
+    data_dir: Path = Field(
+        Path("tocsin-data"), description="directory of the database, the key and the sockets"
+    )
+    store: str = Field(
+        "sqlite", description="the database: `sqlite` (in `data_dir`) or `sqlite:///path/to/file`"
+    )
+    key_file: Path | None = Field(
+        None,
+        description="file with the keys that seal stored secrets, one Fernet key a line, newest "
+        "first; by default `secret.key` in `data_dir`, made at the first start",
+    )

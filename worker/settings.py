@@ -1,0 +1,65 @@
+"""The worker's part of the settings."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, Field
+
+Delay = Annotated[float, Field(ge=0, le=7 * 86_400)]
+DAY = 86_400
+
+
+class WorkerSettings(BaseModel):
+    """How deliveries are made, and how long their record is kept."""
+
+    retries: list[Delay] = Field(
+        [0, 5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400],
+        min_length=1,
+        max_length=30,
+        description="seconds before each attempt, the first included, counted from the one before",
+    )
+    jitter: float = Field(
+        0.2, ge=0, le=1, description="each delay varies by up to this share, up or down"
+    )
+    timeout: float = Field(
+        10.0,
+        gt=0,
+        le=120,
+        description="seconds for one attempt in all: resolve, connect, TLS, headers and body",
+    )
+    concurrency: int = Field(32, ge=1, le=1000, description="requests in flight at once to one hook")
+    max_in_flight: int = Field(
+        1000, ge=1, le=20_000, description="requests in flight at once to all of them"
+    )
+    rate: float | None = Field(
+        None, gt=0, description="deliveries a second to one hook at most; unset: no limit"
+    )
+    breaker: int = Field(
+        10, ge=0, description="failures in a row after which an endpoint rests; 0: never"
+    )
+    disable_after: float = Field(
+        5 * DAY, ge=0, description="seconds of failing after which a hook is disabled; 0: never"
+    )
+    header_prefixes: list[Annotated[str, Field(pattern=r"^X-[A-Za-z0-9-]{1,40}-$")]] = Field(
+        ["X-Service-", "X-GitHub-"],
+        max_length=4,
+        description="prefixes under which a delivery's headers are sent, each a full set",
+    )
+    user_agent: str = Field(
+        "GitHub-Hookshot/tocsin",
+        pattern=r"^[!-~]+( [!-~]+)*$",
+        description="User-Agent of deliveries; receivers for that platform check its beginning",
+    )
+    allow_networks: list[str] = Field(
+        [],
+        description="networks (CIDR) that callbacks may be in although they are not public",
+    )
+    callback_ports: str = Field(
+        "80,443,1024-65535",
+        description="ports that callbacks may use; those browsers refuse are refused even so",
+    )
+    keep_attempts: float = Field(
+        30 * DAY, gt=0, description="seconds for which the record of attempts is kept"
+    )
+    keep_bodies: float = Field(
+        7 * DAY, gt=0, description="seconds for which the events' bodies are kept"
+    )
