@@ -74,11 +74,11 @@ class Outcome:
         )
 
 
-def record(db: Connection, outcomes: Sequence[Outcome]) -> list[bool]:
-    """Write down attempts and move their deliveries on (a batch function of the writer).
+def record(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
+    """Write down attempts and move their deliveries on; returns the hooks that this disabled.
 
     A delivery that is no longer under the outcome's lease is another worker's: its attempt is
-    recorded, its state is left alone. Returns for each whether its hook was disabled by it.
+    recorded, its state is left alone.
     """
     db.insert_many("attempt", INSERTED, [outcome.recorded() for outcome in outcomes])
     db.execute(
@@ -95,8 +95,7 @@ def record(db: Connection, outcomes: Sequence[Outcome]) -> list[bool]:
         + " AS r WHERE delivery.id = r.id AND delivery.lease_id = r.lease_id",
         rows=listed((o.delivery_id, o.lease_id, o.state, o.number, o.due_at) for o in outcomes),
     )
-    disabled = _judge_hooks(db, outcomes)
-    return [outcome.hook_id in disabled for outcome in outcomes]
+    return _judge_hooks(db, outcomes)
 
 
 def _judge_hooks(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:

@@ -5,9 +5,12 @@ which takes new deliveries straight from the transaction that made them. Otherwi
 another process, and hears of it by a datagram.
 """
 
+import asyncio
 import contextlib
+import hashlib
 import socket
-from collections.abc import Collection, Iterable, Sequence
+import tempfile
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -17,6 +20,8 @@ import orjson
 # A datagram that does not fit the socket's buffer is refused whole; beyond this many hooks the
 # worker is told to look at all of them.
 MOST_HOOKS = 500
+# The kernel takes 107 bytes as the path of a socket.
+LONGEST_PATH = 100
 
 
 @dataclass(slots=True)
@@ -72,3 +77,42 @@ class Herald:
 
     def close(self) -> None:
         self._socket.close()
+
+
+class _Ear(asyncio.DatagramProtocol):
+    def __init__(self, called: Callable[[list[int]], None]) -> None:
+        self._called = called
+
+    def datagram_received(self, data: bytes, address: object) -> None:
+        # The socket is the daemon's own, but whatever arrives must not end the worker.
+        with contextlib.suppress(orjson.JSONDecodeError):
+            hooks = orjson.loads(data)
+            self._called([hook for hook in hooks if isinstance(hook, int)])
+
+
+async def hear(path: Path, called: Callable[[list[int]], None]) -> Callable[[], None]:
+    """Listen to the heralds of other processes at `path`; returns what ends it."""
+    _forget(path)
+    loop = asyncio.get_running_loop()
+    transport, _ = await loop.create_datagram_endpoint(
+        lambda: _Ear(called), local_addr=str(path), family=socket.AF_UNIX
+    )
+
+    def end() -> None:
+        transport.close()
+        _forget(path)
+
+    return end
+
+
+def _forget(path: Path) -> None:
+    path.unlink(missing_ok=True)
+
+
+def wake_path(database: Path) -> Path:
+    """The socket on which the worker of this database hears the heralds."""
+    path = database.with_suffix(".worker.sock")
+    if len(str(path)) <= LONGEST_PATH:
+        return path
+    name = hashlib.sha256(str(path).encode()).hexdigest()[:16]
+    return Path(tempfile.gettempdir(), f"tocsin-{name}.sock")

@@ -9,11 +9,11 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from store.clock import Clock
 from store.connection import Connection, Engine, Session, TooLong
-from store.courier import Courier, Herald
+from store.courier import Courier, Herald, hear, wake_path
 from store.errors import Unusable
 from store.migrations import migrate
 from store.sqlite import SqliteEngine
-from store.vault import Vault, open_vault
+from store.vault import open_vault
 from store.writer import Job, Writer
 
 P = ParamSpec("P")
@@ -28,8 +28,10 @@ class Store:
     `read`, `write` and `batch` are for the event loop; `do` and `look` for commands and tests.
     """
 
-    def __init__(self, engine: Callable[[Callable[[], Courier]], Engine], courier: Courier) -> None:
-        self.courier = courier
+    def __init__(self, engine: Callable[[Callable[[], Courier]], Engine], wake_path: Path) -> None:
+        self._wake_path = wake_path
+        self._herald = Herald(wake_path)
+        self.courier: Courier = self._herald
         self.clock = Clock()
         self.engine = engine(lambda: self.courier)
         self._inline: Session | None = None
@@ -78,9 +80,19 @@ class Store:
         self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run a function that writes; returns once its commit is on disk. Busy, Unavailable."""
-        call = (lambda db: function(db, *args, **kwargs)) if kwargs or args else function
         future = asyncio.get_running_loop().create_future()
-        self._write(Job(call, (), future))
+        self._write(Job(lambda db: function(db, *args, **kwargs), (), future))
+        result: T = await future
+        return result
+
+    async def note(
+        self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Like `write`, for what a power loss may undo because it is then done again: leases and
+        outcomes. A group of nothing else is committed without waiting for the disk.
+        """
+        future = asyncio.get_running_loop().create_future()
+        self._write(Job(lambda db: function(db, *args, **kwargs), (), future, durable=False))
         result: T = await future
         return result
 
@@ -89,7 +101,6 @@ class Store:
         function: Callable[[Connection, list[I]], list[Any]],
         item: I,
         *,
-        durable: bool = True,
         weight: int = 0,
     ) -> Any:
         """Run `function` on a list of items, this one among them; returns this one's result.
@@ -98,7 +109,7 @@ class Store:
         what the item holds in memory, in bytes.
         """
         future = asyncio.get_running_loop().create_future()
-        self._write(Job(function, (item,), future, batched=True, durable=durable, weight=weight))
+        self._write(Job(function, (item,), future, batched=True, weight=weight))
         return await future
 
     def _write(self, job: Job) -> None:
@@ -139,6 +150,12 @@ class Store:
             raise
         return result
 
+    async def hear(self, called: Callable[[list[int]], None]) -> Callable[[], None]:
+        """Call `called` with the hooks that other processes say have something due (none: any of
+        them may); returns what ends it.
+        """
+        return await hear(self._wake_path, called)
+
     async def close(self) -> None:
         """Commit what is queued, then let go of everything."""
         if self._writer is not None:
@@ -154,8 +171,7 @@ class Store:
         self._sessions.clear()
         self._inline = None
         self.engine.close()
-        if isinstance(self.courier, Herald):
-            self.courier.close()
+        self._herald.close()
 
 
 def open_store(
@@ -173,7 +189,7 @@ def open_store(
     elif not path.exists():
         raise Unusable(f"there is no database at {path}: `tocsin serve` makes one")
     vault = open_vault(key_file or data_dir / "secret.key", create=create and key_file is None)
-    store = Store(lambda courier: SqliteEngine(path, vault, courier), Herald(wake_path(data_dir)))
+    store = Store(lambda courier: SqliteEngine(path, vault, courier), wake_path(path))
     store.clock = clock or store.clock
     session = store.engine.session()
     try:
@@ -181,11 +197,6 @@ def open_store(
     finally:
         session.close()
     return store
-
-
-def wake_path(data_dir: Path) -> Path:
-    """The socket on which a worker of another process hears that something is due."""
-    return data_dir / "worker.sock"
 
 
 def _make(data_dir: Path) -> None:
@@ -203,6 +214,3 @@ def _path(url: str, data_dir: Path) -> Path:
     raise Unusable(
         f"store = {url.split(':')[0]!r} is not known: use sqlite or sqlite:///path/to/file"
     )
-
-
-__all__ = ["Store", "Vault", "open_store", "wake_path"]

@@ -67,7 +67,7 @@ class Connection(asyncio.Protocol):
     """
 
     __slots__ = (
-        "_answer", "_body", "_done", "_first", "_interim", "_keep", "_parser", "_raw", "_reusable",
+        "_answer", "_body", "_done", "_first", "_interim", "_keep", "_parser", "_paused", "_raw", "_reusable",
         "_room", "_started", "_transport", "_waiter", "_why", "address", "closed", "home",
         "origin", "since", "used",
     )  # fmt: skip
@@ -82,6 +82,7 @@ class Connection(asyncio.Protocol):
         self._answer: Answer | None = None
         self._waiter: asyncio.Future[bool] | None = None
         self._why: str | None = None
+        self._paused = False
         self._body: list[bytes] = []
 
     # The exchange
@@ -109,14 +110,10 @@ class Connection(asyncio.Protocol):
             self._transport.write(head)
             self._transport.write(body)
 
-    def expire(self, answer: Answer, message: str) -> None:
-        """End the exchange for `answer` with a timeout, if it is still going on."""
+    def expire(self, answer: Answer, seconds: float) -> None:
+        """End the exchange for `answer`, if it is still going on: its `seconds` are over."""
         if self._answer is answer:
-            if self._first:
-                stage = "read"
-            else:
-                stage = "send" if self._transport.get_write_buffer_size() else "wait"
-            self._fail(f"timeout: {stage}: {message}")
+            self._fail(f"timeout: {self._stage()}: no whole answer within {seconds:g} s")
 
     def leave(self, answer: Answer) -> None:
         """Close the connection if the exchange for `answer` is still going on."""
@@ -161,8 +158,12 @@ class Connection(asyncio.Protocol):
             self._fail("protocol: " + self._why)
         elif self._done or answer.truncated:
             self._finish(answer)
-        elif answer.status is None and len(self._raw) > MAX_HEAD:
-            self._fail(f"protocol: headers too large (more than {MAX_HEAD} bytes)")
+        elif answer.status is None:
+            if len(self._raw) > MAX_HEAD:
+                self._fail(f"protocol: headers too large (more than {MAX_HEAD} bytes)")
+        elif self._room <= 0:  # what may follow is not waited for
+            answer.truncated = True
+            self._finish(answer)
 
     def eof_received(self) -> None:
         self._ended(None)
@@ -173,6 +174,12 @@ class Connection(asyncio.Protocol):
         self.closed = True
         self._ended(None if exc is None else words(exc))
         self.home.forget(self)
+
+    def pause_writing(self) -> None:
+        self._paused = True
+
+    def resume_writing(self) -> None:
+        self._paused = False
 
     # What the parser calls
 
@@ -207,7 +214,7 @@ class Connection(asyncio.Protocol):
     def on_message_complete(self) -> None:
         if self._answer.status is not None:  # type: ignore[union-attr]  # as above
             self._done = True
-            self._reusable = self._parser.should_keep_alive()
+            self._reusable = self._answer.status != 101 and self._parser.should_keep_alive()  # type: ignore[union-attr]
         elif self._interim > MAX_INTERIM:
             self._why = f"more than {MAX_INTERIM} interim answers"
             raise _EnoughError
@@ -220,9 +227,8 @@ class Connection(asyncio.Protocol):
         waiter = self._waiter
         assert waiter is not None
         self._answer = self._waiter = None
-        now = self.since = perf_counter()
-        answer.timings["wait"] = int((self._first - self._started) * 1e6)
-        answer.timings["read"] = int((now - self._first) * 1e6)
+        self.since = perf_counter()
+        self._measure(answer)
         answer.body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
         abandoned = waiter.done()
         if self._reusable and not abandoned and not self._transport.get_write_buffer_size():
@@ -238,6 +244,8 @@ class Connection(asyncio.Protocol):
         assert answer is not None
         assert waiter is not None
         self._answer = self._waiter = None
+        self.since = perf_counter()
+        self._measure(answer)
         answer.error = error
         answer.body = b"".join(self._body)
         self.drop()
@@ -253,15 +261,21 @@ class Connection(asyncio.Protocol):
             if not waiter.done():
                 waiter.set_result(False)
         elif answer.status is None:
-            stage = "read" if self._first else self._sending()
-            self._fail(f"{stage}: {why or 'connection closed before an answer'}")
+            self._fail(f"{self._stage()}: {why or 'connection closed before an answer'}")
         elif why is None and not _LENGTH.search(answer.head):
             self._finish(answer)
         else:
             self._fail(f"read: {why or 'connection closed before the end of the body'}")
 
-    def _sending(self) -> str:
-        return "send" if self._transport.get_write_buffer_size() else "wait"
+    def _stage(self) -> str:
+        if self._first:
+            return "read"
+        return "send" if self._paused else "wait"
+
+    def _measure(self, answer: Answer) -> None:
+        if self._first:
+            answer.timings["wait"] = int((self._first - self._started) * 1e6)
+            answer.timings["read"] = int((self.since - self._first) * 1e6)
 
 
 def words(error: BaseException) -> str:
