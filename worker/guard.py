@@ -17,7 +17,7 @@ Resolver = Callable[[str, int], Awaitable[list[str]]]
 """Host and port to addresses; OSError when there are none."""
 
 PORTS = "80,443,1024-65535"
-PORTS_SETTING = "allow_ports"
+PORTS_SETTING = "callback_ports"
 MAX_ANSWERS = 64
 JUDGE_SECONDS = 2
 RESOLVER_THREADS = 16

@@ -388,9 +388,9 @@ def test_a_refusal_that_nothing_can_lift_says_so(guard: Guard):
     with pytest.raises(Refused, match="no setting allows it") as refused:
         guard.endpoint("http://user@example.com/")
     assert refused.value.setting is None
-    with pytest.raises(Refused, match="allow_ports") as refused:
+    with pytest.raises(Refused, match="callback_ports") as refused:
         guard.endpoint("http://example.com:81/")
-    assert refused.value.setting == "allow_ports"
+    assert refused.value.setting == "callback_ports"
 
 
 def test_other_ports():
