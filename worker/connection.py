@@ -3,11 +3,12 @@
 import asyncio
 import re
 from time import perf_counter
-from typing import Protocol
+from typing import Protocol, cast
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
-KEEP = 65536
+from worker.answer import Answer, words
+
 MAX_HEAD = 16384
 MAX_INTERIM = 8
 ONE_WRITE = 262144  # up to here copying head and body together is cheaper than two writes
@@ -15,37 +16,6 @@ _LENGTH = re.compile(rb"(?im)^(?:content-length:|transfer-encoding:.*chunked)")
 
 Origin = tuple[str, str, int, bool]
 """Scheme, host, port, whether certificates are verified."""
-
-
-class Answer:
-    """What came of an exchange.
-
-    `status` is None when no complete head came. `head` is the header block as it was received,
-    without the status line and the blank line; `body` the first bytes of the body, as they were
-    sent (nothing is decompressed), `truncated` when there was more. `address` was dialled.
-    `timings` are microseconds by stage: resolve, connect, tls, wait (request written to first
-    byte), read, total. `error` is "stage: message" or None; stages: guard, resolve, connect, tls,
-    send, wait, read, protocol, and timeout, which names the stage it happened in.
-    """
-
-    __slots__ = ("address", "body", "error", "head", "status", "timings", "truncated")
-
-    def __init__(self) -> None:
-        self.status: int | None = None
-        self.head = b""
-        self.body = b""
-        self.truncated = False
-        self.address: str | None = None
-        self.timings: dict[str, int] = {}
-        self.error: str | None = None
-
-    def fields(self) -> list[tuple[bytes, bytes]]:
-        """The headers, names in lower case, in the order in which they came."""
-        lines = (line.partition(b":") for line in self.head.split(b"\r\n") if line)
-        return [(name.lower(), value.strip(b" \t")) for name, _, value in lines]
-
-    def __repr__(self) -> str:
-        return f"Answer({self.status}, {len(self.body)} bytes, error={self.error!r})"
 
 
 class Home(Protocol):
@@ -67,9 +37,9 @@ class Connection(asyncio.Protocol):
     """
 
     __slots__ = (
-        "_answer", "_body", "_done", "_first", "_interim", "_keep", "_parser", "_paused", "_raw", "_reusable",
-        "_room", "_started", "_transport", "_waiter", "_why", "address", "closed", "home",
-        "origin", "since", "used",
+        "_answer", "_body", "_done", "_first", "_interim", "_parser", "_paused", "_raw",
+        "_reusable", "_room", "_started", "_transport", "_waiter", "_why", "address", "closed",
+        "home", "origin", "since", "used",
     )  # fmt: skip
 
     def __init__(self, home: Home, origin: Origin, address: str) -> None:
@@ -83,6 +53,7 @@ class Connection(asyncio.Protocol):
         self._waiter: asyncio.Future[bool] | None = None
         self._why: str | None = None
         self._paused = False
+        self._raw = b""
         self._body: list[bytes] = []
 
     # The exchange
@@ -96,8 +67,6 @@ class Connection(asyncio.Protocol):
         self._answer = answer
         self._waiter = waiter
         self._room = keep
-        self._raw = b""
-        self._body = []
         self._interim = 0
         self._first = 0.0
         self._done = self._reusable = False
@@ -134,8 +103,8 @@ class Connection(asyncio.Protocol):
     # What asyncio calls
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # Not asserted: uvloop's transports do not inherit from asyncio's.
+        self._transport = cast("asyncio.Transport", transport)
         self._parser = HttpResponseParser(self)
 
     def data_received(self, data: bytes) -> None:
@@ -148,20 +117,12 @@ class Connection(asyncio.Protocol):
             self._first = perf_counter()
         if answer.status is None:
             self._raw += data
-        try:
-            self._parser.feed_data(data)
-        except (HttpParserError, HttpParserUpgrade) as error:
-            self._reusable = False
-            if not (self._done or self._why or answer.truncated):
-                self._why = f"not a valid HTTP answer ({error or type(error).__name__})"
+        self._parse(data, answer)
         if self._why:
             self._fail("protocol: " + self._why)
         elif self._done or answer.truncated:
             self._finish(answer)
-        elif answer.status is None:
-            if len(self._raw) > MAX_HEAD:
-                self._fail(f"protocol: headers too large (more than {MAX_HEAD} bytes)")
-        elif self._room <= 0:  # what may follow is not waited for
+        elif answer.status is not None and self._room <= 0:  # what may follow is not waited for
             answer.truncated = True
             self._finish(answer)
 
@@ -196,8 +157,7 @@ class Connection(asyncio.Protocol):
         raw = self._raw.lstrip(b"\r\n")
         line, end = raw.find(b"\r\n"), raw.find(b"\r\n\r\n")
         if end > MAX_HEAD:
-            self._why = f"headers too large (more than {MAX_HEAD} bytes)"
-            raise _EnoughError
+            raise _EnoughError  # `_parse` says why
         answer = self._answer
         assert answer is not None
         answer.head = raw[line + 2 : end]
@@ -212,14 +172,25 @@ class Connection(asyncio.Protocol):
         self._room -= len(data)
 
     def on_message_complete(self) -> None:
-        if self._answer.status is not None:  # type: ignore[union-attr]  # as above
+        status = self._answer.status  # type: ignore[union-attr]  # as above
+        if status is not None:
             self._done = True
-            self._reusable = self._answer.status != 101 and self._parser.should_keep_alive()  # type: ignore[union-attr]
+            self._reusable = status != 101 and self._parser.should_keep_alive()
         elif self._interim > MAX_INTERIM:
             self._why = f"more than {MAX_INTERIM} interim answers"
             raise _EnoughError
         else:
             self._raw = self._raw[self._raw.index(b"\r\n\r\n") + 4 :]
+
+    def _parse(self, data: bytes, answer: Answer) -> None:
+        try:
+            self._parser.feed_data(data)
+        except (HttpParserError, HttpParserUpgrade) as error:
+            self._reusable = False
+            if not (self._done or self._why or answer.truncated):
+                self._why = f"not a valid HTTP answer ({error or type(error).__name__})"
+        if answer.status is None and len(self._raw) > MAX_HEAD:
+            self._why = f"headers too large (more than {MAX_HEAD} bytes)"
 
     # How an exchange ends
 
@@ -229,7 +200,8 @@ class Connection(asyncio.Protocol):
         self._answer = self._waiter = None
         self.since = perf_counter()
         self._measure(answer)
-        answer.body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
+        answer.body = b"".join(self._body)
+        self._raw, self._body = b"", []  # an idle connection holds on to nothing
         abandoned = waiter.done()
         if self._reusable and not abandoned and not self._transport.get_write_buffer_size():
             self.used = True
@@ -276,9 +248,3 @@ class Connection(asyncio.Protocol):
         if self._first:
             answer.timings["wait"] = int((self._first - self._started) * 1e6)
             answer.timings["read"] = int((self.since - self._first) * 1e6)
-
-
-def words(error: BaseException) -> str:
-    """What an error says, without its number; its kind when it says nothing."""
-    text = (error.strerror if isinstance(error, OSError) else None) or str(error)
-    return (text or type(error).__name__).strip().lower()

@@ -1,0 +1,191 @@
+"""Receivers on loopback sockets that behave, and many that do not."""
+
+import asyncio
+import datetime
+import ipaddress
+import ssl
+import struct
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from socket import SO_LINGER, SOL_SOCKET
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+Handler = Callable[["Call"], Awaitable[None]]
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+
+class Call:
+    """One connection that was accepted. `receiver` knows of all of them."""
+
+    def __init__(
+        self, receiver: "Receiver", reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self.receiver, self.reader, self.writer = receiver, reader, writer
+
+    async def request(self) -> bytes:
+        """Read a whole request and return its body; ends the handler when none comes."""
+        head = await self.reader.readuntil(b"\r\n\r\n")
+        length = 0
+        for line in head.split(b"\r\n"):
+            name, _, value = line.partition(b":")
+            length = int(value) if name.lower() == b"content-length" else length
+        body = await self.reader.readexactly(length)
+        self.receiver.heads.append(head)
+        self.receiver.bodies.append(body)
+        self.receiver.asked.set()
+        return body
+
+    async def say(self, *parts: bytes) -> None:
+        """Write each part by itself."""
+        for part in parts:
+            self.writer.write(part)
+            await self.writer.drain()
+            await asyncio.sleep(0)
+
+    async def gone(self) -> None:
+        """Wait until the client has closed."""
+        while await self.reader.read(65536):
+            pass
+
+    def reset(self) -> None:
+        """Close with a TCP reset."""
+        sock = self.writer.get_extra_info("socket")
+        sock.setsockopt(SOL_SOCKET, SO_LINGER, struct.pack("ii", 1, 0))
+        self.writer.transport.abort()
+
+
+class Receiver:
+    """What a receiver saw: `connections` to its own addresses `hosts`, and the `heads` and `bodies`
+    of whole requests. `asked`: there was one. `closed`: a connection has ended."""
+
+    def __init__(self) -> None:
+        self.port = 0
+        self.connections = 0
+        self.heads: list[bytes] = []
+        self.bodies: list[bytes] = []
+        self.hosts: list[str] = []
+        self.asked = asyncio.Event()
+        self.closed = asyncio.Event()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/hook?x=%41"
+
+
+@asynccontextmanager
+async def serving(
+    handler: Handler,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    context: ssl.SSLContext | None = None,
+) -> AsyncIterator[Receiver]:
+    """A receiver that runs `handler` for each connection, and closes it when that returns."""
+    receiver = Receiver()
+    tasks: set[asyncio.Task[None]] = set()
+
+    async def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        tasks.add(task)
+        receiver.connections += 1
+        receiver.hosts.append(writer.get_extra_info("sockname")[0])
+        try:
+            await handler(Call(receiver, reader, writer))
+        except (OSError, EOFError, asyncio.CancelledError):
+            pass  # the client left, or the test is over
+        finally:
+            receiver.closed.set()
+            writer.close()
+            tasks.discard(task)
+
+    server = await asyncio.start_server(accepted, host, port, ssl=context, limit=2**20)
+    receiver.port = server.sockets[0].getsockname()[1]
+    try:
+        yield receiver
+    finally:
+        server.close()
+        for task in list(tasks):
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+
+async def ok(call: Call) -> None:
+    """Answer every request on the connection."""
+    while True:
+        await call.request()
+        await call.say(OK)
+
+
+def says(*parts: bytes, close: bool = False) -> Handler:
+    """Answer every request with `parts`, each written by itself."""
+
+    async def handler(call: Call) -> None:
+        while True:
+            await call.request()
+            await call.say(*parts)
+            if close:
+                return
+
+    return handler
+
+
+def repeats(start: bytes, again: bytes, pause: float = 0) -> Handler:
+    """Answer with `start`, then `again` for ever."""
+
+    async def handler(call: Call) -> None:
+        await call.request()
+        await call.say(start)
+        while True:
+            await call.say(again)
+            await asyncio.sleep(pause)
+
+    return handler
+
+
+async def silent(call: Call) -> None:
+    """Take the request and never answer."""
+    await call.request()
+    await call.gone()
+
+
+async def deaf(call: Call) -> None:
+    """Never even read."""
+    call.writer.transport.pause_reading()  # type: ignore[attr-defined]
+    await asyncio.Event().wait()
+
+
+def self_signed(directory: Path) -> tuple[ssl.SSLContext, bytes]:
+    """A server's TLS context for localhost, 127.0.0.1 and hook.example, and its certificate."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "hook.example")])
+    now = datetime.datetime.now(datetime.UTC)
+    day = datetime.timedelta(days=1)
+    names = [x509.DNSName("localhost"), x509.DNSName("hook.example")]
+    addresses = [x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - day)
+        .not_valid_after(now + day)
+        .add_extension(x509.SubjectAlternativeName([*names, *addresses]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    pem = certificate.public_bytes(serialization.Encoding.PEM)
+    file = directory / "receiver.pem"
+    file.write_bytes(
+        pem
+        + key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(file)
+    return context, pem

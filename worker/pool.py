@@ -1,0 +1,100 @@
+"""Idle connections, kept for the next exchange with the same origin, the freshest used first."""
+
+import asyncio
+from contextlib import suppress
+from time import perf_counter
+
+from worker.connection import Connection, Origin
+
+CLOSE_SECONDS = 2.0
+
+
+class Pool:
+    """The connections of one transport. `seconds`: how long an idle one is kept; `per_origin` and
+    `total`: how many are; beyond `total` one of the origin idle for longest is closed."""
+
+    def __init__(self, seconds: float, per_origin: int, total: int) -> None:
+        self._seconds, self._per_origin, self._total = seconds, per_origin, total
+        self._idle: dict[Origin, list[Connection]] = {}
+        self._count = 0
+        self._open: set[Connection] = set()
+        self._sweeper: asyncio.TimerHandle | None = None
+        self._all_closed: asyncio.Event | None = None
+
+    def __len__(self) -> int:
+        """How many connections are open, idle or not."""
+        return len(self._open)
+
+    def take(self, origin: Origin) -> Connection | None:
+        """An idle connection to an origin, or None."""
+        kept = self._idle.get(origin)
+        while kept:
+            connection = kept.pop()
+            self._left(origin, kept)
+            if not connection.closed:
+                return connection
+        return None
+
+    def opened(self, connection: Connection) -> None:
+        """Take note of a new connection."""
+        self._open.add(connection)
+
+    def release(self, connection: Connection) -> None:
+        """Keep a connection for later."""
+        if self._all_closed:
+            connection.drop()
+            return
+        kept = self._idle.setdefault(connection.origin, [])
+        kept.append(connection)
+        self._count += 1
+        if len(kept) > self._per_origin:
+            self._remove(kept[0]).close()
+        elif self._count > self._total:
+            self._remove(next(iter(self._idle.values()))[0]).close()
+        if self._sweeper is None:
+            self._sweep_later()
+
+    def forget(self, connection: Connection) -> None:
+        """Take note that a connection is closed."""
+        self._open.discard(connection)
+        if connection in self._idle.get(connection.origin, ()):
+            self._remove(connection)
+        if self._all_closed and not self._open:
+            self._all_closed.set()
+
+    async def close(self) -> None:
+        """Close all connections, also those in use, and wait until they are."""
+        self._all_closed = asyncio.Event()
+        if self._sweeper:
+            self._sweeper.cancel()
+        if not self._open:
+            return
+        for connection in list(self._open):
+            connection.drop()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await self._all_closed.wait()
+
+    def _remove(self, connection: Connection) -> Connection:
+        kept = self._idle[connection.origin]
+        kept.remove(connection)
+        self._left(connection.origin, kept)
+        return connection
+
+    def _left(self, origin: Origin, kept: list[Connection]) -> None:
+        self._count -= 1
+        if not kept:
+            del self._idle[origin]
+
+    def _sweep_later(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._sweeper = loop.call_later(self._seconds / 2, self._sweep)
+
+    def _sweep(self) -> None:
+        self._sweeper = None
+        before = perf_counter() - self._seconds
+        for connection in [one for kept in self._idle.values() for one in kept]:
+            if connection.since <= before:
+                self._remove(connection).close()
+        if self._idle:
+            self._sweep_later()
