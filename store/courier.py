@@ -79,30 +79,29 @@ class Herald:
         self._socket.close()
 
 
-class _Ear(asyncio.DatagramProtocol):
-    def __init__(self, called: Callable[[list[int]], None]) -> None:
-        self._called = called
-
-    def datagram_received(self, data: bytes, address: object) -> None:
-        # The socket is the daemon's own, but whatever arrives must not end the worker.
-        with contextlib.suppress(orjson.JSONDecodeError):
-            hooks = orjson.loads(data)
-            self._called([hook for hook in hooks if isinstance(hook, int)])
-
-
 async def hear(path: Path, called: Callable[[list[int]], None]) -> Callable[[], None]:
     """Listen to the heralds of other processes at `path`; returns what ends it."""
     _forget(path)
+    ear = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    ear.setblocking(False)
+    ear.bind(str(path))
     loop = asyncio.get_running_loop()
-    transport, _ = await loop.create_datagram_endpoint(
-        lambda: _Ear(called), local_addr=str(path), family=socket.AF_UNIX
-    )
+    # A reader of our own, for uvloop knows datagrams only with hosts and ports.
+    loop.add_reader(ear, _listen, ear, called)
 
     def end() -> None:
-        transport.close()
+        loop.remove_reader(ear)
+        ear.close()
         _forget(path)
 
     return end
+
+
+def _listen(ear: socket.socket, called: Callable[[list[int]], None]) -> None:
+    # The socket is the daemon's own, but whatever arrives must not end the worker.
+    with contextlib.suppress(OSError, orjson.JSONDecodeError, TypeError):
+        hooks = orjson.loads(ear.recv(65_536))
+        called([hook for hook in hooks if isinstance(hook, int)])
 
 
 def _forget(path: Path) -> None:

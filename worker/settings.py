@@ -26,7 +26,9 @@ class WorkerSettings(BaseModel):
         le=120,
         description="seconds for one attempt in all: resolve, connect, TLS, headers and body",
     )
-    concurrency: int = Field(32, ge=1, le=1000, description="requests in flight at once to one hook")
+    concurrency: int = Field(
+        32, ge=1, le=1000, description="requests in flight at once to one hook"
+    )
     max_in_flight: int = Field(
         1000, ge=1, le=20_000, description="requests in flight at once to all of them"
     )

@@ -1,0 +1,28 @@
+"""Who was given what, as given: an organization's members, a repository's collaborators.
+
+What follows from it is `repositories.role_of`'s to say.
+"""
+
+from store.connection import Connection
+
+
+def members(db: Connection, organization_id: int) -> dict[str, str]:
+    """Login to role (`member`, `admin`) in an organization, by login."""
+    return dict(
+        db.tuples(
+            "SELECT a.login, m.role FROM membership m JOIN account a ON a.id = m.account_id"
+            " WHERE m.organization_id = :organization_id ORDER BY a.login_key",
+            organization_id=organization_id,
+        )
+    )
+
+
+def collaborators(db: Connection, repo_id: int) -> dict[str, str]:
+    """Login to the role that was granted in a repository, by login."""
+    return dict(
+        db.tuples(
+            "SELECT a.login, c.role FROM collaborator c JOIN account a ON a.id = c.account_id"
+            " WHERE c.repo_id = :repo_id ORDER BY a.login_key",
+            repo_id=repo_id,
+        )
+    )

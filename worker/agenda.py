@@ -1,0 +1,58 @@
+"""The agenda: when each lane next has something due in the store."""
+
+import asyncio
+import heapq
+from collections.abc import Callable
+
+from store.clock import SECOND, Clock
+from worker.lane import Lane
+
+# Looked at again at least so often, for the clock may have been set.
+LONGEST_SLEEP = 60.0
+
+
+class Agenda:
+    """One entry a lane, however much waits behind it; `rang` is called when one may be due."""
+
+    def __init__(self, clock: Clock, rang: Callable[[], None]) -> None:
+        self._clock = clock
+        self._rang = rang
+        self._entries: list[tuple[int, int, Lane]] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._closed = False
+
+    def enter(self, lane: Lane, due_at: int) -> None:
+        """Note that a lane has something due at this moment (microseconds)."""
+        if lane.next_due is None or due_at < lane.next_due:
+            lane.next_due = due_at
+            heapq.heappush(self._entries, (due_at, lane.hook_id, lane))
+            if self._entries[0][2] is lane:
+                self._set_timer()
+
+    def due(self) -> list[Lane]:
+        """The lanes whose moment has come, taken off the agenda."""
+        now = self._clock.now()
+        found = []
+        while self._entries and self._entries[0][0] <= now:
+            due_at, _, lane = heapq.heappop(self._entries)
+            # An entry that an earlier one overtook is void: the claim tells what comes next.
+            if lane.next_due == due_at:
+                lane.next_due = None
+                found.append(lane)
+        self._set_timer()
+        return found
+
+    def _set_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._entries and not self._closed:
+            seconds = (self._entries[0][0] - self._clock.now()) / SECOND
+            self._timer = asyncio.get_running_loop().call_later(
+                min(max(seconds, 0.0), LONGEST_SLEEP), self._rang
+            )
+
+    def close(self) -> None:
+        """Ring no more."""
+        self._closed = True
+        self._set_timer()

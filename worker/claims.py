@@ -1,0 +1,112 @@
+"""Claims: what is due is taken from the store hook by hook, for lanes that have room.
+
+So a backlog of one endpoint is never in the way of another's, and memory holds lanes, not queues.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from store import Store, deliveries
+from store.errors import Busy, Unavailable
+from worker.agenda import Agenda
+from worker.lane import ROOM, Item, Lane
+
+log = logging.getLogger("tocsin.worker")
+
+EACH = 128
+HOOKS = 200
+AGAIN_AFTER = 0.5
+
+
+class Claims:
+    """Fills lanes from the store. `lease` gives the lease to claim under, or None for not now;
+    `filled` is called with the lanes of a claim and how many deliveries it brought.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        lease: Callable[[], int | None],
+        filled: Callable[[list[Lane], int], None],
+    ) -> None:
+        self._store = store
+        self._lease = lease
+        self._filled = filled
+        self._backlog: dict[int, Lane] = {}
+        self._claiming: asyncio.Task[None] | None = None
+        self._closed = False
+        self.agenda = Agenda(store.clock, self.ring)
+
+    def mark(self, lane: Lane) -> None:
+        """The store may hold something due for this lane."""
+        lane.backlog = True
+        self._backlog[lane.hook_id] = lane
+
+    def ring(self) -> None:
+        """Take up what has become due."""
+        for lane in self.agenda.due():
+            self.mark(lane)
+        self.soon()
+
+    def soon(self) -> None:
+        """Claim for the marked lanes, once those that are under way are done."""
+        if self._backlog and self._claiming is None and not self._closed:
+            self._claiming = asyncio.create_task(self._claim())
+
+    async def _claim(self) -> None:
+        try:
+            while lanes := self._with_room():
+                await self._claim_for(lanes)
+        except (Busy, Unavailable) as error:
+            log.error("nothing can be claimed: %s", error)
+            asyncio.get_running_loop().call_later(AGAIN_AFTER, self.soon)
+        finally:
+            self._claiming = None
+
+    def _with_room(self) -> list[Lane]:
+        if self._closed or self._lease() is None:
+            return []
+        chosen = []
+        for lane in self._backlog.values():
+            if not lane.full and len(lane.queue) <= ROOM - EACH:
+                chosen.append(lane)
+                if len(chosen) == HOOKS:
+                    break
+        return chosen
+
+    async def _claim_for(self, lanes: list[Lane]) -> None:
+        lease_id = self._lease()
+        assert lease_id is not None
+        by_id = {lane.hook_id: lane for lane in lanes}
+        for lane in lanes:
+            lane.backlog = False
+            del self._backlog[lane.hook_id]
+        try:
+            claimed, next_due = await self._store.note(deliveries.claim, by_id, lease_id, EACH)
+        except (Busy, Unavailable):
+            for lane in lanes:
+                self.mark(lane)
+            raise
+        for one in claimed:
+            by_id[one.hook_id].queue.append(
+                Item(one.id, one.event_id, one.attempts, one.redelivery, one.version)
+            )
+        now = self._store.clock.now()
+        for hook_id, due_at in next_due.items():
+            if due_at <= now:
+                self.mark(by_id[hook_id])
+            else:
+                self.agenda.enter(by_id[hook_id], due_at)
+        self._filled(lanes, len(claimed))
+
+    def forget(self, lane: Lane) -> None:
+        """Claim no more for this lane until it is marked again."""
+        self._backlog.pop(lane.hook_id, None)
+
+    async def close(self) -> None:
+        """Claim nothing more, and wait for the claim that is under way."""
+        self._closed = True
+        self.agenda.close()
+        if self._claiming is not None:
+            await asyncio.wait([self._claiming])

@@ -1,0 +1,287 @@
+"""The dispatcher: gives what is offered or claimed to lanes, and keeps the lanes going."""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Collection, Iterable, Sequence
+
+from store import Store, deliveries
+from store.attempts import DELIVERED, WAITING, Outcome
+from store.courier import Offer
+from store.errors import Busy, Unavailable
+from worker.claims import AGAIN_AFTER, Claims
+from worker.content import Content, Contents
+from worker.guard import Guard
+from worker.lane import ROOM, Item, Lane
+from worker.recorder import Recorder
+from worker.send import send
+from worker.settings import WorkerSettings
+from worker.target import Target, load
+from worker.transport import Poster
+
+log = logging.getLogger("tocsin.worker")
+
+# Deliveries in hand at most, over all lanes: what is beyond waits in the store.
+MOST_IN_HAND = 20_000
+
+
+class Dispatcher:
+    """Deliveries from the store to the network (a store.courier.Courier)."""
+
+    def __init__(
+        self, store: Store, settings: WorkerSettings, guard: Guard, poster: Poster
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._guard = guard
+        self._poster = poster
+        self._contents = Contents(store)
+        self._recorder = Recorder(store, self._recorded)
+        self.claims = Claims(store, self.lease, self._filled)
+        self._lanes: dict[int, Lane] = {}
+        self._full: set[int] = set()
+        self._parked: deque[Lane] = deque()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._lease: int | None = None
+        self._in_hand = 0
+        self.in_flight = 0
+        self._stopping = False
+
+    # The courier's side. `lease` and `full` are called on the writer's thread too.
+
+    def lease(self) -> int | None:
+        """The lease that deliveries may be taken under now."""
+        return None if self._in_hand > MOST_IN_HAND or self._stopping else self._lease
+
+    def full(self) -> Collection[int]:
+        """Hooks whose lanes take no more."""
+        return tuple(self._full)
+
+    def offer(self, offers: Sequence[Offer]) -> None:
+        """Take new deliveries in hand."""
+        touched: dict[int, Lane] = {}
+        for offer in offers:
+            self._contents.put(offer.event_id, Content(offer.name, offer.guid, offer.body))
+            for delivery_id, hook_id, version in offer.deliveries:
+                lane = self._lane(hook_id)
+                lane.queue.append(Item(delivery_id, offer.event_id, 0, 0, version))
+                self._in_hand += 1
+                touched[hook_id] = lane
+        for lane in touched.values():
+            self._pump(lane)
+
+    def wake(self, hooks: Iterable[int]) -> None:
+        """Look for what is due for these hooks."""
+        for hook_id in hooks:
+            self.claims.mark(self._lane(hook_id))
+        self.claims.soon()
+
+    # Lanes.
+
+    def _lane(self, hook_id: int) -> Lane:
+        lane = self._lanes.get(hook_id)
+        if lane is None:
+            lane = self._lanes[hook_id] = Lane(hook_id)
+        return lane
+
+    def _filled(self, lanes: list[Lane], many: int) -> None:
+        self._in_hand += many
+        for lane in lanes:
+            self._pump(lane)
+
+    def _pump(self, lane: Lane) -> None:
+        """Start what the lane may have in flight."""
+        while lane.may_start() and not self._stopping:
+            if self.in_flight >= self._settings.max_in_flight or self._recorder.blocked:
+                self._park(lane)
+                break
+            wait = lane.wait(asyncio.get_running_loop().time())
+            if wait > 0:
+                self._resume_later(lane, wait)
+                break
+            lane.in_flight += 1
+            self.in_flight += 1
+            self._spawn(lane)
+        if lane.full:
+            self._full.add(lane.hook_id)
+        else:
+            self._full.discard(lane.hook_id)
+
+    def _spawn(self, lane: Lane) -> None:
+        task = asyncio.create_task(self._run(lane))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _park(self, lane: Lane) -> None:
+        """Put the lane at the end of those that wait for their turn at the common limit."""
+        if not lane.parked:
+            lane.parked = True
+            self._parked.append(lane)
+        if self.in_flight == 0:
+            # No request that ends will take it up again.
+            asyncio.get_running_loop().call_later(AGAIN_AFTER, self._unpark)
+
+    def _unpark(self) -> None:
+        for _ in range(len(self._parked)):
+            if self.in_flight >= self._settings.max_in_flight:
+                return
+            lane = self._parked.popleft()
+            lane.parked = False
+            self._pump(lane)
+
+    def _resume_later(self, lane: Lane, wait: float) -> None:
+        if not lane.timed:
+            lane.timed = True
+            asyncio.get_running_loop().call_later(wait, self._resume, lane)
+
+    def _resume(self, lane: Lane) -> None:
+        lane.timed = False
+        lane.rested(asyncio.get_running_loop().time())
+        self._pump(lane)
+        self.claims.soon()
+
+    async def _run(self, lane: Lane) -> None:
+        """Deliver from the lane's queue for as long as it may have this one in flight."""
+        try:
+            while lane.queue:
+                item = lane.queue.popleft()
+                self._in_hand -= 1
+                if not await self._deliver(lane, item) or self._gives_way(lane):
+                    break
+        finally:
+            lane.in_flight -= 1
+            self.in_flight -= 1
+            if not self._stopping:
+                self._unpark()
+                self._pump(lane)
+                if lane.backlog and len(lane.queue) <= ROOM // 2:
+                    self.claims.soon()
+
+    def _gives_way(self, lane: Lane) -> bool:
+        if self._stopping or self._parked or self._recorder.blocked or lane.rest_until:
+            return True
+        return lane.in_flight > lane.window or lane.rate is not None
+
+    async def _deliver(self, lane: Lane, item: Item) -> bool:
+        """Make one attempt; False where the store cannot be asked now."""
+        lease_id = self._lease
+        assert lease_id is not None, "nothing is in hand without a lease"
+        try:
+            target = await self._target(lane, item)
+            content = await self._contents.get(item.event_id)
+            reason = _hopeless(target, content, item)
+            if reason is not None:
+                await self._store.note(deliveries.bury, lease_id, [item.delivery_id], reason)
+                return True
+        except (Busy, Unavailable) as error:
+            log.error("hook %d waits for the store: %s", lane.hook_id, error)
+            lane.queue.appendleft(item)
+            self._in_hand += 1
+            self._resume_later(lane, AGAIN_AFTER)
+            return False
+        assert target is not None
+        assert content is not None
+        lane.spend(asyncio.get_running_loop().time())
+        outcome = await send(
+            self._poster,
+            target,
+            content,
+            item,
+            hook_id=lane.hook_id,
+            lease_id=lease_id,
+            clock=self._store.clock.now,
+        )
+        self._recorder.add(outcome)
+        self._learn(lane, outcome)
+        return True
+
+    async def _target(self, lane: Lane, item: Item) -> Target | None:
+        if lane.target is None or lane.target.version < item.version:
+            lane.target = await self._store.read(load, lane.hook_id, self._settings, self._guard)
+        return lane.target
+
+    def _learn(self, lane: Lane, outcome: Outcome) -> None:
+        if outcome.state == DELIVERED:
+            lane.succeeded()
+        elif rest := lane.failed(asyncio.get_running_loop().time()):
+            log.warning(
+                "hook %d rests for %.0f s after %d failures in a row",
+                lane.hook_id,
+                rest,
+                lane.failures,
+            )
+            self._resume_later(lane, rest)
+            self._give_back(lane)
+
+    def _give_back(self, lane: Lane) -> None:
+        """Leave to the store what a resting lane has not tried."""
+        ids = [item.delivery_id for item in lane.queue]
+        self._in_hand -= len(ids)
+        lane.queue.clear()
+        self.claims.mark(lane)
+        if ids and self._lease is not None:
+            task = asyncio.create_task(self._release(self._lease, ids))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _release(self, lease_id: int, ids: list[int]) -> None:
+        while not self._stopping:
+            try:
+                await self._store.note(deliveries.release, lease_id, ids)
+            except (Busy, Unavailable):
+                await asyncio.sleep(AGAIN_AFTER)
+            else:
+                return
+
+    def _recorded(self, outcomes: Sequence[Outcome], disabled: set[int]) -> None:
+        for outcome in outcomes:
+            if outcome.state == WAITING:
+                self.claims.agenda.enter(self._lane(outcome.hook_id), outcome.due_at)
+        for hook_id in disabled:
+            log.warning("hook %d was disabled: see its reason", hook_id)
+            self._lane(hook_id).target = None
+        if self._parked and self.in_flight == 0:
+            self._unpark()
+
+    # The worker's side.
+
+    def hold(self, lease_id: int) -> None:
+        """Work under this lease. What is in hand under another one is no longer ours."""
+        if self._lease is not None:
+            for lane in self._lanes.values():
+                self._in_hand -= len(lane.queue)
+                lane.queue.clear()
+        self._lease = lease_id
+
+    async def scan(self) -> None:
+        """Learn from the store what waits there: at the start, and now and then as a net."""
+        for hook_id, due_at in (await self._store.read(deliveries.waiting_hooks)).items():
+            self.claims.agenda.enter(self._lane(hook_id), due_at)
+        for lane in [lane for lane in self._lanes.values() if lane.idle]:
+            del self._lanes[lane.hook_id]
+            self._full.discard(lane.hook_id)
+        self.claims.ring()
+
+    async def stop(self, seconds: float) -> None:
+        """Start nothing more, let what is in flight end for so long, record it."""
+        self._stopping = True
+        await self.claims.close()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=seconds)
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+        await self._recorder.drain()
+
+
+def _hopeless(target: Target | None, content: Content | None, item: Item) -> str | None:
+    """Why a delivery cannot be tried, if so."""
+    if target is None:
+        return "the hook is gone"
+    if content is None:
+        return "the payload is no longer kept"
+    asked = bool(item.redelivery) and item.attempts == 0
+    if not target.takes(content.name, asked=asked):
+        return "the hook was deleted" if target.deleted else "the hook is not active"
+    return None

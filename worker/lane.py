@@ -1,0 +1,105 @@
+"""A lane: one hook's deliveries in hand, and whether the next may start.
+
+Each lane has its own queue, concurrency, rate and breaker, so that an endpoint that hangs or fails
+costs the others nothing.
+"""
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from worker.target import Target
+
+# A new or failing endpoint gets few requests at once, and more with every one that succeeds.
+FIRST_WINDOW = 4
+FIRST_REST, LONGEST_REST = 5.0, 300.0
+ROOM = 256
+
+
+@dataclass(slots=True)
+class Item:
+    """A delivery in hand."""
+
+    delivery_id: int
+    event_id: int
+    attempts: int
+    redelivery: int
+    version: int
+
+
+@dataclass(slots=True)
+class Lane:
+    """Moments are of the event loop's clock, in seconds, except `next_due`."""
+
+    hook_id: int
+    target: Target | None = None
+    queue: deque[Item] = field(default_factory=deque)
+    in_flight: int = 0
+    window: int = FIRST_WINDOW
+    failures: int = 0
+    rest_until: float = 0.0
+    allow_at: float = 0.0
+    backlog: bool = False
+    """The store may hold more of it that is due."""
+    next_due: int | None = None
+    """When (microseconds) the store has something due, as far as is known."""
+    parked: bool = False
+    """It waits for its turn at the limit that all lanes share."""
+    timed: bool = False
+    """A timer will take it up again."""
+
+    @property
+    def full(self) -> bool:
+        """Whether new deliveries had better stay in the store."""
+        return len(self.queue) >= ROOM or self.rest_until > 0
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing would be lost with it but what it learned of its endpoint."""
+        held = self.queue or self.in_flight or self.backlog or self.timed or self.parked
+        return not held and self.next_due is None
+
+    def wait(self, now: float) -> float:
+        """Seconds until the endpoint may be sent something: its rest, or its rate."""
+        return max(self.rest_until, self.allow_at) - now
+
+    def may_start(self) -> bool:
+        """Whether one more request may be in flight."""
+        limit = self.window
+        if self.target is not None:
+            limit = min(limit, self.target.policy.concurrency)
+        return bool(self.queue) and self.in_flight < limit
+
+    @property
+    def rate(self) -> float | None:
+        """Requests a second at most."""
+        return None if self.target is None else self.target.policy.rate
+
+    def spend(self, now: float) -> None:
+        """Count a request against the rate."""
+        if self.rate is not None:
+            self.allow_at = max(now, self.allow_at) + 1 / self.rate
+
+    def succeeded(self) -> None:
+        """The endpoint works: more at once."""
+        self.failures = 0
+        self.window += 1
+        if self.target is not None:
+            self.window = min(self.window, self.target.policy.concurrency)
+
+    def failed(self, now: float) -> float:
+        """The endpoint failed: fewer at once. Returns the seconds it is to rest, beginning now."""
+        self.failures += 1
+        self.window = max(1, self.window // 2)
+        breaker = self.target.policy.breaker if self.target is not None else 0
+        if not breaker or self.failures < breaker or self.rest_until:
+            return 0.0
+        rest: float = min(FIRST_REST * 2 ** min(self.failures - breaker, 10), LONGEST_REST)
+        self.rest_until = now + rest
+        # One request then tells whether it works again.
+        self.window = 1
+        return rest
+
+    def rested(self, now: float) -> None:
+        """End the rest if its time is over."""
+        if self.rest_until <= now:
+            self.rest_until = 0.0

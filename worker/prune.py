@@ -1,0 +1,40 @@
+"""The job that lets go of what retention says, a batch at a time."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from store import Connection, Store, retention
+from store.clock import SECOND
+from worker.settings import WorkerSettings
+
+log = logging.getLogger("tocsin.worker")
+
+BATCH = 1_000
+# Between batches others get their turn at the writer.
+PAUSE = 0.02
+
+
+async def prune(store: Store, settings: WorkerSettings) -> None:
+    """Drop bodies, attempts, events and deleted hooks that are older than they are kept."""
+    now = store.clock.now()
+    bodies = now - round(settings.keep_bodies * SECOND)
+    attempts = now - round(settings.keep_attempts * SECOND)
+    await _in_batches(store, retention.drop_bodies, bodies)
+    await _in_batches(store, retention.drop_attempts, attempts)
+    await _in_batches(store, retention.drop_events, attempts)
+    await store.note(retention.drop_hooks, attempts)
+
+
+async def _in_batches(
+    store: Store, drop: Callable[[Connection, int, int], int], before: int
+) -> None:
+    total = 0
+    while True:
+        many = await store.note(drop, before, BATCH)
+        total += many
+        if many < BATCH:
+            break
+        await asyncio.sleep(PAUSE)
+    if total:
+        log.info("%s: %d", drop.__name__, total)

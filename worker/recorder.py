@@ -1,0 +1,71 @@
+"""Hands outcomes to the store in groups, and keeps them while the store cannot take them."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+
+from store import Store, attempts
+from store.attempts import Outcome
+from store.errors import Busy, Unavailable
+
+log = logging.getLogger("tocsin.worker")
+
+EVERY = 0.005
+MOST = 500
+PAUSES = (0.1, 0.5, 1.0, 2.0, 5.0)
+
+
+class Recorder:
+    """Collects outcomes and writes them down; `recorded` hears of each group once it is safe."""
+
+    def __init__(
+        self, store: Store, recorded: Callable[[Sequence[Outcome], set[int]], None]
+    ) -> None:
+        self._store = store
+        self._recorded = recorded
+        self._waiting: list[Outcome] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._writes: set[asyncio.Task[None]] = set()
+        self.blocked = False
+        """The store takes nothing: what is sent now could not be recorded."""
+
+    def add(self, outcome: Outcome) -> None:
+        """Record an outcome soon."""
+        self._waiting.append(outcome)
+        if len(self._waiting) >= MOST:
+            self._flush()
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(EVERY, self._flush)
+
+    def _flush(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if not self._waiting:
+            return
+        outcomes, self._waiting = self._waiting, []
+        task = asyncio.create_task(self._write(outcomes))
+        self._writes.add(task)
+        task.add_done_callback(self._writes.discard)
+
+    async def _write(self, outcomes: list[Outcome]) -> None:
+        tries = 0
+        while True:
+            try:
+                disabled = await self._store.note(attempts.record, outcomes)
+                break
+            except (Busy, Unavailable) as error:
+                # Losing an outcome means sending again, so the same group is offered until taken.
+                if not self.blocked:
+                    log.error("outcomes cannot be recorded, deliveries pause: %s", error)
+                self.blocked = True
+                await asyncio.sleep(PAUSES[min(tries, len(PAUSES) - 1)])
+                tries += 1
+        self.blocked = False
+        self._recorded(outcomes, disabled)
+
+    async def drain(self) -> None:
+        """Wait until everything is written down."""
+        self._flush()
+        while self._writes:
+            await asyncio.gather(*self._writes)

@@ -1,0 +1,119 @@
+"""One attempt: build the request, send it, judge the answer, say what is to be recorded."""
+
+from collections.abc import Callable
+
+import orjson
+
+from store.attempts import Outcome
+from store.clock import SECOND
+from worker.answer import KEEP, Answer
+from worker.content import Content
+from worker.lane import Item
+from worker.policy import judge
+from worker.target import MASK, Target
+from worker.transport import Poster
+
+# PostgreSQL takes no NUL in a text, and no screen shows one.
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+# Answers may carry what is nobody's business but the receiver's.
+PRIVATE = ("set-cookie", "set-cookie2", "authorization", "proxy-authorization", "cookie")
+
+
+async def send(
+    poster: Poster,
+    target: Target,
+    content: Content,
+    item: Item,
+    *,
+    hook_id: int,
+    lease_id: int,
+    clock: Callable[[], int],
+) -> Outcome:
+    """Make one attempt at a delivery; never raises for what the network does."""
+    body = content.bytes_for(target.content_type)
+    started = clock()
+    head = target.head(content.name, content.guid, body, started // SECOND)
+    if target.endpoint is None:
+        answer = Answer()
+        answer.error = target.refusal
+    else:
+        answer = await poster.post(
+            target.endpoint,
+            head.encode("latin-1"),
+            body,
+            deadline=target.policy.timeout,
+            verify_tls=target.verify_tls,
+            keep=KEEP,
+        )
+    return _outcome(target, item, hook_id, lease_id, answer, head, started, clock())
+
+
+def _outcome(
+    target: Target,
+    item: Item,
+    hook_id: int,
+    lease_id: int,
+    answer: Answer,
+    head: str,
+    started: int,
+    ended: int,
+) -> Outcome:
+    number = item.attempts + 1
+    received = None if answer.status is None else _readable_head(target, answer)
+    verdict = judge(
+        target.policy,
+        number,
+        answer.status,
+        answer.error,
+        None if received is None or answer.status == 200 else header(received, "retry-after"),
+        ended,
+    )
+    return Outcome(
+        lease_id=lease_id,
+        delivery_id=item.delivery_id,
+        hook_id=hook_id,
+        event_id=item.event_id,
+        repo_id=target.repo_id,
+        number=number,
+        redelivery=int(item.redelivery or number > 1),
+        started_at=started,
+        duration=answer.timings.get("total", max(ended - started, 0)),
+        status_code=answer.status,
+        error=answer.error,
+        url=target.url,
+        address=answer.address,
+        timings=orjson.dumps(answer.timings).decode(),
+        request_head=head,
+        response_head=received,
+        response_body=None if answer.status is None else _readable(target, answer.body),
+        state=verdict.state,
+        due_at=verdict.due_at,
+        disable=verdict.disable,
+        patience=round(target.policy.disable_after * SECOND),
+    )
+
+
+def _readable(target: Target, body: bytes) -> str:
+    return target.mask(body.decode("utf-8", "replace").replace("\0", REPLACEMENT))
+
+
+def _readable_head(target: Target, answer: Answer) -> str:
+    text = _readable(target, answer.head)
+    lowered = text.lower()
+    if not any(name in lowered for name in PRIVATE):
+        return text
+    return "\r\n".join(_masked(line) for line in text.split("\r\n"))
+
+
+def _masked(line: str) -> str:
+    name, colon, _ = line.partition(":")
+    return f"{name}: {MASK}" if colon and name.strip().lower() in PRIVATE else line
+
+
+def header(head: str, name: str) -> str | None:
+    """The first value of a header in a block of header lines."""
+    for line in head.split("\r\n"):
+        key, colon, value = line.partition(":")
+        if colon and key.lower() == name:
+            return value.strip()
+    return None

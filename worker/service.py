@@ -1,0 +1,129 @@
+"""The worker: the dispatcher with its lease, its ear for other processes, and its jobs."""
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import Callable
+
+from apscheduler.schedulers.asyncio import AsyncIOScheduler
+
+from store import Store, leases
+from store.clock import SECOND
+from store.errors import Invalid, Unusable
+from worker.addresses import Refused
+from worker.dispatch import Dispatcher
+from worker.guard import Guard
+from worker.prune import prune
+from worker.schedule import Job, scheduler
+from worker.settings import WorkerSettings
+from worker.transport import Poster, Transport
+
+log = logging.getLogger("tocsin.worker")
+
+LEASE = 30 * SECOND
+RENEW_EVERY = 10.0
+SCAN_EVERY = 5.0
+PRUNE_EVERY = 600.0
+GRACE = 10.0
+
+
+class Judge:
+    """Judges callbacks when a subscription is made, in the store's words for what is wrong."""
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+
+    async def __call__(self, url: str) -> None:
+        """Invalid, naming the address, the rule, and the setting that would allow it."""
+        try:
+            await self._guard.judge(url)
+        except Refused as error:
+            raise Invalid(str(error), field="url", code="custom", resource="Hook") from None
+
+
+def make_guard(settings: WorkerSettings) -> Guard:
+    """The guard that these settings describe. Unusable for a network or port that is none."""
+    try:
+        return Guard(allow_networks=settings.allow_networks, ports=settings.callback_ports)
+    except ValueError as error:
+        raise Unusable(f"allow_networks or callback_ports: {error}") from error
+
+
+class Worker:
+    """Delivers what the store holds, from `start` to `stop`."""
+
+    def __init__(
+        self,
+        store: Store,
+        settings: WorkerSettings,
+        *,
+        guard: Guard | None = None,
+        poster: Poster | None = None,
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self.guard = guard or make_guard(settings)
+        self._transport = Transport(self.guard) if poster is None else None
+        self.dispatcher = Dispatcher(store, settings, self.guard, poster or self._sender())
+        self._scheduler: AsyncIOScheduler | None = None
+        self._deaf: Callable[[], None] | None = None
+        self._lease = 0
+
+    def _sender(self) -> Poster:
+        assert self._transport is not None
+        return self._transport
+
+    async def start(self) -> None:
+        """Take up work. Unusable when another worker has this database to itself."""
+        if not self._store.engine.only_worker():
+            raise Unusable("another worker is running on this database: stop it first")
+        await self._take_lease()
+        await self._store.note(leases.end_others, self._lease)
+        self._deaf = await self._store.hear(self._heard)
+        self._store.courier = self.dispatcher
+        await self.dispatcher.scan()
+        self._scheduler = scheduler(
+            [
+                Job("renew", RENEW_EVERY, self._renew),
+                Job("scan", SCAN_EVERY, self.dispatcher.scan),
+                Job("prune", PRUNE_EVERY, self._prune),
+            ]
+        )
+        self._scheduler.start()
+
+    async def _take_lease(self) -> None:
+        holder = f"{socket.gethostname()}:{os.getpid()}"
+        self._lease = await self._store.note(leases.take, holder, LEASE)
+        self.dispatcher.hold(self._lease)
+
+    async def _renew(self) -> None:
+        if await self._store.note(leases.renew, self._lease, LEASE):
+            return
+        # The clock was set, or this process stood still: what it had in hand may be another's.
+        log.warning("the lease had ended; going on under a new one")
+        await self._take_lease()
+        await self._store.note(leases.end_expired)
+        await self.dispatcher.scan()
+
+    def _heard(self, hooks: list[int]) -> None:
+        if hooks:
+            self.dispatcher.wake(hooks)
+        else:
+            asyncio.get_running_loop().create_task(self.dispatcher.scan())
+
+    async def _prune(self) -> None:
+        await prune(self._store, self._settings)
+
+    async def stop(self) -> None:
+        """Finish what is in flight within 10 s, give back the rest; nothing stays leased."""
+        if self._scheduler is not None:
+            self._scheduler.shutdown(wait=False)
+        if self._deaf is not None:
+            self._deaf()
+        await self.dispatcher.stop(GRACE)
+        if self._lease:
+            await self._store.note(leases.end, self._lease)
+        if self._transport is not None:
+            await self._transport.close()
+        self.guard.close()

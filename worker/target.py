@@ -1,0 +1,116 @@
+"""A hook made ready for sending: its address parsed, its secret opened, its headers written."""
+
+from dataclasses import dataclass
+
+from store import Connection, Row, hooks
+from worker.addresses import Refused
+from worker.endpoint import Endpoint
+from worker.guard import Guard
+from worker.policy import Policy, policy_for
+from worker.settings import WorkerSettings
+from worker.sign import hub_signatures, standard_key, standard_signature
+
+CONTENT_TYPES = {"json": "application/json", "form": "application/x-www-form-urlencoded"}
+MASK = "********"
+
+
+@dataclass(slots=True)
+class Target:
+    """Where a hook's deliveries go, and how. `endpoint` is None when the guard refuses its URL."""
+
+    version: int
+    repo_id: int
+    url: str
+    active: bool
+    deleted: bool
+    content_type: str
+    verify_tls: bool
+    policy: Policy
+    endpoint: Endpoint | None
+    refusal: str
+    secret: str | None
+    prefixes: tuple[str, ...]
+    standing: str
+    """The part of the request's head that is the same for all of the hook's deliveries."""
+    key: bytes = b""
+    standard_key: bytes = b""
+
+    def __repr__(self) -> str:
+        return f"Target({self.url!r}, version={self.version})"
+
+    def takes(self, name: str, *, asked: bool) -> bool:
+        """Whether an event of this name may still go there; `asked`: a person wants it sent."""
+        if self.deleted:
+            return name == "meta"
+        return self.active or asked or name == "ping"
+
+    def head(self, name: str, guid: str, body: bytes, timestamp: int) -> str:
+        """The whole head of a request. `timestamp` is in seconds."""
+        lines = [self.standing]
+        lines += [f"{x}Event: {name}\r\n{x}Delivery: {guid}\r\n" for x in self.prefixes]
+        lines.append(
+            f"webhook-id: {guid}\r\nwebhook-timestamp: {timestamp}\r\n"
+            f"Content-Length: {len(body)}\r\n"
+        )
+        if self.secret is not None:
+            sha1, sha256 = hub_signatures(self.key, body)
+            standard = standard_signature(self.standard_key, guid, timestamp, body)
+            lines.append(
+                f"X-Hub-Signature: {sha1}\r\nX-Hub-Signature-256: {sha256}\r\n"
+                f"webhook-signature: {standard}\r\n"
+            )
+        lines.append("\r\n")
+        return "".join(lines)
+
+    def mask(self, text: str) -> str:
+        """The text without the hook's secret, which a receiver may send back."""
+        return text if self.secret is None else text.replace(self.secret, MASK)
+
+
+def load(db: Connection, hook_id: int, settings: WorkerSettings, guard: Guard) -> Target | None:
+    """The hook as it is now; None if it is gone with its repository."""
+    row = hooks.by_id(db, hook_id)
+    if row is None:
+        return None
+    secret = hooks.secret_of(db, row)
+    endpoint, refusal = None, ""
+    try:
+        endpoint = guard.endpoint(row["url"])
+    except Refused as error:
+        refusal = f"guard: {error}"
+    target = Target(
+        version=row["version"],
+        repo_id=row["repo_id"],
+        url=row["url"],
+        active=bool(row["active"]),
+        deleted=row["deleted_at"] is not None,
+        content_type=row["content_type"],
+        verify_tls=not row["insecure_ssl"],
+        policy=policy_for(settings, row["options"]),
+        endpoint=endpoint,
+        refusal=refusal,
+        secret=secret,
+        prefixes=tuple(settings.header_prefixes),
+        standing="" if endpoint is None else _standing(row, endpoint, settings),
+    )
+    if secret is not None:
+        target.key = secret.encode()
+        target.standard_key = standard_key(secret)
+    return target
+
+
+def _standing(row: Row, endpoint: Endpoint, settings: WorkerSettings) -> str:
+    lines = [
+        f"POST {endpoint.target} HTTP/1.1",
+        f"Host: {endpoint.authority}",
+        f"User-Agent: {settings.user_agent}",
+        "Accept: */*",
+        f"Content-Type: {CONTENT_TYPES[row['content_type']]}",
+    ]
+    for prefix in settings.header_prefixes:
+        lines += [
+            f"{prefix}Hook-ID: {row['id']}",
+            f"{prefix}Hook-Installation-Target-Type: repository",
+            f"{prefix}Hook-Installation-Target-ID: {row['repo_id']}",
+        ]
+    return "\r\n".join(lines) + "\r\n"
