@@ -50,6 +50,13 @@ def make_guard(settings: WorkerSettings) -> Guard:
         raise Unusable(f"allow_networks or callback_ports: {error}") from error
 
 
+def _transport(guard: Guard, settings: WorkerSettings) -> Transport:
+    # Whatever may be in flight to one host may be kept for the next ones: dialling anew costs
+    # more than delivering.
+    most = settings.max_in_flight
+    return Transport(guard, idle_per_origin=most, idle_total=most)
+
+
 class Worker:
     """Delivers what the store holds, from `start` to `stop`."""
 
@@ -64,7 +71,7 @@ class Worker:
         self._store = store
         self._settings = settings
         self.guard = guard or make_guard(settings)
-        self._transport = Transport(self.guard) if poster is None else None
+        self._transport = _transport(self.guard, settings) if poster is None else None
         self.dispatcher = Dispatcher(store, settings, self.guard, poster or self._sender())
         self._scheduler: AsyncIOScheduler | None = None
         self._deaf: Callable[[], None] | None = None
