@@ -26,3 +26,13 @@ def collaborators(db: Connection, repo_id: int) -> dict[str, str]:
             repo_id=repo_id,
         )
     )
+
+
+def set_site_admin(db: Connection, account_id: int, site_admin: bool) -> None:
+    """Say whether an account may do everything everywhere."""
+    db.execute(
+        "UPDATE account SET site_admin = :site_admin, updated_at = :now WHERE id = :id",
+        site_admin=int(site_admin),
+        now=db.now,
+        id=account_id,
+    )

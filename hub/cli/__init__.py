@@ -1,0 +1,58 @@
+"""The command line: `tocsin COMMAND`. Each command is a module, imported when it is used."""
+
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any
+
+import click
+
+from store.errors import StoreError
+
+# Command to the module that has it and what it is called there, in the order of the help.
+COMMANDS = {
+    "demo": "demo:demo",
+    "serve": "serve:serve",
+    "listen": "listen:listen",
+    "user": "user:user",
+    "org": "org:org",
+    "repo": "repo:repo",
+    "token": "token:token",
+    "source": "source:source",
+    "load": "load:load",
+    "hooks": "hooks:hooks",
+    "events": "events:events",
+    "refusals": "refusals:refusals",
+    "deliveries": "deliveries:deliveries",
+    "delivery": "deliveries:delivery",
+    "redeliver": "redeliver:redeliver",
+    "replay": "replay:replay",
+    "status": "status:status",
+    "sql": "sql:sql",
+    "settings": "settings:settings",
+}
+
+
+class Commands(click.Group):
+    """Imports a command when it is asked for, and makes one line of what went wrong in it."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name].partition(":")
+        command: click.Command = getattr(import_module(f"hub.cli.{module}"), name)
+        return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except StoreError as error:
+            raise click.ClickException(str(error)) from None
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(version("tocsin"), prog_name="tocsin")
+def main() -> None:
+    """A webhook hub: takes in what happens in repositories, delivers it signed to who asked."""

@@ -1,0 +1,156 @@
+"""`tocsin deliveries` and `tocsin delivery`: what was sent, to whom, and how that went."""
+
+import click
+import orjson
+
+from hub.cli import options, output
+from hub.cli.arguments import FullName, Moment
+from store import Connection, Row, Store, attempts
+from store import deliveries as kept
+from store.errors import Missing
+
+# Of a body that is shown to a person; --json has all of it.
+SHOWN = 2_000
+
+
+@click.command()
+@click.option("--state", type=click.Choice(list(kept.STATES.values())))
+@click.option("--hook", "hook_id", type=int, metavar="ID", help="To this hook only.")
+@click.option("--repo", "full_name", type=FullName(), help="Of this repository only.")
+@click.option("--event", help="Of this name only.")
+@click.option("--since", type=Moment(), help="Of events received since, such as 1h.")
+@options.limit
+@options.as_json
+@options.with_store
+def deliveries(
+    store: Store,
+    state: str | None,
+    hook_id: int | None,
+    full_name: tuple[str, str] | None,
+    event: str | None,
+    since: int | None,
+    limit: int,
+    as_json: bool,
+) -> None:
+    """List the deliveries, newest first, each with its last attempt."""
+
+    def find(db: Connection) -> list[Row]:
+        repo_id = None if full_name is None else options.repository(db, full_name)["id"]
+        return kept.page(
+            db,
+            limit=limit,
+            state=state,
+            hook_id=hook_id,
+            repo_id=repo_id,
+            event=event,
+            since=since,
+        )
+
+    rows = [_shape(row) for row in store.look(find)]
+    output.show(rows, as_json=as_json, empty="no such deliveries")
+
+
+def _shape(row: Row) -> Row:
+    duration = row["duration"]
+    return {
+        "id": row["id"],
+        "event": row["event"],
+        "guid": row["guid"],
+        "hook": row["hook_id"],
+        "url": row["url"],
+        "state": row["state"],
+        "attempts": row["attempts"],
+        "status": row["status_code"],
+        "ms": None if duration is None else round(duration / 1000, 1),
+        "received_at": output.when(row["received_at"]),
+        "next_at": output.when(row["due_at"] if row["state"] == "waiting" else None),
+        "problem": row["reason"] or row["error"],
+    }
+
+
+@click.command()
+@click.argument("delivery_id", type=int)
+@options.as_json
+@options.with_store
+def delivery(store: Store, delivery_id: int, as_json: bool) -> None:
+    """Show one delivery with all its attempts, request and response."""
+    row, tried, body = store.look(_one, delivery_id)
+    if as_json:
+        click.echo(output.dumps({**row, "attempts": tried, "body": body}))
+        return
+    for name, value in row.items():
+        click.echo(f"{name.replace('_', ' '):12} {output.cell(value)}")
+    for attempt in tried:
+        _show_attempt(attempt)
+    click.echo("\n> body (the event's JSON)")
+    _show_body("> ", "no longer kept" if body is None else pretty(body))
+
+
+def find(db: Connection, delivery_id: int) -> Row:
+    """The delivery with this id, or Missing."""
+    row = next(iter(kept.page(db, limit=1, before=delivery_id + 1)), None)
+    if row is None or row["id"] != delivery_id:
+        raise Missing(f"there is no delivery {delivery_id}")
+    return row
+
+
+def _one(db: Connection, delivery_id: int) -> tuple[Row, list[Row], bytes | None]:
+    row = find(db, delivery_id)
+    tried: list[Row] = []
+    body = None
+    for known in attempts.of_delivery(db, delivery_id):
+        attempt = attempts.get(db, row["hook_id"], known["id"])
+        assert attempt is not None, "read in the same transaction"
+        body = attempt["event_body"]
+        tried.append(_attempt(attempt))
+    return _shape(row), tried, body
+
+
+def _attempt(row: Row) -> Row:
+    return {
+        "id": row["id"],
+        "number": row["number"],
+        "started_at": output.when(row["started_at"]),
+        "ms": round(row["duration"] / 1000, 1),
+        "timings_ms": {name: round(spent / 1000, 1) for name, spent in row["timings"].items()},
+        "url": row["url"],
+        "address": row["address"],
+        "status": row["status_code"],
+        "error": row["error"],
+        "request_headers": row["request_headers"],
+        "response_headers": row["response_headers"],
+        "response_body": row["response_body"],
+    }
+
+
+def _show_attempt(attempt: Row) -> None:
+    outcome = attempt["error"] or f"status {attempt['status']}"
+    spent = " ".join(f"{name} {ms}" for name, ms in attempt["timings_ms"].items())
+    click.echo(f"\nattempt {attempt['number']} (id {attempt['id']}): {output.printable(outcome)}")
+    click.echo(f"  {output.cell(attempt['started_at'])}, {attempt['ms']} ms ({spent})")
+    click.echo(f"  POST {output.printable(attempt['url'])} at {attempt['address'] or 'no address'}")
+    for mark, headers in (("> ", attempt["request_headers"]), ("< ", attempt["response_headers"])):
+        for name, value in (headers or {}).items():
+            click.echo(f"  {mark}{output.printable(f'{name}: {value}')}")
+    if attempt["response_body"]:
+        _show_body("  < ", attempt["response_body"])
+
+
+def _show_body(mark: str, text: str) -> None:
+    for line in shortened(text).splitlines():
+        click.echo(mark + output.printable(line, lines=True))
+
+
+def pretty(body: bytes) -> str:
+    """A body as people read it: JSON with indents, everything else as it is."""
+    try:
+        return orjson.dumps(orjson.loads(body), option=orjson.OPT_INDENT_2).decode()
+    except orjson.JSONDecodeError:
+        return body.decode(errors="replace")
+
+
+def shortened(text: str, most: int = SHOWN) -> str:
+    """The beginning of a long text, and how much more there is."""
+    if len(text) <= most:
+        return text
+    return f"{text[:most]}\n... {len(text) - most} characters more"

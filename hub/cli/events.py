@@ -1,0 +1,46 @@
+"""`tocsin events`: what came in."""
+
+import click
+
+from hub.cli import options, output
+from hub.cli.arguments import FullName
+from store import Connection, Row, Store
+from store import events as kept
+
+
+@click.command()
+@click.option("--unwanted", is_flag=True, help="Only those that no hook had asked for.")
+@click.option("--event", "name", help="Of this name only.")
+@click.option("--repo", "full_name", type=FullName(), help="Of this repository only.")
+@options.limit
+@options.as_json
+@options.with_store
+def events(
+    store: Store,
+    unwanted: bool,
+    name: str | None,
+    full_name: tuple[str, str] | None,
+    limit: int,
+    as_json: bool,
+) -> None:
+    """List the events that came in, newest first."""
+
+    def find(db: Connection) -> list[Row]:
+        repo_id = None if full_name is None else options.repository(db, full_name)["id"]
+        return kept.page(db, limit=limit, name=name, repo_id=repo_id, unwanted=unwanted)
+
+    rows = [_shape(row) for row in store.look(find)]
+    output.show(rows, as_json=as_json, empty="no such events")
+
+
+def _shape(row: Row) -> Row:
+    return {
+        "id": row["id"],
+        "received_at": output.when(row["received_at"]),
+        "event": row["name"],
+        "action": row["action"],
+        "repository": row["repository"],
+        "guid": row["guid"],
+        "bytes": row["size"],
+        "deliveries": row["deliveries"],
+    }

@@ -1,0 +1,133 @@
+"""`tocsin hooks`: what is delivered where, how that goes, and how one hook differs."""
+
+from typing import Any
+
+import click
+from pydantic import ValidationError
+
+from hub.cli import options, output
+from hub.cli.arguments import FullName
+from store import Connection, Row, Store
+from store import hooks as kept
+from store.errors import Invalid, Missing
+from store.options import DeliveryOptions
+
+
+class Listing(click.Group):
+    """Lists when it is given no command."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        named = next((arg for arg in args if not arg.startswith("-")), None)
+        if named not in self.commands and not {"-h", "--help"} & set(args):
+            args = ["list", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=Listing)
+def hooks() -> None:
+    """List the hooks with their health (`list`, which may be left out), and change them."""
+
+
+@hooks.command("list")
+@click.option("--repo", "full_name", type=FullName(), help="Of this repository only.")
+@options.as_json
+@options.with_store
+def show(store: Store, full_name: tuple[str, str] | None, as_json: bool) -> None:
+    """List the hooks with their health."""
+    rows = store.look(_rows, full_name)
+    output.show(rows, as_json=as_json, empty="no hooks: one is made by subscribing at POST /hub")
+
+
+def _rows(db: Connection, full_name: tuple[str, str] | None) -> list[Row]:
+    found = kept.every(db)
+    if full_name is not None:
+        repo = options.repository(db, full_name)
+        found = [row for row in found if row["repo_id"] == repo["id"]]
+    last = kept.last_responses(db, [row["id"] for row in found])
+    return [_shape(row, last.get(row["id"])) for row in found]
+
+
+def _shape(row: Row, last: Row | None) -> Row:
+    return {
+        "id": row["id"],
+        "repository": row["repository"],
+        "url": row["url"],
+        "events": row["events"],
+        "content_type": row["content_type"],
+        "signed": row["secret"] is not None,
+        "state": "active" if row["active"] else row["disabled_reason"] or "inactive",
+        "failing_since": output.when(row["failing_since"]),
+        "last_response": None if last is None else last["error"] or last["status_code"],
+        "options": row["options"],
+    }
+
+
+@hooks.command()
+@click.argument("hook_id", type=int)
+@options.with_store
+def enable(store: Store, hook_id: int) -> None:
+    """Make a hook active, and forget why it was not."""
+    store.do(_change, hook_id, active=True)
+    click.echo(f"hook {hook_id} is active")
+
+
+@hooks.command()
+@click.argument("hook_id", type=int)
+@options.with_store
+def disable(store: Store, hook_id: int) -> None:
+    """Make a hook inactive: nothing new is delivered to it."""
+    store.do(_change, hook_id, active=False)
+    click.echo(f"hook {hook_id} is inactive")
+
+
+def _change(db: Connection, /, hook_id: int, **changes: Any) -> Row:
+    return kept.update(db, _hook(db, hook_id), **changes)
+
+
+def _hook(db: Connection, hook_id: int) -> Row:
+    found = kept.by_id(db, hook_id)
+    if found is None or found["deleted_at"] is not None:
+        raise Missing(f"there is no hook {hook_id}")
+    return found
+
+
+@hooks.command("set")
+@click.argument("hook_id", type=int)
+@click.option("--timeout", metavar="SECONDS", help="One deadline for the whole attempt.")
+@click.option("--retries", metavar="SECONDS,...", help="Delay before each attempt, the first too.")
+@click.option("--rate", metavar="NUMBER", help="Deliveries a second at most.")
+@click.option("--concurrency", metavar="NUMBER", help="Requests in flight at once.")
+@click.option("--breaker", metavar="NUMBER", help="Failures in a row that pause it; 0: never.")
+@click.option("--disable-after", metavar="SECONDS", help="Of failing; 0: never.")
+@options.with_store
+def change(store: Store, /, hook_id: int, **given: str | None) -> None:
+    """Change how deliveries to a hook are made; the word `default` takes a change back."""
+    changes = {name: value for name, value in given.items() if value is not None}
+    if not changes:
+        raise click.UsageError("say what to change, such as --timeout 5")
+
+    def apply(db: Connection) -> Row:
+        hook = _hook(db, hook_id)
+        return kept.update(db, hook, options=_merged(hook["options"], changes))
+
+    changed = store.do(apply)["options"]
+    said = ", ".join(f"{name}={value}" for name, value in changed.items())
+    click.echo(f"hook {hook_id}: {said or 'as in the settings'}")
+
+
+def _merged(before: Row, changes: dict[str, str]) -> Row:
+    merged: Row = dict(before)
+    for name, value in changes.items():
+        merged.pop(name, None)
+        if value != "default":
+            merged[name] = value.split(",") if name == "retries" else value
+    try:
+        return DeliveryOptions.model_validate(merged).model_dump(exclude_none=True)
+    except ValidationError as error:
+        raise Invalid("; ".join(_said(problem) for problem in error.errors())) from None
+
+
+def _said(problem: Any) -> str:
+    name, *rest = problem["loc"]
+    where = f"{name}, number {rest[0] + 1}" if rest else str(name)
+    return f"{where}: {problem['msg']}, not {problem['input']!r}"

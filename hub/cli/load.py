@@ -1,0 +1,69 @@
+"""`tocsin load`: bring accounts, repositories, tokens, sources and hooks to a state document."""
+
+from collections import Counter
+from pathlib import Path
+from typing import BinaryIO
+
+import click
+
+from hub.cli import options, output, state
+from hub.cli.apply import Change, apply, placed
+from hub.cli.configuration import Configuration, Settings
+from store.errors import Invalid
+from worker.addresses import Refused
+from worker.service import make_guard
+
+
+@click.command()
+@click.argument("file", type=click.File("rb"))
+@options.as_json
+@options.configured
+def load(configuration: Configuration, file: BinaryIO, as_json: bool) -> None:
+    """Make it as FILE says, YAML or JSON, all or nothing; `-` is standard input.
+
+    Doing it again changes nothing, and what the file does not mention stays. A token without a
+    value gets one, which is shown once.
+    """
+    wanted = state.read(_text(file))
+    _judge(wanted, configuration.settings)
+    store = options.opened(configuration.settings, create=True)
+    try:
+        changes = store.do(apply, wanted)
+    finally:
+        store.shut()
+    _report(changes, as_json)
+
+
+def _text(file: BinaryIO) -> str:
+    # Of more than this the length alone is reported; four bytes make at most one character.
+    data = file.read(4 * state.LARGEST + 1)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Invalid(f"{Path(file.name).name} is not UTF-8: {error.reason}") from None
+
+
+def _judge(wanted: state.State, settings: Settings) -> None:
+    guard = make_guard(settings)
+    try:
+        for number, hook in enumerate(wanted.hooks):
+            with placed(f"hooks[{number}].url"):
+                try:
+                    guard.endpoint(hook.url)
+                except Refused as error:
+                    raise Invalid(str(error)) from None
+    finally:
+        guard.close()
+
+
+def _report(changes: list[Change], as_json: bool) -> None:
+    rows = [{"kind": each.kind, "name": each.name, "outcome": each.outcome} for each in changes]
+    made = {each.name: each.value for each in changes if each.value is not None}
+    if as_json:
+        click.echo(output.dumps({"changes": rows, "tokens": made}))
+        return
+    output.show(rows, as_json=False, empty="the document is empty")
+    counted = Counter(each.outcome for each in changes)
+    click.echo(", ".join(f"{counted[each]} {each}" for each in ("created", "updated", "unchanged")))
+    for name, value in made.items():
+        click.echo(f"token of {name}: {value} (not shown again)")

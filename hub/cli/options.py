@@ -1,0 +1,96 @@
+"""The options that commands share, and the store they are given."""
+
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import click
+
+from hub.cli.configuration import Configuration, Settings, configure
+from store import Connection, Row, Store, accounts, open_store, repositories
+from store.errors import Missing
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+CONFIG = click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    help="Settings file (TOML).  [default: /etc/tocsin/tocsin.toml or ./tocsin.toml]",
+)
+DATA_DIR = click.option("--data-dir", type=click.Path(path_type=Path), help="The data directory.")
+STORE = click.option("--store", "store_url", metavar="URL", help="The database.")
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+limit = click.option(
+    "--limit",
+    type=click.IntRange(1, 10_000),
+    default=50,
+    show_default=True,
+    help="How many at most, the newest.",
+)
+
+
+def configured(command: Callable[Concatenate[Configuration, P], T]) -> Callable[..., T]:
+    """Give a command its configuration, from these options and all other sources."""
+
+    @CONFIG
+    @DATA_DIR
+    @STORE
+    @wraps(command)
+    def run(
+        *args: Any,
+        config: Path | None,
+        data_dir: Path | None,
+        store_url: str | None,
+        **kwargs: Any,
+    ) -> T:
+        given = {"data_dir": data_dir, "store": store_url}
+        return command(configure(given, config), *args, **kwargs)
+
+    return run
+
+
+def with_store(
+    command: Callable[Concatenate[Store, P], T] | None = None, *, create: bool = False
+) -> Callable[..., Any]:
+    """Give a command the store; `create` makes one where there is none."""
+    if command is None:
+        return lambda function: with_store(function, create=create)
+
+    @configured
+    @wraps(command)
+    def run(configuration: Configuration, *args: Any, **kwargs: Any) -> T:
+        store = opened(configuration.settings, create=create)
+        try:
+            return command(store, *args, **kwargs)
+        finally:
+            store.shut()
+
+    return run
+
+
+def opened(settings: Settings, *, create: bool) -> Store:
+    """The store of these settings."""
+    return open_store(
+        settings.store, data_dir=settings.data_dir, key_file=settings.key_file, create=create
+    )
+
+
+def account(db: Connection, login: str) -> Row:
+    """The account of this login, or Missing."""
+    found = accounts.by_login(db, login)
+    if found is None:
+        raise Missing(f"there is no account {login!r}")
+    return found
+
+
+def repository(db: Connection, full_name: tuple[str, str]) -> Row:
+    """The repository of this owner and name, or Missing."""
+    found = repositories.find(db, *full_name)
+    if found is None:
+        raise Missing(f"there is no repository {'/'.join(full_name)!r}")
+    return found

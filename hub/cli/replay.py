@@ -1,0 +1,77 @@
+"""`tocsin replay`: deliver what came in during some time once more, to those who want it now."""
+
+from collections.abc import Callable, Iterator
+
+import click
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+from hub.cli import options, output
+from hub.cli.arguments import FullName, Moment
+from store import Connection, Store, clock, deliveries
+from store.deliveries import Selection
+
+# Events in one transaction: a running daemon waits for no more than that.
+BATCH = 200
+
+
+@click.command()
+@click.option("--since", type=Moment(), required=True, help="Received since, such as 2h.")
+@click.option("--until", type=Moment(), help="Received before.")
+@click.option("--repo", "full_name", type=FullName(), help="Of this repository only.")
+@click.option("--hook", "hook_id", type=int, metavar="ID", help="To this hook only.")
+@click.option("--event", help="Of this name only.")
+@click.option("--failed", is_flag=True, help="Only what a hook has not got and will not get.")
+@click.option("--after", default=0, metavar="EVENT", help="Go on after this event's id.")
+@click.option("--dry-run", is_flag=True, help="Only say how many it would be.")
+@options.with_store
+def replay(
+    store: Store,
+    since: int,
+    until: int | None,
+    full_name: tuple[str, str] | None,
+    hook_id: int | None,
+    event: str | None,
+    failed: bool,
+    after: int,
+    dry_run: bool,
+) -> None:
+    """Deliver events once more, each to the hooks that subscribe to it now."""
+
+    def count(db: Connection) -> tuple[Selection, int, int]:
+        repo_id = None if full_name is None else options.repository(db, full_name)["id"]
+        chosen = Selection(since, until, repo_id, hook_id, event, failed)
+        return chosen, *deliveries.replay_count(db, chosen)
+
+    chosen, many, newest = store.look(count)
+    click.echo(f"{many} deliveries of events since {clock.iso(since)}")
+    if many and not dry_run:
+        _run(many, lambda: _batches(store, chosen, after, newest))
+
+
+def _batches(store: Store, chosen: Selection, after: int, newest: int) -> Iterator[tuple[int, int]]:
+    """How many deliveries each batch made, and the event it ended with."""
+    while True:
+        made, after = store.do(deliveries.replay, chosen, after, newest, BATCH)
+        if not after:
+            return
+        yield made, after
+
+
+def _run(many: int, batches: Callable[[], Iterator[tuple[int, int]]]) -> None:
+    total = after = 0
+    try:
+        with _progress() as progress:
+            task = progress.add_task("replaying", total=many)
+            for made, last in batches():
+                total, after = total + made, last
+                progress.update(task, completed=total)
+    except KeyboardInterrupt:
+        output.note(f"stopped after {total} of {many}; the same with --after {after} goes on")
+        raise click.exceptions.Exit(1) from None
+    click.echo(f"{total} deliveries are on their way")
+
+
+def _progress() -> Progress:
+    columns = "{task.description}", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    console = output.console(error=True)
+    return Progress(*columns, console=console, disable=not console.is_terminal)

@@ -1,0 +1,80 @@
+"""`tocsin repo`: repositories, whose events are subscribed to, and who may do what in them."""
+
+import click
+
+from hub.cli import options, output
+from hub.cli.arguments import FullName
+from store import Connection, Row, Store, people, repositories
+
+
+@click.group()
+def repo() -> None:
+    """Make and list repositories, and give roles in them."""
+
+
+@repo.command()
+@click.argument("full_name", metavar="OWNER/NAME", type=FullName())
+@click.option("--private", is_flag=True, help="Seen only by who has a role in it.")
+@click.option("--description")
+@click.option("--default-branch", default="main", show_default=True)
+@options.with_store(create=True)
+def add(
+    store: Store,
+    full_name: tuple[str, str],
+    private: bool,
+    description: str | None,
+    default_branch: str,
+) -> None:
+    """Make the repository NAME of the user or organization OWNER."""
+
+    def make(db: Connection) -> Row:
+        owner = options.account(db, full_name[0])
+        return repositories.create(
+            db,
+            owner["id"],
+            full_name[1],
+            private=private,
+            description=description,
+            default_branch=default_branch,
+        )
+
+    click.echo(f"made repository {store.do(make)['full_name']}")
+
+
+@repo.command()
+@click.argument("full_name", metavar="OWNER/NAME", type=FullName())
+@click.argument("login")
+@click.argument("role", type=click.Choice(repositories.ROLES))
+@options.with_store
+def grant(store: Store, full_name: tuple[str, str], login: str, role: str) -> None:
+    """Give the user LOGIN a ROLE in a repository; `admin` may subscribe to its events."""
+
+    def give(db: Connection) -> None:
+        where, who = options.repository(db, full_name), options.account(db, login)
+        repositories.grant(db, where["id"], who["id"], role)
+
+    store.do(give)
+    click.echo(f"{login} has the role {role} in {'/'.join(full_name)}")
+
+
+@repo.command("list")
+@options.as_json
+@options.with_store
+def show(store: Store, as_json: bool) -> None:
+    """List the repositories."""
+    rows = store.look(_rows)
+    output.show(rows, as_json=as_json, empty="no repositories: `tocsin repo add OWNER/NAME`")
+
+
+def _rows(db: Connection) -> list[Row]:
+    return [
+        {
+            "id": row["id"],
+            "repository": row["full_name"],
+            "private": bool(row["private"]),
+            "collaborators": people.collaborators(db, row["id"]),
+            "description": row["description"],
+            "created_at": output.when(row["created_at"]),
+        }
+        for row in repositories.every(db)
+    ]

@@ -1,0 +1,80 @@
+"""`tocsin source`: platforms that post events to /events, signed with a secret of their own."""
+
+import secrets
+import sys
+from getpass import getpass
+
+import click
+
+from hub.cli import options, output
+from store import Connection, Row, Store, sources
+from store.errors import Missing
+
+
+@click.group()
+def source() -> None:
+    """Make, list and remove sources of signed events."""
+
+
+@source.command()
+@click.argument("name")
+@click.option(
+    "--secret", help="Its secret; `-` reads it from standard input. Made and shown if not given."
+)
+@click.option("--owner", metavar="LOGIN", help="May speak for this account's repositories only.")
+@options.with_store(create=True)
+def add(store: Store, name: str, secret: str | None, owner: str | None) -> None:
+    """Make the source NAME."""
+    given = _given(secret)
+    value = given or secrets.token_hex(32)
+
+    def make(db: Connection) -> Row:
+        owner_id = None if owner is None else options.account(db, owner)["id"]
+        return sources.create(db, name, value, owner_id=owner_id)
+
+    made = store.do(make)
+    output.note(f"made source {made['name']}")
+    if given is None:
+        click.echo(value)
+        output.note("this is its secret, which is not shown again")
+
+
+def _given(secret: str | None) -> str | None:
+    if secret is None or secret.strip() != "-":
+        return secret
+    if sys.stdin.isatty():
+        return getpass("secret: ")
+    return sys.stdin.readline().rstrip("\r\n")
+
+
+@source.command("list")
+@options.as_json
+@options.with_store
+def show(store: Store, as_json: bool) -> None:
+    """List the sources, without their secrets."""
+    rows = [
+        {
+            "id": row["id"],
+            "name": row["name"],
+            "owner": row["owner"],
+            "created_at": output.when(row["created_at"]),
+        }
+        for row in store.look(sources.every)
+    ]
+    output.show(rows, as_json=as_json, empty="no sources: `tocsin source add NAME` makes one")
+
+
+@source.command()
+@click.argument("name")
+@options.with_store
+def remove(store: Store, name: str) -> None:
+    """End the source NAME; its events stay."""
+
+    def end(db: Connection) -> None:
+        found = sources.by_name(db, name)
+        if found is None:
+            raise Missing(f"there is no source {name!r}")
+        sources.remove(db, found["id"])
+
+    store.do(end)
+    click.echo(f"removed source {name}")

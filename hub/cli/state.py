@@ -1,0 +1,192 @@
+"""The document that `tocsin load` takes: its shape, and how it is read."""
+
+import json
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal, Self
+
+import yaml
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    model_validator,
+)
+
+from store.clock import SECOND
+from store.errors import Invalid
+from store.options import DeliveryOptions
+
+# Bytes of a document. Reading YAML takes about a second for each of them in millions.
+LARGEST = 4_000_000
+
+Role = Literal["read", "triage", "write", "maintain", "admin"]
+Level = Literal["read", "write", "admin"]
+FullName = Annotated[str, Field(pattern=r"^[^/]+/[^/]+$")]
+
+
+def _utc(moment: datetime) -> datetime:
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+class Part(BaseModel):
+    """What is not given is left as it is, or gets its default where the thing is made."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+    def given(self, *names: str) -> dict[str, Any]:
+        """Those of these fields that the document has."""
+        return {name: getattr(self, name) for name in names if name in self.model_fields_set}
+
+
+class User(Part):
+    login: str
+    name: str | None = None
+    email: str | None = None
+    site_admin: bool = False
+    password: SecretStr | None = Field(None, description="only used where the user is made")
+
+
+class Organization(Part):
+    login: str
+    name: str | None = None
+    email: str | None = None
+    members: dict[str, Literal["member", "admin"]] = {}
+
+
+class Repository(Part):
+    name: FullName
+    private: bool = False
+    description: str | None = None
+    collaborators: dict[str, Role] = {}
+
+
+class Token(Part):
+    """Known again by its value, or where that is made up here by its user and note."""
+
+    user: str
+    note: str | None = None
+    kind: Literal["personal", "fine_grained", "oauth", "app_user", "installation"] = "personal"
+    scopes: list[str] = []
+    permissions: dict[str, Level] = {}
+    value: SecretStr | None = None
+    expires_at: Annotated[datetime, AfterValidator(_utc)] | None = None
+
+    @model_validator(mode="after")
+    def _known_again(self) -> Self:
+        if self.value is None and not self.note:
+            raise ValueError("a token without a value needs a note, by which it is known again")
+        return self
+
+    def ends(self) -> int | None:
+        """When it expires, in microseconds."""
+        if self.expires_at is None:
+            return None
+        return round(self.expires_at.timestamp() * SECOND)
+
+
+class Source(Part):
+    name: str
+    secret: SecretStr
+    owner: str | None = None
+
+
+class Hook(Part):
+    """Known again by its repository and URL."""
+
+    repository: FullName
+    url: str
+    events: list[str] = ["push"]
+    content_type: Literal["json", "form"] = "form"
+    secret: SecretStr | None = None
+    insecure_ssl: bool = False
+    active: bool = True
+    delivery: DeliveryOptions = DeliveryOptions()
+
+
+class State(Part):
+    """All of it. What the document does not mention stays as it is."""
+
+    users: list[User] = []
+    organizations: list[Organization] = []
+    repositories: list[Repository] = []
+    tokens: list[Token] = []
+    sources: list[Source] = []
+    hooks: list[Hook] = []
+
+    @model_validator(mode="after")
+    def _each_once(self) -> Self:
+        users, groups = self.users, self.organizations
+        _once("login", [*(u.login.lower() for u in users), *(g.login.lower() for g in groups)])
+        _once("repository", [each.name.lower() for each in self.repositories])
+        _once("source", [each.name for each in self.sources])
+        _once("hook", [f"{each.repository.lower()} {each.url}" for each in self.hooks])
+        noted = [each for each in self.tokens if each.value is None]
+        _once("token", [f"{each.user.lower()} {each.note}" for each in noted])
+        return self
+
+
+def _once(what: str, names: Iterable[str]) -> None:
+    for name, times in Counter(names).items():
+        if times > 1:
+            raise ValueError(f"the {what} {name!r} is there {times} times")
+
+
+def read(text: str) -> State:
+    """The document in `text`, JSON or YAML. Invalid names each place that is wrong."""
+    if len(text) > LARGEST:
+        raise Invalid(f"the document is larger than {LARGEST:,} characters")
+    try:
+        data = _json(text) if text.lstrip().startswith("{") else Strict(text).get_single_data()
+    except (ValueError, yaml.YAMLError) as error:
+        raise Invalid(f"the document cannot be read: {error}") from None
+    except RecursionError:
+        raise Invalid("the document is nested too deeply") from None
+    try:
+        return State.model_validate({} if data is None else data)
+    except ValidationError as error:
+        raise Invalid("\n".join(_explained(error))) from None
+
+
+def _explained(error: ValidationError) -> Iterator[str]:
+    for problem in error.errors(include_input=False):
+        place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}"
+                        for part in problem["loc"]).removeprefix(".")  # fmt: skip
+        message = problem["msg"].removeprefix("Value error, ")
+        if problem["type"] == "extra_forbidden":
+            message = "there is no such key"
+        yield f"{place or 'document'}: {message}"
+
+
+class Strict(yaml.SafeLoader):
+    """Plain data only: no tags, no aliases (a few lines of them can stand for gigabytes), no key
+    twice.
+    """
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            mark = self.get_event().start_mark
+            raise yaml.composer.ComposerError(None, None, "aliases are not taken here", mark)
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: yaml.Node, deep: bool = False) -> dict[Hashable, Any]:
+        assert isinstance(node, yaml.MappingNode)
+        keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        for key, times in Counter(keys).items():
+            if times > 1:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key!r} is there {times} times", node.start_mark
+                )
+        return super().construct_mapping(node, deep)
+
+
+def _json(text: str) -> Any:
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        _once("key", [key for key, _ in pairs])
+        return dict(pairs)
+
+    return json.loads(text, object_pairs_hook=once)

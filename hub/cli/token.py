@@ -1,0 +1,90 @@
+"""`tocsin token`: what programs authenticate with."""
+
+import click
+
+from hub.cli import options, output
+from hub.cli.arguments import Pair, Span
+from store import Connection, Row, Store, tokens
+from store.errors import Missing
+
+
+@click.group()
+def token() -> None:
+    """Make, list and revoke tokens."""
+
+
+@token.command()
+@click.argument("login")
+@click.option("--kind", type=click.Choice(list(tokens.KINDS)), default="personal",
+              show_default=True)  # fmt: skip
+@click.option("--scope", "scopes", multiple=True, metavar="SCOPE",
+              help="What it may do, such as repo or admin:repo_hook; repeatable.")  # fmt: skip
+@click.option("--permission", "permissions", multiple=True, type=Pair(),
+              help="For fine-grained kinds, such as metadata=read; repeatable.")  # fmt: skip
+@click.option("--note", help="What it is for.")
+@click.option("--expires", type=Span(), help="After how long it ends, such as 30d.")
+@options.with_store
+def create(
+    store: Store,
+    login: str,
+    kind: str,
+    scopes: tuple[str, ...],
+    permissions: tuple[tuple[str, str], ...],
+    note: str | None,
+    expires: int | None,
+) -> None:
+    """Make a token of the user LOGIN. Its value is printed this once and never again."""
+
+    def make(db: Connection) -> tuple[str, Row]:
+        return tokens.create(
+            db,
+            options.account(db, login)["id"],
+            kind=kind,
+            scopes=scopes,
+            permissions=dict(permissions),
+            note=note,
+            expires_at=None if expires is None else db.now + expires,
+        )
+
+    # The value alone on standard output, so that a script can take it.
+    value, row = store.do(make)
+    click.echo(value)
+    output.note(f"token {row['id']} of {login}; this value is not shown again")
+
+
+@token.command("list")
+@options.as_json
+@options.with_store
+def show(store: Store, as_json: bool) -> None:
+    """List the tokens, without their values."""
+    rows = [_shape(row) for row in store.look(tokens.every)]
+    output.show(rows, as_json=as_json, empty="no tokens: `tocsin token create LOGIN` makes one")
+
+
+def _shape(row: Row) -> dict[str, object]:
+    return {
+        "id": row["id"],
+        "login": row["login"],
+        "kind": row["kind"],
+        "ends_with": row["last_eight"],
+        "note": row["note"],
+        "scopes": row["scopes"],
+        "permissions": row["permissions"],
+        "created_at": output.when(row["created_at"]),
+        "expires_at": output.when(row["expires_at"]),
+    }
+
+
+@token.command()
+@click.argument("token_ids", metavar="ID...", type=int, nargs=-1, required=True)
+@options.with_store
+def revoke(store: Store, token_ids: tuple[int, ...]) -> None:
+    """End tokens by their ids."""
+
+    def end(db: Connection) -> None:
+        for token_id in token_ids:
+            if not tokens.revoke(db, token_id):
+                raise Missing(f"there is no token {token_id}; nothing was revoked")
+
+    store.do(end)
+    click.echo(f"revoked {', '.join(map(str, token_ids))}")
