@@ -21,33 +21,34 @@ Origin = tuple[str, str, int, bool]
 class Home(Protocol):
     """Where a connection belongs."""
 
+    def opened(self, connection: "Connection") -> None: ...
+
     def release(self, connection: "Connection") -> None: ...
 
     def forget(self, connection: "Connection") -> None: ...
 
 
 class _EnoughError(Exception):
-    """Raised in a callback of the parser to stop it."""
+    """Raised in a callback of the parser, to stop it."""
 
 
 class Connection(asyncio.Protocol):
     """One connection; `home` gets it back when an exchange has left it fit for another.
 
-    `used`: it has carried an exchange before. `since`: when the last one ended.
+    `used`: it has carried an exchange before. `since`: when the last one ended. `transport`: what
+    it writes to, set when it is made.
     """
 
     __slots__ = (
         "_answer", "_body", "_done", "_first", "_interim", "_parser", "_paused", "_raw",
-        "_reusable", "_room", "_started", "_transport", "_waiter", "_why", "address", "closed",
-        "home", "origin", "since", "used",
+        "_reusable", "_room", "_started", "_waiter", "_why", "address", "closed",
+        "home", "origin", "since", "transport", "used",
     )  # fmt: skip
 
     def __init__(self, home: Home, origin: Origin, address: str) -> None:
-        self.home = home
-        self.origin = origin
-        self.address = address
-        self.closed = False
-        self.used = False
+        self.home, self.origin, self.address = home, origin, address
+        self.transport: asyncio.Transport
+        self.closed = self.used = False
         self.since = 0.0
         self._answer: Answer | None = None
         self._waiter: asyncio.Future[bool] | None = None
@@ -64,20 +65,19 @@ class Connection(asyncio.Protocol):
         """Send a request. `waiter` gets True when `answer` is complete or carries an error, False
         when a used connection was closed before any byte of an answer."""
         answer.address = self.address
-        self._answer = answer
-        self._waiter = waiter
+        self._answer, self._waiter = answer, waiter
         self._room = keep
         self._interim = 0
         self._first = 0.0
         self._done = self._reusable = False
         self._started = perf_counter()
         if self.closed:
-            self._ended(self._why or "closed before the request")
+            self._ended(self._why)
         elif len(body) < ONE_WRITE:
-            self._transport.write(head + body)
+            self.transport.write(head + body)
         else:
-            self._transport.write(head)
-            self._transport.write(body)
+            self.transport.write(head)
+            self.transport.write(body)
 
     def expire(self, answer: Answer, seconds: float) -> None:
         """End the exchange for `answer`, if it is still going on: its `seconds` are over."""
@@ -93,19 +93,20 @@ class Connection(asyncio.Protocol):
     def drop(self) -> None:
         """Close at once, whatever is still unsent."""
         self.closed = True
-        self._transport.abort()
+        self.transport.abort()
 
     def close(self) -> None:
         """Close an idle connection."""
         self.closed = True
-        self._transport.close()
+        self.transport.close()
 
     # What asyncio calls
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # Not asserted: uvloop's transports do not inherit from asyncio's.
-        self._transport = cast("asyncio.Transport", transport)
+        self.transport = cast("asyncio.Transport", transport)
         self._parser = HttpResponseParser(self)
+        self.home.opened(self)
 
     def data_received(self, data: bytes) -> None:
         answer = self._answer
@@ -203,7 +204,7 @@ class Connection(asyncio.Protocol):
         answer.body = b"".join(self._body)
         self._raw, self._body = b"", []  # an idle connection holds on to nothing
         abandoned = waiter.done()
-        if self._reusable and not abandoned and not self._transport.get_write_buffer_size():
+        if self._reusable and not abandoned and not self.transport.get_write_buffer_size():
             self.used = True
             self.home.release(self)
         else:

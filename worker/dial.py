@@ -1,10 +1,10 @@
 """From an endpoint to an open connection: resolve and judge, connect, TLS, each stage measured."""
 
 import asyncio
-import socket
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from time import perf_counter
 
 from worker.answer import Answer, words
@@ -38,38 +38,63 @@ class Dialler:
 
         Timings and the address go into `answer`. Raises DialError.
         """
+        if self._pool.closing:
+            raise DialError("connect: the transport is closed")
         late = f"not done within {seconds:g} s"
         try:
             async with asyncio.timeout_at(when):
                 with _stage(answer, "resolve", late):
-                    addresses = await self._guard.resolve(endpoint)
+                    addresses = (await self._guard.resolve(endpoint))[:MAX_DIALLED]
                 with _stage(answer, "connect", late):
-                    sock = await _connect(addresses[:MAX_DIALLED], endpoint.port, answer, when)
-                with _stage(answer, "tls" if endpoint.scheme == "https" else "connect", late):
-                    return await self._open(sock, endpoint, origin, answer.address or "")
+                    connection = await self._connect(addresses, endpoint, origin, answer, when)
+                if endpoint.scheme == "https":
+                    with _stage(answer, "tls", late):
+                        await self._secure(connection, endpoint.host)
+                return connection
         except Refused as refused:
             raise DialError(f"guard: {refused}") from None
         except TimeoutError:
             raise DialError(answer.error or f"timeout: connect: {late}") from None
 
-    async def _open(
-        self, sock: socket.socket, endpoint: Endpoint, origin: Origin, address: str
+    async def _connect(
+        self,
+        addresses: list[str],
+        endpoint: Endpoint,
+        origin: Origin,
+        answer: Answer,
+        when: float,
     ) -> Connection:
+        """Try one address after the other, each with its share of the time that is left."""
         loop = asyncio.get_running_loop()
-        secure = endpoint.scheme == "https"
+        failure = OSError("no address")
+        for left in range(len(addresses), 0, -1):
+            answer.address = address = addresses[-left]
+            make = partial(Connection, self._pool, origin, address)
+            try:
+                async with asyncio.timeout_at(when - (when - loop.time()) * (left - 1) / left):
+                    return (await loop.create_connection(make, address, endpoint.port))[1]
+            except OSError as error:  # also TimeoutError
+                failure = error
+        raise failure
+
+    async def _secure(self, connection: Connection, host: str) -> None:
+        """Go over to TLS. Raises OSError, also for a certificate that is not trusted."""
+        loop = asyncio.get_running_loop()
         try:
-            _, connection = await loop.create_connection(
-                lambda: Connection(self._pool, origin, address),
-                sock=sock,
-                ssl=self._context(origin[3]) if secure else None,
-                server_hostname=endpoint.host if secure else None,
-                ssl_shutdown_timeout=TLS_SHUTDOWN_SECONDS if secure else None,
+            transport = await loop.start_tls(
+                connection.transport,
+                connection,
+                self._context(connection.origin[3]),
+                server_hostname=host,
+                ssl_shutdown_timeout=TLS_SHUTDOWN_SECONDS,
             )
+            if transport is None or connection.closed:
+                raise ConnectionResetError("connection closed after the handshake")
+            connection.transport = transport
         except BaseException:
-            sock.close()
+            connection.drop()
+            self._pool.forget(connection)  # asyncio does not always tell that it was lost
             raise
-        self._pool.opened(connection)
-        return connection
 
     def _context(self, verify: bool) -> ssl.SSLContext:
         context = self._contexts.get(verify)
@@ -80,33 +105,6 @@ class Dialler:
                 context.check_hostname = False
                 context.verify_mode = ssl.CERT_NONE
         return context
-
-
-async def _connect(addresses: list[str], port: int, answer: Answer, when: float) -> socket.socket:
-    """Try one address after the other, each with its share of the time that is left."""
-    loop = asyncio.get_running_loop()
-    failure: OSError = OSError("no address")
-    for index, address in enumerate(addresses):
-        answer.address = address
-        share = (when - loop.time()) / (len(addresses) - index)
-        try:
-            async with asyncio.timeout_at(loop.time() + share):
-                return await _tcp(address, port)
-        except OSError as error:
-            failure = error
-    raise failure
-
-
-async def _tcp(address: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    sock = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        sock.setblocking(False)
-        await asyncio.get_running_loop().sock_connect(sock, (address, port))
-    except BaseException:
-        sock.close()
-        raise
-    return sock
 
 
 @contextmanager

@@ -38,10 +38,17 @@ class Pool:
     def opened(self, connection: Connection) -> None:
         """Take note of a new connection."""
         self._open.add(connection)
+        if self.closing:
+            connection.drop()
+
+    @property
+    def closing(self) -> bool:
+        """Whether `close` was called: nothing is opened or kept any more."""
+        return self._all_closed is not None
 
     def release(self, connection: Connection) -> None:
         """Keep a connection for later."""
-        if self._all_closed:
+        if self.closing:
             connection.drop()
             return
         kept = self._idle.setdefault(connection.origin, [])

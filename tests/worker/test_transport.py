@@ -490,6 +490,39 @@ async def test_closing_ends_what_is_going_on():
         await receiver.asked.wait()
         await transport.close()
         assert (await task).error == "wait: connection closed before an answer"
+        assert (await post(transport, receiver)).error == "connect: the transport is closed"
+
+
+async def test_closing_is_no_reason_to_dial_again():
+    async def once(call: Call) -> None:
+        await call.request()
+        await call.say(OK)
+        await silent(call)
+
+    async with serving(once) as receiver, opened() as transport:
+        await post(transport, receiver)
+        receiver.asked.clear()
+        task = asyncio.create_task(post(transport, receiver))
+        await receiver.asked.wait()
+        await transport.close()
+        assert (await task).error == "connect: the transport is closed"
+        assert receiver.connections == 1
+
+
+async def test_closing_while_dialling(tmp_path: Path):
+    async with serving(deaf) as receiver, opened() as transport:
+        task = asyncio.create_task(post(transport, f"https://127.0.0.1:{receiver.port}/"))
+        await settled(transport, 1)
+        await transport.close()
+        assert (await task).error
+
+
+@pytest.mark.skipif(not Path("/proc/sys/net/ipv6").exists(), reason="no IPv6 here")
+async def test_ipv6(transport: Transport):
+    async with serving(ok, host="::1") as receiver:
+        answer = await post(transport, f"http://[::1]:{receiver.port}/")
+        assert (answer.status, answer.address) == (200, "::1")
+        assert b"Host: [::1]:" in receiver.heads[0]
 
 
 async def test_connection_refused(transport: Transport):
