@@ -2,11 +2,11 @@
 
 Statements are in the subset that SQLite and PostgreSQL share. What differs has a visible word:
 `{id}` and `{blob}` in migrations, `db.each(...)` for the rows of one statement's batch,
-`db.skip_locked` after a claim.
+`db.lateral(...)` for the first rows of each group, `db.skip_locked` after a claim.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Protocol, TypeVar
 
 import orjson
 
@@ -14,6 +14,7 @@ from store.courier import Courier
 from store.vault import Vault
 
 Row = dict[str, Any]
+T = TypeVar("T")
 
 
 class Connection(Protocol):
@@ -42,14 +43,24 @@ class Connection(Protocol):
     def execute(self, sql: str, **parameters: Any) -> int:
         """How many rows the statement changed."""
 
-    def insert_many(self, table: str, columns: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Insert rows with few statements; `columns` is the list as SQL writes it."""
+    def insert_many(
+        self, table: str, columns: str, rows: Sequence[Sequence[Any]], then: str = ""
+    ) -> list[tuple[Any, ...]]:
+        """Insert rows with few statements; `columns` is the list as SQL writes it.
+
+        `then` follows the values: `ON CONFLICT ... RETURNING ...`; what it returns is returned.
+        """
 
     def each(self, parameter: str, **columns: str) -> str:
         """SQL for a derived table over what `listed` made, bound as `:parameter`.
 
         `columns` names and types (`integer`, `text`) the members of each item, in their order;
         the items are arrays, or bare values when there is one column.
+        """
+
+    def lateral(self, table: str, alias: str, query: str) -> str:
+        """SQL that joins to each row on its left the rows of `table` whose `id` is selected by
+        `query`, which refers to that row.
         """
 
     def after_commit(self, call: Callable[[], None]) -> None:
@@ -88,12 +99,22 @@ class Engine(Protocol):
 
     inline: bool
     """Whether a short read costs less than handing it to a thread."""
+    exclusive: bool
+    """Whether there is one worker at a time, so that what others held is nobody's."""
+    words: dict[str, str]
+    """What the migrations' words stand for here."""
 
     def session(self, *, bounded: bool = False) -> Session:
         """A new connection; a bounded one gives up with TooLong on work that is not short."""
 
     def only_worker(self) -> bool:
         """Claim to be the one worker of this database; False if there is one. True if many may."""
+
+    def herald(self) -> Courier:
+        """What announces new work to workers in other processes."""
+
+    async def hear(self, called: Callable[[list[int]], None]) -> Callable[[], None]:
+        """Listen to the heralds of other processes; returns what ends it."""
 
     def close(self) -> None: ...
 
@@ -105,3 +126,12 @@ class TooLong(Exception):
 def listed(items: Iterable[Any]) -> str:
     """A JSON array to bind for `db.each`."""
     return orjson.dumps(list(items)).decode()
+
+
+def chunks(rows: Sequence[T], sizes: Sequence[int]) -> Iterator[Sequence[T]]:
+    """The rows in parts of these sizes, largest first and 1 last: few shapes of statement."""
+    done = 0
+    for size in sizes:
+        while len(rows) - done >= size:
+            yield rows[done : done + size]
+            done += size

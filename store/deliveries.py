@@ -33,11 +33,13 @@ def claim(
     Also returns, for each hook that has more waiting, when the next of it is due.
     """
     wanted = listed(hook_ids)
-    each = db.each("hooks", hook_id="integer")
+    first = (
+        f"SELECT x.id FROM delivery x WHERE {DUE} AND x.due_at <= :now"
+        f" ORDER BY x.due_at LIMIT :limit{db.skip_locked}"
+    )
     rows = db.tuples(
         "UPDATE delivery SET lease_id = :lease_id WHERE id IN (SELECT d.id FROM"
-        f" {each} AS w JOIN delivery d ON d.id IN (SELECT x.id FROM delivery x WHERE {DUE}"
-        f" AND x.due_at <= :now ORDER BY x.due_at LIMIT :limit{db.skip_locked}))"
+        f" {db.each('hooks', hook_id='integer')} AS w {db.lateral('delivery', 'd', first)})"
         " RETURNING id, event_id, hook_id, attempts, redelivery, due_at",
         hooks=wanted,
         lease_id=lease_id,

@@ -22,6 +22,10 @@ COLUMNS = (
     "e.id, e.guid, e.scope, e.repo_id, e.source_id, e.name, e.action, e.installation_id,"
     " e.received_at, e.size"
 )
+INSERTED = (
+    "guid, scope, repo_id, source_id, name, action, installation_id, received_at, size, digest,"
+    " body"
+)
 
 
 @dataclass(slots=True)
@@ -63,19 +67,21 @@ def accept(db: Connection, arrivals: Sequence[Arrival]) -> list[Receipt | Except
     An arrival whose guid is known gets the first one's receipt if the body is the same, and
     Conflict otherwise.
     """
-    results: list[Receipt | Exception] = []
+    made = _insert(db, arrivals)
+    results: list[Receipt | Arrival] = []
     fresh: list[tuple[Receipt, Arrival]] = []
     for arrival in arrivals:
-        event_id = _insert(db, arrival)
+        event_id = made.pop((arrival.guid, arrival.scope), None)
         if event_id is None:
-            results.append(_repeated(db, arrival))
+            # Known from before, or from further up in this list.
+            results.append(arrival)
             continue
         receipt = Receipt(event_id, arrival.guid, 0, False)
         results.append(receipt)
         fresh.append((receipt, arrival))
     if fresh:
         _fan_out(db, fresh)
-    return results
+    return [_repeated(db, result) if isinstance(result, Arrival) else result for result in results]
 
 
 def accept_all(db: Connection, arrivals: Sequence[Arrival]) -> list[Receipt]:
@@ -88,25 +94,28 @@ def accept_all(db: Connection, arrivals: Sequence[Arrival]) -> list[Receipt]:
     return receipts
 
 
-def _insert(db: Connection, arrival: Arrival) -> int | None:
-    made: int | None = db.value(
-        "INSERT INTO event (guid, scope, repo_id, source_id, name, action, installation_id,"
-        " received_at, size, digest, body) VALUES (:guid, :scope, :repo_id, :source_id, :name,"
-        " :action, :installation_id, :now, :size, :digest, :body)"
-        " ON CONFLICT (guid, scope) DO NOTHING RETURNING id",
-        guid=arrival.guid,
-        scope=arrival.scope,
-        repo_id=arrival.repo_id,
-        source_id=arrival.source_id,
-        name=arrival.name,
-        action=arrival.action,
-        installation_id=arrival.installation_id,
-        now=db.now,
-        size=len(arrival.body),
-        digest=arrival.digest,
-        body=arrival.packed,
-    )
-    return made
+def _insert(db: Connection, arrivals: Sequence[Arrival]) -> dict[tuple[str, int], int]:
+    """Insert those that are new; returns their ids by guid and scope."""
+    rows = [
+        (
+            arrival.guid,
+            arrival.scope,
+            arrival.repo_id,
+            arrival.source_id,
+            arrival.name,
+            arrival.action,
+            arrival.installation_id,
+            db.now,
+            len(arrival.body),
+            arrival.digest,
+            arrival.packed,
+        )
+        for arrival in arrivals
+    ]
+    then = "ON CONFLICT (guid, scope) DO NOTHING RETURNING id, guid, scope"
+    return {
+        (guid, scope): id_ for id_, guid, scope in db.insert_many("event", INSERTED, rows, then)
+    }
 
 
 def _repeated(db: Connection, arrival: Arrival) -> Receipt | Exception:
@@ -208,8 +217,7 @@ def emit(
     if only_hook is None:
         (receipt,) = accept_all(db, [arrival])
         return receipt
-    event_id = _insert(db, arrival)
-    assert event_id is not None, "a fresh guid is nobody else's"
+    (event_id,) = _insert(db, [arrival]).values()
     add_delivery(db, event_id, only_hook, repo_id, redelivery=False)
     return Receipt(event_id, arrival.guid, 1, False)
 

@@ -9,8 +9,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from store.connection import Row, Session, TooLong
-from store.courier import Courier
+from store.connection import Row, Session, TooLong, chunks
+from store.courier import Courier, Herald, hear, wake_path
 from store.errors import Unavailable, Unusable
 from store.vault import Vault
 
@@ -90,18 +90,22 @@ class SqliteConnection:
         with _translated():
             return self._run(sql, parameters).rowcount
 
-    def insert_many(self, table: str, columns: str, rows: Sequence[Sequence[Any]]) -> None:
-        done = 0
-        for chunk in CHUNKS:
-            while len(rows) - done >= chunk:
-                part = rows[done : done + chunk]
-                values = [value for row in part for value in row]
-                with _translated():
-                    self._raw.execute(_insert(table, columns, len(part[0]), chunk), values)
-                done += chunk
+    def insert_many(
+        self, table: str, columns: str, rows: Sequence[Sequence[Any]], then: str = ""
+    ) -> list[tuple[Any, ...]]:
+        found: list[tuple[Any, ...]] = []
+        for part in chunks(rows, CHUNKS):
+            values = [value for row in part for value in row]
+            with _translated():
+                sql = _insert(table, columns, len(part[0]), len(part), then)
+                found += self._raw.execute(sql, values).fetchall()
+        return found
 
     def each(self, parameter: str, **columns: str) -> str:
         return _each(parameter, tuple(columns.items()))
+
+    def lateral(self, table: str, alias: str, query: str) -> str:
+        return f"JOIN {table} {alias} ON {alias}.id IN ({query})"
 
     def after_commit(self, call: Callable[[], None]) -> None:
         self.finished.append(call)
@@ -112,9 +116,9 @@ def _names(cursor: sqlite3.Cursor) -> list[str]:
 
 
 @lru_cache(maxsize=64)
-def _insert(table: str, columns: str, width: int, count: int) -> str:
+def _insert(table: str, columns: str, width: int, count: int, then: str) -> str:
     row = f"({','.join('?' * width)})"
-    return f"INSERT INTO {table} ({columns}) VALUES {','.join([row] * count)}"
+    return f"INSERT INTO {table} ({columns}) VALUES {','.join([row] * count)} {then}"
 
 
 @lru_cache(maxsize=64)
@@ -187,16 +191,19 @@ class SqliteEngine:
     """A SQLite file (store.connection.Engine)."""
 
     inline = True
+    exclusive = True
 
     def __init__(self, path: Path, vault: Vault, courier: Callable[[], Courier]) -> None:
         if sqlite3.sqlite_version_info < OLDEST:
             wanted = ".".join(map(str, OLDEST))
             raise Unusable(f"SQLite {sqlite3.sqlite_version} is too old: {wanted} or newer")
+        self.words = {"id": "INTEGER PRIMARY KEY", "blob": "BLOB"}
         self.path = path
         self._vault = vault
         self._courier = courier
         self._lock = None if str(path) == ":memory:" else path.with_suffix(".worker.lock")
         self._held: int | None = None
+        self._herald: Herald | None = None
 
     def session(self, *, bounded: bool = False) -> Session:
         try:
@@ -227,7 +234,18 @@ class SqliteEngine:
         self._held = descriptor
         return True
 
+    def herald(self) -> Courier:
+        if self._herald is None:
+            self._herald = Herald(wake_path(self.path))
+        return self._herald
+
+    async def hear(self, called: Callable[[list[int]], None]) -> Callable[[], None]:
+        return await hear(wake_path(self.path), called)
+
     def close(self) -> None:
+        if self._herald is not None:
+            self._herald.close()
+            self._herald = None
         if self._held is not None:
             os.close(self._held)
             self._held = None

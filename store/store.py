@@ -4,16 +4,11 @@ import asyncio
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from store.clock import Clock
 from store.connection import Connection, Engine, Session, TooLong
-from store.courier import Courier, Herald, hear, wake_path
-from store.errors import Unusable
-from store.migrations import migrate
-from store.sqlite import SqliteEngine
-from store.vault import open_vault
+from store.courier import Courier
 from store.writer import Job, Writer
 
 P = ParamSpec("P")
@@ -28,12 +23,12 @@ class Store:
     `read`, `write` and `batch` are for the event loop; `do` and `look` for commands and tests.
     """
 
-    def __init__(self, engine: Callable[[Callable[[], Courier]], Engine], wake_path: Path) -> None:
-        self._wake_path = wake_path
-        self._herald = Herald(wake_path)
-        self.courier: Courier = self._herald
-        self.clock = Clock()
+    def __init__(
+        self, engine: Callable[[Callable[[], Courier]], Engine], clock: Clock | None = None
+    ) -> None:
+        self.clock = clock or Clock()
         self.engine = engine(lambda: self.courier)
+        self.courier: Courier = self.engine.herald()
         self._inline: Session | None = None
         self._writer: Writer | None = None
         self._readers: ThreadPoolExecutor | None = None
@@ -154,7 +149,7 @@ class Store:
         """Call `called` with the hooks that other processes say have something due (none: any of
         them may); returns what ends it.
         """
-        return await hear(self._wake_path, called)
+        return await self.engine.hear(called)
 
     async def close(self) -> None:
         """Commit what is queued, then let go of everything."""
@@ -171,46 +166,3 @@ class Store:
         self._sessions.clear()
         self._inline = None
         self.engine.close()
-        self._herald.close()
-
-
-def open_store(
-    url: str,
-    *,
-    data_dir: Path,
-    key_file: Path | None = None,
-    clock: Clock | None = None,
-    create: bool = True,
-) -> Store:
-    """The store at `url` (`sqlite`, `sqlite:///path`), migrated; Unusable with the remedy."""
-    path = _path(url, data_dir)
-    if create:
-        _make(data_dir)
-    elif not path.exists():
-        raise Unusable(f"there is no database at {path}: `tocsin serve` makes one")
-    vault = open_vault(key_file or data_dir / "secret.key", create=create and key_file is None)
-    store = Store(lambda courier: SqliteEngine(path, vault, courier), wake_path(path))
-    store.clock = clock or store.clock
-    session = store.engine.session()
-    try:
-        migrate(session, store.clock.now(), {"id": "INTEGER PRIMARY KEY", "blob": "BLOB"})
-    finally:
-        session.close()
-    return store
-
-
-def _make(data_dir: Path) -> None:
-    try:
-        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise Unusable(f"cannot make the data directory {data_dir}: {error.strerror}") from error
-
-
-def _path(url: str, data_dir: Path) -> Path:
-    if url == "sqlite":
-        return data_dir / "tocsin.db"
-    if url.startswith("sqlite:///"):
-        return Path(url.removeprefix("sqlite://"))
-    raise Unusable(
-        f"store = {url.split(':')[0]!r} is not known: use sqlite or sqlite:///path/to/file"
-    )

@@ -108,18 +108,45 @@ class Writer:
 
     def _commit(self, session: Session, group: Group) -> None:
         try:
-            durable = any(job.durable for job in group.jobs)
-            session.begin(self._clock.now(), write=True, durable=durable)
-            for run in _runs(group.jobs):
-                _execute(session, run)
-            session.commit()
-            group.finished = list(session.finished)
+            if not self._commit_alone(session, group):
+                self._commit_apart(session, group)
         except BaseException as error:
             session.rollback()
             if not isinstance(error, Unavailable):
                 log.exception("a group of %d writes failed", len(group.jobs))
             for job in group.jobs:
                 job.error = job.error or error
+
+    def _commit_alone(self, session: Session, group: Group) -> bool:
+        """Commit a group that is one run, and needs no savepoint; False if it must be taken apart
+        first.
+        """
+        runs = _runs(group.jobs)
+        if len(runs) > 1:
+            return False
+        try:
+            self._begin(session, group)
+            _call(session.db, group.jobs)
+            session.commit()
+        except Unavailable:
+            raise
+        except Exception as error:
+            session.rollback()
+            group.jobs[0].error = error if len(group.jobs) == 1 else None
+            return len(group.jobs) == 1
+        group.finished = list(session.finished)
+        return True
+
+    def _commit_apart(self, session: Session, group: Group) -> None:
+        self._begin(session, group)
+        for run in _runs(group.jobs):
+            _execute(session, run)
+        session.commit()
+        group.finished = list(session.finished)
+
+    def _begin(self, session: Session, group: Group) -> None:
+        durable = any(job.durable for job in group.jobs)
+        session.begin(self._clock.now(), write=True, durable=durable)
 
     def _answer(self, group: Group) -> None:
         for call in group.finished:

@@ -1,0 +1,61 @@
+"""Opening a store: the only place that knows which engines there are."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from store.clock import Clock
+from store.connection import Engine
+from store.courier import Courier
+from store.errors import Unusable
+from store.migrations import migrate
+from store.sqlite import SqliteEngine
+from store.store import Store
+from store.vault import Vault, open_vault
+
+
+def open_store(
+    url: str,
+    *,
+    data_dir: Path,
+    key_file: Path | None = None,
+    clock: Clock | None = None,
+    create: bool = True,
+) -> Store:
+    """The store at `url`, migrated; Unusable with the remedy.
+
+    `sqlite` is a file in `data_dir`, `sqlite:///path` one elsewhere. With `create=False` a
+    database that is not there is not made.
+    """
+    if create:
+        _make(data_dir)
+    path = _path(url, data_dir)
+    if not create and not path.exists():
+        raise Unusable(f"there is no database at {path}: `tocsin serve` makes one")
+    vault = open_vault(key_file or data_dir / "secret.key", create=create and key_file is None)
+    store = Store(_engine(path, vault), clock)
+    session = store.engine.session()
+    try:
+        migrate(session, store.clock.now(), store.engine.words)
+    finally:
+        session.close()
+    return store
+
+
+def _engine(path: Path, vault: Vault) -> Callable[[Callable[[], Courier]], Engine]:
+    return lambda courier: SqliteEngine(path, vault, courier)
+
+
+def _make(data_dir: Path) -> None:
+    try:
+        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise Unusable(f"cannot make the data directory {data_dir}: {error.strerror}") from error
+
+
+def _path(url: str, data_dir: Path) -> Path:
+    if url == "sqlite":
+        return data_dir / "tocsin.db"
+    if url.startswith("sqlite:///"):
+        return Path(url.removeprefix("sqlite://"))
+    kind = url.split(":")[0]
+    raise Unusable(f"store = {kind!r} is not known: use sqlite or sqlite:///path/to/file")
