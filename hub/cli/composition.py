@@ -34,4 +34,5 @@ async def running_hub(
             async with serving(create_app(store, settings, Judge(guard)), bound):
                 yield bound
         finally:
-            guard.close()
+            if worker is None:
+                guard.close()

@@ -5,7 +5,7 @@ import orjson
 
 from hub.cli import options, output
 from hub.cli.arguments import FullName, Moment
-from store import Connection, Row, Store, attempts
+from store import Connection, Row, Store, attempts, events
 from store import deliveries as kept
 from store.errors import Missing
 
@@ -97,13 +97,12 @@ def find(db: Connection, delivery_id: int) -> Row:
 def _one(db: Connection, delivery_id: int) -> tuple[Row, list[Row], bytes | None]:
     row = find(db, delivery_id)
     tried: list[Row] = []
-    body = None
     for known in attempts.of_delivery(db, delivery_id):
         attempt = attempts.get(db, row["hook_id"], known["id"])
         assert attempt is not None, "read in the same transaction"
-        body = attempt["event_body"]
         tried.append(_attempt(attempt))
-    return _shape(row), tried, body
+    event = events.get(db, row["event_id"])
+    return _shape(row), tried, None if event is None else event["body"]
 
 
 def _attempt(row: Row) -> Row:

@@ -1,7 +1,6 @@
 """`tocsin listen`: a receiver to try things with, which prints what comes."""
 
 import asyncio
-import os
 
 import click
 import uvloop
@@ -18,7 +17,8 @@ from store import clock
 @click.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", default=9000, show_default=True, help="0 is any free one.")
-@click.option("--secret", help="Check signatures with this; also TOCSIN_LISTEN_SECRET.")
+@click.option("--secret", envvar="TOCSIN_LISTEN_SECRET", show_envvar=True,
+              help="Check signatures with this.")  # fmt: skip
 @click.option("--status", type=click.IntRange(200, 599), default=200, show_default=True,
               help="What to answer.")  # fmt: skip
 @click.option("--delay", type=click.FloatRange(0, 600), default=0.0, show_default=True,
@@ -28,7 +28,6 @@ def listen(
     host: str, port: int, secret: str | None, status: int, delay: float, as_json: bool
 ) -> None:
     """Receive deliveries, check their signatures and print them, until Ctrl-C."""
-    secret = secret or os.environ.get("TOCSIN_LISTEN_SECRET")
     console = output.console()
 
     def take(received: Received) -> None:
@@ -84,4 +83,8 @@ def verdict(received: Received, *, checked: bool = True) -> Text:
     wrong = [name for name, right in received.checks.items() if not right]
     if wrong:
         return Text(f"✗ wrong: {', '.join(wrong)}", style="bold red")
-    return Text(f"✓ {len(received.checks)} signatures", style="green")
+    return Text(f"✓ {_counted(len(received.checks))}", style="green")
+
+
+def _counted(number: int) -> str:
+    return "1 signature" if number == 1 else f"{number} signatures"

@@ -1,7 +1,6 @@
 """`tocsin load`: bring accounts, repositories, tokens, sources and hooks to a state document."""
 
 from collections import Counter
-from pathlib import Path
 from typing import BinaryIO
 
 import click
@@ -40,7 +39,7 @@ def _text(file: BinaryIO) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise Invalid(f"{Path(file.name).name} is not UTF-8: {error.reason}") from None
+        raise Invalid(f"the document is not UTF-8: {error.reason}") from None
 
 
 def _judge(wanted: state.State, settings: Settings) -> None:

@@ -3,7 +3,8 @@
 import logging
 import os
 import sys
-import time
+
+from store import clock
 
 # syslog's severities, which systemd's journal takes from the beginning of a line.
 SEVERITIES = {"DEBUG": 7, "INFO": 6, "WARNING": 4, "ERROR": 3, "CRITICAL": 2}
@@ -16,12 +17,13 @@ class Lines(logging.Formatter):
     In a journal, which has its own clock, `<SEVERITY>` stands in the time's place.
     """
 
-    converter = time.gmtime
-
     def __init__(self, *, journal: bool) -> None:
-        start = "" if journal else "%(asctime)s.%(msecs)03dZ "
-        super().__init__(f"{start}%(levelname)s %(name)s %(message)s", "%Y-%m-%dT%H:%M:%S")
+        start = "" if journal else "%(asctime)s "
+        super().__init__(f"{start}%(levelname)s %(name)s %(message)s")
         self._journal = journal
+
+    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802 - logging's name for it
+        return clock.iso_micro(int(record.created * clock.SECOND))
 
     def format(self, record: logging.LogRecord) -> str:
         line = super().format(record).replace("\r", "\\r").replace("\n", "\\n")

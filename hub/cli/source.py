@@ -26,7 +26,7 @@ def source() -> None:
 def add(store: Store, name: str, secret: str | None, owner: str | None) -> None:
     """Make the source NAME."""
     given = _given(secret)
-    value = given or secrets.token_hex(32)
+    value = secrets.token_hex(32) if given is None else given
 
     def make(db: Connection) -> Row:
         owner_id = None if owner is None else options.account(db, owner)["id"]

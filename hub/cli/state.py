@@ -169,8 +169,7 @@ class Strict(yaml.SafeLoader):
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
-            mark = self.get_event().start_mark
-            raise yaml.composer.ComposerError(None, None, "aliases are not taken here", mark)
+            raise yaml.composer.ComposerError(None, None, "aliases are not taken here", None)
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.Node, deep: bool = False) -> dict[Hashable, Any]:

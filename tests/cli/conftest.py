@@ -1,0 +1,82 @@
+"""The command line on real stores, each test with a data directory of its own."""
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from hub.cli import main
+from store import Store, accounts, events, hooks, open_store, repositories
+from store.events import Arrival
+from store.store import Connection
+
+Run = Callable[..., Result]
+Listed = Callable[..., list[dict[str, Any]]]
+
+
+@pytest.fixture(autouse=True)
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working and data directory; no setting comes from outside."""
+    for name in [name for name in os.environ if name.startswith("TOCSIN_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TOCSIN_DATA_DIR", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def run() -> Run:
+    """Runs a command line and checks its exit code."""
+
+    def call(*args: object, code: int = 0, stdin: str | bytes | None = None) -> Result:
+        result = CliRunner().invoke(main, [str(arg) for arg in args], input=stdin)
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        assert result.exit_code == code, result.output
+        return result
+
+    return call
+
+
+@pytest.fixture
+def listed(run: Run) -> Listed:
+    """What a listing gives as JSON."""
+
+    def call(*args: object) -> Any:
+        return json.loads(run(*args, "--json").stdout)
+
+    return call
+
+
+@pytest.fixture
+def store(directory: Path) -> Iterator[Store]:
+    """The store that the commands work on."""
+    opened = open_store("sqlite", data_dir=directory)
+    yield opened
+    opened.shut()
+
+
+def seed(db: Connection) -> int:
+    """A repository `ada/bell` with a hook for pushes and two of them; returns the hook's id."""
+    user = accounts.create(db, "ada")
+    repo = repositories.create(db, user["id"], "bell")
+    hook = hooks.create(
+        db, repo["id"], url="https://receiver.example/hook", events=["push"], secret="hush"
+    )
+    arrivals = [
+        Arrival(repo["id"], f"guid-{number}", repo["id"], "push", b'{"number": %d}' % number)
+        for number in range(2)
+    ]
+    events.accept_all(db, [*arrivals, Arrival(repo["id"], "guid-x", repo["id"], "fork", b"{}")])
+    hook_id: int = hook["id"]
+    return hook_id
+
+
+@pytest.fixture
+def hook_id(store: Store) -> int:
+    """The id of the hook that `seed` makes."""
+    return store.do(seed)
