@@ -5,8 +5,8 @@ Statements are in the subset that SQLite and PostgreSQL share. What differs has 
 `db.lateral(...)` for the first rows of each group, `db.skip_locked` after a claim.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol
 
 import orjson
 
@@ -14,7 +14,6 @@ from store.courier import Courier
 from store.vault import Vault
 
 Row = dict[str, Any]
-T = TypeVar("T")
 
 
 class Connection(Protocol):
@@ -62,6 +61,9 @@ class Connection(Protocol):
         """SQL that joins to each row on its left the rows of `table` whose `id` is selected by
         `query`, which refers to that row.
         """
+
+    def alone(self, name: str) -> None:
+        """Wait until no other transaction, of any process, is past this line with this name."""
 
     def after_commit(self, call: Callable[[], None]) -> None:
         """Run `call` once this transaction is durable; never if it is rolled back."""
@@ -126,12 +128,3 @@ class TooLong(Exception):
 def listed(items: Iterable[Any]) -> str:
     """A JSON array to bind for `db.each`."""
     return orjson.dumps(list(items)).decode()
-
-
-def chunks(rows: Sequence[T], sizes: Sequence[int]) -> Iterator[Sequence[T]]:
-    """The rows in parts of these sizes, largest first and 1 last: few shapes of statement."""
-    done = 0
-    for size in sizes:
-        while len(rows) - done >= size:
-            yield rows[done : done + size]
-            done += size

@@ -8,7 +8,7 @@ from store.connection import Engine
 from store.courier import Courier
 from store.errors import Unusable
 from store.migrations import migrate
-from store.sqlite import SqliteEngine
+from store.sqlite_engine import SqliteEngine
 from store.store import Store
 from store.vault import Vault, open_vault
 
@@ -23,26 +23,50 @@ def open_store(
 ) -> Store:
     """The store at `url`, migrated; Unusable with the remedy.
 
-    `sqlite` is a file in `data_dir`, `sqlite:///path` one elsewhere. With `create=False` a
-    database that is not there is not made.
+    `sqlite` is a file in `data_dir`, `sqlite:///path` one elsewhere, `postgresql://...` a
+    server's. With `create=False` a SQLite file that is not there is not made.
     """
     if create:
         _make(data_dir)
-    path = _path(url, data_dir)
-    if not create and not path.exists():
-        raise Unusable(f"there is no database at {path}: `tocsin serve` makes one")
-    vault = open_vault(key_file or data_dir / "secret.key", create=create and key_file is None)
-    store = Store(_engine(path, vault), clock)
+    key_path = key_file or data_dir / "secret.key"
+    if not is_url(url):
+        path = _path(url, data_dir)
+        if not create and not path.exists():
+            raise Unusable(f"there is no database at {path}: `tocsin serve` makes one")
+    vault = open_vault(key_path, create=create and key_file is None)
+    store = Store(_engine(url, data_dir, vault), clock)
+    try:
+        _prepare(store)
+    except BaseException:
+        store.shut()
+        raise
+    return store
+
+
+def _prepare(store: Store) -> None:
     session = store.engine.session()
     try:
         migrate(session, store.clock.now(), store.engine.words)
     finally:
         session.close()
-    return store
 
 
-def _engine(path: Path, vault: Vault) -> Callable[[Callable[[], Courier]], Engine]:
-    return lambda courier: SqliteEngine(path, vault, courier)
+def is_url(url: str) -> bool:
+    """Whether this names a server, and not a file."""
+    return url.startswith(("postgresql://", "postgres://"))
+
+
+def _engine(url: str, data_dir: Path, vault: Vault) -> Callable[[Callable[[], Courier]], Engine]:
+    if not is_url(url):
+        path = _path(url, data_dir)
+        return lambda courier: SqliteEngine(path, vault, courier)
+    try:
+        from store.postgres_engine import PostgresEngine
+    except ImportError as error:
+        raise Unusable(
+            f"PostgreSQL needs an extra ({error}): pip install 'tocsin[postgres]'"
+        ) from None
+    return lambda courier: PostgresEngine(url, vault, courier)
 
 
 def _make(data_dir: Path) -> None:
@@ -58,4 +82,6 @@ def _path(url: str, data_dir: Path) -> Path:
     if url.startswith("sqlite:///"):
         return Path(url.removeprefix("sqlite://"))
     kind = url.split(":")[0]
-    raise Unusable(f"store = {kind!r} is not known: use sqlite or sqlite:///path/to/file")
+    raise Unusable(
+        f"store = {kind!r} is not known: use sqlite, sqlite:///path/to/file or postgresql://..."
+    )

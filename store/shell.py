@@ -8,7 +8,7 @@ from sqlite_utils import Database
 
 from store import bodies
 from store.errors import Invalid, Unusable
-from store.sqlite import SqliteEngine
+from store.sqlite_engine import SqliteEngine
 from store.store import Store
 
 # Nobody needs to look at these; what they are checked against is elsewhere.

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.interval import IntervalTrigger
 
+from store import Store, jobs
+from store.clock import SECOND
 from store.errors import StoreError
 
 log = logging.getLogger("tocsin.worker")
@@ -14,21 +16,22 @@ log = logging.getLogger("tocsin.worker")
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Something to be done every so many seconds."""
+    """Something to be done every so many seconds; `once` of all workers, or by each."""
 
     name: str
     every: float
     run: Callable[[], Awaitable[None]]
+    once: bool = False
 
 
-def scheduler(jobs: list[Job]) -> AsyncIOScheduler:
+def scheduler(store: Store, table: list[Job]) -> AsyncIOScheduler:
     """An APScheduler with these jobs: one run of each at a time, missed ones made up by one."""
     made = AsyncIOScheduler(timezone="UTC")
-    for job in jobs:
+    for job in table:
         made.add_job(
-            _guarded,
+            run_once if job.once else run,
             IntervalTrigger(seconds=job.every, timezone="UTC"),
-            args=[job],
+            args=[store, job],
             id=job.name,
             coalesce=True,
             max_instances=1,
@@ -37,8 +40,25 @@ def scheduler(jobs: list[Job]) -> AsyncIOScheduler:
     return made
 
 
-async def _guarded(job: Job) -> None:
+async def run(store: Store, job: Job) -> None:
+    """Run a job that each worker does for itself."""
     try:
         await job.run()
     except StoreError as error:
         log.error("job %s: %s", job.name, error)
+
+
+async def run_once(store: Store, job: Job) -> None:
+    """Run a job if it is due and no other worker has it, and record how that ended."""
+    try:
+        if not await store.write(jobs.begin, job.name, round(job.every * SECOND)):
+            return
+        try:
+            await job.run()
+        except StoreError as error:
+            log.error("job %s: %s", job.name, error)
+            await store.write(jobs.end, job.name, str(error))
+        else:
+            await store.write(jobs.end, job.name, "done")
+    except StoreError as error:
+        log.error("job %s cannot be recorded: %s", job.name, error)

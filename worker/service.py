@@ -1,6 +1,7 @@
 """The worker: the dispatcher with its lease, its ear for other processes, and its jobs."""
 
 import asyncio
+import contextlib
 import logging
 import os
 import socket
@@ -10,12 +11,12 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from store import Store, leases
 from store.clock import SECOND
-from store.errors import Invalid, Unusable
+from store.errors import Busy, Invalid, Unavailable, Unusable
 from worker.addresses import Refused
 from worker.dispatch import Dispatcher
 from worker.guard import Guard
 from worker.prune import prune
-from worker.schedule import Job, scheduler
+from worker.schedule import Job, run, scheduler
 from worker.settings import WorkerSettings
 from worker.transport import Poster, Transport
 
@@ -23,7 +24,7 @@ log = logging.getLogger("tocsin.worker")
 
 LEASE = 30 * SECOND
 RENEW_EVERY = 10.0
-SCAN_EVERY = 5.0
+LOOK_EVERY = 5.0
 PRUNE_EVERY = 600.0
 GRACE = 10.0
 
@@ -76,6 +77,8 @@ class Worker:
         self._scheduler: AsyncIOScheduler | None = None
         self._deaf: Callable[[], None] | None = None
         self._lease = 0
+        self._looking = Job("look", LOOK_EVERY, self._look)
+        self._looks: set[asyncio.Task[None]] = set()
 
     def _sender(self) -> Poster:
         assert self._transport is not None
@@ -86,16 +89,19 @@ class Worker:
         if not self._store.engine.only_worker():
             raise Unusable("another worker is running on this database: stop it first")
         await self._take_lease()
-        await self._store.note(leases.end_others, self._lease)
+        if self._store.engine.exclusive:
+            # What other leases hold was left by a crash: no need to wait until they end.
+            await self._store.note(leases.end_others, self._lease)
         self._deaf = await self._store.hear(self._heard)
         self._store.courier = self.dispatcher
-        await self.dispatcher.scan()
+        await self._look()
         self._scheduler = scheduler(
+            self._store,
             [
                 Job("renew", RENEW_EVERY, self._renew),
-                Job("scan", SCAN_EVERY, self.dispatcher.scan),
-                Job("prune", PRUNE_EVERY, self._prune),
-            ]
+                self._looking,
+                Job("prune", PRUNE_EVERY, self._prune, once=True),
+            ],
         )
         self._scheduler.start()
 
@@ -110,6 +116,12 @@ class Worker:
         # The clock was set, or this process stood still: what it had in hand may be another's.
         log.warning("the lease had ended; going on under a new one")
         await self._take_lease()
+        await self._look()
+
+    async def _look(self) -> None:
+        """Free what a lease held that has ended, and take up what is due: the net beneath the
+        wake-ups.
+        """
         await self._store.note(leases.end_expired)
         await self.dispatcher.scan()
 
@@ -117,7 +129,9 @@ class Worker:
         if hooks:
             self.dispatcher.wake(hooks)
         else:
-            asyncio.get_running_loop().create_task(self.dispatcher.scan())
+            task = asyncio.get_running_loop().create_task(run(self._store, self._looking))
+            self._looks.add(task)
+            task.add_done_callback(self._looks.discard)
 
     async def _prune(self) -> None:
         await prune(self._store, self._settings)
@@ -130,7 +144,9 @@ class Worker:
             self._deaf()
         await self.dispatcher.stop(GRACE)
         if self._lease:
-            await self._store.note(leases.end, self._lease)
+            # Without the store the lease ends by itself.
+            with contextlib.suppress(Busy, Unavailable):
+                await self._store.note(leases.end, self._lease)
         if self._transport is not None:
             await self._transport.close()
         self.guard.close()

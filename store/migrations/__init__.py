@@ -37,6 +37,7 @@ def migrate(session: Session, now: int, words: dict[str, str]) -> list[str]:
 
 def _migrate(session: Session, words: dict[str, str]) -> list[str]:
     db = session.db
+    db.alone("migration")
     db.execute(
         "CREATE TABLE IF NOT EXISTS migration"
         " (number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at BIGINT NOT NULL)"

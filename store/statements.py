@@ -1,0 +1,110 @@
+"""What the engines' connections have in common: rows from DB-API cursors, batches of inserts."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any, ClassVar, Protocol, TypeVar
+
+from store.connection import Row
+from store.courier import Courier
+from store.vault import Vault
+
+T = TypeVar("T")
+
+
+class Cursor(Protocol):
+    """What is asked of a DB-API cursor."""
+
+    @property
+    def description(self) -> Sequence[Sequence[Any]] | None: ...
+
+    @property
+    def rowcount(self) -> int: ...
+
+    def fetchone(self) -> Any: ...
+
+    def fetchall(self) -> list[Any]: ...
+
+
+class Statements(ABC):
+    """Statements on one open transaction (store.connection.Connection)."""
+
+    skip_locked = ""
+    placeholder: ClassVar[str]
+    chunks: ClassVar[tuple[int, ...]]
+    """How many rows one statement inserts: few sizes, so that few statements are prepared."""
+
+    def __init__(self, vault: Vault, courier: Callable[[], Courier]) -> None:
+        self._courier = courier
+        self.vault = vault
+        self.now = 0
+        self.finished: list[Callable[[], None]] = []
+
+    @property
+    def courier(self) -> Courier:
+        return self._courier()
+
+    @abstractmethod
+    def run(self, sql: str, parameters: dict[str, Any] | list[Any]) -> Cursor:
+        """Execute with `:name` parameters or, from `insert_many`, a list. Unavailable, TooLong."""
+
+    @abstractmethod
+    def each(self, parameter: str, **columns: str) -> str: ...
+
+    @abstractmethod
+    def lateral(self, table: str, alias: str, query: str) -> str: ...
+
+    def one(self, sql: str, **parameters: Any) -> Row | None:
+        cursor = self.run(sql, parameters)
+        row = cursor.fetchone()
+        return None if row is None else dict(zip(_names(cursor), row, strict=True))
+
+    def all(self, sql: str, **parameters: Any) -> list[Row]:
+        cursor = self.run(sql, parameters)
+        names = _names(cursor)
+        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+    def tuples(self, sql: str, **parameters: Any) -> Sequence[tuple[Any, ...]]:
+        return self.run(sql, parameters).fetchall()
+
+    def value(self, sql: str, **parameters: Any) -> Any:
+        row = self.run(sql, parameters).fetchone()
+        return None if row is None else row[0]
+
+    def execute(self, sql: str, **parameters: Any) -> int:
+        return self.run(sql, parameters).rowcount
+
+    def insert_many(
+        self, table: str, columns: str, rows: Sequence[Sequence[Any]], then: str = ""
+    ) -> list[tuple[Any, ...]]:
+        found: list[tuple[Any, ...]] = []
+        for part in _parts(rows, self.chunks):
+            values = [value for row in part for value in row]
+            sql = _insert(table, columns, self.placeholder, len(part[0]), len(part), then)
+            cursor = self.run(sql, values)
+            found += cursor.fetchall() if then else []
+        return found
+
+    @abstractmethod
+    def alone(self, name: str) -> None: ...
+
+    def after_commit(self, call: Callable[[], None]) -> None:
+        self.finished.append(call)
+
+
+def _names(cursor: Cursor) -> list[str]:
+    return [column[0] for column in cursor.description or ()]
+
+
+def _parts(rows: Sequence[T], sizes: Sequence[int]) -> Iterator[Sequence[T]]:
+    done = 0
+    for size in sizes:
+        while len(rows) - done >= size:
+            yield rows[done : done + size]
+            done += size
+
+
+@lru_cache(maxsize=64)
+def _insert(table: str, columns: str, placeholder: str, width: int, count: int, then: str) -> str:
+    row = f"({', '.join([placeholder] * width)})"
+    return f"INSERT INTO {table} ({columns}) VALUES {', '.join([row] * count)} {then}"
