@@ -6,6 +6,7 @@ its neighbours along; callers of the same batch function share its statements.
 """
 
 import asyncio
+import contextlib
 import logging
 import queue
 import threading
@@ -15,7 +16,7 @@ from typing import Any
 
 from store.clock import Clock
 from store.connection import Connection, Session
-from store.errors import Busy, Unavailable
+from store.errors import Busy, Unavailable, Unusable
 
 log = logging.getLogger("tocsin.store")
 
@@ -52,7 +53,9 @@ class Writer:
     """Takes jobs on the event loop, commits them on a thread."""
 
     def __init__(self, session: Callable[[], Session], clock: Clock) -> None:
-        self._session = session
+        self._connect = session
+        self._session: Session | None = None
+        self._closed = False
         self._clock = clock
         self._loop = asyncio.get_running_loop()
         self._pending: list[Job] = []
@@ -63,7 +66,9 @@ class Writer:
         self._thread.start()
 
     def submit(self, job: Job) -> None:
-        """Queue a job; Busy when too much is waiting."""
+        """Queue a job; Busy when too much is waiting, Unavailable once closed."""
+        if self._closed:
+            raise Unavailable("the store is closed")
         if self._waiting >= MOST_WAITING or self._bytes + job.weight > MOST_BYTES:
             raise Busy("too much is waiting to be written; try again in a moment")
         self._waiting += 1
@@ -80,21 +85,22 @@ class Writer:
 
     async def close(self) -> None:
         """Commit what is queued and end the thread."""
+        self._closed = True
         if self._pending:
             self._hand_over()
         self._queue.put(None)
         await self._loop.run_in_executor(None, self._thread.join)
 
     def _run(self) -> None:
-        session = self._session()
         running = True
         while running:
             jobs, running = self._take()
             if jobs:
                 group = Group(jobs)
-                self._commit(session, group)
+                self._commit(group)
                 self._loop.call_soon_threadsafe(self._answer, group)
-        session.close()
+        if self._session is not None:
+            self._session.close()
 
     def _take(self) -> tuple[list[Job], bool]:
         jobs: list[Job] = []
@@ -106,16 +112,39 @@ class Writer:
             taken = self._queue.get()
         return jobs, False
 
-    def _commit(self, session: Session, group: Group) -> None:
+    def _commit(self, group: Group) -> None:
         try:
+            session = self._opened()
             if not self._commit_alone(session, group):
                 self._commit_apart(session, group)
         except BaseException as error:
-            session.rollback()
+            self._roll_back()
             if not isinstance(error, Unavailable):
                 log.exception("a group of %d writes failed", len(group.jobs))
             for job in group.jobs:
                 job.error = job.error or error
+
+    def _opened(self) -> Session:
+        if self._session is None:
+            try:
+                self._session = self._connect()
+            except Unusable as error:
+                raise Unavailable(str(error)) from error
+        return self._session
+
+    def _roll_back(self) -> None:
+        """Undo the open transaction. This thread must go on, so a connection on which that fails
+        is given up for a new one.
+        """
+        if self._session is None:
+            return
+        try:
+            self._session.rollback()
+        except Exception:
+            log.exception("a connection to the database is given up")
+            with contextlib.suppress(Exception):
+                self._session.close()
+            self._session = None
 
     def _commit_alone(self, session: Session, group: Group) -> bool:
         """Commit a group that is one run, and needs no savepoint; False if it must be taken apart
@@ -150,7 +179,11 @@ class Writer:
 
     def _answer(self, group: Group) -> None:
         for call in group.finished:
-            call()
+            try:
+                call()
+            except Exception:
+                # It is committed all the same, and whoever waits for that has to hear of it.
+                log.exception("a call after a commit failed")
         for job in group.jobs:
             self._waiting -= 1
             self._bytes -= job.weight
@@ -207,7 +240,5 @@ def _call(db: Connection, run: list[Job]) -> None:
         return
     results = run[0].function(db, [job.arguments[0] for job in run])
     for job, result in zip(run, results, strict=True):
-        if isinstance(result, Exception):
-            job.error = result
-        else:
-            job.result = result
+        job.error = result if isinstance(result, Exception) else None
+        job.result = result

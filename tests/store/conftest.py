@@ -1,0 +1,55 @@
+"""A store on a real database, a clock that stands still, and a little world in the store."""
+
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+from store_world import START, World, make_world
+
+from store import Store, open_store
+from store.clock import MovableClock
+
+Opened = Callable[[], Store]
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+def clock() -> MovableClock:
+    return MovableClock(START)
+
+
+@pytest.fixture(params=["sqlite"])
+def url(request: pytest.FixtureRequest) -> str:
+    """The engine under test: tests that use `store` run on each of these."""
+    return request.param
+
+
+@pytest.fixture
+async def opened(
+    anyio_backend: str, url: str, tmp_path: Path, clock: MovableClock
+) -> AsyncIterator[Opened]:
+    """Opens one more store on the test's database, as another process would."""
+    stores: list[Store] = []
+
+    def open_one() -> Store:
+        stores.append(open_store(url, data_dir=tmp_path / "data", clock=clock))
+        return stores[-1]
+
+    yield open_one
+    for store in stores:
+        await store.close()
+
+
+@pytest.fixture
+def store(opened: Opened) -> Store:
+    return opened()
+
+
+@pytest.fixture
+def world(store: Store, clock: MovableClock) -> World:
+    """A repository `ada/engine` of the user `ada`."""
+    return make_world(store, clock)

@@ -1,0 +1,215 @@
+"""What the tests of the store share: a small world, outcomes, a courier and a session to spy on."""
+
+import contextlib
+import threading
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from store import Connection, Row, Store, accounts, deliveries, events, hooks, leases, repositories
+from store.attempts import DEAD, DELIVERED, WAITING, Outcome
+from store.clock import HOUR, SECOND, MovableClock
+from store.courier import Offer
+from store.deliveries import Claimed
+from store.events import Arrival, Receipt
+
+START = 1_795_246_380_000_000
+"""2026-11-21T07:33:00Z"""
+URL = "https://receiver.example/hook"
+
+
+@dataclass
+class World:
+    """A store with a user and a repository, and short ways to do the usual things in it."""
+
+    store: Store
+    clock: MovableClock
+    user: Row
+    repo: Row
+
+    @property
+    def now(self) -> int:
+        return self.clock.now()
+
+    def another_repo(self, name: str = "other", **given: Any) -> Row:
+        return self.store.do(repositories.create, self.user["id"], name, **given)
+
+    def hook(self, *names: str, repo: Row | None = None, **given: Any) -> Row:
+        given.setdefault("url", f"{URL}/{self.store.look(_hooks)}")
+        repo_id = (repo or self.repo)["id"]
+        return self.store.do(hooks.create, repo_id, events=names or ["push"], **given)
+
+    def arrival(self, guid: str = "g-1", **given: Any) -> Arrival:
+        repo_id = given.pop("repo_id", self.repo["id"])
+        given = {"name": "push", "body": b'{"ref":"main"}', "scope": repo_id} | given
+        return Arrival(guid=guid, repo_id=repo_id, **given)
+
+    def arrive(self, guid: str = "g-1", **given: Any) -> Receipt:
+        (receipt,) = self.store.do(events.accept_all, [self.arrival(guid, **given)])
+        return receipt
+
+    def lease(self, lifetime: int = HOUR) -> int:
+        return self.store.do(leases.take, "tests", lifetime)
+
+    def claim(self, lease_id: int, *hook_ids: int, limit: int = 100) -> list[Claimed]:
+        claimed, _ = self.store.do(deliveries.claim, hook_ids, lease_id, limit)
+        return claimed
+
+    def row(self, delivery_id: int) -> Row:
+        """The delivery as it is stored."""
+        row = self.store.look(_delivery, delivery_id)
+        assert row is not None
+        return row
+
+    def rows(self) -> list[Row]:
+        """Every delivery, oldest first."""
+        return self.store.look(_deliveries)
+
+    def outcome(self, lease_id: int, claimed: Claimed, **given: Any) -> Outcome:
+        """A success a second after now, unless something else is given."""
+        given.setdefault("number", claimed.attempts + 1)
+        return Outcome(
+            lease_id=lease_id,
+            delivery_id=claimed.id,
+            hook_id=claimed.hook_id,
+            event_id=claimed.event_id,
+            repo_id=given.pop("repo_id", self.repo["id"]),
+            redelivery=claimed.redelivery,
+            **(SUCCESS | {"started_at": self.now, "due_at": self.now} | given),
+        )
+
+    def failure(self, lease_id: int, claimed: Claimed, **given: Any) -> Outcome:
+        """A failure with status 500 that is to be tried again in a minute."""
+        given = {"state": WAITING, "status_code": 500, "due_at": self.now + 60 * SECOND} | given
+        return self.outcome(lease_id, claimed, **given)
+
+
+SUCCESS = {
+    "duration": SECOND,
+    "status_code": 200,
+    "error": None,
+    "url": URL,
+    "address": "192.0.2.1:443",
+    "timings": '{"connect":1000}',
+    "request_head": "POST /hook HTTP/1.1\r\nContent-Type: application/json",
+    "response_head": "Content-Length: 2",
+    "response_body": "ok",
+    "state": DELIVERED,
+}
+STATES = {WAITING: "waiting", DELIVERED: "delivered", DEAD: "dead"}
+
+
+def make_world(store: Store, clock: MovableClock) -> World:
+    user = store.do(accounts.create, "ada")
+    return World(store, clock, user, store.do(repositories.create, user["id"], "engine"))
+
+
+def _hooks(db: Connection) -> int:
+    return db.value("SELECT count(*) FROM hook")
+
+
+def _delivery(db: Connection, delivery_id: int) -> Row | None:
+    return db.one("SELECT * FROM delivery WHERE id = :id", id=delivery_id)
+
+
+def _deliveries(db: Connection) -> list[Row]:
+    return db.all("SELECT * FROM delivery ORDER BY id")
+
+
+@dataclass
+class FakeCourier:
+    """A worker's side as the store sees it; it remembers what it was told."""
+
+    held: int | None = None
+    filled: set[int] = field(default_factory=set)
+    offers: list[Offer] = field(default_factory=list)
+    woken: list[int] = field(default_factory=list)
+
+    def lease(self) -> int | None:
+        return self.held
+
+    def full(self) -> Collection[int]:
+        return tuple(self.filled)
+
+    def offer(self, offers: Sequence[Offer]) -> None:
+        self.offers.extend(offers)
+
+    def wake(self, hooks: Iterable[int]) -> None:
+        self.woken.extend(sorted(hooks))
+
+
+class SpiedSession:
+    """A session that notes its transactions, and fails where it is told to."""
+
+    def __init__(self, session: Any, spy: "Spy") -> None:
+        self._session = session
+        self._spy = spy
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._session, name)
+
+    def begin(self, now: int, *, write: bool, durable: bool = True) -> None:
+        self._session.begin(now, write=write, durable=durable)
+        self._write = write
+        if write:
+            self._spy.begun.append(durable)
+
+    def commit(self) -> None:
+        self._spy.fail("commit")
+        self._session.commit()
+        self._spy.commits += self._write
+
+    def rollback(self) -> None:
+        self._spy.fail("rollback")
+        self._session.rollback()
+
+
+class Spy:
+    """Watches the sessions that a store opens from now on."""
+
+    def __init__(self, store: Store) -> None:
+        self.begun: list[bool] = []
+        """Whether each transaction that writes was to be durable."""
+        self.commits = 0
+        """How many of them were committed."""
+        self.opened = 0
+        self.failing: dict[str, Exception] = {}
+        """What the next call of this name raises, once."""
+        self._real = store.engine.session
+        store.engine.session = self._session
+
+    def fail(self, name: str) -> None:
+        error = self.failing.pop(name, None)
+        if error is not None:
+            raise error
+
+    def _session(self, *, bounded: bool = False) -> Any:
+        self.fail("session")
+        self.opened += 1
+        return SpiedSession(self._real(bounded=bounded), self)
+
+
+class Gate:
+    """A write that keeps the writer's thread busy until it is opened."""
+
+    def __init__(self) -> None:
+        self._open = threading.Event()
+        self._reached = threading.Event()
+
+    def __call__(self, db: Connection) -> str:
+        self._reached.set()
+        assert self._open.wait(10), "nobody opened the gate"
+        return "through"
+
+    def reached(self) -> bool:
+        return self._reached.wait(10)
+
+    def open(self) -> None:
+        self._open.set()
+
+    @contextlib.contextmanager
+    def closed(self) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            self.open()
