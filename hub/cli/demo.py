@@ -53,6 +53,7 @@ class Scene:
     console: Console
     secret: str = field(default_factory=lambda: secrets.token_hex(16), repr=False)
     verified: dict[str, bool] = field(default_factory=dict)
+    begun: asyncio.Event = field(default_factory=asyncio.Event)
     complete: asyncio.Event = field(default_factory=asyncio.Event)
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
@@ -64,6 +65,7 @@ class Scene:
 
     async def _show(self, received: Received) -> None:
         row = await self._recorded(received.guid)
+        await self.begun.wait()
         line = Text(f"{received.event:<12}{received.guid:<38}", no_wrap=True)
         line.append(f"{row['status_code']:>6}{row['duration'] / 1000:>9.1f}  ")
         line.append_text(verdict(received))
@@ -90,6 +92,8 @@ async def _demo(directory: Path, *, once: bool) -> bool:
             token = store.do(_prepare)
             await _play(scene, hub, receiver, token)
             arrived = await _either(scene.complete, ended)
+            if arrived and all(scene.verified.values()):
+                click.echo(f"\n{len(scene.verified)} deliveries, all verified by the receiver")
             if not once and arrived:
                 _suggest(hub, token, directory)
                 await ended.wait()
@@ -135,6 +139,7 @@ async def _play(scene: Scene, hub: str, receiver: str, token: str) -> None:
             }
             _expect(await client.post("/hub", data=form), f"POST /hub  {topic}")
         click.echo(f"\n{'event':<12}{'guid':<38}{'status':>6}{'ms':>9}  signatures")
+        scene.begun.set()
         for event, payload in EVENTS.items():
             answer = await client.post(f"/{OWNER}/{NAME}/events/{event}", json=payload)
             _expect(answer)
@@ -159,7 +164,7 @@ async def _either(complete: asyncio.Event, ended: asyncio.Event) -> bool:
 def _suggest(hub: str, token: str, directory: Path) -> None:
     program = shlex.quote(sys.argv[0])
     click.echo(f"""
-All verified. From another terminal:
+To go on, from another terminal:
 
   export TOKEN={token}
   curl -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \\

@@ -13,6 +13,12 @@ from hub.cli.receiver import Received, Receiver
 from hub.cli.server import bind, serving, signals, url_of
 from store import clock
 
+SHORT = {
+    "x-hub-signature-256": "sha256",
+    "x-hub-signature": "sha1",
+    "webhook-signature": "standard",
+}
+
 
 @click.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
@@ -83,8 +89,4 @@ def verdict(received: Received, *, checked: bool = True) -> Text:
     wrong = [name for name, right in received.checks.items() if not right]
     if wrong:
         return Text(f"✗ wrong: {', '.join(wrong)}", style="bold red")
-    return Text(f"✓ {_counted(len(received.checks))}", style="green")
-
-
-def _counted(number: int) -> str:
-    return "1 signature" if number == 1 else f"{number} signatures"
+    return Text(f"✓ verified: {', '.join(SHORT[name] for name in received.checks)}", style="green")

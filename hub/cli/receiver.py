@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from worker.sign import verify_hub, verify_standard
 
-LARGEST = 26_000_000
+LARGEST = 26 * 1024 * 1024
 # Standard Webhooks: a message is not believed when its time is further away.
 TOLERANCE = 300
 

@@ -9,11 +9,12 @@ import click
 
 from hub.cli import main
 from hub.cli.configuration import every_setting
+from hub.operations import OPERATIONS
 
 
 def sections() -> dict[str, str]:
     """Name of each table to its Markdown."""
-    return {"settings": settings(), "commands": commands()}
+    return {"settings": settings(), "commands": commands(), "operations": operations()}
 
 
 def settings() -> str:
@@ -30,6 +31,12 @@ def commands() -> str:
     context = click.Context(main, info_name="tocsin")
     rows = [f"| `{usage}` | {_safe(text)} |" for usage, text in _commands(main, context)]
     return "\n".join(["| command | |", "|---|---|", *rows])
+
+
+def operations() -> str:
+    """The table of the API's operations."""
+    rows = [f"| `{each.method} {each.path}` | {_safe(each.summary)} |" for each in OPERATIONS]
+    return "\n".join(["| operation | |", "|---|---|", *rows])
 
 
 def _commands(group: click.Group, context: click.Context) -> Iterator[tuple[str, str]]:

@@ -44,10 +44,10 @@ def add(
 @repo.command()
 @click.argument("full_name", metavar="OWNER/NAME", type=FullName())
 @click.argument("login")
-@click.argument("role", type=click.Choice(repositories.ROLES))
+@click.argument("role", metavar="ROLE", type=click.Choice(repositories.ROLES))
 @options.with_store
 def grant(store: Store, full_name: tuple[str, str], login: str, role: str) -> None:
-    """Give the user LOGIN a ROLE in a repository; `admin` may subscribe to its events."""
+    """Give the user LOGIN a ROLE in a repository: read, triage, write, maintain or admin."""
 
     def give(db: Connection) -> None:
         where, who = options.repository(db, full_name), options.account(db, login)

@@ -1,0 +1,5 @@
+"""`python -m hub.cli` is `tocsin`."""
+
+from hub.cli import main
+
+main(prog_name="tocsin")

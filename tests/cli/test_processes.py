@@ -1,0 +1,268 @@
+"""The commands that stay: real processes, real sockets, real signals."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from store import Store, accounts, repositories, tokens
+from worker.sign import hub_signatures
+
+README = Path(__file__).parents[2] / "README.md"
+PATIENCE = 20
+SECRET = "ring the bells"
+
+
+class Process:
+    """A running `tocsin`, with what it prints line by line."""
+
+    def __init__(self, *args: str, **environment: str) -> None:
+        self.popen = subprocess.Popen(
+            [sys.executable, "-m", "hub.cli", *args],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "TOCSIN_LOG_LEVEL": "info", **environment},
+        )
+
+    def said(self, pattern: str, *, error: bool = False) -> re.Match[str]:
+        """The first line from here on that matches."""
+        stream = self.popen.stderr if error else self.popen.stdout
+        assert stream is not None
+        seen = []
+        for line in stream:
+            matched = re.search(pattern, line)
+            if matched:
+                return matched
+            seen.append(line)
+        raise AssertionError(f"{pattern!r} is not in {seen}, {self.popen.stderr.read()}")
+
+    def end(self, number: int = signal.SIGTERM) -> tuple[int, str, str]:
+        """The exit code after a signal, and what else it printed."""
+        self.popen.send_signal(number)
+        return self.ended()
+
+    def ended(self) -> tuple[int, str, str]:
+        out, err = self.popen.communicate(timeout=PATIENCE)
+        return self.popen.returncode, out, err
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., Process]]:
+    running: list[Process] = []
+
+    def call(*args: str, **environment: str) -> Process:
+        running.append(Process(*args, **environment))
+        return running[-1]
+
+    yield call
+    for process in running:
+        process.popen.kill()
+        process.popen.communicate()
+
+
+def url_of(process: Process) -> str:
+    return process.said(r"at work: (http://127\.0\.0\.1:\d+)$")[1]
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        port: int = found.getsockname()[1]
+        return port
+
+
+def prepare(store: Store) -> str:
+    """A token that may do everything with `ada/bell`."""
+
+    def make(db) -> str:
+        user = accounts.create(db, "ada")
+        repositories.create(db, user["id"], "bell")
+        return tokens.create(db, user["id"], scopes=["repo", "admin:repo_hook"])[0]
+
+    return store.do(make)
+
+
+def subscribe_and_push(hub: str, receiver: str, token: str) -> None:
+    headers = {"Authorization": f"Bearer {token}"}
+    with httpx.Client(base_url=hub, headers=headers, trust_env=False) as client:
+        form = {
+            "hub.mode": "subscribe",
+            "hub.topic": f"{hub}/ada/bell/events/push",
+            "hub.callback": receiver,
+            "hub.secret": SECRET,
+        }
+        assert client.post("/hub", data=form).status_code == 204
+        answer = client.post("/ada/bell/events/push", json={"ref": "refs/heads/main"})
+        assert answer.is_success, answer.text
+
+
+def test_demo_once(start, tmp_path):
+    code, out, err = start("demo", "--once", TMPDIR=str(tmp_path)).ended()
+    assert code == 0, out + err
+    assert err == ""
+    for event in ("ping", "push", "issues", "release"):
+        assert re.search(rf"^{event} +[0-9a-f-]{{36}} +200 .*✓ verified: sha256, sha1", out, re.M)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_demo_goes_on_until_it_is_told(start, tmp_path):
+    demo = start("demo", TMPDIR=str(tmp_path))
+    token = demo.said("export TOKEN=(tsp_[0-9A-Za-z]+)")[1]
+    topic = demo.said(r"-d '.*' (http://\S+/events/push)")[1]
+    demo.said("Ctrl-C ends it")
+    headers = {"Authorization": f"Bearer {token}"}
+    assert httpx.post(topic, json={"ref": "x"}, headers=headers, trust_env=False).is_success
+    demo.said("^push .*✓ verified")
+    code, _, err = demo.end(signal.SIGINT)
+    assert (code, err) == (0, "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_serve(start, directory):
+    daemon = start("serve", "--port", "0")
+    url = url_of(daemon)
+    answer = httpx.get(f"{url}/healthz", trust_env=False)
+    assert answer.status_code == 200
+    assert answer.headers.get_list("server") == ["tocsin"]
+    code, out, err = daemon.end()
+    assert code == 0, err
+    assert "ending" in err
+    assert (directory / "tocsin.db").exists()
+
+
+def test_hub_and_worker_apart(start, store: Store):
+    token = prepare(store)
+    receiver = start("listen", "--port", "0", "--secret", SECRET, "--json")
+    callback = receiver.said(r"(http://127\.0\.0\.1:\d+/)", error=True)[1]
+    allowed = {"TOCSIN_ALLOW_NETWORKS": "127.0.0.0/8"}
+    worker = start("serve", "--only", "worker", **allowed)
+    worker.said("at work: worker")
+    hub = start("serve", "--only", "hub", "--port", "0", **allowed)
+    subscribe_and_push(url_of(hub), callback, token)
+    found = [json.loads(receiver.said(r"^{.*}$")[0]) for _ in range(2)]
+    assert {each["event"] for each in found} == {"ping", "push"}
+    assert all(each["verified"] for each in found)
+    assert all(each["content_type"] == "application/x-www-form-urlencoded" for each in found)
+    pushed = next(each for each in found if each["event"] == "push")
+    assert json.loads(pushed["payload"]) == {"ref": "refs/heads/main"}
+    assert [process.end()[0] for process in (hub, worker, receiver)] == [0, 0, 0]
+
+
+def test_one_worker_only(start):
+    start("serve", "--only", "worker").said("at work")
+    code, _, err = start("serve", "--only", "worker").ended()
+    assert code == 1
+    assert "another worker is running" in err.splitlines()[-1]
+
+
+def test_a_port_that_is_taken(start):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        code, out, err = start("serve", "--port", str(port)).ended()
+    assert code == 1
+    assert out == ""
+    assert f"Error: cannot listen on 127.0.0.1 port {port}: Address already in use" in err
+
+
+def test_a_second_signal_ends_at_once(start):
+    daemon = start("serve", "--port", "0")
+    url = httpx.URL(url_of(daemon))
+    with socket.create_connection((url.host, url.port)) as slow:
+        head = b"POST /events HTTP/1.1\r\nHost: x\r\nX-GitHub-Event: push\r\n"
+        slow.sendall(head + b"Content-Length: 9\r\n\r\n{")
+        assert httpx.get(url.join("/healthz"), trust_env=False).status_code == 200
+        daemon.popen.send_signal(signal.SIGTERM)
+        daemon.said("ending; a second signal", error=True)
+        assert daemon.end()[0] == 128 + signal.SIGTERM
+
+
+def test_listen(start):
+    process = start("listen", "--port", "0", "--secret", SECRET, "--status", "503")
+    url = process.said(r"(http://127\.0\.0\.1:\d+/)", error=True)[1]
+    body = json.dumps({"zen": "\x1b[31mred", "n": 1}).encode()
+    signed = {"X-GitHub-Event": "push", "X-GitHub-Delivery": "guid-1",
+              "X-Hub-Signature-256": hub_signatures(SECRET.encode(), body)[1]}  # fmt: skip
+    with httpx.Client(trust_env=False) as client:
+        assert client.post(url, content=body, headers=signed).status_code == 503
+        client.post(url, content=body + b" ", headers=signed)
+        client.post(url, content=b"")
+        assert client.post(url, content=b"x" * (26 * 1024 * 1024 + 1)).status_code == 413
+    code, out, _ = process.end(signal.SIGINT)
+    assert code == 0
+    lines = [line for line in out.splitlines() if re.match(r"\S+  \S+  \S", line)]
+    assert [re.search(r"✓ verified: sha256|✗ wrong|✗ not signed", line)[0] for line in lines] == [
+        "✓ verified: sha256",
+        "✗ wrong",
+        "✗ not signed",
+    ]
+    assert "push  guid-1" in lines[0]
+    assert "\x1b" not in out
+
+
+def blocks() -> dict[str, str]:
+    """The shell blocks of the README's tour, by name."""
+    text = README.read_text(encoding="utf-8")
+    return dict(re.findall(r"<!-- tour: (\w+) -->\n```sh\n(.*?)```", text, re.S))
+
+
+@pytest.fixture
+def terminal(directory: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Runs a block of the README in a shell, with ports that are free."""
+    ports = {port: str(free_port()) for port in ("8765", "9000")}
+    scripts = Path(sys.executable).parent
+    environment = {**os.environ, "PATH": f"{scripts}:{os.environ['PATH']}", "no_proxy": "*"}
+    running = []
+
+    def call(name: str) -> subprocess.Popen[str]:
+        text = blocks()[name]
+        for port, other in ports.items():
+            text = text.replace(port, other)
+        process = subprocess.Popen(
+            ["bash", "-euc", text],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            cwd=directory,
+            env=environment,
+            start_new_session=True,
+        )
+        running.append(process)
+        return process
+
+    yield call
+    for process in running:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def wait_for(process: subprocess.Popen[str], text: str) -> None:
+    assert process.stdout is not None
+    seen = ""
+    for line in process.stdout:
+        seen += line
+        if text in line:
+            return
+    raise AssertionError(f"{text!r} is not in {seen}")
+
+
+def test_the_tour_of_the_readme(terminal):
+    receiver, daemon = terminal("receiver"), terminal("daemon")
+    wait_for(receiver, "listening on")
+    wait_for(daemon, "at work: http")
+    out, _ = (user := terminal("user")).communicate(timeout=PATIENCE)
+    assert user.returncode == 0, out
+    wait_for(receiver, "✓ verified: sha256, sha1, standard")
+    wait_for(receiver, "✓ verified: sha256, sha1, standard")
+    out, _ = (again := terminal("again")).communicate(timeout=PATIENCE)
+    assert again.returncode == 0, out
+    assert "delivery 2 is sent again as delivery 3" in out
+    wait_for(receiver, "push")
