@@ -1,0 +1,40 @@
+"""Answers: a small ASGI response, because what an event costs here is paid for every one."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+from starlette.types import Receive, Scope, Send
+
+JSON = (b"content-type", b"application/json; charset=utf-8")
+HTML = (b"content-type", b"text/html; charset=utf-8")
+Header = tuple[bytes, bytes]
+
+
+class Answer:
+    """Status, headers and body, ready to be sent."""
+
+    __slots__ = ("body", "headers", "status")
+
+    def __init__(self, status: int, body: bytes = b"", headers: Sequence[Header] = ()) -> None:
+        self.status = status
+        self.body = body
+        self.headers = list(headers)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = self.headers
+        if self.status != 204:
+            headers = [*headers, (b"content-length", str(len(self.body)).encode())]
+        await send({"type": "http.response.start", "status": self.status, "headers": headers})
+        body = b"" if scope["method"] == "HEAD" else self.body
+        await send({"type": "http.response.body", "body": body})
+
+
+def json_answer(status: int, content: Any, headers: Sequence[Header] = ()) -> Answer:
+    """An answer whose body is `content` as JSON."""
+    return Answer(status, orjson.dumps(content), [JSON, *headers])
+
+
+def header(name: str, value: str) -> Header:
+    """A header line; `value` is latin-1 by then, or it could not be sent."""
+    return name.lower().encode(), value.encode("latin-1", "replace")

@@ -1,0 +1,64 @@
+"""What handlers are given: the open transaction, who asks, and ways to link and to emit."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from hub import shapes
+from hub.auth import Caller
+from hub.body import Intake
+from hub.settings import HubSettings
+from hub.urls import Urls
+from store import Connection, Row, Store, accounts, events
+from store.errors import Invalid
+
+Judge = Callable[[str], Awaitable[None]]
+
+
+@dataclass(slots=True)
+class House:
+    """What every endpoint works with; made once, in `create_app`."""
+
+    store: Store
+    settings: HubSettings
+    judge: Judge
+    urls: Urls = field(init=False)
+    intake: Intake = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.urls = Urls(self.settings.root())
+        self.intake = Intake(self.settings.max_held_bytes, self.settings.body_timeout)
+
+    async def judge_callback(self, url: str) -> None:
+        """Invalid, with the judge's reason, where a hook may not deliver to this URL."""
+        try:
+            await self.judge(url)
+        except Invalid as error:
+            raise Invalid(str(error), field="url", code="custom", resource="Hook") from None
+
+
+@dataclass(slots=True)
+class Context:
+    """One run of a handler in its transaction."""
+
+    db: Connection
+    urls: Urls
+    caller: Caller | None
+    emits: tuple[str, ...] = ()
+
+    def emit(
+        self, event: str, repo: Row, *, only_hook: int | None = None, **payload: Any
+    ) -> events.Receipt:
+        """Write `name` or `name.action` as an event of the repository, sent by the caller.
+
+        With `only_hook` it goes to that hook alone, subscribed or not.
+        """
+        assert event in self.emits, f"{event} is not in the declaration's emits"
+        name, _, action = event.partition(".")
+        payload["repository"] = shapes.repository(self.urls, self.db, repo)
+        payload["sender"] = self._sender()
+        return events.emit(self.db, name, action or None, repo["id"], payload, only_hook=only_hook)
+
+    def _sender(self) -> shapes.SimpleUser | None:
+        account = accounts.get(self.db, self.caller.account_id) if self.caller else None
+        return None if account is None else shapes.simple_user(self.urls, account)

@@ -1,0 +1,45 @@
+"""The page that `documentation_url` in errors leads to: every operation, from its declaration."""
+
+import inspect
+import re
+from collections.abc import Sequence
+from html import escape
+
+from hub.answers import HTML, Answer
+from hub.operation import Operation
+from hub.pipeline import Call, Work
+
+STYLE = "body{font-family:sans-serif;max-width:60em;margin:2em auto}code{font-size:1.1em}"
+
+
+def anchor_of(line: str) -> str:
+    """Where a line of the reference is on the page."""
+    return re.sub(r"[^a-z0-9]+", "-", line.lower()).strip("-")
+
+
+def documentation(operations: Sequence[Operation], others: Sequence[tuple[str, str]]) -> Work:
+    """A page over operations, and over `others`: a line of the reference and its text each."""
+    parts = [_section(one.id, f"{one.method} {one.path}", _text(one)) for one in operations]
+    parts += [_section(anchor_of(line), line, text) for line, text in others]
+    page = (
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>tocsin: the API</title>'
+        f"<style>{STYLE}</style><h1>tocsin: the API</h1>{''.join(parts)}</html>"
+    )
+    answer = Answer(200, page.encode(), [HTML])
+
+    async def work(call: Call) -> Answer:
+        return Answer(answer.status, answer.body, answer.headers)
+
+    return work
+
+
+def _section(anchor: str, line: str, text: str) -> str:
+    paragraphs = "".join(f"<p>{escape(part)}</p>" for part in text.split("\n\n"))
+    return f'<h2 id="{escape(anchor)}"><code>{escape(line)}</code></h2>{paragraphs}'
+
+
+def _text(operation: Operation) -> str:
+    access = operation.access
+    needs = f"Role: {access.role}. Permission: {access.permission} ({access.level})."
+    scopes = f"Scopes: {' or '.join(access.accepted)}."
+    return f"{inspect.getdoc(operation.function)}\n\n{needs} {scopes}"

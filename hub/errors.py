@@ -1,0 +1,123 @@
+"""What can go wrong in the hub, and the one table from kinds of error to statuses.
+
+HubError
+  Malformed        400  it cannot be read
+  Unauthenticated  401  nobody, or nobody known, asks
+  Forbidden        403  the one who asks may not
+  TooSlow          408  its body did not come in time
+  TooLarge         413  it is beyond a bound
+    Endless             so far that its end is not waited for
+  Rejected         422  it can be read, and cannot be taken
+ClientGone              nobody is there to be answered
+
+The store's kinds are in `store.errors`.
+"""
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from hub.answers import Answer, Header, header, json_answer
+from store.errors import Busy, Conflict, Invalid, Missing, Unavailable
+
+log = logging.getLogger("tocsin.hub")
+
+
+class HubError(Exception):
+    """Base of the errors that the hub raises on purpose; `errors` are details for the client."""
+
+    def __init__(self, message: str, errors: Sequence[dict[str, Any]] = ()) -> None:
+        super().__init__(message)
+        self.errors = list(errors)
+
+
+class Malformed(HubError):
+    """It cannot be read."""
+
+
+class Unauthenticated(HubError):
+    """Nobody, or nobody known, asks."""
+
+
+class Forbidden(HubError):
+    """The one who asks may not."""
+
+
+class TooSlow(HubError):
+    """Its body did not come in time."""
+
+
+class TooLarge(HubError):
+    """It is beyond a bound."""
+
+
+class Endless(TooLarge):
+    """It is so far beyond a bound that its end is not waited for."""
+
+
+class Rejected(HubError):
+    """It can be read, and cannot be taken."""
+
+
+class ClientGone(Exception):
+    """Nobody is there to be answered."""
+
+
+STATUSES: dict[type[Exception], int] = {
+    Malformed: 400,
+    Unauthenticated: 401,
+    Forbidden: 403,
+    Missing: 404,
+    TooSlow: 408,
+    Conflict: 409,
+    TooLarge: 413,
+    Invalid: 422,
+    Rejected: 422,
+    Busy: 503,
+    Unavailable: 503,
+}
+CLOSE: Header = (b"connection", b"close")
+HEADERS: dict[type[Exception], tuple[Header, ...]] = {
+    Unauthenticated: (header("WWW-Authenticate", 'Bearer realm="tocsin"'),),
+    TooSlow: (CLOSE,),
+    Endless: (CLOSE,),
+    Busy: (header("Retry-After", "1"),),
+    Unavailable: (header("Retry-After", "5"),),
+}
+
+
+def error_answer(error: Exception, documentation_url: str, request_id: str) -> Answer:
+    """The answer to an error: the API's error body; nothing internal, whatever happened."""
+    status = next((STATUSES[kind] for kind in type(error).mro() if kind in STATUSES), 500)
+    content: dict[str, Any] = {"message": _message(error, status, request_id)}
+    details = _details(error)
+    if details:
+        content["errors"] = details
+    if status == 503:
+        content["code"] = "unavailable"
+    content |= {"documentation_url": documentation_url, "status": str(status)}
+    return json_answer(status, content, HEADERS.get(type(error), ()))
+
+
+def _message(error: Exception, status: int, request_id: str) -> str:
+    if status == 500:
+        log.error("request %s failed", request_id, exc_info=error)
+        return f"Server Error. Its cause is in the log under the request id {request_id}."
+    if isinstance(error, Missing):
+        return "Not Found"
+    if isinstance(error, Unavailable):
+        log.warning("request %s was put off: %s", request_id, error)
+        return "The service cannot get at its data right now. Please try again in a moment."
+    if isinstance(error, Invalid) and error.field is not None:
+        return "Validation Failed"
+    return str(error)
+
+
+def _details(error: Exception) -> list[dict[str, Any]]:
+    if isinstance(error, HubError):
+        return error.errors
+    if not isinstance(error, Invalid) or error.field is None:
+        return []
+    detail = {"resource": error.resource, "field": error.field, "code": error.code}
+    # The code says it all for a field that is not there.
+    return [detail if error.code == "missing_field" else {**detail, "message": str(error)}]

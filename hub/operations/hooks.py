@@ -1,0 +1,207 @@
+"""Repository webhooks (group 21): the hooks themselves, also those made with `POST /hub`."""
+
+from typing import Annotated, Any, Literal
+
+from annotated_types import MaxLen
+from pydantic import with_config
+from typing_extensions import TypedDict
+
+from hub import hook_events, shapes
+from hub.access import on_repo
+from hub.context import Context, House
+from hub.hook_events import shown
+from hub.operation import Group
+from hub.paging import Page
+from store import Row, deliveries, events, hooks
+from store.errors import Invalid
+from store.options import DeliveryOptions
+
+ops = Group("repos", hook_id=hooks.get)
+
+READ = on_repo("webhooks", "read", role="admin", scopes=("read:repo_hook", "repo"))
+WRITE = on_repo("webhooks", "write", role="admin", scopes=("write:repo_hook", "repo"))
+
+Url = Annotated[str, MaxLen(2048)]
+Events = Annotated[list[Annotated[str, MaxLen(100)]], MaxLen(200)]
+
+
+class Config(TypedDict, total=False):
+    """A secret of asterisks, as it is shown, stands for the one there is."""
+
+    url: Url
+    content_type: Literal["json", "form"]
+    secret: Annotated[str, MaxLen(1024)] | None
+    insecure_ssl: Literal["0", "1", 0, 1]
+
+
+@with_config({"extra": "forbid"})
+class ConfigChange(Config):
+    pass
+
+
+@with_config({"extra": "forbid"})
+class NewHook(TypedDict, total=False):
+    name: Literal["web"]
+    config: Config
+    events: Events
+    active: bool
+    delivery: DeliveryOptions
+
+
+class HookChange(TypedDict, total=False):
+    name: Literal["web"]
+    config: Config
+    events: Events
+    add_events: Events
+    remove_events: Events
+    active: bool
+    delivery: DeliveryOptions
+
+
+async def judge_new(house: House, body: NewHook) -> None:
+    """A new hook's URL has to be there, and one that may be used."""
+    config = body.get("config", {})
+    if not config.get("url"):
+        raise Invalid("a hook needs a URL", field="url", code="missing_field", resource="Hook")
+    if config.get("secret") == shapes.HIDDEN:
+        raise Invalid(
+            "asterisks stand for a secret that is kept already, and a new hook has none",
+            field="secret",
+            resource="Hook",
+        )
+    await house.judge_callback(config["url"])
+
+
+async def judge_changed(house: House, body: HookChange) -> None:
+    """A hook's new URL has to be one that may be used."""
+    await judge_config(house, body.get("config", {}))
+
+
+async def judge_config(house: House, body: Config) -> None:
+    """The same, where the configuration is the body."""
+    if "url" in body:
+        await house.judge_callback(body["url"])
+
+
+@ops("GET /repos/{owner}/{repo}/hooks", READ)
+def list_webhooks(ctx: Context, repo: Row, page: Page) -> list[shapes.Hook]:
+    """List repository webhooks"""
+    page.total = hooks.count(ctx.db, repo["id"])
+    rows = hooks.page(ctx.db, repo["id"], limit=page.limit, offset=page.offset)
+    last = hooks.last_responses(ctx.db, [row["id"] for row in rows])
+    return [shapes.hook(ctx.urls, repo, row, last.get(row["id"])) for row in rows]
+
+
+@ops("POST /repos/{owner}/{repo}/hooks", WRITE, status=201, emits=("ping",), before=judge_new)
+def create_webhook(ctx: Context, repo: Row, body: NewHook) -> shapes.Hook:
+    """Create a repository webhook
+
+    It is sent a ping. `delivery` says how its deliveries differ from the server's settings.
+    """
+    hook = hooks.create(
+        ctx.db,
+        repo["id"],
+        events=body.get("events", ["push"]),
+        active=body.get("active", True),
+        options=merged({}, body.get("delivery")),
+        **settled(body["config"]),
+    )
+    hook_events.ping(ctx, repo, hook)
+    return shown(ctx, repo, hook)
+
+
+@ops("GET /repos/{owner}/{repo}/hooks/{hook_id}", READ)
+def get_webhook(ctx: Context, repo: Row, hook: Row) -> shapes.Hook:
+    """Get a repository webhook"""
+    return shown(ctx, repo, hook)
+
+
+@ops("PATCH /repos/{owner}/{repo}/hooks/{hook_id}", WRITE, before=judge_changed)
+def update_webhook(ctx: Context, repo: Row, hook: Row, body: HookChange) -> shapes.Hook:
+    """Update a repository webhook
+
+    A `config` replaces the one there is, all but its URL: a secret that is left out is gone.
+    Members of `delivery` change one by one; null lets the server's setting apply again.
+    """
+    changes: dict[str, Any] = {"events": changed_events(hook, body)}
+    if "config" in body:
+        changes |= {"secret": None, **settled(body["config"])}
+        if body["config"].get("secret") == shapes.HIDDEN:
+            del changes["secret"]
+    if "active" in body:
+        changes["active"] = body["active"]
+    if "delivery" in body:
+        changes["options"] = merged(hook["options"], body["delivery"])
+    return shown(ctx, repo, hooks.update(ctx.db, hook, **changes))
+
+
+@ops("DELETE /repos/{owner}/{repo}/hooks/{hook_id}", WRITE, emits=("meta.deleted",))
+def delete_webhook(ctx: Context, repo: Row, hook: Row) -> None:
+    """Delete a repository webhook
+
+    One that listens to `meta` is told so as its last event.
+    """
+    hook_events.delete(ctx, repo, hook)
+
+
+@ops("GET /repos/{owner}/{repo}/hooks/{hook_id}/config", READ)
+def get_webhook_config_for_repo(ctx: Context, hook: Row) -> shapes.HookConfig:
+    """Get a webhook configuration for a repository"""
+    return shapes.hook_config(hook)
+
+
+@ops("PATCH /repos/{owner}/{repo}/hooks/{hook_id}/config", WRITE, before=judge_config)
+def update_webhook_config_for_repo(
+    ctx: Context, hook: Row, body: ConfigChange
+) -> shapes.HookConfig:
+    """Update a webhook configuration for a repository
+
+    What is left out stays as it is; an empty secret removes the one there is.
+    """
+    changes = given(body)
+    if body.get("secret") == shapes.HIDDEN:
+        del changes["secret"]
+    return shapes.hook_config(hooks.update(ctx.db, hook, **changes))
+
+
+@ops("POST /repos/{owner}/{repo}/hooks/{hook_id}/pings", READ, emits=("ping",))
+def ping_webhook(ctx: Context, repo: Row, hook: Row) -> None:
+    """Ping a repository webhook"""
+    hook_events.ping(ctx, repo, hook)
+
+
+@ops("POST /repos/{owner}/{repo}/hooks/{hook_id}/tests", READ)
+def test_push_webhook(ctx: Context, repo: Row, hook: Row) -> None:
+    """Test the push repository webhook
+
+    Sends the repository's latest push once more, if the hook subscribes to pushes.
+    """
+    latest = events.latest(ctx.db, repo["id"], "push")
+    if latest is not None and {"push", "*"} & set(hook["events"]):
+        deliveries.redeliver(ctx.db, latest["id"], hook["id"], repo["id"])
+
+
+def given(config: Config) -> dict[str, Any]:
+    """What a configuration says, as the store names it."""
+    found: dict[str, Any] = dict(config)
+    if "insecure_ssl" in config:
+        found["insecure_ssl"] = str(config["insecure_ssl"]) == "1"
+    return found
+
+
+def settled(config: Config) -> dict[str, Any]:
+    """A whole configuration: what it leaves out is the default."""
+    return {"content_type": "form", "insecure_ssl": False, **given(config)}
+
+
+def changed_events(hook: Row, body: HookChange) -> list[str]:
+    """The events after `events`, `add_events` and `remove_events`, in this order."""
+    removed = set(body.get("remove_events", []))
+    wanted = body.get("events", hook["events"]) + body.get("add_events", [])
+    return [name for name in wanted if name not in removed]
+
+
+def merged(options: dict[str, Any], changes: DeliveryOptions | None) -> dict[str, Any]:
+    """Delivery options with changes; a change to None takes an option out."""
+    changed = changes.model_dump(exclude_unset=True) if changes else {}
+    return {name: value for name, value in (options | changed).items() if value is not None}

@@ -1,0 +1,84 @@
+"""From a path to its endpoint: a tree of segments, fixed ones before parameters.
+
+A path is one node, which knows every method of it. A tree, because the way of an event leads
+through here, and a list of patterns is tried from the top.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote, unquote
+
+from starlette.datastructures import URLPath
+from starlette.routing import BaseRoute, Match, NoMatchFound
+from starlette.types import Receive, Scope, Send
+
+Endpoint = Callable[[Scope, Receive, Send, Mapping[str, str]], Awaitable[None]]
+
+
+def path_of(scope: Scope) -> str:
+    """The path as it was sent, so that an encoded slash does not divide it."""
+    raw: bytes = scope.get("raw_path") or quote(scope["path"]).encode()
+    return raw.decode("latin-1")
+
+
+@dataclass(slots=True)
+class Node:
+    """What may follow a beginning of a path, and who answers where it ends."""
+
+    fixed: dict[str, "Node"] = field(default_factory=dict)
+    parameter: "Node | None" = None
+    methods: dict[str, tuple[Endpoint, list[str]]] = field(default_factory=dict)
+
+
+class Routes(BaseRoute):
+    """Every path of the application as one Starlette route; what is not found goes to `missing`."""
+
+    def __init__(self, missing: Endpoint) -> None:
+        self._root = Node()
+        self._missing = missing
+
+    def add(self, method: str, path: str, endpoint: Endpoint) -> None:
+        """Serve `path`, with `{name}` for parameters."""
+        node, names = self._root, []
+        for segment in path.split("/")[1:]:
+            if segment.startswith("{"):
+                names.append(segment[1:-1])
+                node.parameter = node.parameter or Node()
+                node = node.parameter
+            else:
+                node = node.fixed.setdefault(segment, Node())
+        assert method not in node.methods, f"{method} {path} is there twice"
+        node.methods[method] = endpoint, names
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        return (Match.FULL if scope["type"] == "http" else Match.NONE), {}
+
+    def url_path_for(self, name: str, /, **path_params: Any) -> URLPath:
+        raise NoMatchFound(name, path_params)
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        values: list[str] = []
+        found = _find(self._root, path_of(scope).split("/"), 1, values)
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        if found is None or method not in found.methods:
+            await self._missing(scope, receive, send, {})
+            return
+        endpoint, names = found.methods[method]
+        await endpoint(scope, receive, send, dict(zip(names, values, strict=True)))
+
+
+def _find(node: Node, segments: list[str], at: int, values: list[str]) -> Node | None:
+    if at == len(segments):
+        return node if node.methods else None
+    segment = segments[at]
+    fixed = node.fixed.get(segment)
+    found = None if fixed is None else _find(fixed, segments, at + 1, values)
+    if found is not None or node.parameter is None or not segment:
+        return found
+    mark = len(values)
+    values.append(unquote(segment))
+    found = _find(node.parameter, segments, at + 1, values)
+    if found is None:
+        del values[mark:]
+    return found

@@ -1,0 +1,217 @@
+"""Answers that several groups share."""
+
+import base64
+from typing import Any, Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from hub.urls import Urls
+from store import Connection, Row, accounts
+from store.clock import iso
+
+
+def node_id(kind: str, number: int) -> str:
+    """The opaque form of an id."""
+    return base64.b64encode(f"0{len(kind)}:{kind}{number}".encode()).decode()
+
+
+class SimpleUser(TypedDict):
+    login: str
+    id: int
+    node_id: str
+    avatar_url: str
+    gravatar_id: str
+    url: str
+    html_url: str
+    followers_url: str
+    following_url: str
+    gists_url: str
+    starred_url: str
+    subscriptions_url: str
+    organizations_url: str
+    repos_url: str
+    events_url: str
+    received_events_url: str
+    type: str
+    site_admin: bool
+
+
+def simple_user(urls: Urls, account: Row) -> SimpleUser:
+    """An account, in short."""
+    url = urls.user(account["login"])
+    return {
+        "login": account["login"],
+        "id": account["id"],
+        "node_id": node_id(account["kind"], account["id"]),
+        "avatar_url": urls.avatar(account["id"]),
+        "gravatar_id": "",
+        "url": url,
+        "html_url": urls.profile(account["login"]),
+        "followers_url": f"{url}/followers",
+        "following_url": f"{url}/following{{/other_user}}",
+        "gists_url": f"{url}/gists{{/gist_id}}",
+        "starred_url": f"{url}/starred{{/owner}}{{/repo}}",
+        "subscriptions_url": f"{url}/subscriptions",
+        "organizations_url": f"{url}/orgs",
+        "repos_url": f"{url}/repos",
+        "events_url": f"{url}/events{{/privacy}}",
+        "received_events_url": f"{url}/received_events",
+        "type": account["kind"],
+        "site_admin": bool(account["site_admin"]),
+    }
+
+
+# Link to the path after the repository's own, where it is not the link's own name.
+LINKS = {
+    "archive": "/{archive_format}{/ref}",
+    "assignees": "/assignees{/user}",
+    "blobs": "/git/blobs{/sha}",
+    "branches": "/branches{/branch}",
+    "collaborators": "/collaborators{/collaborator}",
+    "comments": "/comments{/number}",
+    "commits": "/commits{/sha}",
+    "compare": "/compare/{base}...{head}",
+    "contents": "/contents/{+path}",
+    "contributors": "/contributors",
+    "deployments": "/deployments",
+    "downloads": "/downloads",
+    "events": "/events",
+    "forks": "/forks",
+    "git_commits": "/git/commits{/sha}",
+    "git_refs": "/git/refs{/sha}",
+    "git_tags": "/git/tags{/sha}",
+    "hooks": "/hooks",
+    "issue_comment": "/issues/comments{/number}",
+    "issue_events": "/issues/events{/number}",
+    "issues": "/issues{/number}",
+    "keys": "/keys{/key_id}",
+    "labels": "/labels{/name}",
+    "languages": "/languages",
+    "merges": "/merges",
+    "milestones": "/milestones{/number}",
+    "notifications": "/notifications{?since,all,participating}",
+    "pulls": "/pulls{/number}",
+    "releases": "/releases{/id}",
+    "stargazers": "/stargazers",
+    "statuses": "/statuses/{sha}",
+    "subscribers": "/subscribers",
+    "subscription": "/subscription",
+    "tags": "/tags",
+    "teams": "/teams",
+    "trees": "/git/trees{/sha}",
+}
+
+
+def repository(urls: Urls, db: Connection, repo: Row) -> dict[str, Any]:
+    """A repository, in short: with its owner and every link."""
+    owner = accounts.get(db, repo["owner_id"])
+    assert owner is not None, "a repository has an owner"
+    url = urls.repository(repo)
+    return {
+        "id": repo["id"],
+        "node_id": node_id("Repository", repo["id"]),
+        "name": repo["name"],
+        "full_name": repo["full_name"],
+        "owner": simple_user(urls, owner),
+        "private": bool(repo["private"]),
+        "html_url": urls.page(repo),
+        "description": repo["description"],
+        "fork": False,
+        "url": url,
+        **{f"{name}_url": url + path for name, path in LINKS.items()},
+        "git_url": f"git://{urls.host}/{repo['full_name']}.git",
+        "ssh_url": f"git@{urls.host}:{repo['full_name']}.git",
+        "clone_url": f"{urls.page(repo)}.git",
+        "default_branch": repo["default_branch"],
+        "visibility": "private" if repo["private"] else "public",
+        "created_at": iso(repo["created_at"]),
+        "updated_at": iso(repo["updated_at"]),
+        "pushed_at": None if repo["pushed_at"] is None else iso(repo["pushed_at"]),
+    }
+
+
+class HookConfig(TypedDict):
+    """A secret is never shown; the member is there when there is one."""
+
+    url: str
+    content_type: str
+    insecure_ssl: Literal["0", "1"]
+    secret: NotRequired[str]
+
+
+class HookResponse(TypedDict):
+    code: int | None
+    status: str
+    message: str | None
+
+
+class Hook(TypedDict):
+    type: Literal["Repository"]
+    id: int
+    name: Literal["web"]
+    active: bool
+    events: list[str]
+    config: HookConfig
+    updated_at: str
+    created_at: str
+    url: str
+    test_url: str
+    ping_url: str
+    deliveries_url: str
+    last_response: HookResponse
+    disabled_reason: str | None
+    delivery: dict[str, Any]
+
+
+HIDDEN = "********"
+
+
+def hook_config(hook: Row) -> HookConfig:
+    """Where a hook delivers to, and how."""
+    config: HookConfig = {
+        "content_type": hook["content_type"],
+        "insecure_ssl": "1" if hook["insecure_ssl"] else "0",
+        "url": hook["url"],
+    }
+    if hook["secret"] is not None:
+        config["secret"] = HIDDEN
+    return config
+
+
+def hook(urls: Urls, repo: Row, row: Row, last: Row | None) -> Hook:
+    """A hook; `last` is its latest attempt."""
+    url = urls.hook(repo, row["id"])
+    return {
+        "type": "Repository",
+        "id": row["id"],
+        "name": "web",
+        "active": bool(row["active"]),
+        "events": row["events"],
+        "config": hook_config(row),
+        "updated_at": iso(row["updated_at"]),
+        "created_at": iso(row["created_at"]),
+        "url": url,
+        "test_url": f"{url}/tests",
+        "ping_url": f"{url}/pings",
+        "deliveries_url": f"{url}/deliveries",
+        "last_response": hook_response(last),
+        "disabled_reason": row["disabled_reason"],
+        "delivery": row["options"],
+    }
+
+
+def hook_response(last: Row | None) -> HookResponse:
+    """What the receiver said last."""
+    if last is None:
+        return {"code": None, "status": "unused", "message": None}
+    outcome = outcome_of(last)
+    status = "active" if outcome == "OK" else "failed"
+    return {"code": last["status_code"], "status": status, "message": outcome}
+
+
+def outcome_of(attempt: Row) -> str:
+    """`OK`, or what went wrong, in words."""
+    if attempt["error"] is not None:
+        return str(attempt["error"])
+    code = attempt["status_code"]
+    return "OK" if 200 <= code <= 299 else f"Invalid HTTP Response: {code}"

@@ -1,0 +1,40 @@
+"""Every URL that the API hands out, built from the settings in this one place."""
+
+from urllib.parse import quote, urlsplit
+
+from store import Row
+
+
+class Urls:
+    """Links under the API's root, as its clients reach it."""
+
+    def __init__(self, root: str) -> None:
+        parts = urlsplit(root)
+        self.root = root
+        self.origin = f"{parts.scheme}://{parts.netloc}"
+        self.prefix = parts.path
+        self.host = parts.hostname or ""
+
+    def path(self, path: str) -> str:
+        """A path of this server, prefix included, as a URL."""
+        return self.origin + path
+
+    def user(self, login: str) -> str:
+        return f"{self.root}/users/{quote(login)}"
+
+    def profile(self, login: str) -> str:
+        """A person's page, where a browser would look for it."""
+        return f"{self.origin}/{quote(login)}"
+
+    def avatar(self, account_id: int) -> str:
+        return f"{self.origin}/avatars/u/{account_id}"
+
+    def repository(self, repo: Row) -> str:
+        return f"{self.root}/repos/{repo['full_name']}"
+
+    def page(self, repo: Row) -> str:
+        """A repository's page, where a browser would look for it."""
+        return f"{self.origin}/{repo['full_name']}"
+
+    def hook(self, repo: Row, hook_id: int) -> str:
+        return f"{self.repository(repo)}/hooks/{hook_id}"

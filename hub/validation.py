@@ -1,0 +1,69 @@
+"""Checking what comes in against declared types, and pydantic's errors in the API's words."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import orjson
+from pydantic import BeforeValidator, TypeAdapter, ValidationError
+
+from hub.errors import Malformed, Rejected
+from store import clock
+
+MOST_TOLD = 10
+
+
+def read_object(raw: bytes) -> dict[str, Any]:
+    """A JSON object. Malformed for anything else."""
+    try:
+        content = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        raise Malformed("Problems parsing JSON") from None
+    if not isinstance(content, dict):
+        raise Malformed("Body should be a JSON object")
+    return content
+
+
+def read_body(adapter: TypeAdapter[Any], raw: bytes) -> Any:
+    """A request's body as declared; none, or null, is an empty object."""
+    if not raw.strip() or raw.strip() == b"null":
+        raw = b"{}"
+    read_object(raw)
+    try:
+        return adapter.validate_json(raw, strict=True)
+    except ValidationError as error:
+        raise _rejected(error) from None
+
+
+def read_query(adapter: TypeAdapter[Any], query: Mapping[str, str]) -> Any:
+    """Query parameters as declared; others are nobody's business."""
+    try:
+        return adapter.validate_python(dict(query))
+    except ValidationError as error:
+        raise _rejected(error) from None
+
+
+def _rejected(error: ValidationError) -> Rejected:
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    told = dict.fromkeys(_told(one["loc"], one["type"], one["msg"]) for one in found[:MOST_TOLD])
+    return Rejected("Invalid request.\n\n" + "\n".join(told))
+
+
+def _told(location: tuple[int | str, ...], kind: str, message: str) -> str:
+    # A union's members are told apart by a word of pydantic's, which is no part of the path.
+    path = "/".join(str(part) for part in location if "[" not in str(part))
+    if kind == "missing":
+        return f'"{path}" wasn\'t supplied.'
+    if kind == "extra_forbidden":
+        return f'"{path}" is not a permitted key.'
+    return f"For '{path}': {message}."
+
+
+def _moment(text: object) -> int:
+    try:
+        return clock.parse(str(text))
+    except (ValueError, OverflowError):
+        raise ValueError("not an ISO 8601 time such as 2026-11-21T07:33:00Z") from None
+
+
+Moment = Annotated[int, BeforeValidator(_moment)]
+"""A time in a query: ISO 8601 outside, microseconds inside."""

@@ -1,0 +1,84 @@
+"""What tests share: a real store in a temporary folder, people in it, and the hub over it."""
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+
+from hub.app import create_app
+from hub.settings import HubSettings
+from store import Connection, Row, Store, accounts, open_store, repositories, tokens
+from store.clock import MovableClock, parse
+from store.errors import Invalid
+
+BASE = "https://forge.example/api/v3"
+START = "2026-11-21T07:33:00Z"
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+def clock() -> MovableClock:
+    return MovableClock(parse(START))
+
+
+@pytest.fixture
+def store(tmp_path: Path, clock: MovableClock) -> Iterator[Store]:
+    opened = open_store("sqlite", data_dir=tmp_path, clock=clock)
+    yield opened
+    opened.shut()
+
+
+@dataclass
+class Seed:
+    """octo administers the public octo/hello and the private octo/vault; reader may only look."""
+
+    octo: Row
+    reader: Row
+    hello: Row
+    vault: Row
+    token: str
+    reader_token: str
+
+
+def _seed(db: Connection) -> Seed:
+    octo = accounts.create(db, "octo")
+    reader = accounts.create(db, "reader")
+    hello = repositories.create(db, octo["id"], "hello")
+    vault = repositories.create(db, octo["id"], "vault", private=True)
+    token, _ = tokens.create(db, octo["id"], scopes=["repo"])
+    reader_token, _ = tokens.create(db, reader["id"], scopes=["repo"])
+    return Seed(octo, reader, hello, vault, token, reader_token)
+
+
+@pytest.fixture
+def seed(store: Store) -> Seed:
+    return store.do(_seed)
+
+
+@pytest.fixture
+def settings() -> HubSettings:
+    return HubSettings(base_url=BASE, max_event_bytes=64 * 1024, max_body_bytes=16 * 1024)
+
+
+async def judge(url: str) -> None:
+    """Refuses what a test says is to be refused, and what is no web address at all."""
+    if not url.startswith(("http://", "https://")) or "forbidden" in url:
+        raise Invalid(f"{url} is refused: the test says so")
+
+
+@pytest.fixture
+async def client(
+    store: Store, seed: Seed, settings: HubSettings
+) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of the hub that speaks for octo; its paths are under the API's root."""
+    transport = httpx.ASGITransport(create_app(store, settings, judge))
+    headers = {"Authorization": f"Bearer {seed.token}"}
+    async with httpx.AsyncClient(transport=transport, base_url=BASE, headers=headers) as opened:
+        yield opened
+    await store.close()

@@ -1,0 +1,103 @@
+"""Assertions that the tests of the hub share."""
+
+import hashlib
+import hmac
+from typing import Any
+
+import httpx
+import orjson
+
+from store import Connection, Row, Store, events
+from store.attempts import DEAD, DELIVERED, Outcome, record
+
+BASE = "https://forge.example/api/v3"
+
+
+def assert_error(
+    answer: httpx.Response, status: int, message: str | None = None, *, code: str | None = None
+) -> dict[str, Any]:
+    """The one shape of every error."""
+    assert answer.status_code == status, answer.text
+    assert answer.headers["Content-Type"] == "application/json; charset=utf-8"
+    assert answer.headers["X-Service-Request-Id"]
+    content: dict[str, Any] = answer.json()
+    assert content["status"] == str(status)
+    assert content["documentation_url"].startswith(f"{BASE}/docs")
+    assert content.keys() <= {"message", "documentation_url", "status", "errors", "code"}
+    if message is not None:
+        assert content["message"] == message
+    if code is not None:
+        (detail,) = content["errors"]
+        assert detail["code"] == code
+        assert {"resource", "field"} <= detail.keys()
+    return content
+
+
+def links(answer: httpx.Response) -> dict[str, str]:
+    """The Link header: relation to URL."""
+    return {str(rel): link["url"] for rel, link in answer.links.items()}
+
+
+def signature(secret: str, body: bytes) -> str:
+    """As a platform signs."""
+    return "sha256=" + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
+
+
+def bodies(store: Store, name: str) -> list[dict[str, Any]]:
+    """The payloads of the events of this name that are in the store, oldest first."""
+
+    def read(db: Connection) -> list[dict[str, Any]]:
+        rows = events.page(db, limit=100, name=name)[::-1]
+        return [orjson.loads((events.get(db, row["id"]) or {})["body"]) for row in rows]
+
+    return store.look(read)
+
+
+def waiting(store: Store, hook_id: int) -> list[Row]:
+    """What is to be delivered to this hook, oldest first."""
+    return store.look(
+        lambda db: db.all(
+            "SELECT d.*, e.name, e.guid FROM delivery d JOIN event e ON e.id = d.event_id"
+            " WHERE d.hook_id = :id ORDER BY d.id",
+            id=hook_id,
+        )
+    )
+
+
+def attempted(
+    store: Store, hook_id: int, *, status: int | None = 200, error: str | None = None
+) -> None:
+    """Record an attempt of everything that waits for this hook, as the worker would."""
+    for row in waiting(store, hook_id):
+        if row["state"] == 0:
+            store.do(record, [_outcome(store, row, status, error)])
+            store.do(_close, row["id"], row["event_id"])
+
+
+def _close(db: Connection, delivery_id: int, event_id: int) -> None:
+    db.execute("UPDATE delivery SET state = 1 WHERE id = :id", id=delivery_id)
+
+
+def _outcome(store: Store, row: Row, status: int | None, error: str | None) -> Outcome:
+    delivered = status == 200 and error is None
+    return Outcome(
+        lease_id=0,
+        delivery_id=row["id"],
+        hook_id=row["hook_id"],
+        event_id=row["event_id"],
+        repo_id=row["repo_id"],
+        number=1,
+        redelivery=row["redelivery"],
+        started_at=store.clock.now(),
+        duration=12_345,
+        status_code=status,
+        error=error,
+        url="https://receiver.example/in",
+        address="192.0.2.7:443",
+        timings='{"connect":2000,"headers":10000}',
+        request_head="POST /in HTTP/1.1\r\nContent-Type: application/json\r\nX-Hub-Signature: ***",
+        response_head=None if status is None else "Server: test\r\nContent-Length: 2",
+        response_body=None if status is None else "ok",
+        state=DELIVERED if delivered else DEAD,
+        due_at=store.clock.now(),
+    )
