@@ -29,7 +29,7 @@ def test_writing(tmp_path):
     reference.write(document)
     text = document.read_text()
     assert text.startswith("before\n<!-- settings -->\n| setting |")
-    assert "old" not in text
+    assert "\nold\n" not in text
     assert text.endswith("\n<!-- /settings -->\nafter\n")
 
 
