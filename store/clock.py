@@ -5,13 +5,14 @@ bytes where a text takes 27; the API's text form is made at the edge.
 """
 
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 MILLISECOND = 1_000
 SECOND = 1_000_000
 MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Clock:
@@ -52,4 +53,5 @@ def parse(text: str) -> int:
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
-    return round(moment.timestamp() * SECOND)
+    # In whole numbers: a float of seconds loses microseconds from the year 2108 on.
+    return (moment - EPOCH) // timedelta(microseconds=1)
