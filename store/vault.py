@@ -4,7 +4,9 @@ The file holds one Fernet key a line, the newest first; what was sealed with an 
 opens, so that a key can be replaced while the daemon runs.
 """
 
+import contextlib
 import os
+import tempfile
 from pathlib import Path
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
@@ -51,14 +53,18 @@ def open_vault(path: Path, *, create: bool) -> Vault:
 
 
 def _write_key(path: Path) -> None:
-    # O_EXCL: of two processes that start at once, one makes the key and the other reads it.
+    # Written aside and linked: of two processes that start at once one makes the key, and the
+    # other reads all of it.
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return
+        descriptor, aside = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(Fernet.generate_key() + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
+            with contextlib.suppress(FileExistsError):
+                os.link(aside, path)
+        finally:
+            Path(aside).unlink()
     except OSError as error:
         raise Unusable(f"cannot make the key file {path}: {error.strerror}") from error
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(Fernet.generate_key() + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
