@@ -1,0 +1,285 @@
+"""A store with one repository, a worker over it, a scripted network, and short ways to ask."""
+
+import asyncio
+import inspect
+import itertools
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from store import Row, Store, accounts, attempts, deliveries, events, hooks, open_store
+from store import repositories as repos
+from store.clock import MovableClock, parse
+from store.events import Arrival, Receipt
+from worker.answer import KEEP, Answer
+from worker.endpoint import Endpoint
+from worker.service import Worker
+from worker.settings import WorkerSettings
+
+START = parse("2026-11-21T07:33:00Z")
+PATIENCE = 10.0
+LOOPBACK = ["127.0.0.0/8"]
+
+
+async def until(condition: Callable[[], Any], what: str = "") -> None:
+    """Wait until `condition()` holds; fails after 10 s."""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            while not condition():  # noqa: ASYNC110 - what is waited for is in the database
+                await asyncio.sleep(0.002)
+    except TimeoutError:
+        raise AssertionError(f"waited in vain: {what or inspect.getsource(condition)}") from None
+
+
+async def settle(turns: int = 50) -> None:
+    """Let everything that can happen now happen: for showing that something does not."""
+    for _ in range(turns):
+        await asyncio.sleep(0.001)
+
+
+def said(
+    status: int | None = 200, *, body: bytes = b"ok", head: bytes = b"", error: str | None = None
+) -> Answer:
+    """An answer as the transport would give it."""
+    answer = Answer()
+    answer.status = None if error is not None and status == 200 else status
+    answer.head, answer.error = head, error
+    answer.body = b"" if answer.status is None else body
+    answer.address = "192.0.2.1"
+    answer.timings = {"total": 1000}
+    return answer
+
+
+@dataclass
+class Post:
+    """A request that the worker handed to the network."""
+
+    endpoint: Endpoint
+    head: bytes
+    body: bytes
+    deadline: float
+    verify_tls: bool
+
+    @property
+    def host(self) -> str:
+        return self.endpoint.host
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Names in lower case; each must be there once."""
+        lines = self.head.decode("latin-1").split("\r\n")[1:-2]
+        found = {
+            name.lower(): value.strip() for name, _, value in (x.partition(":") for x in lines)
+        }
+        assert len(found) == len(lines), "a header is sent twice"
+        return found
+
+    @property
+    def guid(self) -> str:
+        return self.headers["x-github-delivery"]
+
+
+Script = Callable[[Post], Answer | Awaitable[Answer]]
+
+
+class Network:
+    """A worker.transport.Poster that answers as `script` says, and remembers what was sent."""
+
+    def __init__(self, script: Script | None = None) -> None:
+        self.script: Script = script or (lambda post: said())
+        self.posts: list[Post] = []
+        self.in_flight: Counter[str] = Counter()
+        self.most: Counter[str] = Counter()
+        """The most requests in flight at once, by host and (`""`) in all."""
+
+    async def post(
+        self,
+        endpoint: Endpoint,
+        head: bytes,
+        body: bytes,
+        *,
+        deadline: float,
+        verify_tls: bool = True,
+        keep: int = KEEP,
+    ) -> Answer:
+        assert keep == KEEP
+        post = Post(endpoint, head, body, deadline, verify_tls)
+        self.posts.append(post)
+        for name in ("", post.host):
+            self.in_flight[name] += 1
+            self.most[name] = max(self.most[name], self.in_flight[name])
+        try:
+            await asyncio.sleep(0)
+            answer = self.script(post)
+            return answer if isinstance(answer, Answer) else await answer
+        finally:
+            for name in ("", post.host):
+                self.in_flight[name] -= 1
+
+    def to(self, host: str) -> list[Post]:
+        """What was sent to a host, in order."""
+        return [post for post in self.posts if post.host == host]
+
+
+@dataclass
+class Gate:
+    """A script that lets requests to some hosts hang until it is opened."""
+
+    hosts: Iterable[str]
+    answer: Callable[[], Answer] = said
+    opened: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def __call__(self, post: Post) -> Answer:
+        if post.host in self.hosts:
+            await self.opened.wait()
+            return self.answer()
+        return said()
+
+
+class House:
+    """The store in `folder` with the repository ada/engine, and at most one worker on it."""
+
+    def __init__(self, folder: Path, clock: MovableClock | None = None) -> None:
+        self.folder = folder
+        self.clock = clock or MovableClock(START)
+        self.store = self.another_store()
+        self.network = Network()
+        self.worker: Worker | None = None
+        self._numbers = itertools.count(1)
+        owner = self.store.do(_owner)
+        self.repo = self.store.do(_repository, owner["id"])
+
+    def another_store(self) -> Store:
+        """The same database once more, as another process has it."""
+        return open_store("sqlite", data_dir=self.folder, clock=self.clock)
+
+    # The worker.
+
+    async def work(self, *, real: bool = False, guard: Any = None, **settings: Any) -> Worker:
+        """Start the worker, on real sockets or the scripted network."""
+        chosen = WorkerSettings.model_validate({"allow_networks": LOOPBACK, "jitter": 0} | settings)
+        poster = None if real else self.network
+        self.worker = Worker(self.store, chosen, guard=guard, poster=poster)
+        await self.worker.start()
+        return self.worker
+
+    async def rest(self) -> None:
+        """Stop the worker; then nothing may be leased."""
+        if self.worker is not None:
+            worker, self.worker = self.worker, None
+            await worker.stop()
+            assert not self.leased(), "something is still leased"
+
+    def crash(self) -> None:
+        """Lose the worker and its store without a word, as `kill -9` does."""
+        worker, self.worker = self.worker, None
+        assert worker is not None
+        worker.dispatcher._stopping = True  # it must not go on in this process
+        worker.dispatcher.claims._closed = True
+        assert worker._scheduler is not None
+        worker._scheduler.shutdown(wait=False)
+        assert worker._deaf is not None
+        worker._deaf()
+        for task in worker.dispatcher._tasks:
+            task.cancel()
+        self.store.engine.close()
+
+    async def close(self) -> None:
+        try:
+            await self.rest()
+        finally:
+            await self.store.close()
+
+    async def pass_time(self, seconds: float) -> None:
+        """Move the clock, and let the worker look at it."""
+        self.clock.advance(seconds)
+        assert self.worker is not None
+        await self.worker.dispatcher.scan()
+
+    # The world.
+
+    def hook(self, url: str | None = None, **given: Any) -> int:
+        given = {"events": ["push"], "content_type": "json"} | given
+        number = next(self._numbers)
+        url = url or f"https://h{number}.example/hook"
+        return int(self.store.do(hooks.create, self.repo["id"], url=url, **given)["id"])
+
+    def edit(self, hook_id: int, **changes: Any) -> None:
+        self.store.do(lambda db: hooks.update(db, _hook(db, hook_id), **changes))
+
+    def arrival(self, body: bytes = b"{}", name: str = "push", guid: str | None = None) -> Arrival:
+        guid = guid or f"guid-{next(self._numbers)}"
+        return Arrival(self.repo["id"], guid, self.repo["id"], name, body)
+
+    async def event(self, body: bytes = b"{}", name: str = "push", **given: Any) -> Receipt:
+        """One event, as the hub takes it in."""
+        return await self._accept(self.store, self.arrival(body, name, **given))
+
+    async def events(self, count: int, store: Store | None = None) -> list[Receipt]:
+        """Many events at once."""
+        made = [self.arrival() for _ in range(count)]
+        return await asyncio.gather(*(self._accept(store or self.store, one) for one in made))
+
+    async def _accept(self, store: Store, arrival: Arrival) -> Receipt:
+        receipt = await store.batch(events.accept, arrival, weight=len(arrival.body))
+        assert isinstance(receipt, Receipt)
+        return receipt
+
+    # What can be seen of it.
+
+    def deliveries(self, **chosen: Any) -> list[Row]:
+        """Oldest first."""
+        return self.store.look(deliveries.page, limit=100_000, **chosen)[::-1]
+
+    def states(self, hook_id: int | None = None) -> Counter[str]:
+        return Counter(row["state"] for row in self.deliveries(hook_id=hook_id))
+
+    def counts(self) -> dict[str, int]:
+        return self.store.look(deliveries.counts)
+
+    def leased(self) -> list[Row]:
+        return [row for row in self.deliveries() if row["lease_id"] is not None]
+
+    def attempts(self, hook_id: int) -> list[Row]:
+        """Oldest first, each with all that was exchanged."""
+        rows = self.store.look(attempts.page, hook_id, limit=100_000)[::-1]
+        found = [self.store.look(attempts.get, hook_id, row["id"]) for row in rows]
+        return [row for row in found if row is not None]
+
+    def hook_row(self, hook_id: int) -> Row:
+        return self.store.look(_hook, hook_id)
+
+    async def recorded(self, hook_id: int, count: int) -> list[Row]:
+        """The hook's attempts once there are so many."""
+        seen: list[Row] = []
+
+        def there() -> bool:
+            seen[:] = self.store.look(attempts.page, hook_id, limit=count + 1)
+            return len(seen) >= count
+
+        await until(there, f"{count} attempts")
+        return self.attempts(hook_id)
+
+    async def over(self, **wanted: int) -> None:
+        """Wait until the deliveries are in these states, and no others."""
+        expected = {"waiting": 0, "delivered": 0, "dead": 0} | wanted
+        try:
+            await until(lambda: self.counts() == expected)
+        except AssertionError:
+            raise AssertionError(f"{self.counts()}, not {expected}") from None
+
+
+def _owner(db: Any) -> Row:
+    return accounts.by_login(db, "ada") or accounts.create(db, "ada")
+
+
+def _repository(db: Any, owner_id: int) -> Row:
+    return repos.find(db, "ada", "engine") or repos.create(db, owner_id, "engine")
+
+
+def _hook(db: Any, hook_id: int) -> Row:
+    row = hooks.by_id(db, hook_id)
+    assert row is not None
+    return row

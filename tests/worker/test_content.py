@@ -1,0 +1,111 @@
+"""The body that a hook is sent: the form encoding, and how long events are kept at hand."""
+
+from urllib.parse import parse_qs, quote_plus
+
+from house import House
+from hypothesis import given
+from hypothesis import strategies as st
+from pytest import MonkeyPatch
+
+from worker import content as module
+from worker.content import Content, Contents, form
+
+
+@given(st.binary())
+def test_a_form_carries_every_byte(body: bytes) -> None:
+    encoded = form(body)
+    (name, value), *more = parse_qs(
+        encoded.decode("ascii"), keep_blank_values=True, strict_parsing=True, encoding="latin-1"
+    ).items()
+    assert not more
+    assert name == "payload"
+    assert [part.encode("latin-1") for part in value] == [body]
+
+
+@given(st.text())
+def test_a_form_carries_text(text: str) -> None:
+    encoded = form(text.encode("utf-8", "surrogatepass")).decode("ascii")
+    found = parse_qs(encoded, keep_blank_values=True, errors="surrogatepass")
+    assert found == {"payload": [text]}
+
+
+@given(st.binary())
+def test_a_form_is_what_urllib_makes(body: bytes) -> None:
+    # The two differ in ~ and *, which a reader takes either way.
+    expected = quote_plus(body, safe="*").replace("~", "%7E")
+    assert form(body) == b"payload=" + expected.encode()
+
+
+def test_every_byte_by_itself_and_all_of_them() -> None:
+    for body in [bytes((n,)) for n in range(256)] + [bytes(range(256)) * 3, b"%%25+ %2B", b""]:
+        found = parse_qs(form(body).decode(), keep_blank_values=True, encoding="latin-1")
+        assert found["payload"][0].encode("latin-1") == body
+
+
+def test_the_form_is_built_once_for_all_hooks() -> None:
+    content = Content("push", "g", b'{"a": 1}')
+    first = content.bytes_for("form")
+    assert first == b"payload=%7B%22a%22%3A+1%7D"
+    assert content.bytes_for("form") is first
+    assert content.bytes_for("json") is content.body
+
+
+async def test_one_event_to_many_form_hooks_is_encoded_once(
+    house: House, monkeypatch: MonkeyPatch
+) -> None:
+    built: list[bytes] = []
+
+    def counted(body: bytes) -> bytes:
+        built.append(body)
+        return form(body)
+
+    monkeypatch.setattr(module, "form", counted)
+    for _ in range(5):
+        house.hook(content_type="form")
+    house.hook(content_type="json")
+    await house.work()
+    await house.event(b'{"ref": "main"}')
+    await house.over(delivered=6)
+    assert built == [b'{"ref": "main"}']
+    forms = {post.body for post in house.network.posts} - {b'{"ref": "main"}'}
+    assert forms == {form(b'{"ref": "main"}')}
+
+
+async def test_contents_keep_to_their_size_and_read_again(
+    house: House, monkeypatch: MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST_BYTES", 100)
+    receipts = [await house.event(bytes((65 + n,)) * 60) for n in range(3)]
+    contents = Contents(house.store)
+    for receipt in receipts:
+        content = await contents.get(receipt.event_id)
+        assert content is not None
+    assert contents.at_hand(receipts[0].event_id) is None
+    assert contents.at_hand(receipts[2].event_id) is not None
+    again = await contents.get(receipts[0].event_id)
+    assert again is not None
+    assert again.body == b"A" * 60
+
+
+async def test_the_least_recently_used_is_dropped(house: House, monkeypatch: MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_BYTES", 100)
+    contents = Contents(house.store)
+    contents.put(1, Content("push", "a", b"1" * 40))
+    contents.put(2, Content("push", "b", b"2" * 40))
+    assert (await contents.get(1)) is not None
+    contents.put(3, Content("push", "c", b"3" * 40))
+    assert contents.at_hand(1) is not None
+    assert contents.at_hand(2) is None
+
+
+async def test_one_larger_than_the_size_is_kept_while_it_is_alone(
+    house: House, monkeypatch
+) -> None:
+    monkeypatch.setattr(module, "MOST_BYTES", 100)
+    contents = Contents(house.store)
+    contents.put(1, Content("push", "a", b"1" * 400))
+    assert contents.at_hand(1) is not None
+
+
+async def test_what_is_not_there_is_none(house: House) -> None:
+    assert await Contents(house.store).get(404) is None
