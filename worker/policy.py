@@ -81,7 +81,7 @@ def wait_asked(header: str, now: int) -> float:
         return min(float(text[:12]), LONGEST_RETRY_AFTER)
     try:
         moment = parsedate_to_datetime(text)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return 0.0
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
