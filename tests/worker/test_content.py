@@ -2,10 +2,10 @@
 
 from urllib.parse import parse_qs, quote_plus
 
+import pytest
 from house import House
 from hypothesis import given
 from hypothesis import strategies as st
-from pytest import MonkeyPatch
 
 from worker import content as module
 from worker.content import Content, Contents, form
@@ -51,7 +51,7 @@ def test_the_form_is_built_once_for_all_hooks() -> None:
 
 
 async def test_one_event_to_many_form_hooks_is_encoded_once(
-    house: House, monkeypatch: MonkeyPatch
+    house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     built: list[bytes] = []
 
@@ -72,7 +72,7 @@ async def test_one_event_to_many_form_hooks_is_encoded_once(
 
 
 async def test_contents_keep_to_their_size_and_read_again(
-    house: House, monkeypatch: MonkeyPatch
+    house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MOST_BYTES", 100)
     receipts = [await house.event(bytes((65 + n,)) * 60) for n in range(3)]
@@ -87,7 +87,9 @@ async def test_contents_keep_to_their_size_and_read_again(
     assert again.body == b"A" * 60
 
 
-async def test_the_least_recently_used_is_dropped(house: House, monkeypatch: MonkeyPatch) -> None:
+async def test_the_least_recently_used_is_dropped(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module, "MOST_BYTES", 100)
     contents = Contents(house.store)
     contents.put(1, Content("push", "a", b"1" * 40))
