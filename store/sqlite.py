@@ -70,6 +70,7 @@ class SqliteSession(Statements):
         for pragma in PRAGMAS:
             self._raw.execute(f"PRAGMA {pragma}")
         self._durable = True
+        self._write = True
         self._checks = 0
         if bounded:
             self._raw.set_progress_handler(self._check, STEPS)
@@ -99,6 +100,9 @@ class SqliteSession(Statements):
         self.now = now
         self._checks = 0
         self.finished.clear()
+        if write != self._write:
+            self.run(f"PRAGMA query_only = {'OFF' if write else 'ON'}", [])
+            self._write = write
         if write and durable != self._durable:
             self.run(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}", [])
             self._durable = durable

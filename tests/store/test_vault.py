@@ -81,7 +81,7 @@ def test_a_key_file_that_is_there_is_never_written(tmp_path: Path) -> None:
 
 
 def test_a_missing_key_file_is_not_made_unless_asked(tmp_path: Path) -> None:
-    with pytest.raises(Unusable, match="secret.key"):
+    with pytest.raises(Unusable, match=r"secret\.key"):
         open_vault(tmp_path / "secret.key", create=False)
     assert list(tmp_path.iterdir()) == []
 
@@ -95,7 +95,7 @@ def test_a_key_file_without_a_key_is_a_clear_error(tmp_path: Path, content: byte
 
 
 def test_a_place_where_no_key_can_be_made_is_a_clear_error(tmp_path: Path) -> None:
-    with pytest.raises(Unusable, match="secret.key"):
+    with pytest.raises(Unusable, match=r"secret\.key"):
         open_vault(tmp_path / "missing" / "secret.key", create=True)
     with pytest.raises(Unusable):
         open_vault(tmp_path, create=False)
