@@ -69,7 +69,7 @@ class Scene:
         line = Text(f"{received.event:<12}{received.guid:<38}", no_wrap=True)
         line.append(f"{row['status_code']:>6}{row['duration'] / 1000:>9.1f}  ")
         line.append_text(verdict(received))
-        self.console.print(line)
+        self.console.print(line, soft_wrap=True)
         self.verified[received.event] = received.verified and row["state"] == "delivered"
         if self.verified.keys() >= EXPECTED:
             self.complete.set()

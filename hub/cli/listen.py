@@ -75,9 +75,11 @@ def _print(console: Console, received: Received, *, checked: bool) -> None:
     line.append_text(verdict(received, checked=checked))
     about = f"{received.method} {received.path}  {received.content_type}  {len(received.body)} B"
     line.append(f"  {output.printable(about)}", style="dim not bold")
-    console.print(line)
+    console.print(line, soft_wrap=True)
     if received.payload:
-        console.print(Text(output.printable(shortened(pretty(received.payload)), lines=True)))
+        console.print(
+            Text(output.printable(shortened(pretty(received.payload)), lines=True)), soft_wrap=True
+        )
 
 
 def verdict(received: Received, *, checked: bool = True) -> Text:

@@ -3,7 +3,6 @@
 A listing is rows of one shape, a dict each; the table's headings are its keys.
 """
 
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -15,7 +14,7 @@ from rich.text import Text
 
 from store import clock
 
-# Without a terminal there is nobody to fold lines for.
+# Lines are not folded: what is in them is to be copied, and terminals wrap by themselves.
 WIDE = 1_000
 
 
@@ -30,10 +29,7 @@ def when(moment: int | None) -> Time | None:
 
 def console(*, error: bool = False) -> Console:
     """Where to write to: made anew, because tests exchange the streams."""
-    stream = sys.stderr if error else sys.stdout
-    return Console(
-        file=stream, width=None if stream.isatty() else WIDE, highlight=False, soft_wrap=False
-    )
+    return Console(stderr=error, highlight=False)
 
 
 def show(rows: Sequence[Mapping[str, Any]], *, as_json: bool, empty: str) -> None:
@@ -41,20 +37,25 @@ def show(rows: Sequence[Mapping[str, Any]], *, as_json: bool, empty: str) -> Non
     if as_json:
         click.echo(dumps(rows))
     elif rows:
-        console().print(table(rows))
+        Console(highlight=False, width=WIDE).print(table(rows))
     else:
         click.echo(empty)
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """A table of rows that all have the keys of the first."""
+    """A table of rows that all have the keys of the first; columns with nothing are left out."""
+    names = [name for name in rows[0] if any(row[name] not in (None, {}, []) for row in rows)]
     made = Table(box=None, pad_edge=False, header_style="bold")
-    for name, value in rows[0].items():
-        number = isinstance(value, int | float) and not isinstance(value, bool | Time)
+    for name in names:
+        number = all(_is_number(row[name]) for row in rows)
         made.add_column(name.replace("_", " "), justify="right" if number else "left")
     for row in rows:
-        made.add_row(*(cell(value) for value in row.values()))
+        made.add_row(*(cell(row[name]) for name in names))
     return made
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool | Time))
 
 
 def cell(value: Any) -> Text:
