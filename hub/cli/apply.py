@@ -219,8 +219,16 @@ def _hook(db: Connection, wanted: state.Hook) -> Change:
     if known is None:
         hooks.create(db, repo["id"], url=wanted.url, **fields)
         return Change("hook", name, "created")
+    before = _hook_fields(db, known)
     given = {"options" if key == "delivery" else key for key in wanted.model_fields_set}
-    before = {
+    changes = {key: fields[key] for key in given & fields.keys() if fields[key] != before[key]}
+    if changes:
+        hooks.update(db, known, **changes)
+    return Change("hook", name, "updated" if changes else "unchanged")
+
+
+def _hook_fields(db: Connection, known: Row) -> Row:
+    return {
         "events": known["events"],
         "content_type": known["content_type"],
         "insecure_ssl": bool(known["insecure_ssl"]),
@@ -228,10 +236,6 @@ def _hook(db: Connection, wanted: state.Hook) -> Change:
         "secret": hooks.secret_of(db, known),
         "options": known["options"],
     }
-    changes = {key: fields[key] for key in given & fields.keys() if fields[key] != before[key]}
-    if changes:
-        hooks.update(db, known, **changes)
-    return Change("hook", name, "updated" if changes else "unchanged")
 
 
 def _secret(value: SecretStr | None) -> str | None:
