@@ -2,6 +2,7 @@
 
 import asyncio
 import heapq
+import itertools
 from collections.abc import Callable
 
 from store.clock import SECOND, Clock
@@ -17,7 +18,9 @@ class Agenda:
     def __init__(self, clock: Clock, rang: Callable[[], None]) -> None:
         self._clock = clock
         self._rang = rang
+        # The number decides between two of one moment: lanes have no order.
         self._entries: list[tuple[int, int, Lane]] = []
+        self._numbers = itertools.count()
         self._timer: asyncio.TimerHandle | None = None
         self._closed = False
 
@@ -25,7 +28,7 @@ class Agenda:
         """Note that a lane has something due at this moment (microseconds)."""
         if lane.next_due is None or due_at < lane.next_due:
             lane.next_due = due_at
-            heapq.heappush(self._entries, (due_at, lane.hook_id, lane))
+            heapq.heappush(self._entries, (due_at, next(self._numbers), lane))
             if self._entries[0][2] is lane:
                 self._set_timer()
 

@@ -81,13 +81,17 @@ class Claims:
         by_id = {lane.hook_id: lane for lane in lanes}
         for lane in lanes:
             lane.backlog = False
+            lane.claiming = True
             del self._backlog[lane.hook_id]
         try:
             claimed, next_due = await self._store.note(deliveries.claim, by_id, lease_id, EACH)
-        except (Busy, Unavailable):
+        except BaseException:
             for lane in lanes:
                 self.mark(lane)
             raise
+        finally:
+            for lane in lanes:
+                lane.claiming = False
         for one in claimed:
             by_id[one.hook_id].queue.append(
                 Item(one.id, one.event_id, one.attempts, one.redelivery, one.version)

@@ -40,6 +40,8 @@ class Lane:
     allow_at: float = 0.0
     backlog: bool = False
     """The store may hold more of it that is due."""
+    claiming: bool = False
+    """It is being asked for what is due."""
     next_due: int | None = None
     """When (microseconds) the store has something due, as far as is known."""
     parked: bool = False
@@ -55,8 +57,9 @@ class Lane:
     @property
     def idle(self) -> bool:
         """Whether nothing would be lost with it but what it learned of its endpoint."""
-        held = self.queue or self.in_flight or self.backlog or self.timed or self.parked
-        return not held and self.next_due is None
+        held = self.queue or self.in_flight or self.timed or self.parked
+        expects = self.backlog or self.claiming or self.next_due is not None
+        return not (held or expects)
 
     def wait(self, now: float) -> float:
         """Seconds until the endpoint may be sent something: its rest, or its rate."""
@@ -64,10 +67,12 @@ class Lane:
 
     def may_start(self) -> bool:
         """Whether one more request may be in flight."""
-        limit = self.window
-        if self.target is not None:
-            limit = min(limit, self.target.policy.concurrency)
-        return bool(self.queue) and self.in_flight < limit
+        return bool(self.queue) and self.in_flight < self.limit
+
+    @property
+    def limit(self) -> int:
+        """Requests in flight at most: one until it is known what the hook allows."""
+        return 1 if self.target is None else min(self.window, self.target.policy.concurrency)
 
     @property
     def rate(self) -> float | None:
@@ -88,10 +93,13 @@ class Lane:
 
     def failed(self, now: float) -> float:
         """The endpoint failed: fewer at once. Returns the seconds it is to rest, beginning now."""
-        self.failures += 1
         self.window = max(1, self.window // 2)
+        if self.rest_until:
+            # It was in flight when the rest began: the same failure, not one more.
+            return 0.0
+        self.failures += 1
         breaker = self.target.policy.breaker if self.target is not None else 0
-        if not breaker or self.failures < breaker or self.rest_until:
+        if not breaker or self.failures < breaker:
             return 0.0
         rest: float = min(FIRST_REST * 2 ** min(self.failures - breaker, 10), LONGEST_REST)
         self.rest_until = now + rest
