@@ -26,7 +26,9 @@ class SqliteEngine:
         if sqlite3.sqlite_version_info < OLDEST:
             wanted = ".".join(map(str, OLDEST))
             raise Unusable(f"SQLite {sqlite3.sqlite_version} is too old: {wanted} or newer")
-        self.words = {"id": "INTEGER PRIMARY KEY", "blob": "BLOB"}
+        # Without the last word the highest id is given again once its row is gone, and a lease,
+        # a hook or an event would be taken for the one that had it before.
+        self.words = {"id": "INTEGER PRIMARY KEY AUTOINCREMENT", "blob": "BLOB"}
         self.path = path
         self._vault = vault
         self._courier = courier
