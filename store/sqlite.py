@@ -67,8 +67,12 @@ class SqliteSession(Statements):
     ) -> None:
         super().__init__(vault, courier)
         self._raw = sqlite3.connect(path, timeout=10, isolation_level=None, check_same_thread=False)
-        for pragma in PRAGMAS:
-            self._raw.execute(f"PRAGMA {pragma}")
+        try:
+            for pragma in PRAGMAS:
+                self._raw.execute(f"PRAGMA {pragma}")
+        except sqlite3.Error:
+            self._raw.close()
+            raise
         self._durable = True
         self._write = True
         self._checks = 0
