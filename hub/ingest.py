@@ -1,13 +1,12 @@
 """Where events come in: with a token to the topic itself, or signed by a source as a webhook."""
 
 import asyncio
-from collections.abc import Mapping
 from typing import Any
 
-from hub import access, arrivals, auth
+from hub import arrivals, auth
 from hub.access import on_repo
+from hub.admission import Admission
 from hub.answers import Answer, json_answer
-from hub.auth import Caller
 from hub.batches import NDJSON, Batches
 from hub.context import House
 from hub.errors import Forbidden, Malformed, TooLarge
@@ -16,7 +15,6 @@ from hub.pipeline import Call
 from hub.refused import NOTED, Door, Refusals
 from hub.sources import Sources, signature_of, signer
 from store import Connection, Row, events, repositories
-from store.errors import Missing
 
 TOPIC = """Post an event of a repository
 
@@ -45,13 +43,15 @@ class Ingest:
         self._house = house
         self._sources = Sources(house.store)
         self._refusals = Refusals(house.store)
+        self._admission = Admission(house.store, PUSH)
         self._batches = Batches(house, self._sources, self._refusals, PUSH)
 
     async def topic(self, call: Call) -> Answer:
         """POST /{owner}/{repo}/events/{event}"""
         token = auth.needed(auth.token_of(call.headers))
-        caller, repo = await self._house.store.read(_let_in, token, call.values)
-        name = call.values["event"].removesuffix(".json")
+        values = call.values
+        caller, repo = await self._admission.ask(token, values["owner"], values["repo"])
+        name = values["event"].removesuffix(".json")
         door = Door(call.scope, caller.login, name[:100])
         try:
             arrivals.platform_event(name)
@@ -138,15 +138,6 @@ class Ingest:
             202,
             {"id": receipt.guid, "event_id": receipt.event_id, "deliveries": receipt.deliveries},
         )
-
-
-def _let_in(db: Connection, token: str, values: Mapping[str, str]) -> tuple[Caller, Row]:
-    caller = auth.authenticate(db, token)
-    repo = repositories.find(db, values["owner"], values["repo"])
-    if repo is None:
-        raise Missing("repository")
-    access.check(db, PUSH, caller, repo)
-    return caller, repo
 
 
 def repository_for(db: Connection, source: Row, payload: dict[str, Any]) -> Row | None:
