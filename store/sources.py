@@ -14,8 +14,7 @@ def create(db: Connection, name: str, secret: str, *, owner_id: int | None = Non
     """Make a source. Invalid, or Conflict for a name that is taken."""
     if not NAME.fullmatch(name):
         raise Invalid(f"{name!r} is no source name: 1 to 64 of a-z, 0-9, '-', '_', '.'")
-    if not secret:
-        raise Invalid("a source needs a secret: its events are believed for their signature")
+    sealed = _sealed(db, secret)
     if db.value("SELECT count(*) FROM source") >= MOST:
         raise Invalid(f"there are {MOST} sources already")
     row = db.one(
@@ -23,13 +22,19 @@ def create(db: Connection, name: str, secret: str, *, owner_id: int | None = Non
         " VALUES (:name, :secret, :owner_id, :now) ON CONFLICT (name) DO NOTHING"
         " RETURNING id, name, owner_id, created_at",
         name=name,
-        secret=db.vault.seal(secret),
+        secret=sealed,
         owner_id=owner_id,
         now=db.now,
     )
     if row is None:
         raise Conflict(f"there is a source {name!r} already")
     return row
+
+
+def _sealed(db: Connection, secret: str) -> bytes:
+    if not secret:
+        raise Invalid("a source needs a secret: its events are believed for their signature")
+    return db.vault.seal(secret)
 
 
 def every(db: Connection) -> list[Row]:
@@ -51,10 +56,10 @@ def by_name(db: Connection, name: str) -> Row | None:
 
 
 def set_secret(db: Connection, source_id: int, secret: str) -> None:
-    """Replace a source's secret."""
+    """Replace a source's secret. Invalid for an empty one."""
     db.execute(
         "UPDATE source SET secret = :secret WHERE id = :id",
-        secret=db.vault.seal(secret),
+        secret=_sealed(db, secret),
         id=source_id,
     )
 
