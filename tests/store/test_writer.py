@@ -63,6 +63,7 @@ async def test_what_comes_while_the_disk_is_busy_is_the_next_group(store: Store)
         for at in range(50):
             rest.append(asyncio.ensure_future(store.write(accounts.create, f"u{at}")))
             await asyncio.sleep(0)
+        await asyncio.sleep(0)
     await asyncio.gather(first, *rest)
     assert spy.commits == 2
 
