@@ -10,7 +10,8 @@ from hub import access, auth
 from hub.access import Access
 from hub.auth import Caller
 from hub.errors import HubError
-from store import Connection, Row, Store, repositories
+from hub.resolve import find_repository
+from store import Connection, Row, Store
 from store.errors import Missing
 
 Key = tuple[str, str, str]
@@ -65,7 +66,7 @@ class Admission:
 
     def _let_in(self, db: Connection, token: str, owner: str, name: str) -> Admitted:
         caller = auth.authenticate(db, token)
-        repo = repositories.find(db, owner, name)
+        repo = find_repository(db, owner, name)
         if repo is None:
             raise Missing("repository")
         access.check(db, self._needed, caller, repo)

@@ -16,9 +16,10 @@ from hub.context import House
 from hub.errors import Forbidden, HubError, Malformed, Rejected, TooLarge
 from hub.pipeline import Call
 from hub.refused import NOTED, Door, Refusals
+from hub.resolve import find_repository
 from hub.sources import Signer, Sources, signature_of, signer
 from hub.validation import read_object
-from store import Connection, Row, events, repositories
+from store import Connection, Row, events
 from store.errors import Missing
 from store.events import Arrival
 
@@ -197,7 +198,7 @@ def _spoken_for(db: Connection, source: Row, names: Iterable[str]) -> Found:
 
 def _repository(db: Connection, full_name: str) -> Row | None:
     owner, slash, name = full_name.partition("/")
-    return repositories.find(db, owner, name) if slash else None
+    return find_repository(db, owner, name) if slash else None
 
 
 def _error(found: Found, line: Line) -> HubError | None:

@@ -29,8 +29,8 @@ class Intake:
         if not declared.isdigit():
             raise Malformed("Content-Length is not a number")
         if len(declared) > 15 or int(declared) > limit:
-            # The server reads on and forgets what it read, so that the answer is seen.
-            raise _too_large(limit, TooLarge if int(declared[:15]) < DRAINED * limit else Endless)
+            # The server below reads on and forgets, so that the sender sees the answer.
+            raise _too_large(limit)
         message = await receive()
         if message["type"] == "http.request" and not message.get("more_body"):
             return self._whole(message.get("body", b""), limit)

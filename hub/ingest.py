@@ -13,8 +13,9 @@ from hub.errors import Forbidden, Malformed, TooLarge
 from hub.forms import URLENCODED, kind_of, read_urlencoded
 from hub.pipeline import Call
 from hub.refused import NOTED, Door, Refusals
+from hub.resolve import find_repository
 from hub.sources import Sources, signature_of, signer
-from store import Connection, Row, events, repositories
+from store import Connection, Row, events
 
 TOPIC = """Post an event of a repository
 
@@ -145,7 +146,7 @@ def repository_for(db: Connection, source: Row, payload: dict[str, Any]) -> Row 
     source may not speak for.
     """
     owner, slash, name = (arrivals.repository_of(payload) or "").partition("/")
-    repo = repositories.find(db, owner, name) if slash else None
+    repo = find_repository(db, owner, name) if slash else None
     if repo is not None and source["owner_id"] not in (None, repo["owner_id"]):
         raise Forbidden(f"Source {source['name']} may not speak for {repo['full_name']}")
     return repo

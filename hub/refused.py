@@ -12,6 +12,7 @@ from store.errors import Conflict, Missing, StoreError
 
 # What is refused for the event's sake; what is put off (503) is not refused.
 NOTED = (Malformed, Rejected, TooLarge, TooSlow, Forbidden, Conflict, Missing)
+MOST_TEXT = 500
 
 
 @dataclass(slots=True)
@@ -44,11 +45,16 @@ class Refusals:
         with contextlib.suppress(StoreError):
             await self._store.write(
                 refusals.add,
-                path=door.scope["path"][:500],
-                reason=str(error)[:500],
+                path=_plain(door.scope["path"]),
+                reason=_plain(str(error)),
                 address=client[0] if client else None,
                 sender=door.sender,
-                event=door.event,
+                event=door.event and _plain(door.event),
                 guid=door.guid,
                 size=door.size,
             )
+
+
+def _plain(text: str) -> str:
+    # Not every engine keeps a NUL in a text.
+    return text.replace("\0", "\N{REPLACEMENT CHARACTER}")[:MOST_TEXT]

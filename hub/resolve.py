@@ -24,8 +24,14 @@ class Step:
     find: Callable[[Connection, Row | None, Mapping[str, str]], Row | None]
 
 
+def find_repository(db: Connection, owner: str, name: str) -> Row | None:
+    """The repository `owner/name`, or None."""
+    # Not every engine can be asked for a text with a NUL in it, and nothing is called so.
+    return None if "\0" in owner + name else repositories.find(db, owner, name)
+
+
 def _repository(db: Connection, within: Row | None, values: Mapping[str, str]) -> Row | None:
-    return repositories.find(db, values["owner"], values["repo"])
+    return find_repository(db, values["owner"], values["repo"])
 
 
 REPOSITORY = Step("repo", ("owner", "repo"), _repository)

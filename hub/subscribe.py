@@ -12,7 +12,8 @@ from hub.context import Context, House
 from hub.errors import Rejected
 from hub.forms import read_form
 from hub.pipeline import Call, Work
-from store import Connection, Row, hooks, repositories
+from hub.resolve import find_repository
+from store import Connection, Row, hooks
 from store.errors import Invalid
 from store.event_names import EVERY, NAMES
 
@@ -116,7 +117,7 @@ def _parts(topic: str) -> tuple[str, str, str, bool]:
 
 def _topic(db: Connection, caller: Caller, wish: Wish) -> Row:
     """The repository of the topic, once the caller may administer its hooks."""
-    repo = repositories.find(db, wish.owner, wish.repo)
+    repo = find_repository(db, wish.owner, wish.repo)
     if repo is None:
         raise Rejected(f'No repository found for hub.topic: "{wish.topic}"')
     access.check(db, ACCESS, caller, repo)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 import orjson
-from pydantic import BeforeValidator, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BeforeValidator, TypeAdapter, ValidationError
 
 from hub.errors import Malformed, Rejected
 from store import clock
@@ -67,3 +67,13 @@ def _moment(text: object) -> int:
 
 Moment = Annotated[int, BeforeValidator(_moment)]
 """A time in a query: ISO 8601 outside, microseconds inside."""
+
+
+def _no_nul(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("must not hold a NUL")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_no_nul)]
+"""A text that every engine of the store can be asked for."""

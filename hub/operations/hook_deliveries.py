@@ -14,7 +14,7 @@ from hub.context import Context
 from hub.operation import Group
 from hub.paging import Cursor
 from hub.shapes import outcome_of
-from hub.validation import Moment
+from hub.validation import Moment, Text
 from store import Row, attempts, deliveries, hooks
 from store.clock import SECOND, iso
 
@@ -26,9 +26,9 @@ WRITE = on_repo("webhooks", "write", role="admin", scopes=("write:repo_hook", "r
 
 class Filter(TypedDict, total=False):
     status: Literal["success", "failure"]
-    event: Annotated[str, MaxLen(100)]
+    event: Annotated[Text, MaxLen(100)]
     since: Moment
-    guid: Annotated[str, MaxLen(128)]
+    guid: Annotated[Text, MaxLen(128)]
 
 
 class DeliveryItem(TypedDict):

@@ -43,6 +43,7 @@ async def test_healthy(client: httpx.AsyncClient) -> None:
         ("GET", "/octo/hello/events/push"),
         ("GET", "/repos/octo%2Fhello/hooks"),
         ("GET", "/repos//hello/hooks"),
+        ("GET", "/repos/octo/hello%00/hooks"),
         ("GET", f"{ORIGIN}/repos/octo/hello/hooks"),
         ("GET", "/repos/" + "x/" * 500),
     ],

@@ -176,7 +176,7 @@ async def test_the_filters(
 
 
 @pytest.mark.parametrize(
-    "query", [{"status": "maybe"}, {"since": "yesterday"}, {"guid": "x" * 129}]
+    "query", [{"status": "maybe"}, {"since": "yesterday"}, {"guid": "x" * 129}, {"event": "\0"}]
 )
 async def test_filters_that_are_none(
     client: httpx.AsyncClient, path: str, query: dict[str, str]
