@@ -15,23 +15,28 @@ from worker.lane import ROOM, Item, Lane
 log = logging.getLogger("tocsin.worker")
 
 EACH = 128
+# With memory full of what cannot be sent, those that send still get their next few.
+FEW = 8
 HOOKS = 200
 AGAIN_AFTER = 0.5
 
 
 class Claims:
     """Fills lanes from the store. `lease` gives the lease to claim under, or None for not now;
-    `filled` is called with the lanes of a claim and how many deliveries it brought.
+    while it is `crowded` in memory only empty lanes get something; `filled` is called with the
+    lanes of a claim and how many deliveries it brought.
     """
 
     def __init__(
         self,
         store: Store,
         lease: Callable[[], int | None],
+        crowded: Callable[[], bool],
         filled: Callable[[list[Lane], int], None],
     ) -> None:
         self._store = store
         self._lease = lease
+        self._crowded = crowded
         self._filled = filled
         self._backlog: dict[int, Lane] = {}
         self._claiming: asyncio.Task[None] | None = None
@@ -67,9 +72,10 @@ class Claims:
     def _with_room(self) -> list[Lane]:
         if self._closed or self._lease() is None:
             return []
+        most = 0 if self._crowded() else ROOM - EACH
         chosen = []
         for lane in self._backlog.values():
-            if not lane.full and len(lane.queue) <= ROOM - EACH:
+            if not lane.full and len(lane.queue) <= most:
                 chosen.append(lane)
                 if len(chosen) == HOOKS:
                     break
@@ -84,7 +90,8 @@ class Claims:
             lane.claiming = True
             del self._backlog[lane.hook_id]
         try:
-            claimed, next_due = await self._store.note(deliveries.claim, by_id, lease_id, EACH)
+            each = FEW if self._crowded() else EACH
+            claimed, next_due = await self._store.note(deliveries.claim, by_id, lease_id, each)
         except BaseException:
             for lane in lanes:
                 self.mark(lane)

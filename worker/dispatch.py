@@ -3,7 +3,8 @@
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Coroutine, Iterable, Sequence
+from typing import Any
 
 from store import Store, deliveries
 from store.attempts import DELIVERED, WAITING, Outcome
@@ -37,7 +38,7 @@ class Dispatcher:
         self._poster = poster
         self._contents = Contents(store)
         self._recorder = Recorder(store, self._recorded)
-        self.claims = Claims(store, self.lease, self._filled)
+        self.claims = Claims(store, self._claim_lease, self._crowded, self._filled)
         self._lanes: dict[int, Lane] = {}
         self._full: set[int] = set()
         self._parked: deque[Lane] = deque()
@@ -51,7 +52,13 @@ class Dispatcher:
 
     def lease(self) -> int | None:
         """The lease that deliveries may be taken under now."""
-        return None if self._in_hand > MOST_IN_HAND or self._stopping else self._lease
+        return None if self._crowded() else self._claim_lease()
+
+    def _claim_lease(self) -> int | None:
+        return None if self._stopping else self._lease
+
+    def _crowded(self) -> bool:
+        return self._in_hand > MOST_IN_HAND
 
     def full(self) -> Collection[int]:
         """Hooks whose lanes take no more."""
@@ -95,20 +102,26 @@ class Dispatcher:
             if self.in_flight >= self._settings.max_in_flight or self._recorder.blocked:
                 self._park(lane)
                 break
-            wait = lane.wait(asyncio.get_running_loop().time())
+            now = asyncio.get_running_loop().time()
+            wait = lane.wait(now)
             if wait > 0:
                 self._resume_later(lane, wait)
                 break
+            lane.spend(now)
             lane.in_flight += 1
             self.in_flight += 1
-            self._spawn(lane)
+            self._spawn(self._run(lane, self._next(lane)))
         if lane.full:
             self._full.add(lane.hook_id)
         else:
             self._full.discard(lane.hook_id)
 
-    def _spawn(self, lane: Lane) -> None:
-        task = asyncio.create_task(self._run(lane))
+    def _next(self, lane: Lane) -> Item:
+        self._in_hand -= 1
+        return lane.queue.popleft()
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -117,13 +130,10 @@ class Dispatcher:
         if not lane.parked:
             lane.parked = True
             self._parked.append(lane)
-        if self.in_flight == 0:
-            # No request that ends will take it up again.
-            asyncio.get_running_loop().call_later(AGAIN_AFTER, self._unpark)
 
     def _unpark(self) -> None:
         for _ in range(len(self._parked)):
-            if self.in_flight >= self._settings.max_in_flight:
+            if self.in_flight >= self._settings.max_in_flight or self._recorder.blocked:
                 return
             lane = self._parked.popleft()
             lane.parked = False
@@ -136,31 +146,44 @@ class Dispatcher:
 
     def _resume(self, lane: Lane) -> None:
         lane.timed = False
-        lane.rested(asyncio.get_running_loop().time())
+        now = asyncio.get_running_loop().time()
+        lane.rested(now)
+        if lane.rest_until:
+            # The timer was for something else, and no other one was set for the rest.
+            self._resume_later(lane, lane.rest_until - now)
+            return
         self._pump(lane)
         self.claims.soon()
 
-    async def _run(self, lane: Lane) -> None:
-        """Deliver from the lane's queue for as long as it may have this one in flight."""
+    async def _run(self, lane: Lane, item: Item) -> None:
+        """Deliver this and more of the lane's queue, for as long as it may be in flight."""
         try:
-            while lane.queue:
-                item = lane.queue.popleft()
-                self._in_hand -= 1
-                if not await self._deliver(lane, item) or self._gives_way(lane):
+            while await self._deliver(lane, item):
+                self._refill(lane)
+                if not lane.queue or self._gives_way(lane):
                     break
+                item = self._next(lane)
+                if lane.may_start():
+                    self._pump(lane)
         finally:
             lane.in_flight -= 1
             self.in_flight -= 1
             if not self._stopping:
                 self._unpark()
                 self._pump(lane)
-                if lane.backlog and len(lane.queue) <= ROOM // 2:
-                    self.claims.soon()
+
+    def _refill(self, lane: Lane) -> None:
+        """Ask the store for more before the queue runs dry."""
+        if len(lane.queue) <= ROOM // 2:
+            if not lane.rest_until:
+                self._full.discard(lane.hook_id)
+            if lane.backlog:
+                self.claims.soon()
 
     def _gives_way(self, lane: Lane) -> bool:
         if self._stopping or self._parked or self._recorder.blocked or lane.rest_until:
             return True
-        return lane.in_flight > lane.window or lane.rate is not None
+        return lane.in_flight > lane.limit or lane.rate is not None
 
     async def _deliver(self, lane: Lane, item: Item) -> bool:
         """Make one attempt; False where the store cannot be asked now."""
@@ -174,14 +197,10 @@ class Dispatcher:
                 await self._store.note(deliveries.bury, lease_id, [item.delivery_id], reason)
                 return True
         except (Busy, Unavailable) as error:
-            log.error("hook %d waits for the store: %s", lane.hook_id, error)
-            lane.queue.appendleft(item)
-            self._in_hand += 1
-            self._resume_later(lane, AGAIN_AFTER)
+            self._put_back(lane, item, error)
             return False
         assert target is not None
         assert content is not None
-        lane.spend(asyncio.get_running_loop().time())
         outcome = await send(
             self._poster,
             target,
@@ -195,9 +214,20 @@ class Dispatcher:
         self._learn(lane, outcome)
         return True
 
+    def _put_back(self, lane: Lane, item: Item, error: Exception) -> None:
+        log.error("hook %d waits for the store: %s", lane.hook_id, error)
+        lane.queue.appendleft(item)
+        self._in_hand += 1
+        lane.pause(asyncio.get_running_loop().time() + AGAIN_AFTER)
+
     async def _target(self, lane: Lane, item: Item) -> Target | None:
+        known = lane.target is not None
         if lane.target is None or lane.target.version < item.version:
             lane.target = await self._store.read(load, lane.hook_id, self._settings, self._guard)
+        if not known:
+            # This request was started before it was known what the hook allows.
+            lane.spend(asyncio.get_running_loop().time())
+            self._pump(lane)
         return lane.target
 
     def _learn(self, lane: Lane, outcome: Outcome) -> None:
@@ -220,9 +250,7 @@ class Dispatcher:
         lane.queue.clear()
         self.claims.mark(lane)
         if ids and self._lease is not None:
-            task = asyncio.create_task(self._release(self._lease, ids))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._spawn(self._release(self._lease, ids))
 
     async def _release(self, lease_id: int, ids: list[int]) -> None:
         while not self._stopping:
@@ -240,8 +268,7 @@ class Dispatcher:
         for hook_id in disabled:
             log.warning("hook %d was disabled: see its reason", hook_id)
             self._lane(hook_id).target = None
-        if self._parked and self.in_flight == 0:
-            self._unpark()
+        self._unpark()
 
     # The worker's side.
 

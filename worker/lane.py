@@ -84,6 +84,10 @@ class Lane:
         if self.rate is not None:
             self.allow_at = max(now, self.allow_at) + 1 / self.rate
 
+    def pause(self, until: float) -> None:
+        """Start nothing before this moment."""
+        self.allow_at = max(self.allow_at, until)
+
     def succeeded(self) -> None:
         """The endpoint works: more at once."""
         self.failures = 0
