@@ -40,11 +40,30 @@ def end(db: Connection, lease_id: int) -> int:
 
 def end_expired(db: Connection) -> int:
     """End the leases whose time is over; returns how many deliveries that frees."""
-    expired = db.all("SELECT id FROM lease WHERE expires_at <= :now", now=db.now)
-    return sum(end(db, row["id"]) for row in expired)
+    expired = db.tuples("SELECT id FROM lease WHERE expires_at <= :now", now=db.now)
+    return _end_all(db, {row[0] for row in expired} | _ended(db))
 
 
 def end_others(db: Connection, lease_id: int) -> int:
     """End every lease but this one, where its holder is the only worker there can be."""
-    others = db.all("SELECT id FROM lease WHERE id <> :id", id=lease_id)
-    return sum(end(db, row["id"]) for row in others)
+    others = db.tuples("SELECT id FROM lease WHERE id <> :id", id=lease_id)
+    return _end_all(db, {row[0] for row in others} | _ended(db))
+
+
+def _end_all(db: Connection, lease_ids: set[int]) -> int:
+    return sum(end(db, lease_id) for lease_id in sorted(lease_ids))
+
+
+def _ended(db: Connection) -> set[int]:
+    """Leases that deliveries carry though they have ended: taken by a worker that had not heard
+    of it yet. Steps through the index from lease to lease.
+    """
+    rows = db.tuples(
+        "WITH RECURSIVE w (lease_id) AS ("
+        " SELECT min(x.lease_id) FROM delivery x WHERE x.lease_id IS NOT NULL"
+        " UNION ALL SELECT (SELECT min(x.lease_id) FROM delivery x"
+        " WHERE x.lease_id > w.lease_id) FROM w WHERE w.lease_id IS NOT NULL)"
+        " SELECT w.lease_id FROM w WHERE w.lease_id IS NOT NULL"
+        " AND NOT EXISTS (SELECT 1 FROM lease l WHERE l.id = w.lease_id)"
+    )
+    return {row[0] for row in rows}
