@@ -128,7 +128,7 @@ def _grant(db: Connection, house: House, token: str, wish: Wish) -> None:
     caller = auth.authenticate(db, token)
     repo = _topic(db, caller, wish)
     ctx = Context(db, house.urls, caller, hook_events.EMITS)
-    hook = hooks.by_url(db, repo["id"], wish.callback)
+    hook = hooks.by_url(db, repo["id"], wish.callback, wish.event)
     if wish.mode == "unsubscribe":
         if hook is not None:
             _remove(ctx, repo, hook, wish.event)

@@ -119,15 +119,16 @@ def by_id(db: Connection, hook_id: int) -> Row | None:
     return None if row is None else _row(row)
 
 
-def by_url(db: Connection, repo_id: int, url: str) -> Row | None:
-    """The repository's oldest hook with this URL."""
-    row = db.one(
+def by_url(db: Connection, repo_id: int, url: str, event: str | None = None) -> Row | None:
+    """The repository's hook with this URL; of several the one with `event`, or else the oldest."""
+    rows = db.all(
         f"SELECT {COLUMNS} FROM hook WHERE repo_id = :repo_id AND url = :url"
-        " AND deleted_at IS NULL ORDER BY id LIMIT 1",
+        " AND deleted_at IS NULL ORDER BY id",
         repo_id=repo_id,
         url=url,
     )
-    return None if row is None else _row(row)
+    found = [_row(row) for row in rows]
+    return next((row for row in found if event in row["events"]), found[0] if found else None)
 
 
 def page(db: Connection, repo_id: int, *, limit: int, offset: int = 0) -> list[Row]:

@@ -254,3 +254,16 @@ async def test_a_body_that_is_no_form(client: httpx.AsyncClient) -> None:
     assert_error(await client.post("/hub"), 422, "hub.mode is missing")
     answer = await client.post("/hub", data={"x": "y" * 17_000})
     assert_error(answer, 413)
+
+
+async def test_of_two_hooks_with_the_callback_the_one_with_the_event_is_meant(
+    client: httpx.AsyncClient, store: Store
+) -> None:
+    for content_type, event in (("json", "issues"), ("form", "push")):
+        config = {"url": CALLBACK, "content_type": content_type}
+        made = await client.post(HOOKS, json={"config": config, "events": [event]})
+        assert made.status_code == 201
+    await subscribe(client)
+    await subscribe(client, mode="unsubscribe")
+    (left,) = await shown(client)
+    assert left["events"] == ["issues"]
