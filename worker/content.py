@@ -59,10 +59,6 @@ class Contents:
             self._bytes -= len(dropped.body)
         return content
 
-    def at_hand(self, event_id: int) -> Content | None:
-        """The event, if it need not be read."""
-        return self._known.get(event_id)
-
     async def get(self, event_id: int) -> Content | None:
         """The event, or None where its body is no longer kept."""
         content = self._known.get(event_id)

@@ -80,8 +80,8 @@ async def test_contents_keep_to_their_size_and_read_again(
     for receipt in receipts:
         content = await contents.get(receipt.event_id)
         assert content is not None
-    assert contents.at_hand(receipts[0].event_id) is None
-    assert contents.at_hand(receipts[2].event_id) is not None
+    assert receipts[0].event_id not in contents._known
+    assert receipts[2].event_id in contents._known
     again = await contents.get(receipts[0].event_id)
     assert again is not None
     assert again.body == b"A" * 60
@@ -96,8 +96,8 @@ async def test_the_least_recently_used_is_dropped(
     contents.put(2, Content("push", "b", b"2" * 40))
     assert (await contents.get(1)) is not None
     contents.put(3, Content("push", "c", b"3" * 40))
-    assert contents.at_hand(1) is not None
-    assert contents.at_hand(2) is None
+    assert 1 in contents._known
+    assert 2 not in contents._known
 
 
 async def test_one_larger_than_the_size_is_kept_while_it_is_alone(
@@ -106,7 +106,7 @@ async def test_one_larger_than_the_size_is_kept_while_it_is_alone(
     monkeypatch.setattr(module, "MOST_BYTES", 100)
     contents = Contents(house.store)
     contents.put(1, Content("push", "a", b"1" * 400))
-    assert contents.at_hand(1) is not None
+    assert 1 in contents._known
 
 
 async def test_what_is_not_there_is_none(house: House) -> None:
