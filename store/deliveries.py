@@ -185,10 +185,10 @@ def replay(
     """
     where, given = _pairs(db, chosen)
     found = db.tuples(
-        f"SELECT DISTINCT e.id{where} AND e.id > :after AND e.id <= :until"
+        f"SELECT DISTINCT e.id{where} AND e.id > :after AND e.id <= :newest"
         " ORDER BY e.id LIMIT :limit",
         after=after,
-        until=until,
+        newest=until,
         limit=limit,
         **given,
     )

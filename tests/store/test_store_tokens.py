@@ -67,6 +67,10 @@ def test_a_token_is_found_by_its_value(world: World) -> None:
         "expires_at": None,
         "login": "ada",
         "site_admin": 0,
+        "app_id": None,
+        "by_password": 0,
+        "target_id": None,
+        "repositories": None,
     }
     assert world.store.look(tokens.find, tokens.new_value("personal")) is None
     assert world.store.look(tokens.find, "") is None
