@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from store import Connection, Row, hooks
+from store.errors import Unusable
 from worker.addresses import Refused
 from worker.endpoint import Endpoint
 from worker.guard import Guard
@@ -16,7 +17,9 @@ MASK = "********"
 
 @dataclass(slots=True)
 class Target:
-    """Where a hook's deliveries go, and how. `endpoint` is None when the guard refuses its URL."""
+    """Where a hook's deliveries go, and how. `endpoint` is None when nothing may be sent there:
+    `refusal` says why, as "stage: message".
+    """
 
     version: int
     repo_id: int
@@ -72,12 +75,14 @@ def load(db: Connection, hook_id: int, settings: WorkerSettings, guard: Guard) -
     row = hooks.by_id(db, hook_id)
     if row is None:
         return None
-    secret = hooks.secret_of(db, row)
-    endpoint, refusal = None, ""
+    endpoint, secret, refusal = None, None, ""
     try:
+        secret = hooks.secret_of(db, row)
         endpoint = guard.endpoint(row["url"])
     except Refused as error:
         refusal = f"guard: {error}"
+    except Unusable as error:
+        refusal = f"secret: {error}"
     target = Target(
         version=row["version"],
         repo_id=row["repo_id"],
@@ -91,7 +96,7 @@ def load(db: Connection, hook_id: int, settings: WorkerSettings, guard: Guard) -
         refusal=refusal,
         secret=secret,
         prefixes=tuple(settings.header_prefixes),
-        standing="" if endpoint is None else _standing(row, endpoint, settings),
+        standing=_standing(row, endpoint, settings),
     )
     if secret is not None:
         target.key = secret.encode()
@@ -99,10 +104,12 @@ def load(db: Connection, hook_id: int, settings: WorkerSettings, guard: Guard) -
     return target
 
 
-def _standing(row: Row, endpoint: Endpoint, settings: WorkerSettings) -> str:
-    lines = [
-        f"POST {endpoint.target} HTTP/1.1",
-        f"Host: {endpoint.authority}",
+def _standing(row: Row, endpoint: Endpoint | None, settings: WorkerSettings) -> str:
+    # What is refused is recorded as it would have been sent.
+    lines = [f"POST {row['url'] if endpoint is None else endpoint.target} HTTP/1.1"]
+    if endpoint is not None:
+        lines.append(f"Host: {endpoint.authority}")
+    lines += [
         f"User-Agent: {settings.user_agent}",
         "Accept: */*",
         f"Content-Type: {CONTENT_TYPES[row['content_type']]}",
