@@ -1,5 +1,6 @@
 """One attempt: build the request, send it, judge the answer, say what is to be recorded."""
 
+import logging
 from collections.abc import Callable
 
 import orjson
@@ -12,6 +13,8 @@ from worker.lane import Item
 from worker.policy import judge
 from worker.target import MASK, Target
 from worker.transport import Poster
+
+log = logging.getLogger("tocsin.worker")
 
 # PostgreSQL takes no NUL in a text, and no screen shows one.
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
@@ -29,23 +32,33 @@ async def send(
     lease_id: int,
     clock: Callable[[], int],
 ) -> Outcome:
-    """Make one attempt at a delivery; never raises for what the network does."""
-    body = content.bytes_for(target.content_type)
+    """Make one attempt at a delivery; whatever goes wrong with it is in what is returned."""
     started = clock()
-    head = target.head(content.name, content.guid, body, started // SECOND)
+    head, answer = "", Answer()
+    try:
+        body = content.bytes_for(target.content_type)
+        head = target.head(content.name, content.guid, body, started // SECOND)
+        answer = await _post(poster, target, head, body)
+    except Exception as error:
+        # A mistake of ours costs the attempt: what is tried again by schedule is not lost.
+        log.exception("delivery %d to hook %d", item.delivery_id, hook_id)
+        answer.error = f"internal: {type(error).__name__}: {error}"
+    return _outcome(target, item, hook_id, lease_id, answer, head, started, clock())
+
+
+async def _post(poster: Poster, target: Target, head: str, body: bytes) -> Answer:
     if target.endpoint is None:
         answer = Answer()
         answer.error = target.refusal
-    else:
-        answer = await poster.post(
-            target.endpoint,
-            head.encode("latin-1"),
-            body,
-            deadline=target.policy.timeout,
-            verify_tls=target.verify_tls,
-            keep=KEEP,
-        )
-    return _outcome(target, item, hook_id, lease_id, answer, head, started, clock())
+        return answer
+    return await poster.post(
+        target.endpoint,
+        head.encode("latin-1"),
+        body,
+        deadline=target.policy.timeout,
+        verify_tls=target.verify_tls,
+        keep=KEEP,
+    )
 
 
 def _outcome(
