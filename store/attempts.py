@@ -100,8 +100,11 @@ def record(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
 
 def _judge_hooks(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
     last = {outcome.hook_id: outcome for outcome in outcomes}
-    healthy = [hook_id for hook_id, outcome in last.items() if outcome.state == DELIVERED]
+    # A success anywhere in the group ends what failed before it, and an order to disable stands
+    # whatever comes after it.
+    healthy = {outcome.hook_id for outcome in outcomes if outcome.state == DELIVERED}
     failing = {hook_id: o for hook_id, o in last.items() if o.state != DELIVERED}
+    failing |= {outcome.hook_id: outcome for outcome in outcomes if outcome.disable is not None}
     if healthy:
         db.execute(
             "UPDATE hook SET failing_since = NULL WHERE failing_since IS NOT NULL AND id IN"
