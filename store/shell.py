@@ -17,6 +17,8 @@ UNSEEN = {
     ("token", "hash"),
     ("source", "secret"),
     ("hook", "secret"),
+    ("app", "secret_hash"),
+    ("one_time", "secret"),
 }
 ALLOWED = {
     sqlite3.SQLITE_SELECT,

@@ -105,6 +105,14 @@ def digest(value: str) -> str:
     return hashlib.sha256(value.encode()).hexdigest()
 
 
+def checked_permissions(permissions: Mapping[str, str]) -> dict[str, str]:
+    """The permissions, name to level. Invalid for an unknown level."""
+    for name, level in permissions.items():
+        if level not in LEVELS:
+            raise Invalid(f"{level!r} is no level of {name}: {', '.join(LEVELS)}")
+    return dict(permissions)
+
+
 def create(
     db: Connection,
     account_id: int,
@@ -115,20 +123,28 @@ def create(
     note: str | None = None,
     expires_at: int | None = None,
     value: str | None = None,
+    app_id: int | None = None,
+    fingerprint: str | None = None,
+    note_url: str | None = None,
+    by_password: bool = False,
+    target_id: int | None = None,
+    repositories: Iterable[int] | None = None,
 ) -> tuple[str, Row]:
-    """Make a token; its value is returned this once. Invalid, or Conflict for a known value."""
+    """Make a token; its value is returned this once. Invalid, or Conflict for a known value.
+
+    One with a target reaches that account's repositories alone, or these of them.
+    """
     if kind not in KINDS:
         raise Invalid(f"{kind!r} is no kind of token: {', '.join(KINDS)}", field="kind")
     if value is not None and not well_formed(value):
         raise Invalid("the value given is not a token: prefix or checksum is wrong", field="token")
-    for name, level in (permissions or {}).items():
-        if level not in LEVELS:
-            raise Invalid(f"{level!r} is no level of {name}: {', '.join(LEVELS)}")
     value = value or new_value(kind)
     row = db.one(
         "INSERT INTO token (account_id, kind, hash, last_eight, note, scopes, permissions,"
-        " created_at, expires_at) VALUES (:account_id, :kind, :hash, :last_eight, :note, :scopes,"
-        " :permissions, :now, :expires_at) ON CONFLICT (hash) DO NOTHING"
+        " created_at, expires_at, app_id, fingerprint, note_url, updated_at, by_password,"
+        " target_id, repositories) VALUES (:account_id, :kind, :hash, :last_eight, :note, :scopes,"
+        " :permissions, :now, :expires_at, :app_id, :fingerprint, :note_url, :now, :by_password,"
+        " :target_id, :repositories) ON CONFLICT (hash) DO NOTHING"
         " RETURNING id, account_id, kind, last_eight, note, created_at, expires_at",
         account_id=account_id,
         kind=kind,
@@ -136,9 +152,15 @@ def create(
         last_eight=value[-8:],
         note=note,
         scopes=json.dumps(normalise(scopes)),
-        permissions=json.dumps(dict(permissions or {})),
+        permissions=json.dumps(checked_permissions(permissions or {})),
         now=db.now,
         expires_at=expires_at,
+        app_id=app_id,
+        fingerprint=fingerprint,
+        note_url=note_url,
+        by_password=int(by_password),
+        target_id=target_id,
+        repositories=None if repositories is None else json.dumps(sorted(repositories)),
     )
     if row is None:
         raise Conflict("this token exists already")
@@ -146,25 +168,33 @@ def create(
 
 
 def find(db: Connection, value: str) -> Row | None:
-    """The live token of this value with its account's `login`, `site_admin`; None for no such."""
+    """The live token of this value with its account's `login`, `site_admin`; None for no such.
+
+    With a `target_id` it reaches that account's repositories alone, of these only the
+    `repositories` where that is not None. One made `by_password` opens no organization that
+    enforces single sign-on.
+    """
     row = db.one(
-        "SELECT t.id, t.account_id, t.kind, t.scopes, t.permissions, t.expires_at,"
-        " a.login, a.site_admin FROM token t JOIN account a ON a.id = t.account_id"
-        " WHERE t.hash = :hash",
+        "SELECT t.id, t.account_id, t.kind, t.scopes, t.permissions, t.expires_at, t.app_id,"
+        " t.by_password, t.target_id, t.repositories, a.login, a.site_admin"
+        " FROM token t JOIN account a ON a.id = t.account_id WHERE t.hash = :hash",
         hash=digest(value),
     )
     if row is None or (row["expires_at"] is not None and row["expires_at"] <= db.now):
         return None
     row["scopes"] = frozenset(json.loads(row["scopes"]))
     row["permissions"] = json.loads(row["permissions"])
+    if row["repositories"] is not None:
+        row["repositories"] = frozenset(json.loads(row["repositories"]))
     return row
 
 
 def every(db: Connection) -> list[Row]:
-    """Every token with its account's login, newest first; never a value."""
+    """Every token with its account's login and its app's name, newest first; never a value."""
     rows = db.all(
         "SELECT t.id, a.login, t.kind, t.last_eight, t.note, t.scopes, t.permissions,"
-        " t.created_at, t.expires_at FROM token t JOIN account a ON a.id = t.account_id"
+        " t.created_at, t.expires_at, p.name AS app, t.fingerprint"
+        " FROM token t JOIN account a ON a.id = t.account_id LEFT JOIN app p ON p.id = t.app_id"
         " ORDER BY t.id DESC"
     )
     for row in rows:

@@ -1,0 +1,64 @@
+"""What an app does with the tokens that it holds for users: check, reset, narrow."""
+
+from collections.abc import Iterable, Mapping
+
+from store import grants, tokens
+from store.authorizations import SELECT, read
+from store.connection import Connection, Row
+
+
+def of_app(db: Connection, app_id: int, value: str) -> Row | None:
+    """The live token of this value that the app has of some user; None for any other."""
+    if not tokens.well_formed(value):
+        return None
+    return read(
+        db.one(
+            f"{SELECT} WHERE t.hash = :hash AND t.app_id = :app_id"
+            " AND t.kind IN ('oauth', 'app_user')"
+            " AND (t.expires_at IS NULL OR t.expires_at > :now)",
+            hash=tokens.digest(value),
+            app_id=app_id,
+            now=db.now,
+        )
+    )
+
+
+def reset(db: Connection, row: Row) -> tuple[str, Row]:
+    """Give the token a new value, which is returned this once; the old one is invalid at once."""
+    value = tokens.new_value(row["kind"])
+    changed = {"hash": tokens.digest(value), "last_eight": value[-8:], "updated_at": db.now}
+    db.execute(
+        "UPDATE token SET hash = :hash, last_eight = :last_eight, updated_at = :updated_at"
+        " WHERE id = :id",
+        id=row["id"],
+        **changed,
+    )
+    return value, row | changed
+
+
+def scope(
+    db: Connection,
+    row: Row,
+    *,
+    target_id: int,
+    repositories: Iterable[int] | None,
+    permissions: Mapping[str, str] | None,
+) -> tuple[str, Row]:
+    """Make a narrower token from an app user's; its value is returned this once.
+
+    It reaches the target's repositories alone, of these only `repositories` where given, and ends
+    when the first one does. Invalid for permissions that the first one has not.
+    """
+    value, made = tokens.create(
+        db,
+        row["account_id"],
+        kind=row["kind"],
+        permissions=grants.narrowed(row["permissions"], permissions),
+        expires_at=row["expires_at"],
+        app_id=row["app_id"],
+        target_id=target_id,
+        repositories=repositories,
+    )
+    found = read(db.one(f"{SELECT} WHERE t.id = :id", id=made["id"]))
+    assert found is not None
+    return value, found
