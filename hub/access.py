@@ -1,6 +1,13 @@
-"""What a caller needs for an operation, and the check of it. There is no default."""
+"""What a caller needs for an operation, and the check of it. There is no default.
 
+Where an operation's thing is decides whose word counts: a role in a repository (`on_repo`), the
+user's own things (`on_user`), nobody's in particular (`public`), a user with a password
+(`as_user`), an application with its secret (`as_app`).
+"""
+
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, Self
 
 from hub.auth import Caller
 from hub.errors import Forbidden
@@ -13,29 +20,113 @@ REFUSALS = {
 }
 RESOURCE = "Resource not accessible by "
 
+ALL = tuple(tokens.KINDS)
+USERS = tuple(kind for kind in ALL if kind != "installation")
+"""Kinds of token that speak for a user."""
+CLASSIC = ("personal", "oauth")
+"""Kinds of token that have scopes."""
 
-@dataclass(frozen=True, slots=True)
+Credentials = Literal["token", "any", "password", "app"]
+Permission = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """A role in the repository, and a token that may use it: for tokens with permissions, the
-    `permission` at its `level`; for those with scopes, one of `scopes`, or of `public_scopes`
-    where the repository is public.
+    """What holds for every kind of access: for tokens with permissions, one of `permissions` (name
+    and level); for those with scopes one of `scopes`, or of `public_scopes` where the thing is
+    public. `anyone` may be somebody without a name.
     """
 
-    permission: str
-    level: str
-    role: str
-    scopes: tuple[str, ...]
-    public_scopes: tuple[str, ...] = ()
-    anyone: bool = False
+    credentials: ClassVar[Credentials] = "token"
+    owned: ClassVar[bool] = False
+    """Whether the path's first row is looked up within the caller's account."""
 
-    def or_anyone(self) -> "Access":
-        """Also who gives no name, where the repository is public."""
-        return replace(self, anyone=True)
+    permissions: tuple[Permission, ...] = ()
+    scopes: tuple[str, ...] = ()
+    public_scopes: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ALL
+    anyone: bool = False
+    role: str | None = None
+
+    def __post_init__(self) -> None:
+        assert self.role is None or self.role in repositories.ROLES, self.role
+        assert all(level in tokens.LEVELS for _, level in self.permissions), self.permissions
+        assert set(self.scopes + self.public_scopes) <= tokens.SCOPES, self.scopes
+        assert set(self.kinds) <= set(ALL), self.kinds
 
     @property
     def accepted(self) -> tuple[str, ...]:
         """Every scope that can do."""
         return self.scopes + self.public_scopes
+
+    def or_has(self, permission: str, level: str) -> Self:
+        """Also a token with this permission."""
+        return replace(self, permissions=(*self.permissions, (permission, level)))
+
+    def enter(
+        self, db: Connection, caller: Caller | None, values: Mapping[str, str], app: Row | None
+    ) -> None:
+        """Let pass who may use the operation at all. Forbidden, Missing."""
+        if caller is not None:
+            check_kind(self.kinds, caller)
+
+    def see(self, db: Connection, caller: Caller | None, row: Row) -> None:
+        """Let pass who may do it to what the path names first. Forbidden, Missing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OnRepo(Access):
+    """A role in the repository that the path names first."""
+
+    def or_anyone(self) -> Self:
+        """Also who gives no name, where the repository is public."""
+        return replace(self, anyone=True)
+
+    def see(self, db: Connection, caller: Caller | None, row: Row) -> None:
+        check(db, self, caller, row)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OnUser(Access):
+    """What is the authenticated user's own."""
+
+    owned: ClassVar[bool] = True
+
+    def enter(
+        self, db: Connection, caller: Caller | None, values: Mapping[str, str], app: Row | None
+    ) -> None:
+        assert caller is not None, "a user's own things are asked for with a token"
+        check_kind(self.kinds, caller)
+        _check_token(self, caller, self.scopes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Public(Access):
+    """Anybody's."""
+
+    credentials: ClassVar[Credentials] = "any"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AsUser(Access):
+    """A user with a password, never a token."""
+
+    credentials: ClassVar[Credentials] = "password"
+    owned: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AsApp(Access):
+    """An application with its secret; a `{client_id}` in the path is its own."""
+
+    credentials: ClassVar[Credentials] = "app"
+
+    def enter(
+        self, db: Connection, caller: Caller | None, values: Mapping[str, str], app: Row | None
+    ) -> None:
+        assert app is not None, "an application is asked for before this"
+        if values.get("client_id", app["client_id"]) != app["client_id"]:
+            raise Missing("application")
 
 
 def on_repo(
@@ -45,15 +136,41 @@ def on_repo(
     role: str = "read",
     scopes: tuple[str, ...] = ("repo",),
     public_scopes: tuple[str, ...] = (),
-) -> Access:
+    kinds: tuple[str, ...] = ALL,
+) -> OnRepo:
     """Access to something in a repository."""
-    assert level in tokens.LEVELS, level
-    assert role in repositories.ROLES, role
-    assert set(scopes + public_scopes) <= tokens.SCOPES, scopes
-    return Access(permission, level, role, scopes, public_scopes)
+    return OnRepo(
+        permissions=((permission, level),),
+        role=role,
+        scopes=scopes,
+        public_scopes=public_scopes,
+        kinds=kinds,
+    )
 
 
-def check(db: Connection, access: Access, caller: Caller | None, repo: Row) -> None:
+def on_user(
+    permission: str, level: str, *, scopes: tuple[str, ...] = (), kinds: tuple[str, ...] = USERS
+) -> OnUser:
+    """Access to something of the authenticated user; without `scopes`, whatever they are."""
+    return OnUser(permissions=((permission, level),), scopes=scopes, kinds=kinds)
+
+
+def public() -> Public:
+    """Access for anybody, with a token or without."""
+    return Public(anyone=True)
+
+
+def as_user() -> AsUser:
+    """Access with username and password, and a one-time password where that is on."""
+    return AsUser(kinds=())
+
+
+def as_app() -> AsApp:
+    """Access with an application's client id and client secret."""
+    return AsApp(kinds=())
+
+
+def check(db: Connection, access: OnRepo, caller: Caller | None, repo: Row) -> None:
     """Let pass who may. Missing for a repository that may not be seen, otherwise Forbidden.
 
     A token without the scope sees no private repository, whatever its account may see.
@@ -62,27 +179,44 @@ def check(db: Connection, access: Access, caller: Caller | None, repo: Row) -> N
     if role is None:
         raise Missing("repository")
     if caller is not None:
-        _check_token(access, caller, private=bool(repo["private"]))
-    if not repositories.at_least(role, access.role):
-        raise Forbidden(REFUSALS.get(access.role, f"Must have {access.role} rights to Repository."))
+        _check_in_repo(access, caller, private=bool(repo["private"]))
+    needed = access.role or "read"
+    if not repositories.at_least(role, needed):
+        raise Forbidden(REFUSALS.get(needed, f"Must have {needed} rights to Repository."))
 
 
-def _check_token(access: Access, caller: Caller, *, private: bool) -> None:
+def _check_in_repo(access: OnRepo, caller: Caller, *, private: bool) -> None:
     if access.anyone and not private:
         return
-    if not caller.scoped:
-        _check_permission(access, caller)
-        return
-    accepted = access.scopes if private else access.accepted
-    if any(tokens.implies(caller.scopes, scope) for scope in accepted):
-        return
-    if private:
+    check_kind(access.kinds, caller)
+    if private and caller.scoped and not _covers(caller, access.scopes):
         raise Missing("repository")
-    raise Forbidden(f"This needs a token with one of these scopes: {', '.join(accepted)}.")
+    _check_token(access, caller, access.scopes if private else access.accepted)
 
 
-def _check_permission(access: Access, caller: Caller) -> None:
-    held = caller.permissions.get(access.permission)
-    if held is None or tokens.LEVELS.index(held) < tokens.LEVELS.index(access.level):
-        fine = caller.kind == "fine_grained"
-        raise Forbidden(RESOURCE + ("personal access token" if fine else "integration"))
+def check_kind(kinds: Iterable[str], caller: Caller) -> None:
+    """Forbidden for a token of a kind that the operation does not take."""
+    if caller.kind not in kinds and caller.kind in ALL:
+        raise Forbidden(_not_accessible(caller))
+
+
+def _check_token(access: Access, caller: Caller, scopes: tuple[str, ...]) -> None:
+    if not caller.scoped:
+        if not any(_has(caller, name, level) for name, level in access.permissions):
+            raise Forbidden(_not_accessible(caller))
+    elif scopes and not _covers(caller, scopes):
+        raise Forbidden(f"This needs a token with one of these scopes: {', '.join(scopes)}.")
+
+
+def _covers(caller: Caller, scopes: Iterable[str]) -> bool:
+    return any(tokens.implies(caller.scopes, scope) for scope in scopes)
+
+
+def _has(caller: Caller, name: str, level: str) -> bool:
+    held: Any = caller.permissions.get(name)
+    return held is not None and tokens.LEVELS.index(held) >= tokens.LEVELS.index(level)
+
+
+def _not_accessible(caller: Caller) -> str:
+    named = {"fine_grained": "personal access token", "personal": "personal access token"}
+    return RESOURCE + named.get(caller.kind, "integration")

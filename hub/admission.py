@@ -7,7 +7,7 @@ transaction, and alike askers in it one look-up; what is looked up is never kept
 import asyncio
 
 from hub import access, auth
-from hub.access import Access
+from hub.access import OnRepo
 from hub.auth import Caller
 from hub.errors import HubError
 from hub.resolve import find_repository
@@ -22,7 +22,7 @@ Future = asyncio.Future[Admitted]
 class Admission:
     """Finds the caller and the repository, and whether the one has `needed` in the other."""
 
-    def __init__(self, store: Store, needed: Access) -> None:
+    def __init__(self, store: Store, needed: OnRepo) -> None:
         self._store = store
         self._needed = needed
         self._asking: dict[Key, list[Future]] = {}

@@ -1,6 +1,7 @@
 """Answers: a small ASGI response, because what an event costs here is paid for every one."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -28,6 +29,19 @@ class Answer:
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
         body = b"" if scope["method"] == "HEAD" else self.body
         await send({"type": "http.response.body", "body": body})
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a handler returns where status, headers or media type are not as declared.
+
+    A `body` of bytes is sent as it is, under the Content-Type among `headers`; anything else is
+    JSON. None is no body.
+    """
+
+    status: int
+    body: Any = None
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 def json_answer(status: int, content: Any, headers: Sequence[Header] = ()) -> Answer:

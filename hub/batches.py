@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from hub import access, arrivals, auth
-from hub.access import Access
+from hub.access import OnRepo
 from hub.answers import Answer, json_answer
 from hub.auth import Caller
 from hub.context import House
@@ -51,7 +51,7 @@ Found = dict[str, Row | HubError | None]
 class Batches:
     """The third door."""
 
-    def __init__(self, house: House, sources: Sources, refusals: Refusals, needed: Access) -> None:
+    def __init__(self, house: House, sources: Sources, refusals: Refusals, needed: OnRepo) -> None:
         self._house = house
         self._sources = sources
         self._refusals = refusals
@@ -168,7 +168,7 @@ def _refuse(bad: Iterable[tuple[int, HubError]]) -> None:
     raise (Malformed if Malformed in kinds else Rejected)(message, errors)
 
 
-def _pushed_to(db: Connection, caller: Caller, needed: Access, names: Iterable[str]) -> Found:
+def _pushed_to(db: Connection, caller: Caller, needed: OnRepo, names: Iterable[str]) -> Found:
     """The repositories that the caller may push to, and why not to the others."""
     found: Found = {}
     for name in names:

@@ -7,8 +7,10 @@ from typing import Any
 from hub import shapes
 from hub.auth import Caller
 from hub.body import Intake
+from hub.media import PLAIN, Media
 from hub.settings import HubSettings
 from hub.urls import Urls
+from hub.versions import DEFAULT
 from store import Connection, Row, Store, accounts, events
 from store.errors import Invalid
 
@@ -44,20 +46,37 @@ class Context:
     db: Connection
     urls: Urls
     caller: Caller | None
+    """Who asks: a user, in person or by a token."""
     emits: tuple[str, ...] = ()
+    app: Row | None = None
+    """The application that asks, where access is `as_app`."""
+    version: str = DEFAULT
+    """Of the API, as the answer has to be."""
+    media: Media = PLAIN
+    """What form of answer is asked for."""
+    last_modified: int | None = None
+    """For the handler to set: when what it answers with changed last, in microseconds."""
+
+    @property
+    def now(self) -> int:
+        """The transaction's time, in microseconds."""
+        return self.db.now
 
     def emit(
-        self, event: str, repo: Row, *, only_hook: int | None = None, **payload: Any
+        self, event: str, repo: Row | None, *, only_hook: int | None = None, **payload: Any
     ) -> events.Receipt:
-        """Write `name` or `name.action` as an event of the repository, sent by the caller.
+        """Write `name` or `name.action` as an event of the repository, or of none, sent by the
+        caller.
 
         With `only_hook` it goes to that hook alone, subscribed or not.
         """
         assert event in self.emits, f"{event} is not in the declaration's emits"
         name, _, action = event.partition(".")
-        payload["repository"] = shapes.repository(self.urls, self.db, repo)
+        if repo is not None:
+            payload["repository"] = shapes.repository(self.urls, self.db, repo)
         payload["sender"] = self._sender()
-        return events.emit(self.db, name, action or None, repo["id"], payload, only_hook=only_hook)
+        repo_id = 0 if repo is None else repo["id"]
+        return events.emit(self.db, name, action or None, repo_id, payload, only_hook=only_hook)
 
     def _sender(self) -> shapes.SimpleUser | None:
         account = accounts.get(self.db, self.caller.account_id) if self.caller else None

@@ -40,6 +40,12 @@ def _section(anchor: str, line: str, text: str) -> str:
 
 def _text(operation: Operation) -> str:
     access = operation.access
-    needs = f"Role: {access.role}. Permission: {access.permission} ({access.level})."
-    scopes = f"Scopes: {' or '.join(access.accepted)}."
-    return f"{inspect.getdoc(operation.function)}\n\n{needs} {scopes}"
+    needs = []
+    if access.role:
+        needs.append(f"Role: {access.role}.")
+    if access.permissions:
+        held = " or ".join(f"{name} ({level})" for name, level in access.permissions)
+        needs.append(f"Permission: {held}.")
+    if access.accepted:
+        needs.append(f"Scopes: {' or '.join(access.accepted)}.")
+    return f"{inspect.getdoc(operation.function)}\n\n{' '.join(needs) or 'For anybody.'}"

@@ -1,17 +1,21 @@
 """How an operation is declared: once, and everything else is derived from the declaration."""
 
+import functools
 import inspect
+import operator
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from types import NoneType
-from typing import Any, TypeVar, get_type_hints
+from types import NoneType, UnionType
+from typing import Any, TypedDict, TypeVar, Union, Unpack, get_args, get_origin, get_type_hints
 
 from pydantic import TypeAdapter
 
-from hub.access import Access
+from hub.access import Access, OnRepo
+from hub.answers import Reply
 from hub.context import Context, House
-from hub.paging import Cursor, Page
+from hub.paging import DEFAULT, MOST, Cursor, Page
 from hub.resolve import Loader, Step, steps_of
+from hub.versions import VERSIONS
 from store import Row
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -19,6 +23,48 @@ Before = Callable[[House, Any], Awaitable[None]]
 """Called with the parsed body after the caller was let in, before the transaction of the change."""
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+
+
+@dataclass(frozen=True, slots=True)
+class Deprecation:
+    """That an operation is going away: since when, when it ends (dates, YYYY-MM-DD), and the path
+    or line of the reference that takes its place.
+    """
+
+    since: str
+    sunset: str | None = None
+    successor: str | None = None
+
+
+class Details(TypedDict, total=False):
+    """What a declaration may say beyond line and access."""
+
+    status: int
+    """That of success: 200, or 204 where the function returns None."""
+    also: tuple[int, ...]
+    """Other statuses of success, which the handler gives with a Reply."""
+    errors: tuple[int, ...]
+    """Statuses of errors that do not follow from the declaration."""
+    emits: tuple[str, ...]
+    """Events that it writes."""
+    before: Before
+    deprecated: Deprecation
+    since: str
+    """The version of the API that brought it."""
+    until: str
+    """The version of the API that is without it."""
+    default_per_page: int
+    max_per_page: int
+    created: bool
+    """It creates content that others are notified of, and so counts for that limit."""
+    media: tuple[str, ...]
+    """Parameters of the media type that it knows beside plain JSON: raw, html, ..."""
+    family: str
+    """What stands after the vendor in its own media types: `commitcomment`."""
+    category: str
+    """The rate limit that it counts for; empty for none."""
+    conditional: bool
+    """Whether its answer has an ETag; by default that of every GET."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +77,30 @@ class Operation:
     access: Access
     function: Callable[..., Any]
     status: int
+    also: tuple[int, ...]
+    errors: tuple[int, ...]
     emits: tuple[str, ...]
     before: Before | None
+    deprecated: Deprecation | None
+    versions: tuple[str, ...]
+    """Those that have it."""
+    per_page: tuple[int, int]
+    """The default and the most."""
+    created: bool
+    media: tuple[str, ...]
+    family: str
+    category: str
+    conditional: bool
     steps: tuple[Step, ...]
-    rows: frozenset[str]
-    """The rows among the function's arguments."""
+    arguments: frozenset[str]
+    """Those of the function that the path gives."""
     body: TypeAdapter[Any] | None
+    only_object: bool
+    """Whether a body that is no JSON object can be told to be wrong as such."""
     query: TypeAdapter[Any] | None
     pages: type[Page] | type[Cursor] | None
     answer: Any
-    """The handler's return annotation."""
+    """The handler's return annotation, without Reply."""
 
     @property
     def id(self) -> str:
@@ -62,7 +122,8 @@ class Group:
     """Operations of one group of the specification.
 
     `loaders` say how path parameters become rows: with `hook_id=hooks.get`, `{hook_id}` in a path
-    becomes the argument `hook`, found within the row of the parameter before it.
+    becomes the argument `hook`, found within the row of the parameter before it; see
+    `hub.resolve.Loader`. With `hub.resolve.text` a parameter is given to the handler as it is.
     """
 
     def __init__(self, name: str, **loaders: Loader) -> None:
@@ -70,78 +131,97 @@ class Group:
         self.operations: list[Operation] = []
         self._loaders = loaders
 
-    def __call__(
-        self,
-        line: str,
-        access: Access,
-        *,
-        status: int | None = None,
-        emits: tuple[str, ...] = (),
-        before: Before | None = None,
-    ) -> Callable[[F], F]:
-        """Declare the function below as the operation of this line of the reference.
-
-        `status` is that of success: 200, or 204 where the function returns None.
-        """
+    def __call__(self, line: str, access: Access, **details: Unpack[Details]) -> Callable[[F], F]:
+        """Declare the function below as the operation of this line of the reference."""
         method, _, path = line.partition(" ")
         assert method in METHODS, line
         assert path.startswith("/"), line
         assert isinstance(access, Access), f"{line}: who may?"
+        own = "client_id" if access.credentials == "app" else ""
+        steps = steps_of(path, self._loaders, but=own)
+        if isinstance(access, OnRepo):
+            assert steps, f"{path}: access is to the path's first row"
 
         def declare(function: F) -> F:
             self.operations.append(
-                _derived(self, method, path, access, function, status, emits, before)
+                _derived(self.name, method, path, access, steps, function, details)
             )
             return function
 
         return declare
 
-    def steps(self, path: str) -> tuple[Step, ...]:
-        """How the path's parameters become rows."""
-        return steps_of(path, self._loaders)
-
 
 def _derived(
-    group: Group,
+    group: str,
     method: str,
     path: str,
     access: Access,
+    steps: tuple[Step, ...],
     function: Callable[..., Any],
-    status: int | None,
-    emits: tuple[str, ...],
-    before: Before | None,
+    details: Details,
 ) -> Operation:
     hints = get_type_hints(function, include_extras=True)
-    answer = hints.pop("return")
-    steps = group.steps(path)
-    pages = hints.get("page")
-    rows = {step.argument for step in steps}
-    assert rows, f"{path}: access is to the path's first row"
-    _check_arguments(function, hints, rows)
+    answer = _without_reply(hints.pop("return"))
+    _check_arguments(function, hints, steps)
+    body = TypeAdapter(hints["body"]) if "body" in hints else None
     assert function.__doc__, f"{function.__name__} needs a docstring: it is the summary"
     return Operation(
-        group.name,
-        method,
-        path,
-        access,
-        function,
-        status or (204 if answer is NoneType else 200),
-        emits,
-        before,
-        steps,
-        frozenset(rows & hints.keys()),
-        TypeAdapter(hints["body"]) if "body" in hints else None,
-        TypeAdapter(hints["query"]) if "query" in hints else None,
-        pages,
-        answer,
+        group=group,
+        method=method,
+        path=path,
+        access=access,
+        function=function,
+        status=details.get("status", 204 if answer is NoneType else 200),
+        also=details.get("also", ()),
+        errors=details.get("errors", ()),
+        emits=details.get("emits", ()),
+        before=details.get("before"),
+        deprecated=details.get("deprecated"),
+        versions=_versions(details),
+        per_page=(details.get("default_per_page", DEFAULT), details.get("max_per_page", MOST)),
+        created=details.get("created", False),
+        media=details.get("media", ()),
+        family=details.get("family", ""),
+        category=details.get("category", "core"),
+        conditional=details.get("conditional", method == "GET"),
+        steps=steps,
+        arguments=frozenset(step.argument for step in steps) & hints.keys(),
+        body=body,
+        only_object=body is None or _is_object(body.json_schema()),
+        query=TypeAdapter(hints["query"]) if "query" in hints else None,
+        pages=hints.get("page"),
+        answer=answer,
     )
 
 
-def _check_arguments(function: Callable[..., Any], hints: dict[str, Any], rows: set[str]) -> None:
-    names = list(inspect.signature(function).parameters)
-    assert names[0] == "ctx", f"{function.__name__}: the first argument is ctx"
-    assert hints["ctx"] is Context, f"{function.__name__}: ctx is a Context"
-    unknown = set(names) - {"ctx", "body", "query", "page"} - rows
-    assert not unknown, f"{function.__name__}: nothing in the path gives {unknown}"
-    assert hints.get("page") in (None, Page, Cursor), f"{function.__name__}: page"
-    assert all(hints[name] == Row for name in rows & set(names)), f"{function.__name__}: rows"
+def _without_reply(annotation: Any) -> Any:
+    """The answer that a return annotation tells of; Any for one that is only a Reply."""
+    if annotation is Reply:
+        return Any
+    if get_origin(annotation) not in (Union, UnionType):
+        return annotation
+    kinds = [kind for kind in get_args(annotation) if kind is not Reply]
+    return functools.reduce(operator.or_, kinds)
+
+
+def _is_object(schema: dict[str, Any]) -> bool:
+    return schema.get("type") == "object" or "$ref" in schema
+
+
+def _versions(details: Details) -> tuple[str, ...]:
+    since, until = details.get("since", ""), details.get("until", "9999")
+    return tuple(version for version in VERSIONS if since <= version < until)
+
+
+def _check_arguments(
+    function: Callable[..., Any], hints: dict[str, Any], steps: tuple[Step, ...]
+) -> None:
+    name = function.__name__
+    given = list(inspect.signature(function).parameters)
+    assert given[0] == "ctx", f"{name}: the first argument is ctx"
+    assert hints["ctx"] is Context, f"{name}: ctx is a Context"
+    unknown = set(given) - {"ctx", "body", "query", "page"} - {step.argument for step in steps}
+    assert not unknown, f"{name}: nothing in the path gives {unknown}"
+    assert hints.get("page") in (None, Page, Cursor), f"{name}: page"
+    for step in steps:
+        assert hints.get(step.argument) in (None, Row if step.is_row else str), f"{name}: {step}"

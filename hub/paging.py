@@ -13,19 +13,19 @@ NUMBER = re.compile(r"[0-9]{1,9}")
 CURSOR = re.compile(r"(before|after)_([0-9]{1,18})")
 
 
-def size_of(query: Mapping[str, str]) -> int:
-    """`per_page`, capped at 100; what is no such number is the default of 30."""
+def size_of(query: Mapping[str, str], default: int = DEFAULT, most: int = MOST) -> int:
+    """`per_page`, capped at the most; what is no such number is the default."""
     given = query.get("per_page", "")
     size = int(given) if NUMBER.fullmatch(given) else 0
-    return min(size, MOST) or DEFAULT
+    return min(size, most) or default
 
 
 class Page:
     """A page by number. The handler tells how many items there are: `page.total = ...`."""
 
-    def __init__(self, query: Mapping[str, str]) -> None:
+    def __init__(self, query: Mapping[str, str], default: int = DEFAULT, most: int = MOST) -> None:
         given = query.get("page", "")
-        self.limit = size_of(query)
+        self.limit = size_of(query, default, most)
         self.number = int(given) if NUMBER.fullmatch(given) and int(given) else 1
         self.offset = (self.number - 1) * self.limit
         self.total = 0
@@ -46,8 +46,8 @@ class Page:
 class Cursor:
     """A page next to an item, newest first, by ids. Malformed for a cursor that is none."""
 
-    def __init__(self, query: Mapping[str, str]) -> None:
-        self.limit = size_of(query)
+    def __init__(self, query: Mapping[str, str], default: int = DEFAULT, most: int = MOST) -> None:
+        self.limit = size_of(query, default, most)
         self.before: int | None = None
         self.after: int | None = None
         self._links: dict[str, dict[str, Any]] = {}

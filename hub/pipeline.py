@@ -13,8 +13,8 @@ from urllib.parse import parse_qsl
 
 from starlette.types import Receive, Scope, Send
 
-from hub import access, auth, resolve
-from hub.answers import Answer, Header, header, json_answer
+from hub import auth, resolve
+from hub.answers import Answer, Header, Reply, header, json_answer
 from hub.auth import Caller
 from hub.context import Context, House
 from hub.errors import ClientGone, Unauthenticated, error_answer
@@ -96,7 +96,7 @@ async def _prepare(house: House, operation: Operation, call: Call) -> None:
     if operation.body is not None:
         raw = await house.intake.read(call.headers, call.receive, house.settings.max_body_bytes)
         house.intake.give_back(len(raw))
-        call.body = read_body(operation.body, raw)
+        call.body = read_body(operation.body, raw, only_object=operation.only_object)
     if operation.before is not None:
         await operation.before(house, call.body)
 
@@ -104,29 +104,33 @@ async def _prepare(house: House, operation: Operation, call: Call) -> None:
 def _admit(
     db: Connection, operation: Operation, call: Call, token: str | None
 ) -> tuple[Caller | None, dict[str, Any]]:
-    """Who asks, and the path's rows; the first is what access is given to."""
+    """Who asks, and what the path names; the first of it is what access is given to."""
     caller = None if token is None else auth.authenticate(db, token)
-    call.told = caller.headers(operation.access.accepted) if caller else []
-    rows: dict[str, Any] = {}
-    resolve.take(db, operation.steps[:1], call.values, rows)
-    access.check(db, operation.access, caller, rows[operation.steps[0].argument])
-    resolve.take(db, operation.steps[1:], call.values, rows)
-    return caller, rows
+    access = operation.access
+    call.told = caller.headers(access.accepted) if caller else []
+    found: dict[str, Any] = {}
+    access.enter(db, caller, call.values, None)
+    owner = caller.account if caller is not None and access.owned else None
+    first = resolve.take(db, operation.steps[:1], call.values, found, owner)
+    if first is not None:
+        access.see(db, caller, first)
+    resolve.take(db, operation.steps[1:], call.values, found, first)
+    return caller, found
 
 
 def _perform(
     db: Connection, house: House, operation: Operation, call: Call, token: str | None
 ) -> Answer:
-    caller, rows = _admit(db, operation, call, token)
+    caller, found = _admit(db, operation, call, token)
     query = call.query
     given: dict[str, Any] = {} if operation.body is None else {"body": call.body}
     if operation.query is not None:
         given["query"] = read_query(operation.query, query)
-    pages = None if operation.pages is None else operation.pages(query)
+    pages = None if operation.pages is None else operation.pages(query, *operation.per_page)
     if pages is not None:
         given["page"] = pages
     context = Context(db, house.urls, caller, operation.emits)
-    given |= {name: row for name, row in rows.items() if name in operation.rows}
+    given |= {name: value for name, value in found.items() if name in operation.arguments}
     content = operation.function(context, **given)
     return _answer(operation, content, _link(house, call, query, pages))
 
@@ -142,8 +146,15 @@ def _link(
 
 
 def _answer(operation: Operation, content: Any, headers: list[Header]) -> Answer:
+    status = operation.status
+    if isinstance(content, Reply):
+        status = content.status
+        headers += [header(name, value) for name, value in content.headers.items()]
+        content = content.body
+    if isinstance(content, bytes):
+        return Answer(status, content, headers)
     if content is None:
-        return Answer(operation.status, headers=headers)
-    if operation.status == 201:
+        return Answer(status, headers=headers)
+    if status == 201 and isinstance(content, dict) and "url" in content:
         headers.append(header("Location", content["url"]))
-    return json_answer(operation.status, content, headers)
+    return json_answer(status, content, headers)

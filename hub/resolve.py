@@ -1,5 +1,6 @@
 """From a path's parameters to rows, each looked up within the one before it."""
 
+import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,19 +10,29 @@ from store import Connection, Row, repositories
 from store.errors import Missing
 
 NUMBER = re.compile(r"[0-9]{1,18}")
-PARAMETER = re.compile(r"\{([a-z_]+)\}")
+PARAMETER = re.compile(r"\{([a-z_-]+)\}")
+NUMBERED = ("_id", "_number")
 
 Loader = Callable[..., Row | None]
-"""`loader(db, id of the row before, number)`: the row with that number, or None."""
+"""Who finds a row: `loader(db, id of the row before, value)`, or `loader(db, value)` for what is
+within nothing. The value is a number where the parameter ends in `_id` or `_number`, otherwise,
+and for `client_id`, a text."""
+Values = Mapping[str, str]
+Find = Callable[[Connection, Row | None, Values], Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One row: the argument it becomes, the parameters it takes, and who finds it."""
+    """What a path's parameter becomes: an argument, and who finds it."""
 
     argument: str
-    parameters: tuple[str, ...]
-    find: Callable[[Connection, Row | None, Mapping[str, str]], Row | None]
+    find: Find
+    is_row: bool = True
+
+
+def text(db: Connection, value: str) -> Row | None:
+    """A loader for what is no row: the handler is given the parameter as it is."""
+    raise NotImplementedError("it stands for itself")
 
 
 def find_repository(db: Connection, owner: str, name: str) -> Row | None:
@@ -30,40 +41,82 @@ def find_repository(db: Connection, owner: str, name: str) -> Row | None:
     return None if "\0" in owner + name else repositories.find(db, owner, name)
 
 
-def _repository(db: Connection, within: Row | None, values: Mapping[str, str]) -> Row | None:
+def _repository(db: Connection, within: Row | None, values: Values) -> Row | None:
     return find_repository(db, values["owner"], values["repo"])
 
 
-REPOSITORY = Step("repo", ("owner", "repo"), _repository)
+REPOSITORY = Step("repo", _repository)
 
 
-def _numbered(parameter: str, loader: Loader) -> Step:
-    def find(db: Connection, within: Row | None, values: Mapping[str, str]) -> Row | None:
-        if NUMBER.fullmatch(values[parameter]) is None:
-            return None
-        parents = () if within is None else (within["id"],)
-        return loader(db, *parents, int(values[parameter]))
-
-    return Step(parameter.removesuffix("_id"), (parameter,), find)
-
-
-def steps_of(path: str, loaders: Mapping[str, Loader]) -> tuple[Step, ...]:
-    """The steps that a path's parameters ask for. KeyError for one that nobody can find."""
+def steps_of(path: str, loaders: Mapping[str, Loader], but: str = "") -> tuple[Step, ...]:
+    """The steps that a path's parameters ask for, without the parameter `but`. KeyError for one
+    that nobody can find.
+    """
     names = PARAMETER.findall(path)
     steps = []
     if names[:2] == ["owner", "repo"]:
         steps.append(REPOSITORY)
         names = names[2:]
-    return (*steps, *(_numbered(name, loaders[name]) for name in names))
+    steps += [_step(name, loaders[name.replace("-", "_")]) for name in names if name != but]
+    return tuple(steps)
+
+
+def _step(name: str, loader: Loader) -> Step:
+    argument = name.replace("-", "_")
+    if loader is text:
+        return Step(argument, lambda db, within, values: _plain(values[name]), is_row=False)
+    read: Callable[[str], Any] = _plain
+    if name.endswith(NUMBERED) and name != "client_id":
+        read = _number
+    for suffix in NUMBERED:
+        argument = argument.removesuffix(suffix)
+    return Step(argument, _finder(name, loader, read))
+
+
+def _finder(name: str, loader: Loader, read: Callable[[str], Any]) -> Find:
+    inside = len(_positional(loader)) == 3
+
+    def find(db: Connection, within: Row | None, values: Values) -> Row | None:
+        value = read(values[name])
+        if value is None:
+            return None
+        if not inside:
+            return loader(db, value)
+        assert within is not None, f"{{{name}}} is within nothing"
+        return loader(db, within["id"], value)
+
+    return find
+
+
+def _positional(loader: Loader) -> list[str]:
+    found = inspect.signature(loader).parameters.values()
+    return [one.name for one in found if one.kind is one.POSITIONAL_OR_KEYWORD]
+
+
+def _number(value: str) -> int | None:
+    return int(value) if NUMBER.fullmatch(value) else None
+
+
+def _plain(value: str) -> str | None:
+    return None if "\0" in value else value
 
 
 def take(
-    db: Connection, steps: tuple[Step, ...], values: Mapping[str, str], rows: dict[str, Any]
-) -> None:
-    """Add the steps' rows to `rows`. Missing for the first that is not there."""
-    within = next(reversed(rows.values()), None)
+    db: Connection,
+    steps: tuple[Step, ...],
+    values: Values,
+    found: dict[str, Any],
+    within: Row | None = None,
+) -> Row | None:
+    """Add what the steps find to `found`, the first within `within`; returns the last row.
+
+    Missing for the first that is not there.
+    """
     for step in steps:
-        within = step.find(db, within, values)
-        if within is None:
+        value = step.find(db, within, values)
+        if value is None:
             raise Missing(step.argument)
-        rows[step.argument] = within
+        found[step.argument] = value
+        if step.is_row:
+            within = value
+    return within

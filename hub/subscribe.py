@@ -15,7 +15,7 @@ from hub.pipeline import Call, Work
 from hub.resolve import find_repository
 from store import Connection, Row, hooks
 from store.errors import Invalid
-from store.event_names import EVERY, NAMES
+from store.event_names import EVERY, NAMES, OWN
 
 DESCRIPTION = """Subscribe to events of a repository, or unsubscribe
 
@@ -97,7 +97,7 @@ def _checked(fields: dict[str, str], *, as_json: bool) -> Wish:
     if secret is not None and len(secret.encode()) > MOST_SECRET:
         raise Rejected(f"hub.secret is longer than {MOST_SECRET} bytes")
     owner, repo, event, suffix = _parts(topic)
-    if event != EVERY and event not in NAMES:
+    if event != EVERY and event not in NAMES | OWN:
         raise Rejected(f'Invalid event: "{event[:100]}"')
     return Wish(mode, topic, owner, repo, event, as_json or suffix, callback, secret)
 

@@ -12,22 +12,32 @@ from store import clock
 MOST_TOLD = 10
 
 
-def read_object(raw: bytes) -> dict[str, Any]:
-    """A JSON object. Malformed for anything else."""
+def read_json(raw: bytes) -> Any:
+    """What this JSON says. Malformed for anything else."""
     try:
-        content = orjson.loads(raw)
+        return orjson.loads(raw)
     except orjson.JSONDecodeError:
         raise Malformed("Problems parsing JSON") from None
+
+
+def read_object(raw: bytes) -> dict[str, Any]:
+    """A JSON object. Malformed for anything else."""
+    content = read_json(raw)
     if not isinstance(content, dict):
         raise Malformed("Body should be a JSON object")
     return content
 
 
-def read_body(adapter: TypeAdapter[Any], raw: bytes) -> Any:
-    """A request's body as declared; none, or null, is an empty object."""
+def read_body(adapter: TypeAdapter[Any], raw: bytes, *, only_object: bool = True) -> Any:
+    """A request's body as declared; none, or null, is an empty object. Malformed for what is no
+    JSON, or no object where `only_object` says that nothing else can be right.
+    """
     if not raw.strip() or raw.strip() == b"null":
         raw = b"{}"
-    read_object(raw)
+    if only_object:
+        read_object(raw)
+    else:
+        read_json(raw)
     try:
         return adapter.validate_json(raw, strict=True)
     except ValidationError as error:

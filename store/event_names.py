@@ -1,4 +1,6 @@
-"""The names that an event of the platform may have, and so the last part of a topic."""
+"""The names that an event may have, and so the last part of a topic: the platform's, and the hub's
+own for changes that the platform has no name for.
+"""
 
 NAMES = frozenset(
     [
@@ -86,4 +88,6 @@ NAMES = frozenset(
         "workflow_run",
     ]
 )
+OWN = frozenset(["application_grant", "authorization", "email", "repository_subscription"])
+"""Written by the hub alone, and not among what `*` stands for."""
 EVERY = "*"

@@ -6,7 +6,7 @@ from typing import Any
 
 from store.connection import Connection, Row, listed
 from store.errors import Invalid
-from store.event_names import EVERY, NAMES
+from store.event_names import EVERY, NAMES, OWN
 
 COLUMNS = (
     "id, repo_id, url, content_type, secret, insecure_ssl, active, events, options,"
@@ -34,7 +34,7 @@ def check_events(events: Iterable[str]) -> list[str]:
     if not chosen:
         raise Invalid("a hook needs at least one event", field="events", resource="Hook")
     for name in chosen:
-        if name != EVERY and name not in NAMES:
+        if name != EVERY and name not in NAMES | OWN:
             raise Invalid(f'Invalid event: "{name}"', field="events", resource="Hook")
     return chosen
 

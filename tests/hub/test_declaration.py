@@ -35,7 +35,7 @@ def test_a_declaration_says_it_all() -> None:
     assert (one.id, one.summary, one.method, one.path) == (
         "repos/delete-thing", "Delete a thing", "DELETE", PATH
     )  # fmt: skip
-    assert (one.status, one.writes, one.body, one.rows) == (204, True, None, {"thing"})
+    assert (one.status, one.writes, one.body, one.arguments) == (204, True, None, {"thing"})
 
 
 def test_access_has_no_default() -> None:
