@@ -1,0 +1,46 @@
+"""`python -m tests.benchmarks [NAME ...]`: figures beside what they are held against."""
+
+import importlib
+import sys
+import tempfile
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from tests.benchmarks import report
+from tests.benchmarks.figure import Bench, Row
+
+NAMES = ("ingest", "delivery", "pickup", "memory", "claim", "subscriptions", "postgres")
+
+
+@click.command()
+@click.argument("names", nargs=-1, type=click.Choice(NAMES))
+@click.option("--rounds", default=5, show_default=True, type=click.IntRange(1), help="Of each.")
+@click.option("--markdown", is_flag=True, help="Print the README's table.")
+def main(names: tuple[str, ...], rounds: int, markdown: bool) -> None:
+    """Measure all figures, or those that are named."""
+    shown = Console(width=None if sys.stdout.isatty() else 140)
+    rows: list[Row] = []
+    with (
+        Console(stderr=True).status("") as status,
+        tempfile.TemporaryDirectory(prefix="tocsin-bench-") as directory,
+    ):
+        bench = Bench(rounds, Path(directory), status.update)
+        for name in names or NAMES:
+            measure = importlib.import_module(f"tests.benchmarks.{name}").measure
+            bench.directory = Path(directory, name)
+            bench.directory.mkdir()
+            rows += measure(bench)
+    if bench.receiver:
+        bench.notes.append(f"The receiver was {bench.receiver}.")
+    if markdown:
+        print(report.markdown(rows, bench.notes))
+    else:
+        shown.print(report.table(rows))
+        for note in bench.notes:
+            shown.print(note)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+"""Hub and worker in one process, as a trial: events given to the writer, deliveries awaited."""
+
+import asyncio
+import time
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from store import Store, events, open_store
+from store.events import Arrival
+from tests.benchmarks import apart, world
+from tests.benchmarks.payload import SIZE, payload
+from worker.service import Worker
+from worker.settings import WorkerSettings
+
+SENDERS = 32
+
+
+def rate(**given: Any) -> float:
+    """Deliveries a second, in a process of its own."""
+    return float(apart.call(deliver, **given)["rate"])
+
+
+async def deliver(
+    port: int, many: int, subscribers: int, url: str = "sqlite", counting: bool = False
+) -> dict[str, Any]:
+    """Accept `many` events as the hub does while the worker delivers and records them.
+
+    Returns `rate`, deliveries a second, and `statements` a delivery if they are to be counted.
+    """
+    with TemporaryDirectory(prefix="tocsin-bench-") as directory:
+        store = open_store(url, data_dir=Path(directory))
+        try:
+            made = store.do(world.make, subscribers=subscribers, port=port)
+            return await _delivered(store, made["repo_id"], many, subscribers, counting)
+        finally:
+            await store.close()
+
+
+async def _delivered(
+    store: Store, repo_id: int, many: int, subscribers: int, counting: bool
+) -> dict[str, Any]:
+    worker = Worker(store, WorkerSettings(allow_networks=["127.0.0.0/8"]))
+    await worker.start()
+    bodies = [payload(SIZE, seed) for seed in range(many + world.WARMING)]
+    try:
+        await _pass(store, repo_id, bodies[many:])
+        counted = _counted(store) if counting else [0]
+        started = time.perf_counter()
+        await _pass(store, repo_id, bodies[:many])
+        seconds = time.perf_counter() - started
+    finally:
+        await worker.stop()
+    world.check(store, (many + world.WARMING) * subscribers)
+    total = many * subscribers
+    return {"rate": total / seconds, "statements": counted[0] / total}
+
+
+async def _pass(store: Store, repo_id: int, bodies: Sequence[bytes]) -> None:
+    """Give events in, and wait until nothing of them is left to do."""
+    left = iter(bodies)
+
+    async def send() -> None:
+        for body in left:
+            arrival = Arrival(repo_id, str(uuid.uuid4()), repo_id, "push", body)
+            await store.batch(events.accept, arrival, weight=len(body))
+
+    await asyncio.gather(*(send() for _ in range(SENDERS)))
+    while await store.read(world.unfinished):  # noqa: ASYNC110 - the store tells nobody
+        await asyncio.sleep(world.LOOK_EVERY)
+
+
+def _counted(store: Store) -> list[int]:
+    """Counts the statements that are run from here on."""
+    counted = [0]
+    session = store.engine.session()
+    kind = type(session)
+    session.close()
+    run = kind.run  # type: ignore[attr-defined]
+
+    def counting(self: Any, sql: str, parameters: Any) -> Any:
+        counted[0] += 1
+        return run(self, sql, parameters)
+
+    kind.run = counting  # type: ignore[attr-defined]
+    return counted

@@ -1,0 +1,91 @@
+"""The servers that figures are about, each a process that is ended by its id."""
+
+import contextlib
+import os
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+SERVE = ("-c", "from hub.cli import main; main()")
+START = 30.0
+END = 20.0
+MB = 1024 * 1024
+
+
+@dataclass(slots=True)
+class Server:
+    """A running `tocsin serve`, or a stand-in for it."""
+
+    pid: int
+    port: int
+
+    def cpu(self) -> float:
+        """Seconds of processor time so far, all threads together."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def memory(self, name: str = "VmRSS") -> float:
+        """Resident megabytes, now (VmRSS) or at most so far (VmHWM)."""
+        for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
+            if line.startswith(f"{name}:"):
+                return int(line.split()[1]) * 1024 / MB
+        raise LookupError(name)
+
+
+@contextlib.contextmanager
+def serving(
+    directory: Path, *, store: str = "sqlite", program: tuple[str, ...] = SERVE
+) -> Iterator[Server]:
+    """`tocsin serve` on a data directory, listening, for the length of the block."""
+    settings = {
+        "TOCSIN_DATA_DIR": str(directory),
+        "TOCSIN_STORE": store,
+        "TOCSIN_ALLOW_NETWORKS": "127.0.0.0/8",
+        "TOCSIN_LOG_LEVEL": "error",
+    }
+    process = subprocess.Popen(
+        [sys.executable, *program, "serve", "--port", "0"],
+        env=os.environ | settings,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield Server(process.pid, _port(process))
+    finally:
+        end(process)
+
+
+def _port(process: "subprocess.Popen[str]") -> int:
+    """The port in the line that a server says once it listens."""
+    assert process.stdout is not None
+    ready, _, _ = select.select([process.stdout], [], [], START)
+    said = process.stdout.readline() if ready else ""
+    if "http://" not in said:
+        raise RuntimeError(f"the server did not start: {said!r}")
+    return int(said.rpartition(":")[2])
+
+
+def end(process: "subprocess.Popen[str]") -> None:
+    """End a process that was started here, gently first."""
+    process.terminate()
+    try:
+        process.wait(END)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    if process.stdout is not None:
+        process.stdout.close()
+
+
+def wait_for(path: Path) -> str:
+    """What a process that was just started writes into a file, once a whole line is there."""
+    limit = time.monotonic() + START
+    while time.monotonic() < limit:
+        if path.exists() and (text := path.read_text()).endswith("\n"):
+            return text
+        time.sleep(0.01)
+    raise TimeoutError(path)

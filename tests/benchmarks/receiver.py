@@ -1,0 +1,108 @@
+"""The receiver: in C where there is a compiler, otherwise on uvloop; a process of its own."""
+
+import asyncio
+import contextlib
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import cast
+
+import uvloop
+
+from hub.cli.server import bind, port_of
+from tests.benchmarks.figure import Bench
+from tests.benchmarks.processes import end, wait_for
+
+SOURCE = Path(__file__).with_name("receiver.c")
+ANSWER = b"HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n"
+
+
+@contextlib.contextmanager
+def receiving(bench: Bench, *, delay_ms: int = 0) -> Iterator[int]:
+    """A receiver that answers 204, after a delay if need be; gives its port."""
+    command = _built(bench.directory) or [sys.executable, "-m", __name__]
+    bench.receiver = "on uvloop" if sys.executable in command else "in C"
+    announced = bench.directory / "receiver.port"
+    announced.unlink(missing_ok=True)
+    process = subprocess.Popen(
+        [*command, str(announced), str(delay_ms)], stdin=subprocess.PIPE, text=True
+    )
+    try:
+        yield int(wait_for(announced))
+    finally:
+        end(process)
+        assert process.stdin is not None
+        process.stdin.close()
+
+
+def _built(directory: Path) -> list[str] | None:
+    """The command of the receiver in C, built once; None without a compiler."""
+    program = directory / "receiver"
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        return None
+    if not program.exists():
+        subprocess.run([compiler, "-O2", "-o", str(program), str(SOURCE)], check=True)
+    return [str(program)]
+
+
+class Answering(asyncio.Protocol):
+    """Reads as little as it takes to know where requests end."""
+
+    def __init__(self, delay: float) -> None:
+        self._delay = delay
+        self._head = b""
+        self._left = 0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.WriteTransport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        while data:
+            if not self._left:
+                self._head += data
+                end = self._head.find(b"\r\n\r\n")
+                if end < 0:
+                    return
+                data = self._head[end + 4 :]
+                self._left = content_length(self._head[: end + 2])
+                self._head = b""
+            part = min(self._left, len(data))
+            self._left -= part
+            data = data[part:]
+            if not self._left:
+                self._answer()
+
+    def _answer(self) -> None:
+        if self._delay:
+            asyncio.get_running_loop().call_later(self._delay, self._transport.write, ANSWER)
+        else:
+            self._transport.write(ANSWER)
+
+
+def content_length(head: bytes) -> int:
+    """The value of Content-Length in a head that ends with a line's end; 0 without one."""
+    at = head.lower().find(b"\r\ncontent-length:")
+    return 0 if at < 0 else int(head[at + 17 : head.index(b"\r\n", at + 2)])
+
+
+async def _receive(bound: socket.socket, delay: float) -> None:
+    loop = asyncio.get_running_loop()
+    await loop.create_server(lambda: Answering(delay), sock=bound, backlog=4096)
+    ended = asyncio.Event()
+    loop.add_reader(0, ended.set)
+    await ended.wait()
+
+
+def _main(announced: Path, delay_ms: int) -> None:
+    with bind("127.0.0.1", 0) as bound:
+        bound.listen()
+        announced.write_text(f"{port_of(bound)}\n")
+        uvloop.run(_receive(bound, delay_ms / 1000))
+
+
+if __name__ == "__main__":
+    _main(Path(sys.argv[1]), int(sys.argv[2]))
