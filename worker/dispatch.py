@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Collection, Coroutine, Iterable, Sequence
 from typing import Any
 
-from store import Store, deliveries
+from store import Store, deliveries, events
 from store.attempts import DELIVERED, WAITING, Outcome
 from store.courier import Offer
 from store.errors import Busy, Unavailable
@@ -282,12 +282,22 @@ class Dispatcher:
 
     async def scan(self) -> None:
         """Learn from the store what waits there: at the start, and now and then as a net."""
+        await self._forget_edited()
         for hook_id, due_at in (await self._store.read(deliveries.waiting_hooks)).items():
             self.claims.agenda.enter(self._lane(hook_id), due_at)
         for lane in [lane for lane in self._lanes.values() if lane.idle]:
             del self._lanes[lane.hook_id]
             self._full.discard(lane.hook_id)
         self.claims.ring()
+
+    async def _forget_edited(self) -> None:
+        """What is in hand was taken before an edit, and does not tell of it."""
+        known = {lane.hook_id for lane in self._lanes.values() if lane.target is not None}
+        versions = await self._store.read(events.hook_versions, known) if known else {}
+        for hook_id in known & self._lanes.keys():
+            lane = self._lanes[hook_id]
+            if lane.target is not None and lane.target.version != versions.get(hook_id):
+                lane.target = None
 
     async def stop(self, seconds: float) -> None:
         """Start nothing more, let what is in flight end for so long, record it."""
