@@ -16,6 +16,15 @@ SELECT = (
 )
 
 
+def _check_name(name: str) -> None:
+    if not NAME.fullmatch(name) or name in (".", ".."):
+        raise Invalid(
+            f"{name!r} is no repository name: 1 to 100 letters, digits, '.', '-' or '_'",
+            field="name",
+            resource="Repository",
+        )
+
+
 def create(
     db: Connection,
     owner_id: int,
@@ -26,12 +35,7 @@ def create(
     default_branch: str = "main",
 ) -> Row:
     """Make a repository. Invalid for a bad name, Conflict where the owner has one of that name."""
-    if not NAME.fullmatch(name) or name in (".", ".."):
-        raise Invalid(
-            f"{name!r} is no repository name: 1 to 100 letters, digits, '.', '-' or '_'",
-            field="name",
-            resource="Repository",
-        )
+    _check_name(name)
     made = db.value(
         "INSERT INTO repository (owner_id, name, name_key, private, description, default_branch,"
         " created_at, updated_at) VALUES (:owner_id, :name, :key, :private, :description,"
@@ -46,9 +50,59 @@ def create(
     )
     if made is None:
         raise Conflict(f"the owner has a repository {name!r} already")
+    _forget_name(db, owner_id, name)
     row = get(db, made)
     assert row is not None
     return row
+
+
+def rename(db: Connection, repo: Row, name: str) -> Row:
+    """Give a repository another name; the one it had leads to it until it is used again.
+
+    Invalid for a bad name, Conflict where the owner has another one of that name.
+    """
+    _check_name(name)
+    taken = find(db, repo["owner"], name)
+    if taken is not None and taken["id"] != repo["id"]:
+        raise Conflict(f"the owner has a repository {name!r} already")
+    db.execute(
+        "UPDATE repository SET name = :name, name_key = :key, updated_at = :now WHERE id = :id",
+        name=name,
+        key=name.lower(),
+        now=db.now,
+        id=repo["id"],
+    )
+    db.execute(
+        "INSERT INTO repository_name (owner_id, name_key, repo_id)"
+        " VALUES (:owner_id, :key, :repo_id)"
+        " ON CONFLICT (owner_id, name_key) DO UPDATE SET repo_id = excluded.repo_id",
+        owner_id=repo["owner_id"],
+        key=repo["name"].lower(),
+        repo_id=repo["id"],
+    )
+    _forget_name(db, repo["owner_id"], name)
+    row = get(db, repo["id"])
+    assert row is not None
+    return row
+
+
+def _forget_name(db: Connection, owner_id: int, name: str) -> None:
+    db.execute(
+        "DELETE FROM repository_name WHERE owner_id = :owner_id AND name_key = :key",
+        owner_id=owner_id,
+        key=name.lower(),
+    )
+
+
+def formerly(db: Connection, owner: str, name: str) -> Row | None:
+    """The repository that was called `owner/name` before, whatever the case."""
+    return db.one(
+        f"{SELECT} JOIN repository_name n ON n.repo_id = r.id"
+        " JOIN account o ON o.id = n.owner_id"
+        " WHERE o.login_key = :owner AND n.name_key = :name",
+        owner=owner.lower(),
+        name=name.lower(),
+    )
 
 
 def update(db: Connection, repo_id: int, *, private: bool, description: str | None) -> None:

@@ -8,6 +8,7 @@ import string
 import zlib
 from collections.abc import Iterable, Mapping
 
+from store.clock import HOUR
 from store.connection import Connection, Row
 from store.errors import Conflict, Invalid
 
@@ -132,12 +133,15 @@ def create(
 ) -> tuple[str, Row]:
     """Make a token; its value is returned this once. Invalid, or Conflict for a known value.
 
-    One with a target reaches that account's repositories alone, or these of them.
+    One with a target reaches that account's repositories alone, or these of them. An installation's
+    ends after an hour if nothing else is said.
     """
     if kind not in KINDS:
         raise Invalid(f"{kind!r} is no kind of token: {', '.join(KINDS)}", field="kind")
     if value is not None and not well_formed(value):
         raise Invalid("the value given is not a token: prefix or checksum is wrong", field="token")
+    if kind == "installation" and expires_at is None:
+        expires_at = db.now + HOUR
     value = value or new_value(kind)
     row = db.one(
         "INSERT INTO token (account_id, kind, hash, last_eight, note, scopes, permissions,"
