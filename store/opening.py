@@ -30,7 +30,7 @@ def open_store(
         _make(data_dir)
     key_path = key_file or data_dir / "secret.key"
     if not is_url(url):
-        path = _path(url, data_dir)
+        path = sqlite_path(url, data_dir)
         if not create and not path.exists():
             raise Unusable(f"there is no database at {path}: `tocsin serve` makes one")
     vault = open_vault(key_path, create=create and key_file is None)
@@ -58,7 +58,7 @@ def is_url(url: str) -> bool:
 
 def _engine(url: str, data_dir: Path, vault: Vault) -> Callable[[Callable[[], Courier]], Engine]:
     if not is_url(url):
-        path = _path(url, data_dir)
+        path = sqlite_path(url, data_dir)
         return lambda courier: SqliteEngine(path, vault, courier)
     try:
         from store.postgres_engine import PostgresEngine
@@ -76,7 +76,8 @@ def _make(data_dir: Path) -> None:
         raise Unusable(f"cannot make the data directory {data_dir}: {error.strerror}") from error
 
 
-def _path(url: str, data_dir: Path) -> Path:
+def sqlite_path(url: str, data_dir: Path) -> Path:
+    """The file that a URL which names no server stands for. Unusable for any other."""
     if url == "sqlite":
         return data_dir / "tocsin.db"
     if url.startswith("sqlite:///"):

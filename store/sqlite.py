@@ -44,6 +44,11 @@ def _translated() -> Iterator[None]:
         if code & 0xFF in PASSING:
             raise Unavailable(f"the database cannot be used right now: {error}") from error
         raise
+    except sqlite3.IntegrityError as error:
+        # The only triggers that refuse are those of a database that was moved.
+        if error.sqlite_errorcode == sqlite3.SQLITE_CONSTRAINT_TRIGGER:
+            raise Unavailable(str(error)) from error
+        raise
 
 
 @lru_cache(maxsize=64)

@@ -11,6 +11,9 @@ from store.connection import Session
 from store.errors import Unusable
 
 NAME = re.compile(r"(\d{4})_[a-z0-9_]+\.sql")
+# Beyond all steps: a record of this number closes the database to every program, of whatever
+# version, and its name says why.
+CLOSED = 1_000_000
 
 
 def steps() -> list[tuple[int, str, str]]:
@@ -42,6 +45,9 @@ def _migrate(session: Session, words: dict[str, str]) -> list[str]:
         "CREATE TABLE IF NOT EXISTS migration"
         " (number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at BIGINT NOT NULL)"
     )
+    closed = db.value("SELECT name FROM migration WHERE number = :number", number=CLOSED)
+    if closed is not None:
+        raise Unusable(closed)
     known = steps()
     newest = db.value("SELECT max(number) FROM migration") or 0
     if newest > known[-1][0]:
