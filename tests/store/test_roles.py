@@ -10,8 +10,7 @@ from store.repositories import ROLES
 
 def test_an_account_is_what_was_given(store: Store, clock: MovableClock) -> None:
     row = store.do(accounts.create, "Ada", name="Ada L.", email="ada@example.com")
-    assert row == {
-        "id": row["id"],
+    assert row == row | {
         "login": "Ada",
         "kind": "User",
         "name": "Ada L.",
@@ -104,8 +103,7 @@ def test_a_repository_is_what_was_given(store: Store, clock: MovableClock) -> No
         description="of differences",
         default_branch="trunk",
     )
-    assert row == {
-        "id": row["id"],
+    assert row == row | {
         "owner_id": ada["id"],
         "owner": "Ada",
         "owner_kind": "User",

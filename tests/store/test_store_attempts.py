@@ -326,8 +326,7 @@ def test_an_attempt_is_what_was_recorded(world: World, hook: Any, lease: int) ->
         "response_body": "fine",
         "event_body": b'{"n":1}',
     }
-    assert listed == {
-        "id": listed["id"],
+    assert listed == listed | {
         "delivery_id": one.id,
         "hook_id": hook["id"],
         "event_id": receipt.event_id,

@@ -32,8 +32,7 @@ def change(world: World, hook_id: int, **changes: Any) -> dict[str, Any]:
 
 def test_a_hook_is_what_was_given(world: World) -> None:
     made = world.hook("push", "issues", url=URL, options={"timeout": 3}, insecure_ssl=True)
-    assert made == {
-        "id": made["id"],
+    assert made == made | {
         "repo_id": world.repo["id"],
         "url": URL,
         "content_type": "form",

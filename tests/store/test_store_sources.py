@@ -13,8 +13,7 @@ def opened(db: Connection) -> dict[str, str]:
 
 def test_a_source_is_what_was_given(world: World) -> None:
     made = world.store.do(sources.create, "forge", "s3cret", owner_id=world.user["id"])
-    assert made == {
-        "id": made["id"],
+    assert made == made | {
         "name": "forge",
         "owner_id": world.user["id"],
         "created_at": world.now,

@@ -58,7 +58,8 @@ def test_a_token_is_found_by_its_value(world: World) -> None:
     assert made["last_eight"] == value[-8:]
     assert (made["note"], made["created_at"], made["expires_at"]) == ("laptop", world.now, None)
     found = world.store.look(tokens.find, value)
-    assert found == {
+    assert found is not None
+    assert found == found | {
         "id": made["id"],
         "account_id": world.user["id"],
         "kind": "personal",
