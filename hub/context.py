@@ -66,7 +66,7 @@ class Context:
         self, event: str, repo: Row | None, *, only_hook: int | None = None, **payload: Any
     ) -> events.Receipt:
         """Write `name` or `name.action` as an event of the repository, or of none, sent by the
-        caller.
+        caller unless the payload says by whom.
 
         With `only_hook` it goes to that hook alone, subscribed or not.
         """
@@ -74,7 +74,7 @@ class Context:
         name, _, action = event.partition(".")
         if repo is not None:
             payload["repository"] = shapes.repository(self.urls, self.db, repo)
-        payload["sender"] = self._sender()
+        payload.setdefault("sender", self._sender())
         repo_id = 0 if repo is None else repo["id"]
         return events.emit(self.db, name, action or None, repo_id, payload, only_hook=only_hook)
 

@@ -38,3 +38,9 @@ class Urls:
 
     def hook(self, repo: Row, hook_id: int) -> str:
         return f"{self.repository(repo)}/hooks/{hook_id}"
+
+    def grant(self, grant_id: int) -> str:
+        return f"{self.root}/applications/grants/{grant_id}"
+
+    def authorization(self, token_id: int) -> str:
+        return f"{self.root}/authorizations/{token_id}"

@@ -1,9 +1,10 @@
 """Repositories, and the role that an account has in one."""
 
 import re
+from collections.abc import Iterable
 
 from store import accounts
-from store.connection import Connection, Row
+from store.connection import Connection, Row, listed
 from store.errors import Conflict, Invalid
 
 NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
@@ -170,6 +171,39 @@ def role_of(db: Connection, repo: Row, account: Row | None) -> str | None:
         member = {"admin": "admin", "member": "read"}.get(belongs or "")
     held = [role for role in (base, granted, member) if role is not None]
     return max(held, key=ROLES.index, default=None)
+
+
+def seen_by_name(db: Connection, owner: Row, account: Row, names: Iterable[str]) -> list[int]:
+    """The ids of the owner's repositories of these names (lower case) that the account may see."""
+    named = f"{db.each('wanted', wanted='text')} AS w JOIN repository r ON r.name_key = w.wanted"
+    return _seen(db, owner, account, named, names)
+
+
+def seen_by_id(db: Connection, owner: Row, account: Row, ids: Iterable[int]) -> list[int]:
+    """The ids of the owner's repositories, among these ids, that the account may see."""
+    named = f"{db.each('wanted', wanted='integer')} AS w JOIN repository r ON r.id = w.wanted"
+    return _seen(db, owner, account, named, ids)
+
+
+def _seen(
+    db: Connection, owner: Row, account: Row, named: str, wanted: Iterable[int | str]
+) -> list[int]:
+    # As `role_of` has it for one, for many with one statement.
+    whole = (
+        account["site_admin"]
+        or account["id"] == owner["id"]
+        or accounts.organization_role(db, owner["id"], account["id"]) is not None
+    )
+    rows = db.tuples(
+        f"SELECT r.id FROM {named} AND r.owner_id = :owner_id"
+        " WHERE r.private = 0 OR :whole = 1 OR EXISTS (SELECT 1 FROM collaborator c"
+        " WHERE c.repo_id = r.id AND c.account_id = :account_id) ORDER BY r.id",
+        wanted=listed(wanted),
+        owner_id=owner["id"],
+        whole=int(bool(whole)),
+        account_id=account["id"],
+    )
+    return [number for (number,) in rows]
 
 
 def at_least(role: str | None, wanted: str) -> bool:

@@ -1,0 +1,35 @@
+"""What is told of a user's grants and authorizations, whoever changed them; never a token."""
+
+from hub import app_shapes, shapes
+from hub.context import Context
+from store import Row, accounts, grants
+
+REVOKED = ("application_grant.deleted", "github_app_authorization.revoked")
+
+
+def told(ctx: Context, event: str, row: Row) -> None:
+    """Tell of a change of an authorization, as it is now."""
+    ctx.emit(
+        event,
+        None,
+        authorization=app_shapes.authorization(ctx.urls, row),
+        user=user_of(ctx, row),
+    )
+
+
+def revoke(ctx: Context, grant: Row) -> None:
+    """End a grant with all its tokens, and tell so."""
+    grants.delete(ctx.db, grant)
+    user = user_of(ctx, grant)
+    if grant["app_kind"] == "integration":
+        ctx.emit("github_app_authorization.revoked", None, sender=user)
+    else:
+        shown = app_shapes.grant(ctx.urls, grant)
+        ctx.emit("application_grant.deleted", None, grant=shown, user=user)
+
+
+def user_of(ctx: Context, row: Row) -> shapes.SimpleUser:
+    """The user whose grant or authorization this is."""
+    account = accounts.get(ctx.db, row["account_id"])
+    assert account is not None, "a token has an account"
+    return shapes.simple_user(ctx.urls, account)

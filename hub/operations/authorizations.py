@@ -1,0 +1,231 @@
+"""Authorizations (group 1): a user's own tokens, managed with the user's password."""
+
+from typing import Annotated, Required
+
+from annotated_types import MaxLen
+from typing_extensions import TypedDict
+
+from hub import app_events, app_shapes
+from hub.answers import Reply
+from hub.app_shapes import Authorization
+from hub.by_password import LEAVING, USER, OfApp, Text, filtered, whose
+from hub.context import Context
+from hub.operation import Group
+from hub.paging import Page
+from hub.resolve import text
+from store import Row, apps, authorizations, tokens
+from store.errors import Invalid
+
+ops = Group(
+    "oauth-authorizations",
+    authorization_id=authorizations.get,
+    client_id=text,
+    fingerprint=text,
+)
+
+Scopes = Annotated[list[Annotated[str, MaxLen(100)]], MaxLen(100)]
+Url = Annotated[str, MaxLen(2048)]
+Secret = Annotated[str, MaxLen(40)]
+
+
+class Description(TypedDict, total=False):
+    scopes: Scopes | None
+    note: Text | None
+    note_url: Url | None
+    fingerprint: Text | None
+
+
+class NewAuthorization(Description, total=False):
+    client_id: Annotated[str, MaxLen(20)]
+    client_secret: Secret
+
+
+class ForApp(Description, total=False):
+    client_secret: Required[Secret]
+
+
+class Change(Description, total=False):
+    add_scopes: Scopes
+    remove_scopes: Scopes
+
+
+class Fields(TypedDict):
+    """The same as the store takes it."""
+
+    scopes: list[str]
+    note: str | None
+    note_url: str | None
+    fingerprint: str | None
+
+
+@ops("GET /authorizations", USER, deprecated=LEAVING, errors=(404,))
+def list_authorizations(ctx: Context, page: Page, query: OfApp) -> list[Authorization]:
+    """List your authorizations
+
+    Never with the value of a token.
+    """
+    account_id, app_id = whose(ctx), filtered(ctx, query)
+    page.total = authorizations.count(ctx.db, account_id, app_id=app_id)
+    rows = authorizations.page(
+        ctx.db, account_id, limit=page.limit, offset=page.offset, app_id=app_id
+    )
+    return [app_shapes.authorization(ctx.urls, row) for row in rows]
+
+
+@ops(
+    "POST /authorizations",
+    USER,
+    status=201,
+    deprecated=LEAVING,
+    emits=("authorization.created",),
+)
+def create_authorization(ctx: Context, body: NewAuthorization) -> Authorization:
+    """Create a new authorization
+
+    With an application's client id and secret the token is for that application, where
+    `fingerprint` tells several of yours apart. Without, it is your own and needs a `note` that no
+    other one has. Its value is in this answer and never again. It opens no organization that
+    enforces single sign-on.
+    """
+    given = fields_of(body)
+    if "client_id" in body or "client_secret" in body:
+        app = app_of(ctx, body.get("client_id", ""), body.get("client_secret", ""))
+        value, row = authorizations.create_for_app(ctx.db, whose(ctx), app, **given)
+    else:
+        value, row = authorizations.create_personal(ctx.db, whose(ctx), **given)
+    app_events.told(ctx, "authorization.created", row)
+    return app_shapes.authorization(ctx.urls, row, value)
+
+
+@ops(
+    "PUT /authorizations/clients/{client_id}",
+    USER,
+    also=(201,),
+    deprecated=LEAVING,
+    emits=("authorization.created",),
+)
+def get_or_create_authorization_for_app(
+    ctx: Context, client_id: str, body: ForApp
+) -> Authorization | Reply:
+    """Get-or-create an authorization for a specific app
+
+    The one there is, left as it is and without its value (200), or else a new one (201).
+    """
+    return given_or_made(ctx, client_id, body["client_secret"], fields_of(body))
+
+
+@ops(
+    "PUT /authorizations/clients/{client_id}/{fingerprint}",
+    USER,
+    also=(201,),
+    deprecated=LEAVING,
+    emits=("authorization.created",),
+)
+def get_or_create_authorization_for_app_and_fingerprint(
+    ctx: Context, client_id: str, fingerprint: str, body: ForApp
+) -> Authorization | Reply:
+    """Get-or-create an authorization for a specific app and fingerprint
+
+    The one there is, left as it is and without its value (200), or else a new one (201).
+    """
+    if len(fingerprint) > 255:
+        raise Invalid("it is too long", field="fingerprint", resource=authorizations.RESOURCE)
+    given: Fields = {**fields_of(body), "fingerprint": fingerprint}
+    return given_or_made(ctx, client_id, body["client_secret"], given)
+
+
+@ops("GET /authorizations/{authorization_id}", USER, deprecated=LEAVING)
+def get_authorization(ctx: Context, authorization: Row) -> Authorization:
+    """Get a single authorization"""
+    return app_shapes.authorization(ctx.urls, authorization)
+
+
+@ops(
+    "PATCH /authorizations/{authorization_id}",
+    USER,
+    deprecated=LEAVING,
+    emits=("authorization.edited",),
+)
+def update_authorization(ctx: Context, authorization: Row, body: Change) -> Authorization:
+    """Update an existing authorization
+
+    Of `scopes`, `add_scopes` and `remove_scopes` it takes one.
+    """
+    after = fields_of(body)
+    after["scopes"] = changed_scopes(authorization, body)
+    for key in ("note", "note_url", "fingerprint"):
+        if key not in body:
+            after[key] = authorization[key]
+    row = authorizations.update(ctx.db, authorization, **after)
+    app_events.told(ctx, "authorization.edited", row)
+    return app_shapes.authorization(ctx.urls, row)
+
+
+@ops(
+    "DELETE /authorizations/{authorization_id}",
+    USER,
+    deprecated=LEAVING,
+    emits=("authorization.deleted",),
+)
+def delete_authorization(ctx: Context, authorization: Row) -> None:
+    """Delete an authorization
+
+    The token is invalid from now on; what grants the application to ask for another stays.
+    """
+    tokens.revoke(ctx.db, authorization["id"])
+    app_events.told(ctx, "authorization.deleted", authorization)
+
+
+def app_of(ctx: Context, client_id: str, client_secret: str) -> Row:
+    """The OAuth application with this id and secret. Invalid, the same for both, if there is none.
+
+    An integration's tokens come by other ways.
+    """
+    app = apps.by_client_id(ctx.db, client_id)
+    if app is None or app["kind"] != "oauth" or not apps.check_secret(app, client_secret):
+        raise Invalid("Invalid OAuth application client_id or secret.")
+    return app
+
+
+def fields_of(body: Description) -> Fields:
+    """What a body says; an empty text is none."""
+    note_url = body.get("note_url") or None
+    if note_url is not None:
+        apps.check_url(note_url, "note_url")
+    return {
+        "scopes": body.get("scopes") or [],
+        "note": body.get("note") or None,
+        "note_url": note_url,
+        "fingerprint": body.get("fingerprint") or None,
+    }
+
+
+def given_or_made(
+    ctx: Context, client_id: str, client_secret: str, given: Fields
+) -> Authorization | Reply:
+    """The application's authorization of this fingerprint, a new one with its value."""
+    app = app_of(ctx, client_id, client_secret)
+    value, row = authorizations.get_or_create(ctx.db, whose(ctx), app, **given)
+    shown = app_shapes.authorization(ctx.urls, row, value)
+    if value is None:
+        return Reply(200, shown, {"Location": shown["url"]})
+    app_events.told(ctx, "authorization.created", row)
+    return Reply(201, shown)
+
+
+def changed_scopes(row: Row, body: Change) -> list[str]:
+    """The scopes after a change. Invalid for more than one way to change them."""
+    ways = [key for key in ("scopes", "add_scopes", "remove_scopes") if key in body]
+    if len(ways) > 1:
+        raise Invalid(
+            f"of {', '.join(ways)} only one may be given",
+            field=ways[0],
+            code="custom",
+            resource=authorizations.RESOURCE,
+        )
+    return authorizations.changed_scopes(
+        row["scopes"],
+        wanted=(body["scopes"] or []) if "scopes" in body else None,
+        added=body.get("add_scopes", []),
+        removed=body.get("remove_scopes", []),
+    )
