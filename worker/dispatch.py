@@ -24,6 +24,8 @@ log = logging.getLogger("tocsin.worker")
 
 # Deliveries in hand at most, over all lanes: what is beyond waits in the store.
 MOST_IN_HAND = 20_000
+# Seconds for recording what ended at the last moment.
+LAST_WORDS = 1.0
 
 
 class Dispatcher:
@@ -302,6 +304,8 @@ class Dispatcher:
     async def stop(self, seconds: float) -> None:
         """Start nothing more, let what is in flight end for so long, record it."""
         self._stopping = True
+        loop = asyncio.get_running_loop()
+        ends = loop.time() + seconds
         await self.claims.close()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=seconds)
@@ -309,7 +313,7 @@ class Dispatcher:
             task.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks)
-        await self._recorder.drain()
+        await self._recorder.drain(max(ends - loop.time(), LAST_WORDS))
 
 
 def _hopeless(target: Target | None, content: Content | None, item: Item) -> str | None:

@@ -50,6 +50,7 @@ class Recorder:
 
     async def _write(self, outcomes: list[Outcome]) -> None:
         tries = 0
+        disabled: set[int] = set()
         while True:
             try:
                 disabled = await self._store.note(attempts.record, outcomes)
@@ -61,11 +62,19 @@ class Recorder:
                 self.blocked = True
                 await asyncio.sleep(PAUSES[min(tries, len(PAUSES) - 1)])
                 tries += 1
+            except Exception:
+                # A mistake of ours must not stop all deliveries. These stay leased, for sending
+                # them again at once would only fail again.
+                log.exception("%d outcomes are lost until the worker starts anew", len(outcomes))
+                break
         self.blocked = False
         self._recorded(outcomes, disabled)
 
-    async def drain(self) -> None:
-        """Wait until everything is written down."""
+    async def drain(self, seconds: float) -> None:
+        """Wait until everything is written down; what is not after so long will be sent again."""
         self._flush()
-        while self._writes:
-            await asyncio.gather(*self._writes)
+        if self._writes:
+            _, late = await asyncio.wait(self._writes, timeout=seconds)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
