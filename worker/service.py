@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
-from store import Store, leases
+from store import Connection, Store, leases
 from store.clock import SECOND
 from store.errors import Busy, Invalid, Unavailable, Unusable
 from worker.addresses import Refused
@@ -23,7 +23,6 @@ from worker.transport import Poster, Transport
 log = logging.getLogger("tocsin.worker")
 
 LEASE = 30 * SECOND
-RENEW_EVERY = 10.0
 LOOK_EVERY = 5.0
 PRUNE_EVERY = 600.0
 GRACE = 10.0
@@ -49,6 +48,14 @@ def make_guard(settings: WorkerSettings) -> Guard:
         return Guard(allow_networks=settings.allow_networks, ports=settings.callback_ports)
     except ValueError as error:
         raise Unusable(f"allow_networks or callback_ports: {error}") from error
+
+
+def _renew(db: Connection, lease_id: int) -> bool:
+    """Prolong a lease and then, never before, end those whose time is over."""
+    if not leases.renew(db, lease_id, LEASE):
+        return False
+    leases.end_expired(db)
+    return True
 
 
 def _transport(guard: Guard, settings: WorkerSettings) -> Transport:
@@ -77,6 +84,7 @@ class Worker:
         self._scheduler: AsyncIOScheduler | None = None
         self._deaf: Callable[[], None] | None = None
         self._lease = 0
+        self._lost: set[int] = set()
         self._looking = Job("look", LOOK_EVERY, self._look)
         self._looks: set[asyncio.Task[None]] = set()
 
@@ -98,7 +106,6 @@ class Worker:
         self._scheduler = scheduler(
             self._store,
             [
-                Job("renew", RENEW_EVERY, self._renew),
                 self._looking,
                 Job("prune", PRUNE_EVERY, self._prune, once=True),
             ],
@@ -110,19 +117,20 @@ class Worker:
         self._lease = await self._store.note(leases.take, holder, LEASE)
         self.dispatcher.hold(self._lease)
 
-    async def _renew(self) -> None:
-        if await self._store.note(leases.renew, self._lease, LEASE):
-            return
-        # The clock was set, or this process stood still: what it had in hand may be another's.
-        log.warning("the lease had ended; going on under a new one")
-        await self._take_lease()
-        await self._look()
-
     async def _look(self) -> None:
-        """Free what a lease held that has ended, and take up what is due: the net beneath the
-        wake-ups.
+        """Keep the lease, free what others held that have ended, and take up what is due: the net
+        beneath the wake-ups.
         """
-        await self._store.note(leases.end_expired)
+        if not await self._store.note(_renew, self._lease):
+            # The clock was set, or this process stood still: what it had in hand may be another's.
+            log.warning("the lease had ended; going on under a new one")
+            lost = self._lease
+            await self._take_lease()
+            self._lost.add(lost)
+        for lease_id in tuple(self._lost):
+            # Also what was put under it since somebody else ended it.
+            await self._store.note(leases.end, lease_id)
+            self._lost.discard(lease_id)
         await self.dispatcher.scan()
 
     def _heard(self, hooks: list[int]) -> None:
@@ -142,11 +150,14 @@ class Worker:
             self._scheduler.shutdown(wait=False)
         if self._deaf is not None:
             self._deaf()
+        for task in self._looks:
+            task.cancel()
         await self.dispatcher.stop(GRACE)
         if self._lease:
             # Without the store the lease ends by itself.
             with contextlib.suppress(Busy, Unavailable):
-                await self._store.note(leases.end, self._lease)
+                for lease_id in (*self._lost, self._lease):
+                    await self._store.note(leases.end, lease_id)
         if self._transport is not None:
             await self._transport.close()
         self.guard.close()

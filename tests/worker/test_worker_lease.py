@@ -1,0 +1,269 @@
+"""Stopping, crashing, standing still: whatever a worker had in hand is delivered by somebody."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from house import Gate, House, settle, until
+
+from store import Connection, Store, leases
+from store.errors import Unavailable, Unusable
+from worker import service
+from worker.service import Worker
+from worker.settings import WorkerSettings
+
+HOUR = 3600
+
+
+def held(db: Connection) -> list[int]:
+    """The leases there are."""
+    return [row["id"] for row in db.all("SELECT id FROM lease ORDER BY id")]
+
+
+# Stopping.
+
+
+async def test_stopping_lets_what_is_in_flight_end_and_gives_back_the_rest(house: House) -> None:
+    gate = house.network.script = Gate(["h1.example"])
+    house.hook()
+    await house.work()
+    await house.events(30)
+    await until(lambda: house.network.in_flight["h1.example"] == 4)
+    assert len(house.leased()) == 30
+    stopping = asyncio.create_task(house.rest())
+    await settle(10)
+    assert not stopping.done()
+    gate.opened.set()
+    await stopping
+    assert house.counts() == {"waiting": 26, "delivered": 4, "dead": 0}
+    assert not house.leased()
+    assert house.store.look(held) == []
+    await house.work()
+    await house.over(delivered=30)
+    assert len(house.network.posts) == 30
+
+
+async def test_what_hangs_is_given_back_after_a_while(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert service.GRACE == 10
+    monkeypatch.setattr(service, "GRACE", 0.05)
+    gate = house.network.script = Gate(["h1.example"])
+    hook_id = house.hook()
+    await house.work()
+    await house.events(10)
+    await until(lambda: house.network.in_flight["h1.example"] == 4)
+    await house.rest()
+    assert house.network.in_flight["h1.example"] == 0
+    assert house.states(hook_id) == {"waiting": 10}
+    assert house.attempts(hook_id) == []
+    gate.opened.set()
+    await house.work()
+    await house.over(delivered=10)
+
+
+async def test_events_that_come_while_it_stops_wait(house: House) -> None:
+    gate = house.network.script = Gate(["h1.example"])
+    house.hook()
+    await house.work()
+    await house.events(3)
+    await until(lambda: house.network.in_flight["h1.example"] == 3)
+    arriving = asyncio.gather(*(house.event() for _ in range(20)))
+    stopping = asyncio.create_task(house.rest())
+    await arriving
+    await house.events(20)
+    gate.opened.set()
+    await stopping
+    await house.events(5)
+    assert not house.leased()
+    await house.work()
+    await house.over(delivered=48)
+
+
+async def test_a_worker_without_work_stops_at_once(house: House) -> None:
+    await house.work()
+    await house.rest()
+    assert house.store.look(held) == []
+
+
+async def test_stopped_and_started_again_and_again(house: House) -> None:
+    house.hook()
+    for _ in range(5):
+        await house.work()
+        await house.events(5)
+        await house.rest()
+    await house.work()
+    await house.over(delivered=25)
+
+
+# Crashing.
+
+
+@pytest.fixture
+async def crashed(house: House) -> AsyncIterator[Any]:
+    """Crashes the worker, and opens the database anew."""
+    lost: list[Store] = []
+
+    def crash() -> None:
+        lost.append(house.store)
+        house.crash()
+        house.store = house.another_store()
+
+    yield crash
+    for store in lost:
+        await store.close()
+
+
+async def test_after_a_crash_everything_is_delivered(house: House, crashed: Any) -> None:
+    gate = house.network.script = Gate(["h1.example", "h2.example"])
+    for _ in range(3):
+        house.hook()
+    await house.work()
+    await house.events(100)
+    await until(lambda: len(house.network.to("h3.example")) == 100)
+    crashed()
+    assert len(house.leased()) >= 200
+    gate.opened.set()
+    await house.work()
+    await house.over(delivered=300)
+    sent = Counter((post.host, post.guid) for post in house.network.posts)
+    assert len(sent) == 300, "each at least once"
+    assert house.store.look(held) == [2]
+
+
+async def test_a_crash_before_the_outcome_is_recorded_sends_again(
+    house: House, crashed: Any
+) -> None:
+    house.hook()
+    await house.work()
+    await house.event(guid="twice")
+    await until(lambda: len(house.network.posts) == 1)
+    crashed()
+    await house.work()
+    await house.over(delivered=1)
+    assert {post.guid for post in house.network.posts} == {"twice"}
+
+
+# The one worker of a database.
+
+
+async def test_a_second_worker_is_refused(house: House) -> None:
+    await house.work()
+    other = house.another_store()
+    second = Worker(other, WorkerSettings(), poster=house.network)
+    with pytest.raises(Unusable, match="another worker is running on this database"):
+        await second.start()
+    await second.stop()
+    await other.close()
+    house.hook()
+    await house.event()
+    await house.over(delivered=1)
+
+
+async def test_when_the_first_has_ended_the_second_may_work(house: House) -> None:
+    await house.work()
+    await house.rest()
+    await house.store.close()
+    house.store = house.another_store()
+    await house.work()
+    house.hook()
+    await house.event()
+    await house.over(delivered=1)
+
+
+# A lease that ends.
+
+
+async def test_a_lease_is_renewed(house: House) -> None:
+    worker = await house.work()
+    (lease_id,) = house.store.look(held)
+    for _ in range(20):
+        house.clock.advance(20)
+        await worker._look()
+    assert house.store.look(held) == [lease_id]
+
+
+async def test_after_the_clock_has_jumped_nothing_is_stuck(house: House) -> None:
+    gate = house.network.script = Gate(["h1.example"])
+    house.hook()
+    worker = await house.work()
+    (first,) = house.store.look(held)
+    await house.events(50)
+    await until(lambda: house.network.in_flight["h1.example"] == 4)
+    house.clock.advance(HOUR)
+    await worker._look()
+    (second,) = house.store.look(held)
+    assert second != first
+    assert worker.dispatcher.lease() == second
+    await house.events(20)
+    assert {row["lease_id"] for row in house.leased()} <= {second}
+    gate.opened.set()
+    await house.over(delivered=70)
+    await until(lambda: worker.dispatcher.in_flight == 0)
+    assert worker.dispatcher._in_hand == 0
+    assert len({post.guid for post in house.network.posts}) == 70
+
+
+async def test_jumps_while_it_works(house: House) -> None:
+    for _ in range(3):
+        house.hook()
+    worker = await house.work()
+    for _ in range(10):
+        await house.events(10)
+        house.clock.advance(HOUR)
+        arriving = asyncio.gather(*(house.event() for _ in range(10)))
+        await worker._look()
+        await arriving
+    await house.over(delivered=600)
+    assert not house.leased()
+
+
+async def test_a_lease_that_another_worker_ended(house: House) -> None:
+    # On a server's database others end it, while this one stands still and does not know.
+    gate = house.network.script = Gate(["h1.example"])
+    house.hook()
+    worker = await house.work()
+    await house.events(10)
+    house.clock.advance(HOUR)
+    house.store.do(leases.end_expired)
+    await house.events(10)
+    await worker._look()
+    gate.opened.set()
+    await house.over(delivered=20)
+
+
+async def test_a_lease_that_could_not_be_ended_at_once_is_ended_later(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = house.network.script = Gate(["h1.example"])
+    house.hook()
+    worker = await house.work()
+    await house.events(10)
+    house.clock.advance(HOUR)
+
+    def failing(*args: Any) -> int:
+        raise Unavailable("disk full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(leases, "end", failing)
+        with pytest.raises(Unavailable):
+            await worker._look()
+    gate.opened.set()
+    await worker._look()
+    await house.over(delivered=10)
+
+
+async def test_the_clock_is_set_back(house: House) -> None:
+    house.hook()
+    worker = await house.work()
+    await house.events(5)
+    house.clock.advance(-HOUR)
+    await house.events(5)
+    await worker._look()
+    await house.over(delivered=10)
+    house.clock.advance(HOUR)
+    await worker._look()
+    await house.events(5)
+    await house.over(delivered=15)
