@@ -1,0 +1,211 @@
+"""What the worker does at its time: the table of jobs, and the job that prunes."""
+
+import asyncio
+from collections import Counter
+from typing import Any
+
+import pytest
+from house import House, said, until
+
+from store import Connection, attempts, events, hooks, jobs, retention
+from store.errors import Unavailable
+from worker import prune as module
+from worker import service
+from worker.prune import prune
+from worker.schedule import Job, run, run_once, scheduler
+from worker.settings import WorkerSettings
+
+DAY = 86_400
+
+
+def count(db: Connection) -> Counter[str]:
+    tables = ("event", "delivery", "attempt", "hook")
+    found = Counter({name: db.value(f"SELECT count(*) FROM {name}") for name in tables})
+    found["bodies"] = db.value("SELECT count(*) FROM event WHERE body IS NOT NULL")
+    return +found
+
+
+# The table.
+
+
+async def test_the_table(house: House) -> None:
+    worker = await house.work()
+    assert worker._scheduler is not None
+    found = {job.id: job.trigger.interval.total_seconds() for job in worker._scheduler.get_jobs()}
+    assert found == {"look": 5, "prune": 600}
+    assert 3 * found["look"] <= service.LEASE / 1e6, "a lease outlives a look that fails"
+
+
+async def test_a_job_runs_at_its_time_one_run_after_the_other(house: House) -> None:
+    running = most = runs = 0
+
+    async def slow() -> None:
+        nonlocal running, most, runs
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0.05)
+        running -= 1
+        runs += 1
+
+    planned = scheduler(house.store, [Job("slow", 0.01, slow)])
+    planned.start()
+    await until(lambda: runs >= 3)
+    planned.shutdown(wait=False)
+    assert most == 1
+
+
+async def test_a_job_in_a_store_in_trouble_goes_on(
+    house: House, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def failing() -> None:
+        raise Unavailable("disk full")
+
+    await run(house.store, Job("failing", 1, failing))
+    assert "job failing: disk full" in caplog.text
+
+
+async def test_a_job_for_all_workers_runs_once(house: House) -> None:
+    runs = 0
+
+    async def counted() -> None:
+        nonlocal runs
+        runs += 1
+
+    job = Job("counted", 600, counted, once=True)
+    await asyncio.gather(*(run_once(house.store, job) for _ in range(5)))
+    assert runs == 1
+    (row,) = house.store.look(jobs.every)
+    assert (row["name"], row["outcome"]) == ("counted", "done")
+    house.clock.advance(600)
+    await run_once(house.store, job)
+    assert runs == 2
+
+
+async def test_how_it_ended_is_recorded(house: House, caplog: pytest.LogCaptureFixture) -> None:
+    async def failing() -> None:
+        raise Unavailable("disk full")
+
+    await run_once(house.store, Job("failing", 600, failing, once=True))
+    (row,) = house.store.look(jobs.every)
+    assert row["outcome"] == "disk full"
+    assert "disk full" in caplog.text
+
+
+async def test_a_job_that_cannot_be_taken(
+    house: House, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def failing(*args: Any) -> bool:
+        raise Unavailable("disk full")
+
+    async def never() -> None:
+        raise AssertionError("it was not taken")
+
+    monkeypatch.setattr(jobs, "begin", failing)
+    await run_once(house.store, Job("never", 600, never, once=True))
+    assert "cannot be recorded" in caplog.text
+
+
+# Pruning.
+
+
+@pytest.fixture
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BATCH", 3)
+    monkeypatch.setattr(module, "PAUSE", 0)
+
+
+async def test_pruning_keeps_to_the_settings(house: House, small_batches: None) -> None:
+    settings = WorkerSettings()
+    assert (settings.keep_attempts, settings.keep_bodies) == (30 * DAY, 7 * DAY)
+    hook_id = house.hook()
+    await house.work()
+    await house.events(10)
+    await house.over(delivered=10)
+    all_of_it = {"event": 10, "delivery": 10, "attempt": 10, "hook": 1, "bodies": 10}
+    for days, expected in (
+        (6.9, all_of_it),
+        (0.2, {**all_of_it, "bodies": 0}),
+        (22.8, {**all_of_it, "bodies": 0}),
+        (0.2, {"hook": 1}),
+    ):
+        house.clock.advance(days * DAY)
+        await prune(house.store, settings)
+        assert house.store.look(count) == +Counter(expected), days
+    assert house.store.look(attempts.page, hook_id, limit=10) == []
+
+
+async def test_what_still_waits_is_kept(house: House, small_batches: None) -> None:
+    house.network.script = lambda post: said(500)
+    house.hook(options={"disable_after": 0, "breaker": 0})
+    await house.work()
+    await house.events(10)
+    await until(lambda: house.store.look(count)["attempt"] == 10)
+    house.clock.advance(100 * DAY)
+    async with asyncio.timeout(5):
+        await prune(house.store, WorkerSettings())
+    assert house.store.look(count) == +Counter(event=10, delivery=10, hook=1, bodies=10)
+    house.network.script = lambda post: said()
+    await house.pass_time(0)
+    await house.over(delivered=10)
+
+
+async def test_what_waits_is_not_in_the_way_of_what_may_go(
+    house: House, small_batches: None
+) -> None:
+    receipts = [await house.event(name="push") for _ in range(5)]
+    hook_id = house.hook()
+    await house.events(5)
+    house.store.do(hooks.disable, hook_id, "a test")
+    late = [await house.event() for _ in range(5)]
+    house.clock.advance(8 * DAY)
+    await prune(house.store, WorkerSettings())
+    for receipt in receipts + late:
+        row = house.store.look(events.get, receipt.event_id)
+        assert row is not None
+        assert row["body"] is None
+    assert house.store.look(count)["bodies"] == 5
+
+
+async def test_deleted_hooks_go_with_their_attempts(house: House) -> None:
+    hook_id = house.hook()
+    house.store.do(lambda db: hooks.delete(db, house.hook_row(hook_id)))
+    house.clock.advance(29 * DAY)
+    await prune(house.store, WorkerSettings())
+    assert house.store.look(hooks.by_id, hook_id) is not None
+    house.clock.advance(2 * DAY)
+    await prune(house.store, WorkerSettings())
+    assert house.store.look(hooks.by_id, hook_id) is None
+
+
+async def test_others_get_their_turn_between_batches(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "BATCH", 2)
+    order: list[str] = []
+    drop = retention.drop_bodies
+
+    def spied(db: Connection, before: int, limit: int) -> int:
+        order.append("prune")
+        return drop(db, before, limit)
+
+    spied.__name__ = "drop_bodies"
+    monkeypatch.setattr(retention, "drop_bodies", spied)
+    await house.events(20)
+    house.clock.advance(8 * DAY)
+    pruning = asyncio.create_task(prune(house.store, WorkerSettings()))
+    await until(lambda: "prune" in order)
+    await house.event()
+    order.append("event")
+    await pruning
+    assert order.index("event") < len(order) - 1
+    assert order.count("prune") == 11
+
+
+async def test_the_worker_prunes_by_its_settings(house: House) -> None:
+    house.hook()
+    worker = await house.work(keep_bodies=60)
+    await house.event()
+    await house.over(delivered=1)
+    house.clock.advance(61)
+    await worker._prune()
+    assert house.store.look(count)["bodies"] == 0
