@@ -6,6 +6,7 @@ StoreError
   Invalid      a value the store does not take
   Busy         too much is waiting to be written
   Unavailable  the database cannot be written or reached at this moment
+    Contended    two transactions were in each other's way, and this one was undone
   Unusable     the configuration or the database cannot be worked with
 """
 
@@ -45,6 +46,10 @@ class Busy(StoreError):
 
 class Unavailable(StoreError):
     """The database cannot be written or reached at this moment: disk full, locked, gone."""
+
+
+class Contended(Unavailable):
+    """Two transactions were in each other's way, and this one was undone: again, at once."""
 
 
 class Unusable(StoreError):

@@ -10,13 +10,15 @@ import contextlib
 import logging
 import queue
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from store.backoff import pause
 from store.clock import Clock
 from store.connection import Connection, Session
-from store.errors import Busy, Unavailable, Unusable
+from store.errors import Busy, Contended, Unavailable, Unusable
 
 log = logging.getLogger("tocsin.store")
 
@@ -25,6 +27,7 @@ Call = Callable[[], None]
 MOST_WAITING = 20_000
 MOST_BYTES = 256 * 1024 * 1024
 MOST_IN_GROUP = 2_000
+MOST_TRIES = 5
 
 
 @dataclass(slots=True, eq=False)
@@ -114,15 +117,27 @@ class Writer:
 
     def _commit(self, group: Group) -> None:
         try:
-            session = self._opened()
-            if not self._commit_alone(session, group):
-                self._commit_apart(session, group)
+            self._commit_at_last(group)
         except BaseException as error:
             self._roll_back()
             if not isinstance(error, Unavailable):
                 log.exception("a group of %d writes failed", len(group.jobs))
             for job in group.jobs:
                 job.error = job.error or error
+
+    def _commit_at_last(self, group: Group) -> None:
+        """Commit a group, more than once where transactions of other processes were in its way."""
+        for tries in range(MOST_TRIES):
+            session = self._opened()
+            try:
+                if not self._commit_alone(session, group):
+                    self._commit_apart(session, group)
+                return
+            except Contended:
+                session.rollback()
+                if tries == MOST_TRIES - 1:
+                    raise
+                time.sleep(pause(tries + 1, first=0.02))
 
     def _opened(self) -> Session:
         if self._session is None:
@@ -174,6 +189,8 @@ class Writer:
         group.finished = list(session.finished)
 
     def _begin(self, session: Session, group: Group) -> None:
+        for job in group.jobs:
+            job.error = None
         durable = any(job.durable for job in group.jobs)
         session.begin(self._clock.now(), write=True, durable=durable)
 
