@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import orjson
 
+from store.clock import Clock
 from store.courier import Courier
 from store.vault import Vault
 
@@ -65,6 +66,9 @@ class Connection(Protocol):
     def alone(self, name: str) -> None:
         """Wait until no other transaction, of any process, is past this line with this name."""
 
+    def unhurried(self) -> None:
+        """Let the rest of this transaction take as long as it takes, locks included."""
+
     def after_commit(self, call: Callable[[], None]) -> None:
         """Run `call` once this transaction is durable; never if it is rolled back."""
 
@@ -103,6 +107,8 @@ class Engine(Protocol):
     """Whether a short read costs less than handing it to a thread."""
     exclusive: bool
     """Whether there is one worker at a time, so that what others held is nobody's."""
+    clock: Clock
+    """Whose time decides what is due."""
     words: dict[str, str]
     """What the migrations' words stand for here."""
 

@@ -3,43 +3,32 @@
 import contextlib
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import psycopg
-from psycopg import errors
-from psycopg_pool import ConnectionPool, PoolTimeout
+from psycopg.pq import TransactionStatus
 
 from store.courier import Courier
-from store.errors import Unavailable
+from store.errors import Contended, StoreError, Unavailable
+from store.postgres_errors import Raw, translated
+from store.postgres_pool import Connections
 from store.statements import Statements
 from store.vault import Vault
 
+T = TypeVar("T")
 PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
 TYPES = {"integer": "bigint", "text": "text"}
-PASSING = (
-    psycopg.OperationalError,
-    psycopg.InterfaceError,
-    errors.ReadOnlySqlTransaction,
-    PoolTimeout,
-)
-Pool = ConnectionPool[psycopg.Connection[tuple[Any, ...]]]
-
-
-@contextlib.contextmanager
-def translated() -> Iterator[None]:
-    """Errors that pass by themselves, in the store's words."""
-    try:
-        yield
-    except PASSING as error:
-        said = str(error).partition("\n")[0]
-        raise Unavailable(f"the database cannot be used right now: {said}") from error
 
 
 @lru_cache(maxsize=512)
 def _named(sql: str) -> str:
     return PARAMETER.sub(r"%(\1)s", sql.replace("%", "%%"))
+
+
+# In one turn to the server and back.
+UNSYNCED = "BEGIN; SET LOCAL synchronous_commit = off"
 
 
 class PostgresSession(Statements):
@@ -49,10 +38,14 @@ class PostgresSession(Statements):
     skip_locked = " FOR UPDATE SKIP LOCKED"
     chunks = (256, 64, 16, 4, 1)
 
-    def __init__(self, pool: Pool, vault: Vault, courier: Callable[[], Courier]) -> None:
+    def __init__(
+        self, connections: Connections, vault: Vault, courier: Callable[[], Courier]
+    ) -> None:
         super().__init__(vault, courier)
-        self._pool = pool
-        self._raw: psycopg.Connection[tuple[Any, ...]] | None = None
+        self._connections = connections
+        self._raw: Raw | None = None
+        self._useless = False
+        self._write = False
 
     @property
     def db(self) -> "PostgresSession":
@@ -60,11 +53,20 @@ class PostgresSession(Statements):
 
     def run(self, sql: str, parameters: dict[str, Any] | list[Any]) -> psycopg.Cursor[Any]:
         assert self._raw is not None, "a statement outside of a transaction"
-        with translated():
-            return self._raw.execute(
-                _named(sql) if isinstance(parameters, dict) else sql,
-                parameters,
-            )
+        if not self._write and not sql.startswith(("SELECT", "WITH")):
+            raise StoreError("a read does not write: each of its statements is committed by itself")
+        named = _named(sql) if isinstance(parameters, dict) else sql
+        return self._tried(lambda raw: raw.execute(named, parameters))
+
+    def _tried(self, call: Callable[[Raw], T]) -> T:
+        assert self._raw is not None
+        try:
+            with translated():
+                return call(self._raw)
+        except Unavailable as error:
+            # It is lost, or it was opened while the database only read, and goes on like that.
+            self._useless = not isinstance(error, Contended)
+            raise
 
     def each(self, parameter: str, **columns: str) -> str:
         items = f"json_array_elements(CAST(:{parameter} AS json)) AS items (item)"
@@ -81,23 +83,33 @@ class PostgresSession(Statements):
     def alone(self, name: str) -> None:
         self.run("SELECT pg_advisory_xact_lock(:key)", {"key": zlib.crc32(name.encode())})
 
+    def unhurried(self) -> None:
+        self._control("SET LOCAL lock_timeout = 0")
+        self._control("SET LOCAL statement_timeout = 0")
+
     def begin(self, now: int, *, write: bool, durable: bool = True) -> None:
         self.now = now
+        self._write = write
         self.finished.clear()
-        with translated():
-            self._raw = self._pool.getconn()
+        self._raw = self._connections.borrow()
         # Each statement of a read sees what is committed when it starts, with BEGIN or without.
         if write:
-            self._control("BEGIN")
-            if not durable:
-                self._control("SET LOCAL synchronous_commit = off")
+            try:
+                self._control("BEGIN" if durable else UNSYNCED)
+            except BaseException:
+                self.rollback()
+                raise
 
     def _control(self, sql: str) -> None:
-        self.run(sql, [])
+        # Two commands in one cannot be prepared, and what has no plan gains nothing by it.
+        self._tried(lambda raw: raw.execute(sql, prepare=False))
 
     def commit(self) -> None:
         assert self._raw is not None
-        if self._raw.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+        status = self._raw.info.transaction_status
+        # The server would answer COMMIT, and roll back, without a word of error.
+        assert status != TransactionStatus.INERROR, "a statement has failed and was passed over"
+        if status != TransactionStatus.IDLE:
             self._control("COMMIT")
         self._give_back()
 
@@ -111,8 +123,8 @@ class PostgresSession(Statements):
 
     def _give_back(self) -> None:
         assert self._raw is not None
-        self._pool.putconn(self._raw)
-        self._raw = None
+        self._connections.give_back(self._raw, useless=self._useless)
+        self._raw, self._useless = None, False
 
     def savepoint(self) -> None:
         self._control("SAVEPOINT one")

@@ -105,6 +105,9 @@ class SqliteSession(Statements):
     def alone(self, name: str) -> None:
         """Every transaction that writes is alone here."""
 
+    def unhurried(self) -> None:
+        """Nothing here ends a statement that is slow."""
+
     def begin(self, now: int, *, write: bool, durable: bool = True) -> None:
         self.now = now
         self._checks = 0

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
+from store.clock import Clock
 from store.connection import Session
 from store.courier import Courier, Herald, hear, wake_path
 from store.errors import Unusable
@@ -29,6 +30,7 @@ class SqliteEngine:
         # Without the last word the highest id is given again once its row is gone, and a lease,
         # a hook or an event would be taken for the one that had it before.
         self.words = {"id": "INTEGER PRIMARY KEY AUTOINCREMENT", "blob": "BLOB"}
+        self.clock = Clock()
         self.path = path
         self._vault = vault
         self._courier = courier

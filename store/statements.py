@@ -88,6 +88,9 @@ class Statements(ABC):
     @abstractmethod
     def alone(self, name: str) -> None: ...
 
+    @abstractmethod
+    def unhurried(self) -> None: ...
+
     def after_commit(self, call: Callable[[], None]) -> None:
         self.finished.append(call)
 

@@ -26,8 +26,8 @@ class Store:
     def __init__(
         self, engine: Callable[[Callable[[], Courier]], Engine], clock: Clock | None = None
     ) -> None:
-        self.clock = clock or Clock()
         self.engine = engine(lambda: self.courier)
+        self.clock = clock or self.engine.clock
         self.courier: Courier = self.engine.herald()
         self._inline: Session | None = None
         self._writer: Writer | None = None

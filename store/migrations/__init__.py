@@ -40,6 +40,7 @@ def migrate(session: Session, now: int, words: dict[str, str]) -> list[str]:
 
 def _migrate(session: Session, words: dict[str, str]) -> list[str]:
     db = session.db
+    db.unhurried()
     db.alone("migration")
     db.execute(
         "CREATE TABLE IF NOT EXISTS migration"

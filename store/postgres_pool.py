@@ -1,0 +1,83 @@
+"""PostgreSQL's connections: a pool that gives up soon while the database is known to be away."""
+
+import random
+import threading
+import time
+
+import psycopg
+from psycopg_pool import ConnectionPool
+
+from store.errors import Unavailable
+from store.postgres_clock import PostgresClock
+from store.postgres_errors import Raw, translated
+
+MOST = 8
+# Seconds to wait for a connection before the caller is told that there is none.
+PATIENCE = 5.0
+# Seconds, more or less, between two tries while there is none; nobody else waits meanwhile.
+EVERY = 0.5
+
+
+class Connections:
+    """Lends connections, each to one borrower at a time."""
+
+    def __init__(self, conninfo: str, clock: PostgresClock) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._away: str | None = None
+        self._ask_at = 0.0
+        self._pool: ConnectionPool[Raw] = ConnectionPool(
+            conninfo,
+            connection_class=psycopg.Connection[tuple[object, ...]],
+            kwargs={"autocommit": True},
+            min_size=1,
+            max_size=MOST,
+            timeout=PATIENCE,
+            # Given longer, it makes pauses as long as the outage was.
+            reconnect_timeout=PATIENCE,
+            max_idle=60,
+            check=self._check,
+            open=True,
+        )
+
+    def borrow(self) -> Raw:
+        """A connection that works; Unavailable when there is none, at once if that is known."""
+        self._stop_at_the_door()
+        try:
+            with translated():
+                raw = self._pool.getconn()
+        except Unavailable as error:
+            self._away = str(error)
+            self._ask_at = time.monotonic() + EVERY * random.uniform(0.5, 1.5)  # noqa: S311 - spreads load
+            raise
+        self._away = None
+        return raw
+
+    def _stop_at_the_door(self) -> None:
+        if self._away is None:
+            return
+        with self._lock:
+            now = time.monotonic()
+            if self._away is not None and now < self._ask_at:
+                raise Unavailable(self._away)
+            # One goes and sees; the others are not kept waiting for what it finds.
+            self._ask_at = now + 2 * PATIENCE
+
+    def _check(self, raw: Raw) -> None:
+        try:
+            raw.execute("")
+            if self._clock.stale:
+                self._clock.measure(raw)
+        except psycopg.Error:
+            # The others are from the same time: all that are lost are replaced together.
+            self._pool.check()
+            raise
+
+    def give_back(self, raw: Raw, *, useless: bool = False) -> None:
+        """Return a connection, for the next borrower or, if it is useless, to be replaced."""
+        if useless:
+            raw.close()
+        self._pool.putconn(raw)
+
+    def close(self) -> None:
+        self._pool.close()
