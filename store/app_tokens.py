@@ -59,6 +59,14 @@ def scope(
         target_id=target_id,
         repositories=repositories,
     )
+    # What let the first one in lets this one in.
+    db.execute(
+        "INSERT INTO token_authorization (token_id, organization_id, created_at)"
+        " SELECT :made, organization_id, :now FROM token_authorization WHERE token_id = :id",
+        made=made["id"],
+        now=db.now,
+        id=row["id"],
+    )
     found = read(db.one(f"{SELECT} WHERE t.id = :id", id=made["id"]))
     assert found is not None
     return value, found

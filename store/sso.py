@@ -1,6 +1,7 @@
 """Single sign-on: which organizations ask for it, and which tokens were authorised for them."""
 
 from store.connection import Connection
+from store.errors import Invalid
 
 
 def enforce(db: Connection, organization_id: int, enforced: bool) -> None:
@@ -19,7 +20,9 @@ def enforced(db: Connection, organization_id: int) -> bool:
 
 
 def authorise(db: Connection, token_id: int, organization_id: int) -> bool:
-    """Let a token in; False where it was let in before."""
+    """Let a token in; False where it was let in before. Invalid for one made with a password."""
+    if db.value("SELECT by_password FROM token WHERE id = :id", id=token_id):
+        raise Invalid("a token that was made with a password opens no single sign-on")
     added = db.execute(
         "INSERT INTO token_authorization (token_id, organization_id, created_at)"
         " VALUES (:token_id, :organization_id, :now) ON CONFLICT DO NOTHING",

@@ -16,6 +16,7 @@ COMMANDS = {
     "user": "user:user",
     "org": "org:org",
     "repo": "repo:repo",
+    "app": "app:app",
     "token": "token:token",
     "source": "source:source",
     "load": "load:load",

@@ -3,39 +3,62 @@
 Nothing is taken away: who is not mentioned keeps what they have.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Literal, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import TypeVar
 
-from pydantic import SecretStr
+from hub.cli import apply_apps, state
+from hub.cli.changes import Change, Outcome, outcome_of, placed, secret, together
+from hub.cli.options import ISSUER, account, repository
+from store import (
+    Connection,
+    Row,
+    Store,
+    accounts,
+    hooks,
+    one_time,
+    people,
+    repositories,
+    sources,
+)
+from store.errors import Conflict
 
-from hub.cli import state
-from hub.cli.options import account, repository
-from store import Connection, Row, accounts, hooks, people, repositories, sources, tokens
-from store.errors import Conflict, Invalid, StoreError
-
-Outcome = Literal["created", "updated", "unchanged"]
 T = TypeVar("T", bound=state.Part)
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What became of one part. `value` is a token's that was made up here."""
+def hashed(store: Store, wanted: state.State) -> dict[str, str]:
+    """Login to the new password's hash, where there is one: made before the transaction, which
+    others would wait for.
+    """
+    given = {user.login: secret(user.password) for user in wanted.users}
 
-    kind: str
-    name: str
-    outcome: Outcome
-    value: str | None = None
+    def stored(db: Connection) -> dict[str, str | None]:
+        rows = {login: accounts.by_login(db, login) for login in given}
+        return {
+            login: None if row is None else accounts.stored_password(db, row["id"])
+            for login, row in rows.items()
+        }
+
+    before = store.look(stored)
+    return {
+        login: accounts.hash_password(password)
+        for login, password in given.items()
+        if password is not None
+        and (before[login] is None or not accounts.password_matches(password, before[login]))
+    }
 
 
-def apply(db: Connection, wanted: state.State) -> list[Change]:
-    """Make it so, in this one transaction. A StoreError names the place in the document."""
+def apply(db: Connection, wanted: state.State, hashes: Mapping[str, str]) -> list[Change]:
+    """Make it so, in this one transaction. A StoreError names the place in the document.
+
+    `hashes` are those of the users' new passwords.
+    """
     return [
-        *_each(db, "users", wanted.users, _user),
+        *_each(db, "users", wanted.users, partial(_user, hashes)),
         *_each(db, "organizations", wanted.organizations, _organization),
         *_each(db, "repositories", wanted.repositories, _repository),
-        *_each(db, "tokens", wanted.tokens, _token),
+        *_each(db, "apps", wanted.apps, apply_apps.app),
+        *_each(db, "tokens", wanted.tokens, apply_apps.token),
         *_each(db, "sources", wanted.sources, _source),
         *_each(db, "hooks", wanted.hooks, _hook),
     ]
@@ -49,37 +72,31 @@ def _each(
             yield one(db, part)
 
 
-@contextmanager
-def placed(place: str) -> Iterator[None]:
-    """Put the place in the document before what is said to be wrong."""
-    try:
-        yield
-    except StoreError as error:
-        raise Invalid(f"{place}: {error}") from None
-
-
-def _outcome(before: object, after: object) -> Outcome:
-    return "unchanged" if before == after else "updated"
-
-
-def _user(db: Connection, wanted: state.User) -> Change:
+def _user(hashes: Mapping[str, str], db: Connection, wanted: state.User) -> Change:
     row = accounts.by_login(db, wanted.login)
+    outcome: Outcome = "created"
     if row is None:
-        accounts.create(
-            db,
-            wanted.login,
-            name=wanted.name,
-            email=wanted.email,
-            site_admin=wanted.site_admin,
-            password=_secret(wanted.password),
+        row = accounts.create(
+            db, wanted.login, name=wanted.name, email=wanted.email, site_admin=wanted.site_admin
         )
-        return Change("user", wanted.login, "created")
-    after = _describe(db, row, "User", wanted)
-    admin = wanted.given("site_admin").get("site_admin", bool(row["site_admin"]))
-    if admin != bool(row["site_admin"]):
-        people.set_site_admin(db, row["id"], admin)
-        return Change("user", wanted.login, "updated")
-    return Change("user", wanted.login, after)
+    else:
+        outcome = _describe(db, row, "User", wanted)
+        admin = wanted.given("site_admin").get("site_admin", bool(row["site_admin"]))
+        if admin != bool(row["site_admin"]):
+            people.set_site_admin(db, row["id"], admin)
+            outcome = "updated"
+    return Change("user", wanted.login, together(outcome, _log_in(hashes, db, row, wanted)))
+
+
+def _log_in(hashes: Mapping[str, str], db: Connection, row: Row, wanted: state.User) -> bool:
+    """Set what the user logs in with; whether that changes anything."""
+    if wanted.login in hashes:
+        accounts.set_password(db, row["id"], hashes[wanted.login])
+    shared = secret(wanted.one_time_secret)
+    if shared is None or one_time.uses(db, row["id"], shared):
+        return wanted.login in hashes
+    one_time.set_up(db, row["id"], login=row["login"], issuer=ISSUER, secret=shared)
+    return True
 
 
 def _describe(
@@ -91,7 +108,7 @@ def _describe(
     after = before | wanted.given("name", "email")
     if after != before:
         accounts.update(db, row["id"], name=after["name"], email=after["email"])
-    return _outcome(before, after)
+    return outcome_of(before, after)
 
 
 def _organization(db: Connection, wanted: state.Organization) -> Change:
@@ -107,11 +124,7 @@ def _organization(db: Connection, wanted: state.Organization) -> Change:
     for login, role in wanted.members.items():
         accounts.join(db, row["id"], account(db, login)["id"], role)
     changed = before != people.members(db, row["id"])
-    return Change("organization", wanted.login, _with(outcome, changed))
-
-
-def _with(outcome: Outcome, changed: bool) -> Outcome:
-    return "updated" if changed and outcome == "unchanged" else outcome
+    return Change("organization", wanted.login, together(outcome, changed))
 
 
 def _repository(db: Connection, wanted: state.Repository) -> Change:
@@ -132,7 +145,7 @@ def _repository(db: Connection, wanted: state.Repository) -> Change:
     for login, role in wanted.collaborators.items():
         repositories.grant(db, row["id"], account(db, login)["id"], role)
     changed = before != people.collaborators(db, row["id"])
-    return Change("repository", wanted.name, _with(outcome, changed))
+    return Change("repository", wanted.name, together(outcome, changed))
 
 
 def _redescribe(db: Connection, row: Row, wanted: state.Repository) -> Outcome:
@@ -142,67 +155,21 @@ def _redescribe(db: Connection, row: Row, wanted: state.Repository) -> Outcome:
         repositories.update(
             db, row["id"], private=bool(after["private"]), description=after["description"]
         )
-    return _outcome(before, after)
-
-
-def _token(db: Connection, wanted: state.Token) -> Change:
-    owner = account(db, wanted.user)
-    name = f"{wanted.user} {wanted.note or ''}".strip()
-    known = _known(db, wanted)
-    if known is None:
-        value, _ = tokens.create(
-            db,
-            owner["id"],
-            kind=wanted.kind,
-            scopes=wanted.scopes,
-            permissions=wanted.permissions,
-            note=wanted.note,
-            expires_at=wanted.ends(),
-            value=_secret(wanted.value),
-        )
-        return Change("token", name, "created", None if wanted.value else value)
-    if _differs(known, owner, wanted):
-        raise Conflict("this token is known and was made otherwise; `tocsin token revoke` it first")
-    return Change("token", name, "unchanged")
-
-
-def _known(db: Connection, wanted: state.Token) -> Row | None:
-    every = tokens.every(db)
-    if wanted.value is not None:
-        found = tokens.find(db, wanted.value.get_secret_value())
-        return next((row for row in every if found is not None and row["id"] == found["id"]), None)
-    mine = [row for row in every if row["login"].lower() == wanted.user.lower()]
-    return next((row for row in mine if row["note"] == wanted.note), None)
-
-
-def _differs(known: Row, owner: Row, wanted: state.Token) -> bool:
-    return (
-        known["login"],
-        known["kind"],
-        tuple(known["scopes"]),
-        known["permissions"],
-        known["expires_at"],
-    ) != (
-        owner["login"],
-        wanted.kind,
-        tokens.normalise(wanted.scopes),
-        wanted.permissions,
-        wanted.ends(),
-    )
+    return outcome_of(before, after)
 
 
 def _source(db: Connection, wanted: state.Source) -> Change:
-    secret = wanted.secret.get_secret_value()
+    given = wanted.secret.get_secret_value()
     owner_id = None if wanted.owner is None else account(db, wanted.owner)["id"]
     known = next((row for row in sources.secrets(db) if row["name"] == wanted.name), None)
     if known is None:
-        sources.create(db, wanted.name, secret, owner_id=owner_id)
+        sources.create(db, wanted.name, given, owner_id=owner_id)
         return Change("source", wanted.name, "created")
     if "owner" in wanted.model_fields_set and known["owner_id"] != owner_id:
         raise Conflict(f"the source {wanted.name!r} has another owner; remove it first")
-    if db.vault.open(known["secret"]) == secret:
+    if db.vault.open(known["secret"]) == given:
         return Change("source", wanted.name, "unchanged")
-    sources.set_secret(db, known["id"], secret)
+    sources.set_secret(db, known["id"], given)
     return Change("source", wanted.name, "updated")
 
 
@@ -213,7 +180,7 @@ def _hook(db: Connection, wanted: state.Hook) -> Change:
     known = hooks.by_url(db, repo["id"], wanted.url)
     fields = {
         **wanted.model_dump(include={"events", "content_type", "insecure_ssl", "active"}),
-        "secret": _secret(wanted.secret),
+        "secret": secret(wanted.secret),
         "options": wanted.delivery.model_dump(exclude_none=True),
     }
     if known is None:
@@ -236,7 +203,3 @@ def _hook_fields(db: Connection, known: Row) -> Row:
         "secret": hooks.secret_of(db, known),
         "options": known["options"],
     }
-
-
-def _secret(value: SecretStr | None) -> str | None:
-    return None if value is None else value.get_secret_value()

@@ -1,4 +1,4 @@
-"""`tocsin load`: bring accounts, repositories, tokens, sources and hooks to a state document."""
+"""`tocsin load`: bring accounts, repositories, apps, tokens, sources and hooks to a document."""
 
 from collections import Counter
 from typing import BinaryIO
@@ -6,7 +6,8 @@ from typing import BinaryIO
 import click
 
 from hub.cli import options, output, state
-from hub.cli.apply import Change, apply, placed
+from hub.cli.apply import apply, hashed
+from hub.cli.changes import Change, placed
 from hub.cli.configuration import Configuration, Settings
 from store.errors import Invalid
 from worker.addresses import Refused
@@ -21,13 +22,13 @@ def load(configuration: Configuration, file: BinaryIO, as_json: bool) -> None:
     """Make it as FILE says, YAML or JSON, all or nothing; `-` is standard input.
 
     Doing it again changes nothing, and what the file does not mention stays. A token without a
-    value gets one, which is shown once.
+    value gets one, and an app without a secret, which is shown once.
     """
     wanted = state.read(_text(file))
     _judge(wanted, configuration.settings)
     store = options.opened(configuration.settings, create=True)
     try:
-        changes = store.do(apply, wanted)
+        changes = store.do(apply, wanted, hashed(store, wanted))
     finally:
         store.shut()
     _report(changes, as_json)
@@ -57,12 +58,19 @@ def _judge(wanted: state.State, settings: Settings) -> None:
 
 def _report(changes: list[Change], as_json: bool) -> None:
     rows = [{"kind": each.kind, "name": each.name, "outcome": each.outcome} for each in changes]
-    made = {each.name: each.value for each in changes if each.value is not None}
+    made = {
+        kind: {each.name: each.value for each in changes if each.value and each.kind == kind}
+        for kind in ("token", "app")
+    }
     if as_json:
-        click.echo(output.dumps({"changes": rows, "tokens": made}))
+        click.echo(
+            output.dumps({"changes": rows, "tokens": made["token"], "app_secrets": made["app"]})
+        )
         return
     output.show(rows, as_json=False, empty="the document is empty")
     counted = Counter(each.outcome for each in changes)
     click.echo(", ".join(f"{counted[each]} {each}" for each in ("created", "updated", "unchanged")))
-    for name, value in made.items():
+    for name, value in made["token"].items():
         click.echo(f"token of {name}: {value} (not shown again)")
+    for name, value in made["app"].items():
+        click.echo(f"client secret of {name}: {value} (not shown again)")

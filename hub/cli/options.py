@@ -1,5 +1,6 @@
 """The options that commands share, and the store they are given."""
 
+import sys
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -8,11 +9,14 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import click
 
 from hub.cli.configuration import Configuration, Settings, configure
-from store import Connection, Row, Store, accounts, open_store, repositories
+from store import Connection, Row, Store, accounts, apps, open_store, repositories
 from store.errors import Missing
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+# What an authenticator shows beside a user's one-time passwords.
+ISSUER = "tocsin"
 
 CONFIG = click.option(
     "--config",
@@ -80,11 +84,35 @@ def opened(settings: Settings, *, create: bool) -> Store:
     )
 
 
+def read_secret(prompt: str, *, twice: bool = False) -> str:
+    """A secret from standard input, unseen where that is a terminal."""
+    if sys.stdin.isatty():
+        given: str = click.prompt(prompt, hide_input=True, confirmation_prompt=twice)
+        return given
+    return sys.stdin.readline().rstrip("\r\n")
+
+
+def user(db: Connection, login: str) -> Row:
+    """The user of this login, or Missing."""
+    found = account(db, login)
+    if found["kind"] != "User":
+        raise Missing(f"{login!r} is no user")
+    return found
+
+
 def account(db: Connection, login: str) -> Row:
     """The account of this login, or Missing."""
     found = accounts.by_login(db, login)
     if found is None:
         raise Missing(f"there is no account {login!r}")
+    return found
+
+
+def app(db: Connection, name: str) -> Row:
+    """The application of this name, or Missing."""
+    found = apps.by_name(db, name)
+    if found is None:
+        raise Missing(f"there is no app {name!r}")
     return found
 
 

@@ -1,8 +1,6 @@
 """`tocsin source`: platforms that post events to /events, signed with a secret of their own."""
 
 import secrets
-import sys
-from getpass import getpass
 
 import click
 
@@ -42,9 +40,7 @@ def add(store: Store, name: str, secret: str | None, owner: str | None) -> None:
 def _given(secret: str | None) -> str | None:
     if secret is None or secret.strip() != "-":
         return secret
-    if sys.stdin.isatty():
-        return getpass("secret: ")
-    return sys.stdin.readline().rstrip("\r\n")
+    return options.read_secret("secret")
 
 
 @source.command("list")

@@ -48,7 +48,8 @@ class User(Part):
     name: str | None = None
     email: str | None = None
     site_admin: bool = False
-    password: SecretStr | None = Field(None, description="only used where the user is made")
+    password: SecretStr | None = None
+    one_time_secret: SecretStr | None = Field(None, description="base 32, of 16 bytes at least")
 
 
 class Organization(Part):
@@ -65,10 +66,28 @@ class Repository(Part):
     collaborators: dict[str, Role] = {}
 
 
+class App(Part):
+    """Known again by its name. A secret that is not given is made up where the app is made."""
+
+    name: str
+    owner: str
+    url: str
+    kind: Literal["oauth", "integration"] = "oauth"
+    description: str | None = None
+    permissions: dict[str, Level] = {}
+    client_id: str | None = None
+    client_secret: SecretStr | None = None
+
+
 class Token(Part):
-    """Known again by its value, or where that is made up here by its user and note."""
+    """Known again by its value, or where that is made up here by its user, app and note.
+
+    One of an app has the kind that the app says.
+    """
 
     user: str
+    app: str | None = None
+    fingerprint: str | None = None
     note: str | None = None
     kind: Literal["personal", "fine_grained", "oauth", "app_user", "installation"] = "personal"
     scopes: list[str] = []
@@ -80,6 +99,8 @@ class Token(Part):
     def _known_again(self) -> Self:
         if self.value is None and not self.note:
             raise ValueError("a token without a value needs a note, by which it is known again")
+        if self.app is not None and "kind" in self.model_fields_set:
+            raise ValueError("an app's token is of the kind that the app says")
         return self
 
     def ends(self) -> int | None:
@@ -114,6 +135,7 @@ class State(Part):
     users: list[User] = []
     organizations: list[Organization] = []
     repositories: list[Repository] = []
+    apps: list[App] = []
     tokens: list[Token] = []
     sources: list[Source] = []
     hooks: list[Hook] = []
@@ -126,7 +148,8 @@ class State(Part):
         _once("source", [each.name for each in self.sources])
         _once("hook", [f"{each.repository.lower()} {each.url}" for each in self.hooks])
         noted = [each for each in self.tokens if each.value is None]
-        _once("token", [f"{each.user.lower()} {each.note}" for each in noted])
+        _once("app", [each.name.lower() for each in self.apps])
+        _once("token", [" ".join((each.user, each.app or "", each.note or "")) for each in noted])
         return self
 
 

@@ -1,10 +1,12 @@
 """`tocsin token`: what programs authenticate with."""
 
+from typing import Any
+
 import click
 
 from hub.cli import options, output
 from hub.cli.arguments import Pair, Span
-from store import Connection, Row, Store, tokens
+from store import Connection, Row, Store, grants, tokens
 from store.errors import Missing
 
 
@@ -15,8 +17,10 @@ def token() -> None:
 
 @token.command()
 @click.argument("login")
-@click.option("--kind", type=click.Choice(list(tokens.KINDS)), default="personal",
-              show_default=True)  # fmt: skip
+@click.option("--kind", type=click.Choice(list(tokens.KINDS)),
+              help="personal, if no app says otherwise.")  # fmt: skip
+@click.option("--app", metavar="NAME", help="The application that is to hold it.")
+@click.option("--fingerprint", help="Tells apart what one application holds of the user.")
 @click.option("--scope", "scopes", multiple=True, metavar="SCOPE",
               help="What it may do, such as repo or admin:repo_hook; repeatable.")  # fmt: skip
 @click.option("--permission", "permissions", multiple=True, type=Pair(),
@@ -27,7 +31,9 @@ def token() -> None:
 def create(
     store: Store,
     login: str,
-    kind: str,
+    kind: str | None,
+    app: str | None,
+    fingerprint: str | None,
     scopes: tuple[str, ...],
     permissions: tuple[tuple[str, str], ...],
     note: str | None,
@@ -35,16 +41,21 @@ def create(
 ) -> None:
     """Make a token of the user LOGIN. Its value is printed this once and never again."""
 
+    if app is not None and kind is not None:
+        raise click.UsageError("an app's token is of the kind that the app says")
+
     def make(db: Connection) -> tuple[str, Row]:
-        return tokens.create(
-            db,
-            options.account(db, login)["id"],
-            kind=kind,
-            scopes=scopes,
-            permissions=dict(permissions),
-            note=note,
-            expires_at=None if expires is None else db.now + expires,
-        )
+        account_id = options.account(db, login)["id"]
+        given: dict[str, Any] = {
+            "scopes": scopes,
+            "permissions": dict(permissions),
+            "note": note,
+            "fingerprint": fingerprint,
+            "expires_at": None if expires is None else db.now + expires,
+        }
+        if app is not None:
+            return grants.issue(db, options.app(db, app), account_id, **given)
+        return tokens.create(db, account_id, kind=kind or "personal", **given)
 
     # The value alone on standard output, so that a script can take it.
     value, row = store.do(make)
@@ -66,6 +77,8 @@ def _shape(row: Row) -> dict[str, object]:
         "id": row["id"],
         "login": row["login"],
         "kind": row["kind"],
+        "app": row["app"],
+        "fingerprint": row["fingerprint"],
         "ends_with": row["last_eight"],
         "note": row["note"],
         "scopes": row["scopes"],

@@ -3,12 +3,13 @@
 import click
 
 from hub.cli import options, output
-from store import Row, Store, accounts
+from store import Connection, Row, Store, accounts, one_time
+from store.errors import Invalid
 
 
 @click.group()
 def user() -> None:
-    """Make and list users."""
+    """Make and list users, and say what they log in with."""
 
 
 @user.command()
@@ -41,3 +42,53 @@ def _shape(row: Row) -> dict[str, object]:
         "site_admin": bool(row["site_admin"]),
         "created_at": output.when(row["created_at"]),
     }
+
+
+@user.command()
+@click.argument("login")
+@click.option("--remove", is_flag=True, help="Take it away.")
+@options.with_store
+def password(store: Store, login: str, remove: bool) -> None:
+    """Set the password of the user LOGIN, read from standard input.
+
+    It is for the operations on authorizations alone; programs use tokens.
+    """
+    hashed = None
+    if not remove:
+        given = options.read_secret("password", twice=True)
+        if not given:
+            raise Invalid("a password has to have one character at least")
+        # Here, because it takes a while, for which others would have to wait in the transaction.
+        hashed = accounts.hash_password(given)
+
+    def change(db: Connection) -> None:
+        accounts.set_password(db, options.user(db, login)["id"], hashed)
+
+    store.do(change)
+    click.echo(f"{'removed' if remove else 'set'} the password of {login}")
+
+
+@user.command("one-time")
+@click.argument("login")
+@click.option("--remove", is_flag=True, help="Ask for none any more.")
+@options.with_store
+def one_time_password(store: Store, login: str, remove: bool) -> None:
+    """Ask for a one-time password beside the password of the user LOGIN.
+
+    Prints the otpauth:// URI for the user's authenticator this once; doing it again makes another
+    secret.
+    """
+
+    def end(db: Connection) -> bool:
+        return one_time.remove(db, options.user(db, login)["id"])
+
+    def begin(db: Connection) -> str:
+        row = options.user(db, login)
+        return one_time.set_up(db, row["id"], login=row["login"], issuer=options.ISSUER)
+
+    if remove:
+        done = "removed the" if store.do(end) else "there were no"
+        click.echo(f"{done} one-time passwords of {login}")
+        return
+    click.echo(store.do(begin))
+    output.note("this is not shown again; it holds the secret")

@@ -7,7 +7,7 @@ import pytest
 from engines import ENGINES, engine_url
 from store_world import World
 
-from store import Row, accounts, app_tokens, apps, authorizations, grants, tokens
+from store import Row, accounts, app_tokens, apps, authorizations, grants, sso, tokens
 from store.clock import SECOND
 from store.errors import Invalid
 
@@ -182,6 +182,25 @@ def test_changes_of_scopes() -> None:
     assert change(["repo"], wanted=[]) == []
     assert change(["repo"], added=["gist"]) == ["repo", "gist"]
     assert change(["repo", "gist"], removed=["repo"]) == ["gist"]
+
+
+def test_single_sign_on(world: World, app: Row, integration: Row) -> None:
+    """What was made with a password is never authorised; a narrower token is as the first one."""
+    tower = world.store.do(accounts.create, "tower", kind="Organization")["id"]
+    world.store.do(sso.enforce, tower, True)
+    _, made = personal(world)
+    _, other = world.store.do(authorizations.get_or_create, world.user["id"], app)
+    for row in (made, other):
+        with pytest.raises(Invalid):
+            world.store.do(sso.authorise, row["id"], tower)
+        assert not world.store.look(sso.lets_in, tower, row["id"])
+    value, token = world.store.do(grants.issue, integration, world.user["id"])
+    world.store.do(sso.authorise, token["id"], tower)
+    row = world.store.look(app_tokens.of_app, integration["id"], value)
+    _, narrow = world.store.do(
+        app_tokens.scope, row, target_id=tower, repositories=None, permissions=None
+    )
+    assert world.store.look(sso.lets_in, tower, narrow["id"])
 
 
 def test_an_app_finds_its_own_live_tokens_only(world: World, app: Row, integration: Row) -> None:

@@ -1,0 +1,119 @@
+"""Bringing apps, and the tokens that users and apps hold, to a state document."""
+
+from hub.cli import options, state
+from hub.cli.changes import Change, outcome_of, secret, together
+from store import Connection, Row, apps, grants, tokens
+from store.errors import Conflict
+
+
+def app(db: Connection, wanted: state.App) -> Change:
+    """Known again by its name; what its tokens depend on does not change."""
+    owner, given = options.account(db, wanted.owner), secret(wanted.client_secret)
+    row = apps.by_name(db, wanted.name)
+    if row is None:
+        made, _ = apps.create(
+            db,
+            owner["id"],
+            wanted.name,
+            url=wanted.url,
+            kind=wanted.kind,
+            description=wanted.description,
+            permissions=wanted.permissions,
+            client_id=wanted.client_id,
+            client_secret=given,
+        )
+        return Change("app", wanted.name, "created", made if given is None else None)
+    fixed = {"kind": wanted.kind, "owner_id": owner["id"], "client_id": wanted.client_id}
+    fixed = {name: value for name, value in fixed.items() if value is not None}
+    if fixed != {name: row[name] for name in fixed}:
+        raise Conflict(f"the app {wanted.name!r} has another owner, kind or id; remove it first")
+    before = {name: row[name] for name in ("url", "description", "permissions")}
+    after = before | wanted.given(*before)
+    if after != before:
+        apps.update(db, row["id"], **after)
+    other = given is not None and not apps.check_secret(row, given)
+    if other and given is not None:
+        apps.set_secret(db, row["id"], given)
+    return Change("app", wanted.name, together(outcome_of(before, after), other))
+
+
+def token(db: Connection, wanted: state.Token) -> Change:
+    """Known again by its value, or by whose it is and its note; it does not change."""
+    owner = options.account(db, wanted.user)
+    holder = None if wanted.app is None else options.app(db, wanted.app)
+    name = " ".join(part for part in (wanted.user, wanted.app, wanted.note) if part)
+    known = _known(db, wanted)
+    if known is None:
+        value = _made(db, wanted, owner, holder)
+        return Change("token", name, "created", None if wanted.value else value)
+    if _differs(known, owner, holder, wanted):
+        raise Conflict("this token is known and was made otherwise; `tocsin token revoke` it first")
+    return Change("token", name, "unchanged")
+
+
+def _made(db: Connection, wanted: state.Token, owner: Row, holder: Row | None) -> str:
+    if holder is not None:
+        value, _ = grants.issue(
+            db,
+            holder,
+            owner["id"],
+            scopes=wanted.scopes,
+            permissions=wanted.permissions,
+            note=wanted.note,
+            fingerprint=wanted.fingerprint,
+            expires_at=wanted.ends(),
+            value=secret(wanted.value),
+        )
+        return value
+    value, _ = tokens.create(
+        db,
+        owner["id"],
+        kind=wanted.kind,
+        scopes=wanted.scopes,
+        permissions=wanted.permissions,
+        note=wanted.note,
+        fingerprint=wanted.fingerprint,
+        expires_at=wanted.ends(),
+        value=secret(wanted.value),
+    )
+    return value
+
+
+def _known(db: Connection, wanted: state.Token) -> Row | None:
+    every = tokens.every(db)
+    if wanted.value is not None:
+        found = tokens.find(db, wanted.value.get_secret_value())
+        return next((row for row in every if found is not None and row["id"] == found["id"]), None)
+    sought = (wanted.user.lower(), (wanted.app or "").lower(), wanted.note)
+    return next(
+        (
+            row
+            for row in every
+            if (row["login"].lower(), (row["app"] or "").lower(), row["note"]) == sought
+        ),
+        None,
+    )
+
+
+def _differs(known: Row, owner: Row, holder: Row | None, wanted: state.Token) -> bool:
+    kind = wanted.kind if holder is None else apps.KINDS[holder["kind"]]
+    permissions = wanted.permissions
+    if holder is not None and kind == "app_user" and not permissions:
+        permissions = known["permissions"]
+    return (
+        known["login"],
+        known["app"],
+        known["kind"],
+        tuple(known["scopes"]),
+        known["permissions"],
+        known["fingerprint"],
+        known["expires_at"],
+    ) != (
+        owner["login"],
+        None if holder is None else holder["name"],
+        kind,
+        tokens.normalise(wanted.scopes),
+        permissions,
+        wanted.fingerprint,
+        wanted.ends(),
+    )
