@@ -7,6 +7,7 @@ from functools import cache
 from cryptography.exceptions import InvalidKey
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 
+from store import emails
 from store.connection import Connection, Row
 from store.errors import Conflict, Invalid
 
@@ -47,11 +48,13 @@ def create(
     )
     if row is None:
         raise Conflict(f"there is an account {login!r} already")
+    if email and kind == "User":
+        emails.include(db, row["id"], email)
     return row
 
 
 def update(db: Connection, account_id: int, *, name: str | None, email: str | None) -> None:
-    """Change what an account says of itself."""
+    """Change what an account says of itself. A user's email is among its addresses from then on."""
     db.execute(
         "UPDATE account SET name = :name, email = :email, updated_at = :now WHERE id = :id"
         " AND (coalesce(name, '') <> :name_key OR coalesce(email, '') <> :email_key)",
@@ -62,6 +65,8 @@ def update(db: Connection, account_id: int, *, name: str | None, email: str | No
         now=db.now,
         id=account_id,
     )
+    if email and db.value("SELECT kind FROM account WHERE id = :id", id=account_id) == "User":
+        emails.include(db, account_id, email)
 
 
 def by_login(db: Connection, login: str) -> Row | None:
