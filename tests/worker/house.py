@@ -193,10 +193,14 @@ class House:
             await self.store.close()
 
     async def pass_time(self, seconds: float) -> None:
-        """Move the clock, and let the worker look at it."""
+        """Move the clock, and let the worker send what is due by then."""
         self.clock.advance(seconds)
         assert self.worker is not None
-        await self.worker.dispatcher.scan()
+        dispatcher = self.worker.dispatcher
+        await dispatcher.scan()
+        await until(lambda: dispatcher.claims._claiming is None)
+        for _ in range(10):
+            await asyncio.sleep(0)
 
     # The world.
 
