@@ -1,12 +1,12 @@
 """A store on a real database, a clock that stands still, and a little world in the store."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
 from store_world import START, World, make_world
 
-from store import Store, open_store
+from store import Store, open_store, sqlite
 from store.clock import MovableClock
 
 Opened = Callable[[], Store]
@@ -23,8 +23,11 @@ def clock() -> MovableClock:
 
 
 @pytest.fixture(params=["sqlite"])
-def url(request: pytest.FixtureRequest) -> str:
+def url(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """The engine under test: tests that use `store` run on each of these."""
+    # What is lost with the power is no concern of most tests, and waiting for the disk is long.
+    quick = [pragma.replace("= FULL", "= OFF") for pragma in sqlite.PRAGMAS]
+    monkeypatch.setattr(sqlite, "PRAGMAS", quick)
     return request.param
 
 
@@ -45,8 +48,12 @@ async def opened(
 
 
 @pytest.fixture
-def store(opened: Opened) -> Store:
-    return opened()
+def store(opened: Opened) -> Iterator[Store]:
+    store = opened()
+    # As beside a running daemon: the last connection to close tidies up, which takes long.
+    daemon = store.engine.session()
+    yield store
+    daemon.close()
 
 
 @pytest.fixture
