@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from hub import shapes
+from hub import repository_shapes, shapes
 from hub.auth import Caller
 from hub.body import Intake
 from hub.media import PLAIN, Media
@@ -73,7 +73,7 @@ class Context:
         assert event in self.emits, f"{event} is not in the declaration's emits"
         name, _, action = event.partition(".")
         if repo is not None:
-            payload["repository"] = shapes.repository(self.urls, self.db, repo)
+            payload["repository"] = repository_shapes.repository(self.urls, self.db, repo)
         payload.setdefault("sender", self._sender())
         repo_id = 0 if repo is None else repo["id"]
         return events.emit(self.db, name, action or None, repo_id, payload, only_hook=only_hook)

@@ -6,11 +6,11 @@ from typing import Any, Literal, NotRequired
 from typing_extensions import TypedDict
 
 from hub.urls import Urls
-from store import Connection, Row, accounts
+from store import Row
 from store.clock import iso
 
 
-def node_id(kind: str, number: int) -> str:
+def node_id(kind: str, number: int | str) -> str:
     """The opaque form of an id."""
     return base64.b64encode(f"0{len(kind)}:{kind}{number}".encode()).decode()
 
@@ -58,75 +58,6 @@ def simple_user(urls: Urls, account: Row) -> SimpleUser:
         "received_events_url": f"{url}/received_events",
         "type": account["kind"],
         "site_admin": bool(account["site_admin"]),
-    }
-
-
-# Link to the path after the repository's own, where it is not the link's own name.
-LINKS = {
-    "archive": "/{archive_format}{/ref}",
-    "assignees": "/assignees{/user}",
-    "blobs": "/git/blobs{/sha}",
-    "branches": "/branches{/branch}",
-    "collaborators": "/collaborators{/collaborator}",
-    "comments": "/comments{/number}",
-    "commits": "/commits{/sha}",
-    "compare": "/compare/{base}...{head}",
-    "contents": "/contents/{+path}",
-    "contributors": "/contributors",
-    "deployments": "/deployments",
-    "downloads": "/downloads",
-    "events": "/events",
-    "forks": "/forks",
-    "git_commits": "/git/commits{/sha}",
-    "git_refs": "/git/refs{/sha}",
-    "git_tags": "/git/tags{/sha}",
-    "hooks": "/hooks",
-    "issue_comment": "/issues/comments{/number}",
-    "issue_events": "/issues/events{/number}",
-    "issues": "/issues{/number}",
-    "keys": "/keys{/key_id}",
-    "labels": "/labels{/name}",
-    "languages": "/languages",
-    "merges": "/merges",
-    "milestones": "/milestones{/number}",
-    "notifications": "/notifications{?since,all,participating}",
-    "pulls": "/pulls{/number}",
-    "releases": "/releases{/id}",
-    "stargazers": "/stargazers",
-    "statuses": "/statuses/{sha}",
-    "subscribers": "/subscribers",
-    "subscription": "/subscription",
-    "tags": "/tags",
-    "teams": "/teams",
-    "trees": "/git/trees{/sha}",
-}
-
-
-def repository(urls: Urls, db: Connection, repo: Row) -> dict[str, Any]:
-    """A repository, in short: with its owner and every link."""
-    owner = accounts.get(db, repo["owner_id"])
-    assert owner is not None, "a repository has an owner"
-    url = urls.repository(repo)
-    return {
-        "id": repo["id"],
-        "node_id": node_id("Repository", repo["id"]),
-        "name": repo["name"],
-        "full_name": repo["full_name"],
-        "owner": simple_user(urls, owner),
-        "private": bool(repo["private"]),
-        "html_url": urls.page(repo),
-        "description": repo["description"],
-        "fork": False,
-        "url": url,
-        **{f"{name}_url": url + path for name, path in LINKS.items()},
-        "git_url": f"git://{urls.host}/{repo['full_name']}.git",
-        "ssh_url": f"git@{urls.host}:{repo['full_name']}.git",
-        "clone_url": f"{urls.page(repo)}.git",
-        "default_branch": repo["default_branch"],
-        "visibility": "private" if repo["private"] else "public",
-        "created_at": iso(repo["created_at"]),
-        "updated_at": iso(repo["updated_at"]),
-        "pushed_at": None if repo["pushed_at"] is None else iso(repo["pushed_at"]),
     }
 
 

@@ -36,6 +36,10 @@ class Urls:
         """A repository's page, where a browser would look for it."""
         return f"{self.origin}/{repo['full_name']}"
 
+    def single_sign_on(self, organization: str) -> str:
+        """Where a token is authorised for an organization."""
+        return f"{self.origin}/orgs/{quote(organization)}/sso"
+
     def hook(self, repo: Row, hook_id: int) -> str:
         return f"{self.repository(repo)}/hooks/{hook_id}"
 
@@ -44,3 +48,20 @@ class Urls:
 
     def authorization(self, token_id: int) -> str:
         return f"{self.root}/authorizations/{token_id}"
+
+    def license(self, key: str) -> str:
+        return f"{self.root}/licenses/{quote(key)}"
+
+    def file(self, repo: Row, branch: str, path: str) -> str:
+        """A file's contents, in the API."""
+        return f"{self.repository(repo)}/contents/{quote(path)}?ref={quote(branch, safe='')}"
+
+    def blob(self, repo: Row, sha: str) -> str:
+        return f"{self.repository(repo)}/git/blobs/{sha}"
+
+    def file_page(self, repo: Row, branch: str, path: str, how: str = "blob") -> str:
+        """A file's page, where a browser would look for it; `raw` is the file itself."""
+        return f"{self.page(repo)}/{how}/{quote(branch)}/{quote(path)}"
+
+    def subscription(self, repo: Row) -> str:
+        return f"{self.repository(repo)}/subscription"

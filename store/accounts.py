@@ -2,13 +2,14 @@
 
 import os
 import re
+from collections.abc import Iterable
 from functools import cache
 
 from cryptography.exceptions import InvalidKey
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 
 from store import emails
-from store.connection import Connection, Row
+from store.connection import Connection, Row, listed
 from store.errors import Conflict, Invalid
 
 LOGIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,98}[A-Za-z0-9])?")
@@ -77,6 +78,16 @@ def by_login(db: Connection, login: str) -> Row | None:
 def get(db: Connection, account_id: int) -> Row | None:
     """The account with this id."""
     return db.one(f"SELECT {COLUMNS} FROM account WHERE id = :id", id=account_id)
+
+
+def of(db: Connection, account_ids: Iterable[int]) -> dict[int, Row]:
+    """The accounts with these ids, by id."""
+    rows = db.all(
+        f"SELECT {COLUMNS} FROM account WHERE id IN"
+        f" (SELECT i.wanted FROM {db.each('ids', wanted='integer')} AS i)",
+        ids=listed(account_ids),
+    )
+    return {row["id"]: row for row in rows}
 
 
 def every(db: Connection) -> list[Row]:
