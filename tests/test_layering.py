@@ -1,0 +1,102 @@
+"""Who may import whom: hub -> store <- worker, and SQL in the store only."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("hub", "store", "worker")
+DRIVERS = {"sqlite3", "sqlite_utils", "psycopg", "psycopg_pool", "aiosqlite", "sqlalchemy"}
+SQL = re.compile(
+    r"^\s*(SELECT\s.+\sFROM\s|INSERT\s+INTO\s|UPDATE\s+\w+\s+SET\s|DELETE\s+FROM\s"
+    r"|(CREATE|DROP|ALTER)\s+(TABLE|INDEX)\s|PRAGMA\s|BEGIN\s+IMMEDIATE|WITH\s+RECURSIVE\s)",
+    re.DOTALL,
+)
+
+
+def modules(*folders: str) -> list[Path]:
+    return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def imports(path: Path) -> Iterator[str]:
+    """The full names of what a module imports, wherever in it that stands."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{_origin(node, path)}.{alias.name}" for alias in node.names)
+
+
+def _origin(node: ast.ImportFrom, path: Path) -> str:
+    if not node.level:
+        return node.module or ""
+    package = path.relative_to(ROOT).parts[: -node.level]
+    return ".".join([*package, *([node.module] if node.module else [])])
+
+
+def tops(path: Path) -> set[str]:
+    return {name.partition(".")[0] for name in imports(path)}
+
+
+def in_cli(path: Path) -> bool:
+    return path.is_relative_to(ROOT / "hub" / "cli")
+
+
+def test_there_is_something_to_look_at() -> None:
+    for package in PACKAGES:
+        assert len(modules(package)) > 10
+    assert "store" in tops(ROOT / "worker" / "dispatch.py")
+
+
+@pytest.mark.parametrize("path", modules("store"), ids=named)
+def test_the_store_knows_neither(path: Path) -> None:
+    assert not tops(path) & {"hub", "worker"}
+
+
+@pytest.mark.parametrize("path", modules("worker"), ids=named)
+def test_the_worker_does_not_know_the_hub(path: Path) -> None:
+    assert "hub" not in tops(path)
+
+
+@pytest.mark.parametrize("path", modules("hub"), ids=named)
+def test_only_the_command_line_knows_hub_and_worker(path: Path) -> None:
+    if not in_cli(path):
+        assert "worker" not in tops(path)
+        assert not [name for name in imports(path) if name.startswith("hub.cli")]
+
+
+@pytest.mark.parametrize("path", modules("hub", "worker"), ids=named)
+def test_only_the_store_speaks_to_databases(path: Path) -> None:
+    assert not tops(path) & DRIVERS
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            assert not SQL.match(node.value), f"SQL in line {node.lineno}: {node.value[:60]!r}"
+
+
+@pytest.mark.parametrize("path", modules("hub/operations"), ids=named)
+def test_no_group_of_operations_imports_another(path: Path) -> None:
+    own = "hub.operations." + path.stem
+    others = [name for name in imports(path) if name.startswith("hub.operations.")]
+    assert path.stem == "__init__" or not [name for name in others if not name.startswith(own)]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_sql"),
+    [
+        ("SELECT id FROM event", True),
+        (" UPDATE hook SET active = 0", True),
+        ("SELECT 1", False),
+        ("Update an issue", False),
+        ("Select the hooks from a list", False),
+        ("DELETE /repos/{owner}/{repo}", False),
+    ],
+)
+def test_what_counts_as_sql(text: str, is_sql: bool) -> None:
+    assert bool(SQL.match(text)) is is_sql
