@@ -28,6 +28,7 @@ COMMANDS = {
     "redeliver": "redeliver:redeliver",
     "replay": "replay:replay",
     "status": "status:status",
+    "migrate": "migrate:migrate",
     "sql": "sql:sql",
     "settings": "settings:settings",
 }

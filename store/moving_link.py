@@ -1,0 +1,104 @@
+"""The mover's connection to PostgreSQL."""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+from urllib.parse import quote
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from store.errors import Conflict, Unusable
+from store.moving_tables import Collision, Values
+from store.postgres_errors import plain, translated
+
+# "tocsin" in ASCII: of movers, one at a time.
+LOCK = 0x746F6373696E
+NAME = "tocsin migrate"
+DEFAULTS: dict[str, Any] = {
+    "connect_timeout": 10,
+    "keepalives_idle": 10,
+    "tcp_user_timeout": 60_000,
+}
+OPTIONS = "-c lock_timeout=10s -c statement_timeout=0"
+
+
+@contextlib.contextmanager
+def refusals() -> Iterator[None]:
+    """What the server does not take, in the store's words: Collision, Conflict, Unusable."""
+    try:
+        with translated():
+            yield
+    except psycopg.errors.UniqueViolation as error:
+        raise Collision(f"two rows of the copy claim the same: {plain(error)}") from error
+    except (psycopg.DataError, psycopg.IntegrityError) as error:
+        raise Conflict(
+            f"PostgreSQL does not take what the database holds: {plain(error)}"
+        ) from error
+    except psycopg.ProgrammingError as error:
+        raise Unusable(f"the target does not do what a move needs: {plain(error)}") from error
+
+
+class Link:
+    """One connection, which has the target to itself among movers. Unusable where it cannot."""
+
+    def __init__(self, url: str) -> None:
+        self._raw = _connected(url)
+        if not self.value(f"SELECT pg_try_advisory_lock({LOCK})"):
+            self.close()
+            raise Unusable("another `tocsin migrate` is at work on this target")
+
+    @property
+    def shown(self) -> str:
+        """The URL without its password."""
+        info = self._raw.info
+        database = quote(info.dbname)
+        if info.host.startswith("/"):
+            return f"postgresql://{quote(info.user)}@/{database}?host={quote(info.host)}"
+        return f"postgresql://{quote(info.user)}@{info.host}:{info.port}/{database}"
+
+    def run(self, sql: str, given: Sequence[Any] | None = None) -> int:
+        """How many rows a statement changed."""
+        with refusals():
+            return self._raw.execute(sql, given).rowcount
+
+    def rows(self, sql: str, given: Sequence[Any] | None = None) -> list[Values]:
+        """What a query gives."""
+        with refusals(), self._raw.cursor(binary=True) as cursor:
+            return cursor.execute(sql, given).fetchall()
+
+    def value(self, sql: str) -> Any:
+        """The first column of what a query gives first, or None."""
+        found = self.rows(sql)
+        return found[0][0] if found else None
+
+    def copy(self, sql: str, rows: Sequence[Values]) -> None:
+        """COPY rows FROM STDIN."""
+        with refusals(), self._raw.cursor() as cursor, cursor.copy(sql) as copy:
+            for row in rows:
+                copy.write_row(row)
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All that is run in the block, or nothing."""
+        with refusals(), self._raw.transaction():
+            yield
+
+    def close(self) -> None:
+        """Let go of the connection, and with it of the lock."""
+        self._raw.close()
+
+
+def _connected(url: str) -> psycopg.Connection[Values]:
+    try:
+        given = conninfo_to_dict(url)
+        fixed = {
+            "options": f"{OPTIONS} {given.get('options', '')}",
+            "application_name": NAME,
+            "client_encoding": "UTF8",
+        }
+        return psycopg.connect(make_conninfo(**{**DEFAULTS, **given, **fixed}), autocommit=True)
+    except psycopg.ProgrammingError as error:
+        raise Unusable(f"the target is no PostgreSQL URL: {plain(error, url)}") from None
+    except psycopg.Error as error:
+        raise Unusable(f"the target cannot be reached: {plain(error, url)}") from None
