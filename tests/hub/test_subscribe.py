@@ -201,10 +201,10 @@ async def test_topics_that_are_none(client: httpx.AsyncClient, topic: str) -> No
 
 
 async def test_a_hook_that_another_one_has_made_impossible(client: httpx.AsyncClient) -> None:
-    for content_type, event in (("form", "push"), ("json", "issues")):
+    for content_type in ("form", "json"):
         config = {"url": CALLBACK, "content_type": content_type}
-        await client.post(HOOKS, json={"config": config, "events": [event]})
-    data = form(topic="/octo/hello/events/issues.json")
+        await client.post(HOOKS, json={"config": config, "events": ["push"]})
+    data = form(topic="/octo/hello/events/push.json")
     answer = await client.post(f"{ORIGIN}/hub", data=data)
     assert_error(answer, 422, "Hook already exists on this repository")
 
