@@ -1,0 +1,19 @@
+"""Real processes on a folder of their own."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from daemon import Site
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+async def site(anyio_backend: str, tmp_path: Path) -> AsyncIterator[Site]:
+    site = Site(tmp_path / "data")
+    yield site
+    await site.close()

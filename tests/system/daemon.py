@@ -1,0 +1,235 @@
+"""A `tocsin serve` of its own process, who posts to it, and a ledger of what it delivers."""
+
+import asyncio
+import os
+import re
+import signal
+import sys
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from store import Store, accounts, deliveries, hooks, open_store, repositories, tokens
+
+PATIENCE = 30.0
+ENVIRONMENT = {
+    "TOCSIN_ALLOW_NETWORKS": "127.0.0.0/8",
+    "TOCSIN_RATE_LIMITING": "false",
+    "TOCSIN_LOG_LEVEL": "warning",
+}
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+GUID = re.compile(rb"(?im)^X-GitHub-Delivery: (\S+)\r$")
+LENGTH = re.compile(rb"(?im)^Content-Length: *(\d+)\r$")
+
+
+async def until(condition: Callable[[], Any], what: str) -> None:
+    """Wait until `condition()` holds, at most half a minute."""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            while not condition():  # noqa: ASYNC110 - it is another process that is waited for
+                await asyncio.sleep(0.01)
+    except TimeoutError:
+        raise AssertionError(f"waited in vain: {what}") from None
+
+
+class Ledger:
+    """A receiver that writes down every delivery before it says yes; after `pause` seconds."""
+
+    def __init__(self, pause: float = 0.0) -> None:
+        self.pause = pause
+        self.got: Counter[str] = Counter()
+        self.port = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        try:
+            while True:
+                head = await reader.readuntil(b"\r\n\r\n")
+                length, guid = LENGTH.search(head), GUID.search(head)
+                assert length is not None
+                assert guid is not None
+                await reader.readexactly(int(length[1]))
+                self.got[guid[1].decode()] += 1
+                await asyncio.sleep(self.pause)
+                writer.write(OK)
+        except (EOFError, OSError, asyncio.CancelledError):
+            pass  # the daemon was killed, or the test is over
+        finally:
+            self._tasks.discard(task)
+            writer.close()
+
+    async def end(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+
+@asynccontextmanager
+async def ledger(pause: float = 0.0) -> AsyncIterator[Ledger]:
+    made = Ledger(pause)
+    server = await asyncio.start_server(made.serve, "127.0.0.1", 0)
+    made.port = server.sockets[0].getsockname()[1]
+    try:
+        yield made
+    finally:
+        server.close()
+        await made.end()
+
+
+class Daemon:
+    """A running `tocsin serve`."""
+
+    def __init__(self, process: asyncio.subprocess.Process, said: str) -> None:
+        self.process = process
+        self.url = said
+
+    async def kill(self) -> None:
+        """As `kill -9` does, unless it has ended."""
+        if self.process.returncode is None:
+            self.process.kill()
+        await self.process.wait()
+
+    async def end(self, number: int = signal.SIGTERM) -> int:
+        """The exit code after a signal."""
+        if self.process.returncode is None:
+            self.process.send_signal(number)
+        return await self.process.wait()
+
+
+class Site:
+    """A data directory with ada/engine in it, the token to post to it, and daemons on it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.port = 0
+        self.running: list[Daemon] = []
+        with self.opened() as store:
+            self.token = store.do(_people)
+
+    def opened(self) -> "Opened":
+        return Opened(self.folder)
+
+    def hook(self, receiver: Ledger, **options: Any) -> None:
+        with self.opened() as store:
+            store.do(_hook, f"http://127.0.0.1:{receiver.port}/", options)
+
+    async def serve(self, *args: str, **environment: str) -> Daemon:
+        """Start `tocsin serve`, on the same port every time."""
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "hub.cli", "serve", "--port", str(self.port), *args,
+            stdout=asyncio.subprocess.PIPE,
+            env={**os.environ, **ENVIRONMENT, "TOCSIN_DATA_DIR": str(self.folder), **environment},
+        )  # fmt: skip
+        daemon = Daemon(process, "")
+        self.running.append(daemon)
+        assert process.stdout is not None
+        async with asyncio.timeout(PATIENCE):
+            line = (await process.stdout.readline()).decode()
+        found = re.search(r"at work: (\S+)", line)
+        assert found is not None, f"it said {line!r}"
+        daemon.url = found[1]
+        if daemon.url != "worker":
+            self.port = int(daemon.url.rpartition(":")[2])
+        return daemon
+
+    async def close(self) -> None:
+        for daemon in self.running:
+            await daemon.kill()
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Every delivery that is in the database."""
+        with self.opened() as store:
+            return store.look(deliveries.page, limit=100_000)
+
+    def states(self) -> Counter[str]:
+        return Counter(row["state"] for row in self.rows())
+
+    def integrity(self) -> str:
+        with self.opened() as store:
+            return str(store.look(lambda db: db.value("PRAGMA integrity_check")))
+
+
+class Opened:
+    """The site's store for the length of a block."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def __enter__(self) -> Store:
+        self._store = open_store("sqlite", data_dir=self._folder)
+        return self._store
+
+    def __exit__(self, *exc: object) -> None:
+        self._store.shut()
+
+
+def _people(db: Any) -> str:
+    owner = accounts.create(db, "ada")
+    repositories.create(db, owner["id"], "engine")
+    return str(tokens.create(db, owner["id"], scopes=["repo"])[0])
+
+
+def _hook(db: Any, url: str, options: dict[str, Any]) -> None:
+    repo = repositories.find(db, "ada", "engine")
+    assert repo is not None
+    hooks.create(
+        db, repo["id"], url=url, events=["push"], content_type="json", secret="s", options=options
+    )
+
+
+class Poster:
+    """Posts events over some connections, and knows which of them were accepted."""
+
+    def __init__(self, site: Site, count: int, connections: int = 8) -> None:
+        self._site = site
+        self._waiting = [f"guid-{number}" for number in range(count)][::-1]
+        self._connections = connections
+        self.accepted: set[str] = set()
+
+    async def post(self) -> None:
+        """Post until everything was accepted or the hub is gone."""
+        await asyncio.gather(*(self._post() for _ in range(self._connections)))
+
+    async def _post(self) -> None:
+        try:
+            reader, writer = await asyncio.open_connection("127.0.0.1", self._site.port)
+        except OSError:
+            return
+        try:
+            while self._waiting and await self._accepted(reader, writer, self._waiting[-1]):
+                pass
+        finally:
+            writer.close()
+
+    async def _accepted(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, guid: str
+    ) -> bool:
+        self._waiting.remove(guid)
+        writer.write(self._request(guid))
+        try:
+            head = await reader.readuntil(b"\r\n\r\n")
+            length = LENGTH.search(head)
+            answer = await reader.readexactly(int(length[1]) if length else 0)
+        except (EOFError, OSError):
+            head, answer = b"", b""
+        if head.startswith(b"HTTP/1.1 202 "):
+            self.accepted.add(guid)
+            return b"\r\nconnection: close" not in head.lower()
+        assert not head or head.startswith(b"HTTP/1.1 503 "), head + answer
+        self._waiting.append(guid)
+        return False
+
+    def _request(self, guid: str) -> bytes:
+        body = b'{"ref": "refs/heads/main", "filler": "%b"}' % (guid.encode() * 50)
+        head = (
+            "POST /ada/engine/events/push HTTP/1.1\r\nHost: tests\r\nUser-Agent: tests\r\n"
+            f"Authorization: Bearer {self._site.token}\r\nX-GitHub-Delivery: {guid}\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        )
+        return head.encode() + body

@@ -1,0 +1,71 @@
+"""`kill -9` in the middle of the work: what was accepted is delivered."""
+
+import asyncio
+
+from daemon import Daemon, Ledger, Poster, Site, ledger, until
+
+EVENTS = 500
+
+
+async def kill_at(daemon: Daemon, receiver: Ledger, deliveries: int) -> None:
+    """Kill it as soon as so many deliveries were made."""
+    await until(lambda: receiver.got.total() >= deliveries, f"{deliveries} deliveries")
+    await daemon.kill()
+
+
+def check(site: Site, poster: Poster, receivers: list[Ledger]) -> None:
+    for receiver in receivers:
+        assert not poster.accepted - set(receiver.got), "accepted and never delivered"
+    assert site.integrity() == "ok"
+    rows = site.rows()
+    assert {row["state"] for row in rows} == {"delivered"}
+    assert len(rows) == len(poster.accepted) * len(receivers)
+    assert not [row for row in rows if row["lease_id"] is not None]
+
+
+async def test_nothing_that_was_accepted_is_lost(site: Site) -> None:
+    """500 events to two hooks: 1,000 deliveries, killed twice while they are made."""
+    async with ledger(0.002) as first, ledger(0.005) as second:
+        receivers = [first, second]
+        for receiver in receivers:
+            site.hook(receiver)
+        poster = Poster(site, EVENTS)
+        for killed_at in (100, 300):
+            daemon = await site.serve()
+            posting = asyncio.create_task(poster.post())
+            await kill_at(daemon, first, killed_at)
+            await posting
+            assert len(poster.accepted) < EVENTS
+            assert "waiting" in site.states(), "it was not in the middle of the work"
+        daemon = await site.serve()
+        await poster.post()
+        assert len(poster.accepted) == EVENTS
+        for receiver in receivers:
+            await until(lambda r=receiver: len(r.got) == EVENTS, "all deliveries")
+        assert await daemon.end() == 0
+        check(site, poster, receivers)
+        again = sum(receiver.got.total() - EVENTS for receiver in receivers)
+        assert again < EVENTS, "only what was in flight is sent again"
+
+
+async def test_hub_and_worker_apart_each_is_killed(site: Site) -> None:
+    """The hub accepts without a worker, and a worker delivers without the hub."""
+    async with ledger(0.002) as receiver:
+        site.hook(receiver)
+        hub, worker = await asyncio.gather(
+            site.serve("--only", "hub"), site.serve("--only", "worker")
+        )
+        poster = Poster(site, EVENTS)
+        posting = asyncio.create_task(poster.post())
+        await kill_at(worker, receiver, 50)
+        known = len(poster.accepted)
+        await until(lambda: len(poster.accepted) > known, "events that come without a worker")
+        worker = await site.serve("--only", "worker")
+        await kill_at(hub, receiver, 150)
+        await posting
+        await until(lambda: poster.accepted <= set(receiver.got), "what was accepted")
+        await site.serve("--only", "hub")
+        await poster.post()
+        await until(lambda: len(receiver.got) == EVENTS, "all deliveries")
+        assert await worker.end() == 0
+        check(site, poster, [receiver])

@@ -1,0 +1,68 @@
+"""SIGTERM under load: it ends in time, well, and with nothing in its hands."""
+
+import asyncio
+import signal
+
+from daemon import Ledger, Poster, Site, ledger, until
+
+EVENTS = 2_000
+IN_TIME = 10.0
+
+
+async def ended(site: Site, poster: Poster, receiver: Ledger, number: int) -> None:
+    """Send the signal while events come in and go out, and see how it ends."""
+    daemon = site.running[-1]
+    posting = asyncio.create_task(poster.post())
+    await until(lambda: receiver.got.total() >= 50, "50 deliveries")
+    async with asyncio.timeout(IN_TIME):
+        assert await daemon.end(number) == 0
+    await posting
+    assert 0 < len(poster.accepted) < EVENTS
+    assert not [row for row in site.rows() if row["lease_id"] is not None]
+    assert site.integrity() == "ok"
+
+
+async def test_under_load(site: Site) -> None:
+    async with ledger(0.002) as receiver:
+        site.hook(receiver)
+        await site.serve()
+        poster = Poster(site, EVENTS)
+        await ended(site, poster, receiver, signal.SIGTERM)
+        sent = receiver.got.total()
+        states = site.states()
+        assert states["delivered"] == sent, "what was sent was recorded"
+        assert states.total() == len(poster.accepted)
+        daemon = await site.serve()
+        await until(lambda: poster.accepted <= set(receiver.got), "what was accepted")
+        assert await daemon.end() == 0
+        assert site.states() == {"delivered": len(poster.accepted)}
+        assert receiver.got.total() == len(poster.accepted), "nothing was sent twice"
+
+
+async def test_with_an_endpoint_that_hangs(site: Site) -> None:
+    async with ledger(0.002) as receiver, ledger(3600) as hanging:
+        site.hook(hanging, timeout=0.5)
+        site.hook(receiver)
+        await site.serve()
+        poster = Poster(site, EVENTS)
+        await ended(site, poster, receiver, signal.SIGINT)
+
+
+async def test_a_worker_of_its_own(site: Site) -> None:
+    async with ledger(0.002) as receiver:
+        site.hook(receiver)
+        _, worker = await asyncio.gather(
+            site.serve("--only", "hub"), site.serve("--only", "worker")
+        )
+        poster = Poster(site, 200)
+        posting = asyncio.create_task(poster.post())
+        await until(lambda: receiver.got.total() >= 50, "50 deliveries")
+        async with asyncio.timeout(IN_TIME):
+            assert await worker.end() == 0
+        assert not [row for row in site.rows() if row["lease_id"] is not None]
+        await posting
+        worker = await site.serve("--only", "worker")
+        await until(lambda: poster.accepted == set(receiver.got), "what was accepted")
+        assert await worker.end() == 0
+        assert site.states() == {"delivered": 200}
+        assert receiver.got.total() == 200, "nothing was sent twice"
