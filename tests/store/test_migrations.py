@@ -31,9 +31,9 @@ def test_the_steps_are_numbered_without_a_gap() -> None:
     assert sorted(files) == [name for _, name, _ in steps]
 
 
-def test_a_fresh_database_records_every_step(store: Store, clock: MovableClock) -> None:
-    assert store.look(recorded) == [
-        (number, name, clock.now()) for number, name, _ in migrations.steps()
+def test_a_fresh_database_records_every_step(store: Store) -> None:
+    assert [(number, name) for number, name, _ in store.look(recorded)] == [
+        (number, name) for number, name, _ in migrations.steps()
     ]
 
 
