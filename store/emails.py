@@ -1,11 +1,11 @@
 """The addresses of an account: one of them is the primary, and an address is one account's."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable
 
 from email_validator import EmailNotValidError, validate_email
 
 from store.connection import Connection, Row, listed
-from store.errors import Invalid
+from store.errors import Invalid, Missing
 
 COLUMNS = "id, account_id, email, is_primary, verified, visibility, created_at"
 MOST = 100
@@ -111,30 +111,39 @@ def _insert(
 
 def of(db: Connection, account_id: int, addresses: Iterable[str]) -> list[Row]:
     """Those of these addresses that the account has."""
+    return _of(db, account_id, {_key(address) for address in addresses})
+
+
+def _of(db: Connection, account_id: int, keys: Collection[str]) -> list[Row]:
     return db.all(
         f"SELECT {COLUMNS} FROM {db.each('keys', wanted='text')} AS k"
         " JOIN email ON email_key = k.wanted WHERE account_id = :account_id ORDER BY id",
-        keys=listed({_key(address) for address in addresses}),
+        keys=listed(keys),
         account_id=account_id,
     )
 
 
-def remove(db: Connection, account_id: int, addresses: Sequence[str]) -> int:
-    """Take these addresses from the account; returns how many it had of them.
+def remove(db: Connection, account_id: int, addresses: Iterable[str]) -> list[Row]:
+    """Take these addresses from the account; returns them.
 
-    Invalid, and none is taken, where the primary or the last verified one is among them.
+    None is taken, and that is Missing where the account has not all of them, Invalid where the
+    primary or the last verified one is among them.
     """
     _alone(db, account_id)
-    going = of(db, account_id, addresses)
+    keys = {_key(address) for address in addresses}
+    going = _of(db, account_id, keys)
+    if len(going) < len(keys):
+        raise Missing("email")
     if any(row["is_primary"] for row in going):
         raise _invalid("the primary email address cannot be removed", "custom")
     verified = sum(row["verified"] for row in going)
     if verified and verified == _verified(db, account_id):
         raise _invalid("the last verified email address cannot be removed", "custom")
-    return db.execute(
+    db.execute(
         f"DELETE FROM email WHERE id IN (SELECT g.id FROM {db.each('ids', id='integer')} AS g)",
         ids=listed(row["id"] for row in going),
     )
+    return going
 
 
 def _verified(db: Connection, account_id: int) -> int:

@@ -4,6 +4,7 @@ for one, in SQL for many.
 The SQL speaks of a repository `r` and its owner, the account `a`.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,15 +13,18 @@ from store.connection import Connection, Row, listed
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """Who looks: an account (`id`, `site_admin`), or None for nobody known, by a token or None.
+    """Who looks: an account (`id`, `site_admin`), or None for nobody known.
 
-    `private` tells whether the token shows private repositories at all.
+    Of private repositories a token shows none unless `private`, only those of the account
+    `target_id` and among `repositories` where these are not None, and none of an organization
+    that asks for single sign-on and did not let in the token `token_id`.
     """
 
     account: Row | None
-    token: Row | None = None
-    """As `tokens.find` gives it."""
     private: bool = False
+    token_id: int | None = None
+    target_id: int | None = None
+    repositories: Collection[int] | None = None
 
 
 def seen_by(who: str) -> str:
@@ -37,31 +41,26 @@ def shown_to(db: Connection, viewer: Viewer) -> tuple[str, dict[str, Any]]:
     """SQL for: the viewer may see the repository. Also its parameters."""
     if viewer.account is None or not viewer.private:
         return "r.private = 0", {}
-    allowed = []
-    given: dict[str, Any] = {}
+    allowed, given = _reached(db, viewer)
     if not viewer.account["site_admin"]:
         allowed.append(seen_by(":viewer_id"))
         given["viewer_id"] = viewer.account["id"]
-    if viewer.token is not None:
-        reached, more = _reached(db, viewer.token)
-        allowed.append(reached)
-        given |= more
-    return " AND ".join(allowed) or "1 = 1", given
+    return f"(r.private = 0 OR ({' AND '.join(allowed) or '1 = 1'}))", given
 
 
-def _reached(db: Connection, token: Row) -> tuple[str, dict[str, Any]]:
-    # An organization with single sign-on, and a target, close private repositories to a token.
-    reached, given = ["a.sso = 0"], {}
-    if not token["by_password"]:
-        reached[0] = (
+def _reached(db: Connection, viewer: Viewer) -> tuple[list[str], dict[str, Any]]:
+    reached: list[str] = []
+    given: dict[str, Any] = {}
+    if viewer.token_id is not None:
+        reached.append(
             "(a.sso = 0 OR EXISTS (SELECT 1 FROM token_authorization t"
             " WHERE t.organization_id = a.id AND t.token_id = :token_id))"
         )
-        given["token_id"] = token["id"]
-    if token["target_id"] is not None:
+        given["token_id"] = viewer.token_id
+    if viewer.target_id is not None:
         reached.append("r.owner_id = :target_id")
-        given["target_id"] = token["target_id"]
-    if token["repositories"] is not None:
+        given["target_id"] = viewer.target_id
+    if viewer.repositories is not None:
         reached.append(f"r.id IN (SELECT o.id FROM {db.each('only', id='integer')} AS o)")
-        given["only"] = listed(token["repositories"])
-    return f"(r.private = 0 OR {' AND '.join(reached)})", given
+        given["only"] = listed(viewer.repositories)
+    return reached, given

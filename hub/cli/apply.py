@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TypeVar
 
-from hub.cli import apply_apps, state
+from hub.cli import apply_apps, apply_people, state
 from hub.cli.changes import Change, Outcome, outcome_of, placed, secret, together
 from hub.cli.options import ISSUER, account, repository
 from store import (
@@ -85,7 +85,9 @@ def _user(hashes: Mapping[str, str], db: Connection, wanted: state.User) -> Chan
         if admin != bool(row["site_admin"]):
             people.set_site_admin(db, row["id"], admin)
             outcome = "updated"
-    return Change("user", wanted.login, together(outcome, _log_in(hashes, db, row, wanted)))
+    changed = apply_people.emails_of(db, row["id"], wanted.emails)
+    changed = _log_in(hashes, db, row, wanted) or changed
+    return Change("user", wanted.login, together(outcome, changed))
 
 
 def _log_in(hashes: Mapping[str, str], db: Connection, row: Row, wanted: state.User) -> bool:
@@ -145,6 +147,7 @@ def _repository(db: Connection, wanted: state.Repository) -> Change:
     for login, role in wanted.collaborators.items():
         repositories.grant(db, row["id"], account(db, login)["id"], role)
     changed = before != people.collaborators(db, row["id"])
+    changed = apply_people.around(db, row, wanted) or changed
     return Change("repository", wanted.name, together(outcome, changed))
 
 

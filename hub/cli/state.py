@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, Self
 
@@ -10,13 +10,17 @@ import yaml
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
+    PrivateAttr,
     SecretStr,
     ValidationError,
     model_validator,
 )
 
+from hub.cli.strict_yaml import Strict
+from store import licenses
 from store.clock import SECOND
 from store.errors import Invalid
 from store.options import DeliveryOptions
@@ -43,6 +47,48 @@ class Part(BaseModel):
         return {name: getattr(self, name) for name in names if name in self.model_fields_set}
 
 
+def _address(given: object) -> object:
+    return {"email": given} if isinstance(given, str) else given
+
+
+class Address(Part):
+    """One of a user's email addresses. The first that a user has is the primary, until another
+    one is said to be; `visibility` is the primary's.
+    """
+
+    email: str
+    primary: bool = False
+    verified: bool = True
+    visibility: Literal["public", "private"] | None = None
+
+
+Email = Annotated[Address, BeforeValidator(_address)]
+
+
+class LicenseFile(Part):
+    """A license file, of the default branch if no other is named. Which license it is is found
+    out here, before anybody waits for the store.
+    """
+
+    name: str
+    text: str
+    branch: str | None = Field(None, min_length=1, max_length=255)
+    _file: licenses.LicenseFile = PrivateAttr()
+
+    @model_validator(mode="after")
+    def _recognised(self) -> Self:
+        try:
+            self._file = licenses.LicenseFile(self.name, self.text.encode())
+        except Invalid as error:
+            raise ValueError(str(error)) from None
+        return self
+
+    @property
+    def file(self) -> licenses.LicenseFile:
+        """As the store takes it."""
+        return self._file
+
+
 class User(Part):
     login: str
     name: str | None = None
@@ -50,6 +96,7 @@ class User(Part):
     site_admin: bool = False
     password: SecretStr | None = None
     one_time_secret: SecretStr | None = Field(None, description="base 32, of 16 bytes at least")
+    emails: list[Email] = []
 
 
 class Organization(Part):
@@ -64,6 +111,9 @@ class Repository(Part):
     private: bool = False
     description: str | None = None
     collaborators: dict[str, Role] = {}
+    watchers: dict[str, Literal["watching", "ignoring"]] = {}
+    stars: int = Field(0, ge=0)
+    license_file: LicenseFile | None = None
 
 
 class App(Part):
@@ -183,27 +233,6 @@ def _explained(error: ValidationError) -> Iterator[str]:
         if problem["type"] == "extra_forbidden":
             message = "there is no such key"
         yield f"{place or 'document'}: {message}"
-
-
-class Strict(yaml.SafeLoader):
-    """Plain data only: no tags, no aliases (a few lines of them can stand for gigabytes), no key
-    twice.
-    """
-
-    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):
-            raise yaml.composer.ComposerError(None, None, "aliases are not taken here", None)
-        return super().compose_node(parent, index)
-
-    def construct_mapping(self, node: yaml.Node, deep: bool = False) -> dict[Hashable, Any]:
-        assert isinstance(node, yaml.MappingNode)
-        keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-        for key, times in Counter(keys).items():
-            if times > 1:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key!r} is there {times} times", node.start_mark
-                )
-        return super().construct_mapping(node, deep)
 
 
 def _json(text: str) -> Any:
