@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
 from hub.auth import Caller
-from hub.errors import Forbidden
-from store import Connection, Row, repositories, tokens
+from hub.errors import Forbidden, Unsigned
+from store import Connection, Row, repositories, sso, tokens
 from store.errors import Missing
 
 REFUSALS = {
@@ -171,27 +171,51 @@ def as_app() -> AsApp:
 
 
 def check(db: Connection, access: OnRepo, caller: Caller | None, repo: Row) -> None:
-    """Let pass who may. Missing for a repository that may not be seen, otherwise Forbidden.
-
-    A token without the scope sees no private repository, whatever its account may see.
-    """
-    role = repositories.role_of(db, repo, caller.account if caller else None)
+    """Let pass who may. Missing for a repository that may not be seen, otherwise Forbidden."""
+    role = _role(db, access, caller, repo)
     if role is None:
         raise Missing("repository")
-    if caller is not None:
-        _check_in_repo(access, caller, private=bool(repo["private"]))
+    if caller is not None and (repo["private"] or not access.anyone):
+        _check_in_repo(db, access, caller, repo)
     needed = access.role or "read"
     if not repositories.at_least(role, needed):
         raise Forbidden(REFUSALS.get(needed, f"Must have {needed} rights to Repository."))
 
 
-def _check_in_repo(access: OnRepo, caller: Caller, *, private: bool) -> None:
-    if access.anyone and not private:
-        return
+def sees(db: Connection, access: OnRepo, caller: Caller | None, repo: Row) -> bool:
+    """Whether the repository is there at all, for this caller."""
+    return _role(db, access, caller, repo) is not None
+
+
+def _role(db: Connection, access: OnRepo, caller: Caller | None, repo: Row) -> str | None:
+    """The caller's role. A token without the scope, or for other repositories, sees no private
+    one, whatever its account may see.
+    """
+    if repo["private"] and caller is not None:
+        if not caller.reaches(repo):
+            return None
+        if caller.scoped and not _covers(caller, access.scopes):
+            return None
+    return repositories.role_of(db, repo, caller.account if caller else None)
+
+
+def _check_in_repo(db: Connection, access: OnRepo, caller: Caller, repo: Row) -> None:
     check_kind(access.kinds, caller)
-    if private and caller.scoped and not _covers(caller, access.scopes):
-        raise Missing("repository")
-    _check_token(access, caller, access.scopes if private else access.accepted)
+    if not caller.reaches(repo):
+        raise Forbidden(_not_accessible(caller))
+    _check_token(access, caller, access.scopes if repo["private"] else access.accepted)
+    if repo["owner_kind"] == "Organization":
+        check_sign_on(db, caller, repo["owner_id"], repo["owner"])
+
+
+def check_sign_on(db: Connection, caller: Caller, organization_id: int, login: str) -> None:
+    """Unsigned for a token that an organization with single sign-on did not let in; those of
+    installations are its own.
+    """
+    if caller.token_id is None or caller.kind == "installation":
+        return
+    if not sso.lets_in(db, organization_id, caller.token_id):
+        raise Unsigned(login)
 
 
 def check_kind(kinds: Iterable[str], caller: Caller) -> None:

@@ -1,4 +1,4 @@
-"""Who asks: credentials from the Authorization header, and the token they name."""
+"""Who asks: credentials from the Authorization header, and whom they name."""
 
 import base64
 import binascii
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from hub.answers import Header, header
-from hub.errors import Unauthenticated
-from store import Connection, tokens
+from hub.errors import Forbidden, Unauthenticated
+from store import Connection, Row, apps, tokens
 
 SCOPED = ("personal", "oauth")
 # Where a token stands in the user's place, this stands in the password's.
@@ -17,7 +17,12 @@ NO_PASSWORD = ("", "x-oauth-basic")
 
 @dataclass(slots=True)
 class Caller:
-    """Somebody with a token: the account it speaks for, and what the token may do."""
+    """Somebody with a token: the account it speaks for, and what the token may do; or a user in
+    person, whose `kind` is `password`.
+
+    A token with a `target_id` reaches that account's repositories alone, and of these only
+    `repositories`, where they are named.
+    """
 
     account_id: int
     login: str
@@ -25,6 +30,10 @@ class Caller:
     kind: str
     scopes: frozenset[str]
     permissions: dict[str, str]
+    token_id: int | None = None
+    app_id: int | None = None
+    target_id: int | None = None
+    repositories: frozenset[int] | None = None
 
     @property
     def account(self) -> dict[str, Any]:
@@ -35,6 +44,12 @@ class Caller:
     def scoped(self) -> bool:
         """Whether scopes say what the token may do, and not permissions."""
         return self.kind in SCOPED
+
+    def reaches(self, repo: Row) -> bool:
+        """Whether the token is one for this repository."""
+        if self.target_id is not None and repo["owner_id"] != self.target_id:
+            return False
+        return self.repositories is None or repo["id"] in self.repositories
 
     def headers(self, accepted: tuple[str, ...]) -> list[Header]:
         """What a client is told of its token's scopes and of those that would do."""
@@ -64,11 +79,50 @@ def token_of(headers: Mapping[bytes, bytes]) -> str | None:
 
 
 def _basic(value: str) -> str:
+    user, password = _pair(value)
+    return user if password in NO_PASSWORD else password
+
+
+def _pair(value: str) -> tuple[str, str]:
     try:
         user, _, password = base64.b64decode(value, validate=True).decode().partition(":")
     except (binascii.Error, ValueError):
         raise Unauthenticated("Bad credentials") from None
-    return user if password in NO_PASSWORD else password
+    return user, password
+
+
+BASIC = (header("WWW-Authenticate", 'Basic realm="tocsin", charset="UTF-8"'),)
+
+
+def pair_of(headers: Mapping[bytes, bytes]) -> tuple[str, str]:
+    """User and password of Basic authentication. Unauthenticated without them, Forbidden for a
+    token in their place.
+    """
+    given = headers.get(b"authorization")
+    if given is None:
+        raise Unauthenticated("Requires authentication", headers=BASIC)
+    scheme, _, value = given.decode("latin-1").partition(" ")
+    if scheme.lower() != "basic":
+        raise Forbidden("This API can only be accessed with username and password Basic Auth")
+    user, password = _pair(value.strip())
+    if tokens.well_formed(password) or tokens.well_formed(user):
+        raise Forbidden("This API can only be accessed with username and password Basic Auth")
+    if "\0" in user:
+        raise bad_pair()
+    return user, password
+
+
+def bad_pair() -> Unauthenticated:
+    """It is not this one's password."""
+    return Unauthenticated("Bad credentials", headers=BASIC)
+
+
+def application(db: Connection, client_id: str, client_secret: str) -> Row:
+    """The application with this secret. Unauthenticated for none, or another secret."""
+    app = apps.by_client_id(db, client_id)
+    if app is None or not apps.check_secret(app, client_secret):
+        raise bad_pair()
+    return app
 
 
 def needed(token: str | None) -> str:
@@ -90,4 +144,8 @@ def authenticate(db: Connection, token: str) -> Caller:
         row["kind"],
         row["scopes"],
         row["permissions"],
+        row["id"],
+        row["app_id"],
+        row["target_id"],
+        row["repositories"],
     )

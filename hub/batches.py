@@ -12,9 +12,9 @@ from hub import access, arrivals, auth
 from hub.access import OnRepo
 from hub.answers import Answer, json_answer
 from hub.auth import Caller
+from hub.call import Call
 from hub.context import House
 from hub.errors import Forbidden, HubError, Malformed, Rejected, TooLarge
-from hub.pipeline import Call
 from hub.refused import NOTED, Door, Refusals
 from hub.resolve import find_repository
 from hub.sources import Signer, Sources, signature_of, signer

@@ -7,10 +7,14 @@ from typing import Any
 from hub import repository_shapes, shapes
 from hub.auth import Caller
 from hub.body import Intake
+from hub.client import Clients
+from hub.limits import Limits, Status
 from hub.media import PLAIN, Media
+from hub.passwords import Passwords
 from hub.settings import HubSettings
 from hub.urls import Urls
 from hub.versions import DEFAULT
+from hub.vocabulary import Vocabulary
 from store import Connection, Row, Store, accounts, events
 from store.errors import Invalid
 
@@ -26,10 +30,25 @@ class House:
     judge: Judge
     urls: Urls = field(init=False)
     intake: Intake = field(init=False)
+    limits: Limits | None = field(init=False)
+    """None where there are none."""
+    passwords: Passwords = field(init=False)
+    clients: Clients = field(init=False)
+    vocabulary: Vocabulary = field(init=False)
 
     def __post_init__(self) -> None:
-        self.urls = Urls(self.settings.root())
-        self.intake = Intake(self.settings.max_held_bytes, self.settings.body_timeout)
+        settings = self.settings
+        self.urls = Urls(settings.root())
+        self.intake = Intake(settings.max_held_bytes, settings.body_timeout)
+        self.limits = Limits(self.store, settings) if settings.rate_limiting else None
+        self.passwords = Passwords(self.store, settings)
+        self.clients = Clients(settings.trusted_proxies)
+        self.vocabulary = Vocabulary(settings.vocabulary, settings.root())
+
+    async def close(self) -> None:
+        """Write what is to be remembered."""
+        if self.limits is not None:
+            await self.limits.close()
 
     async def judge_callback(self, url: str) -> None:
         """Invalid, with the judge's reason, where a hook may not deliver to this URL."""
@@ -57,6 +76,10 @@ class Context:
     last_modified: int | None = None
     """For the handler to set: when what it answers with changed last, in microseconds."""
 
+    words: Vocabulary | None = None
+    standing: Callable[[], list[Status]] | None = None
+    """Tells where the caller stands with the rate limits, where there are any."""
+
     @property
     def now(self) -> int:
         """The transaction's time, in microseconds."""
@@ -75,6 +98,8 @@ class Context:
         if repo is not None:
             payload["repository"] = repository_shapes.repository(self.urls, self.db, repo)
         payload.setdefault("sender", self._sender())
+        if self.words:
+            payload = self.words.payload(payload)
         repo_id = 0 if repo is None else repo["id"]
         return events.emit(self.db, name, action or None, repo_id, payload, only_hook=only_hook)
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from html import escape
 
 from hub.answers import HTML, Answer
+from hub.call import Call, Work
 from hub.operation import Operation
-from hub.pipeline import Call, Work
 
 STYLE = "body{font-family:sans-serif;max-width:60em;margin:2em auto}code{font-size:1.1em}"
 

@@ -4,10 +4,16 @@ HubError
   Malformed        400  it cannot be read
   Unauthenticated  401  nobody, or nobody known, asks
   Forbidden        403  the one who asks may not
+    Exhausted           it spent its rate limit
+    TooFast             it asks too much at a time
+    Unsigned            its token was not let in by an organization with single sign-on
+  NotAcceptable    406  the resource has no such form
   TooSlow          408  its body did not come in time
   TooLarge         413  it is beyond a bound
     Endless             so far that its end is not waited for
+  Unsupported      415  no form is asked for that is spoken here
   Rejected         422  it can be read, and cannot be taken
+Moved         301, 307  it is elsewhere
 ClientGone              nobody is there to be answered
 
 The store's kinds are in `store.errors`.
@@ -24,11 +30,19 @@ log = logging.getLogger("tocsin.hub")
 
 
 class HubError(Exception):
-    """Base of the errors that the hub raises on purpose; `errors` are details for the client."""
+    """Base of the errors that the hub raises on purpose; `errors` are details for the client, and
+    `headers` go with the answer.
+    """
 
-    def __init__(self, message: str, errors: Sequence[dict[str, Any]] = ()) -> None:
+    def __init__(
+        self,
+        message: str,
+        errors: Sequence[dict[str, Any]] = (),
+        headers: Sequence[Header] = (),
+    ) -> None:
         super().__init__(message)
         self.errors = list(errors)
+        self.headers = list(headers)
 
 
 class Malformed(HubError):
@@ -41,6 +55,43 @@ class Unauthenticated(HubError):
 
 class Forbidden(HubError):
     """The one who asks may not."""
+
+
+class Exhausted(Forbidden):
+    """It spent its rate limit; `headers` tell which, and when there is more."""
+
+    def __init__(self, message: str, headers: Sequence[Header]) -> None:
+        super().__init__(message, headers=headers)
+
+
+class TooFast(Forbidden):
+    """It asks too much at a time; it may ask again in `seconds`."""
+
+    def __init__(self, seconds: int, headers: Sequence[Header]) -> None:
+        super().__init__(
+            "You have exceeded a secondary rate limit. Please wait a few minutes before you try"
+            " again.",
+            headers=[*headers, header("Retry-After", str(max(1, seconds)))],
+        )
+
+
+class Unsigned(Forbidden):
+    """Its token was not let in by an organization (a login) with single sign-on."""
+
+    def __init__(self, organization: str) -> None:
+        super().__init__(
+            "Resource protected by organization SAML enforcement. You must grant your token access"
+            " to this organization."
+        )
+        self.organization = organization
+
+
+class NotAcceptable(HubError):
+    """The resource has no such form."""
+
+
+class Unsupported(HubError):
+    """No form is asked for that is spoken here."""
 
 
 class TooSlow(HubError):
@@ -59,6 +110,14 @@ class Rejected(HubError):
     """It can be read, and cannot be taken."""
 
 
+class Moved(Exception):
+    """It is at `url` now."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.url = url
+
+
 class ClientGone(Exception):
     """Nobody is there to be answered."""
 
@@ -68,9 +127,11 @@ STATUSES: dict[type[Exception], int] = {
     Unauthenticated: 401,
     Forbidden: 403,
     Missing: 404,
+    NotAcceptable: 406,
     TooSlow: 408,
     Conflict: 409,
     TooLarge: 413,
+    Unsupported: 415,
     Invalid: 422,
     Rejected: 422,
     Busy: 503,
@@ -96,7 +157,21 @@ def error_answer(error: Exception, documentation_url: str, request_id: str) -> A
     if status == 503:
         content["code"] = "unavailable"
     content |= {"documentation_url": documentation_url, "status": str(status)}
-    return json_answer(status, content, HEADERS.get(type(error), ()))
+    headers = getattr(error, "headers", None) or HEADERS.get(type(error), ())
+    return json_answer(status, content, headers)
+
+
+def moved_answer(error: Moved, method: str, documentation_url: str) -> Answer:
+    """The answer to what is elsewhere: for good to a question, for now to a change, so that it is
+    asked for again with its body.
+    """
+    asked = method in ("GET", "HEAD")
+    content = {
+        "message": "Moved Permanently" if asked else "Temporary Redirect",
+        "url": error.url,
+        "documentation_url": documentation_url,
+    }
+    return json_answer(301 if asked else 307, content, [header("Location", error.url)])
 
 
 def _message(error: Exception, status: int, request_id: str) -> str:

@@ -8,10 +8,10 @@ from hub.access import on_repo
 from hub.admission import Admission
 from hub.answers import Answer, json_answer
 from hub.batches import NDJSON, Batches
+from hub.call import Call
 from hub.context import House
 from hub.errors import Forbidden, Malformed, TooLarge
 from hub.forms import URLENCODED, kind_of, read_urlencoded
-from hub.pipeline import Call
 from hub.refused import NOTED, Door, Refusals
 from hub.resolve import find_repository
 from hub.sources import Sources, signature_of, signer

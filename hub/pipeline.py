@@ -1,94 +1,163 @@
 """What happens to every request, in order; the only place where those steps live.
 
-For an operation: who asks (401) -> path into rows (404) -> may they (403) -> query and body
-(400, 422) -> handler -> answer. What changes something is let in by a read, so that nobody waits
-for the writer in order to be refused, and once more in the transaction of the change.
+For an operation: who asks -> what it costs (403 beyond a limit) -> which version (400) -> nobody,
+where somebody is needed (401) -> form of the answer (406, 415) -> path into rows (404, 301) -> may
+they (403) -> query and body (400, 422) -> handler -> answer (304 where the client has it).
+
+What changes something is let in by a read, so that nobody waits for the writer in order to be
+refused, and once more in the transaction of the change.
 """
 
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
-from urllib.parse import parse_qsl
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, NamedTuple
 
 from starlette.types import Receive, Scope, Send
 
-from hub import auth, resolve
+from hub import access, conditional, cors, resolve
 from hub.answers import Answer, Header, Reply, header, json_answer
-from hub.auth import Caller
+from hub.call import Call, Work
 from hub.context import Context, House
-from hub.errors import ClientGone, Unauthenticated, error_answer
-from hub.operation import Operation
+from hub.entry import Cost, Who, enter, meet, subject_of
+from hub.errors import ClientGone, Moved, Unsigned, error_answer, moved_answer
+from hub.limits import READ, WRITE
+from hub.operation import Deprecation, Operation
 from hub.paging import Cursor, Page, link_header
 from hub.routing import Endpoint, path_of
 from hub.validation import read_body, read_query
-from store import Connection
+from hub.versions import DEFAULT, Cut, cuts, trimmed
+from store import Connection, Row, repositories
+from store.clock import parse
+from store.errors import Missing
+
+VARY: Header = (
+    b"vary",
+    b"Accept, Authorization, Cookie, X-Service-OTP, Accept-Encoding, X-Requested-With,"
+    b" X-Service-Api-Version",
+)
+PRIVATE: Header = (b"cache-control", b"private, max-age=60, s-maxage=60")
+PUBLIC: Header = (b"cache-control", b"public, max-age=60, s-maxage=60")
+FRESH: Header = (b"cache-control", b"no-cache")
+API: tuple[Header, ...] = (*cors.HEADERS, VARY)
 
 
-@dataclass(slots=True)
-class Call:
-    """One request on its way. `told` are headers that its answer carries, whatever it is."""
-
-    scope: Scope
-    receive: Receive
-    values: Mapping[str, str]
-    headers: dict[bytes, bytes] = field(init=False)
-    told: list[Header] = field(default_factory=list)
-    body: Any = None
-
-    def __post_init__(self) -> None:
-        self.headers = dict(self.scope["headers"])
-
-    @property
-    def query(self) -> dict[str, str]:
-        """Query parameters; of one that is repeated, the last."""
-        return dict(parse_qsl(self.scope["query_string"].decode("latin-1"), keep_blank_values=True))
-
-
-Work = Callable[[Call], Awaitable[Answer]]
-
-
-def endpoint(house: House, work: Work, reference: str = "") -> Endpoint:
+def endpoint(
+    house: House, work: Work, reference: str = "", *, told: tuple[Header, ...] = ()
+) -> Endpoint:
     """Where requests meet `work`: whatever goes wrong in it is answered as the API's errors are.
 
-    `reference` is the operation's place in the documentation.
+    `reference` is the operation's place in the documentation; `told` goes with every answer, and
+    is API for what belongs to the API.
     """
     documented = house.settings.documentation() + reference
 
     async def run(scope: Scope, receive: Receive, send: Send, values: Mapping[str, str]) -> None:
         call = Call(scope, receive, values)
+        request_id = str(uuid.uuid4())
         try:
             answer = await work(call)
         except ClientGone:
             return
+        except Moved as error:
+            answer = moved_answer(error, scope["method"], documented)
         except Exception as error:  # the one place that answers for all of them
-            request_id = str(uuid.uuid4())
             answer = error_answer(error, documented, request_id)
-            answer.headers.append(header("X-Service-Request-Id", request_id))
+            if isinstance(error, Unsigned):
+                url = house.urls.single_sign_on(error.organization)
+                answer.headers.append(header("X-Service-SSO", f"required; url={url}"))
+        finally:
+            if house.limits is not None and told:
+                house.limits.end(call.ticket)
+        answer.headers.append((b"x-service-request-id", request_id.encode()))
         answer.headers += call.told
+        if told:
+            answer.headers += told
+            _tell(call, answer)
+            if house.vocabulary:
+                house.vocabulary.outward(answer)
         await answer(scope, receive, send)
 
     return run
 
 
+def _tell(call: Call, answer: Answer) -> None:
+    if call.ticket is not None:
+        answer.headers += call.ticket.status.headers()
+    if call.version is not None:
+        answer.headers.append((b"x-service-api-version-selected", call.version.encode()))
+    answer.headers.append((b"x-service-media-type", call.media.told.encode()))
+
+
+class Plan(NamedTuple):
+    """An operation, and what its answers need that is the same every time."""
+
+    operation: Operation
+    cost: Cost
+    permissions: Header
+    cuts: Mapping[str, Cut]
+    link: str
+    """What its Link header holds beside pages."""
+
+
 def operation_endpoint(house: House, operation: Operation) -> Endpoint:
     """Where an operation's requests arrive."""
+    told = list(API)
+    reference = f"#{operation.id}"
+    link = ""
+    if operation.deprecated is not None:
+        told += _deprecation(operation.deprecated)
+        link = _going(house, operation.deprecated, reference)
+    points = WRITE if operation.writes else READ
+    held = "; ".join(f"{name}={level}" for name, level in operation.access.permissions)
+    plan = Plan(
+        operation,
+        Cost(operation.category, points, operation.created),
+        header("X-Accepted-Service-Permissions", held or "allows_permissionless_access=true"),
+        cuts(operation.answer),
+        link,
+    )
 
     async def work(call: Call) -> Answer:
-        return await _respond(house, operation, call)
+        return await _respond(house, plan, call)
 
-    return endpoint(house, work, f"#{operation.id}")
+    return endpoint(house, work, reference, told=tuple(told))
 
 
-async def _respond(house: House, operation: Operation, call: Call) -> Answer:
-    token = auth.token_of(call.headers)
-    if token is None and not operation.access.anyone:
-        raise Unauthenticated("Requires authentication")
-    if not operation.writes:
-        return await house.store.read(_perform, house, operation, call, token)
-    await house.store.read(_admit, operation, call, token)
-    await _prepare(house, operation, call)
-    return await house.store.write(_perform, house, operation, call, token)
+def _deprecation(deprecated: Deprecation) -> list[Header]:
+    told = [(b"deprecation", conditional.date(parse(deprecated.since)))]
+    if deprecated.sunset is not None:
+        told.append((b"sunset", conditional.date(parse(deprecated.sunset))))
+    return told
+
+
+def _going(house: House, deprecated: Deprecation, reference: str) -> str:
+    url = house.settings.documentation() + reference
+    link = f'<{url}>; rel="deprecation"; type="text/html"'
+    if deprecated.successor is not None:
+        path = deprecated.successor.rpartition(" ")[2]
+        link += f', <{house.urls.root}{path}>; rel="alternate"'
+    return link
+
+
+async def _respond(house: House, plan: Plan, call: Call) -> Answer:
+    operation = plan.operation
+    if operation.access.credentials == "password":
+        await meet(house, call)
+    if operation.writes:
+        await house.store.read(_admit, house, plan, call)
+        await _prepare(house, operation, call)
+        answer, _, _ = await house.store.write(_perform, house, plan, call)
+        return answer
+    answer, who, last_modified = await house.store.read(_perform, house, plan, call)
+    if not operation.conditional:
+        answer.headers.append(FRESH)
+    elif answer.status == 200:
+        answer.headers.append(PUBLIC if who == (None, None) else PRIVATE)
+        unchanged = conditional.applied(answer, call.headers, last_modified)
+        if unchanged and house.limits is not None and call.ticket is not None:
+            house.limits.refund(call.ticket)
+    return answer
 
 
 async def _prepare(house: House, operation: Operation, call: Call) -> None:
@@ -96,32 +165,69 @@ async def _prepare(house: House, operation: Operation, call: Call) -> None:
     if operation.body is not None:
         raw = await house.intake.read(call.headers, call.receive, house.settings.max_body_bytes)
         house.intake.give_back(len(raw))
+        raw = house.vocabulary.inward(raw)
         call.body = read_body(operation.body, raw, only_object=operation.only_object)
     if operation.before is not None:
         await operation.before(house, call.body)
 
 
-def _admit(
-    db: Connection, operation: Operation, call: Call, token: str | None
-) -> tuple[Caller | None, dict[str, Any]]:
+def _admit(db: Connection, house: House, plan: Plan, call: Call) -> tuple[Who, dict[str, Any]]:
     """Who asks, and what the path names; the first of it is what access is given to."""
-    caller = None if token is None else auth.authenticate(db, token)
-    access = operation.access
-    call.told = caller.headers(access.accepted) if caller else []
+    operation = plan.operation
+    needed = operation.access
+    call.told = [] if operation.deprecated is None else [header("Link", plan.link)]
+    who = enter(db, house, call, needed, plan.cost, operation.media)
+    caller = who.caller
+    if caller is not None:
+        call.told += caller.headers(needed.accepted) or [plan.permissions]
+    if call.version not in operation.versions:
+        raise Missing("operation")
+    needed.enter(db, caller, call.values, who.app)
     found: dict[str, Any] = {}
-    access.enter(db, caller, call.values, None)
-    owner = caller.account if caller is not None and access.owned else None
-    first = resolve.take(db, operation.steps[:1], call.values, found, owner)
+    first = _first(db, house, operation, call, who, found)
     if first is not None:
-        access.see(db, caller, first)
+        needed.see(db, caller, first)
     resolve.take(db, operation.steps[1:], call.values, found, first)
-    return caller, found
+    return who, found
+
+
+def _first(
+    db: Connection,
+    house: House,
+    operation: Operation,
+    call: Call,
+    who: Who,
+    found: dict[str, Any],
+) -> Row | None:
+    caller = who.caller
+    owner = caller.account if caller is not None and operation.access.owned else None
+    try:
+        return resolve.take(db, operation.steps[:1], call.values, found, owner)
+    except Missing:
+        _follow(db, house, operation, call, who)
+        raise
+
+
+def _follow(db: Connection, house: House, operation: Operation, call: Call, who: Who) -> None:
+    """Moved where the path has a name that a repository had before, for those who may see it."""
+    needed, values = operation.access, call.values
+    if not isinstance(needed, access.OnRepo) or "owner" not in values:
+        return
+    owner, name = values["owner"], values["repo"]
+    repo = None if "\0" in owner + name else repositories.formerly(db, owner, name)
+    if repo is not None and access.sees(db, needed, who.caller, repo):
+        path = path_of(call.scope).removeprefix(house.urls.prefix)
+        rest = "".join(f"/{segment}" for segment in path.split("/")[4:])
+        query = call.scope["query_string"].decode("latin-1")
+        url = f"{house.urls.root}/repositories/{repo['id']}{rest}"
+        raise Moved(f"{url}?{query}" if query else url)
 
 
 def _perform(
-    db: Connection, house: House, operation: Operation, call: Call, token: str | None
-) -> Answer:
-    caller, found = _admit(db, operation, call, token)
+    db: Connection, house: House, plan: Plan, call: Call
+) -> tuple[Answer, Who, int | None]:
+    who, found = _admit(db, house, plan, call)
+    operation = plan.operation
     query = call.query
     given: dict[str, Any] = {} if operation.body is None else {"body": call.body}
     if operation.query is not None:
@@ -129,32 +235,60 @@ def _perform(
     pages = None if operation.pages is None else operation.pages(query, *operation.per_page)
     if pages is not None:
         given["page"] = pages
-    context = Context(db, house.urls, caller, operation.emits)
     given |= {name: value for name, value in found.items() if name in operation.arguments}
+    context = _context(db, house, operation, call, who)
     content = operation.function(context, **given)
-    return _answer(operation, content, _link(house, call, query, pages))
+    answer = _answer(plan, content, call.version or DEFAULT)
+    if pages is not None:
+        _add_links(house, call, query, pages, answer)
+    return answer, who, context.last_modified
 
 
-def _link(
-    house: House, call: Call, query: Mapping[str, str], pages: Page | Cursor | None
-) -> list[Header]:
-    if pages is None:
-        return []
+def _context(db: Connection, house: House, operation: Operation, call: Call, who: Who) -> Context:
+    limits = house.limits
+    standing = None
+    if limits is not None:
+        subject = subject_of(house, call, who)
+        standing = partial(limits.statuses, db, subject)
+    return Context(
+        db,
+        house.urls,
+        who.caller,
+        operation.emits,
+        who.app,
+        call.version or DEFAULT,
+        call.media,
+        words=house.vocabulary,
+        standing=standing,
+    )
+
+
+def _add_links(
+    house: House, call: Call, query: Mapping[str, str], pages: Page | Cursor, answer: Answer
+) -> None:
     url = house.urls.path(path_of(call.scope))
     link = link_header(url, query, pages)
-    return [] if link is None else [header("Link", link)]
+    if link is None:
+        return
+    # One Link header, for those who read only one.
+    told = [value.decode() for name, value in call.told if name == b"link"]
+    call.told = [one for one in call.told if one[0] != b"link"]
+    answer.headers.append(header("Link", ", ".join([link, *told])))
 
 
-def _answer(operation: Operation, content: Any, headers: list[Header]) -> Answer:
-    status = operation.status
+def _answer(plan: Plan, content: Any, version: str) -> Answer:
+    status = plan.operation.status
+    headers: list[Header] = []
     if isinstance(content, Reply):
         status = content.status
-        headers += [header(name, value) for name, value in content.headers.items()]
+        headers = [header(name, value) for name, value in content.headers.items()]
         content = content.body
     if isinstance(content, bytes):
         return Answer(status, content, headers)
     if content is None:
         return Answer(status, headers=headers)
+    if version in plan.cuts:
+        content = trimmed(content, plan.cuts[version])
     if status == 201 and isinstance(content, dict) and "url" in content:
         headers.append(header("Location", content["url"]))
     return json_answer(status, content, headers)

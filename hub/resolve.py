@@ -10,8 +10,12 @@ from store import Connection, Row, repositories
 from store.errors import Missing
 
 NUMBER = re.compile(r"[0-9]{1,18}")
-PARAMETER = re.compile(r"\{([a-z_-]+)\}")
+PARAMETER = re.compile(r"\{([a-z_:-]+)\}")
 NUMBERED = ("_id", "_number")
+
+# A repository's path by its number, which no name can take the place of.
+ID = ":id"
+BY_ID = f"/repositories/{{{ID}}}"
 
 Loader = Callable[..., Row | None]
 """Who finds a row: `loader(db, id of the row before, value)`, or `loader(db, value)` for what is
@@ -42,7 +46,10 @@ def find_repository(db: Connection, owner: str, name: str) -> Row | None:
 
 
 def _repository(db: Connection, within: Row | None, values: Values) -> Row | None:
-    return find_repository(db, values["owner"], values["repo"])
+    if ID not in values:
+        return find_repository(db, values["owner"], values["repo"])
+    number = _number(values[ID])
+    return None if number is None else repositories.get(db, number)
 
 
 REPOSITORY = Step("repo", _repository)

@@ -1,8 +1,36 @@
 """The hub's part of the settings."""
 
+import ipaddress
+from typing import Any
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, Field, field_validator
+
+# Requests an hour, or in the window of RATE_WINDOWS. Source: the platform's published numbers.
+RATE_LIMITS = {
+    "core": 5_000,
+    "search": 30,
+    "code_search": 10,
+    "graphql": 5_000,
+    "integration_manifest": 5_000,
+    "dependency_snapshots": 100,
+    "dependency_sbom": 100,
+    "code_scanning_upload": 500,
+    "actions_runner_registration": 10_000,
+    "scim": 15_000,
+    "code_scanning_autofix": 10,
+    "source_import": 100,
+}
+ANONYMOUS_LIMITS = {"core": 60, "search": 10, "graphql": 0}
+RATE_WINDOWS = {
+    "search": 60,
+    "code_search": 60,
+    "dependency_snapshots": 60,
+    "dependency_sbom": 60,
+    "code_scanning_autofix": 60,
+    "source_import": 60,
+}
+WORDS = ("service", "assistant", "devenv")
 
 
 class HubSettings(BaseModel):
@@ -40,6 +68,91 @@ class HubSettings(BaseModel):
     body_timeout: float = Field(
         60.0, gt=0, description="seconds in which a request's body has to be there"
     )
+    trusted_proxies: list[str] = Field(
+        [],
+        description="networks (CIDR) of proxies whose X-Forwarded-For is believed; otherwise the "
+        "client is who the connection is with",
+    )
+    require_user_agent: bool = Field(
+        True, description="whether the API refuses requests without a User-Agent, as the platform"
+    )
+    rate_limiting: bool = Field(True, description="whether the API's rate limits are enforced")
+    rate_limits: dict[str, int] = Field(
+        RATE_LIMITS,
+        description="requests in each category's window, for a user, an installation or an "
+        "application; what is not named keeps its default",
+    )
+    rate_limits_anonymous: dict[str, int] = Field(
+        ANONYMOUS_LIMITS,
+        description="the same for an address without credentials; what is not named here is as "
+        "in `rate_limits`",
+    )
+    rate_windows: dict[str, int] = Field(
+        RATE_WINDOWS, description="seconds of a category's window; what is not named has an hour"
+    )
+    points_per_minute: int = Field(
+        900, ge=1, description="points a minute for one caller: 1 for reading, 5 for changing"
+    )
+    most_concurrent: int = Field(
+        100, ge=1, description="requests at work at once for one caller, in each hub"
+    )
+    content_per_minute: int = Field(
+        80, ge=0, description="requests a minute for one caller that notify others of new content"
+    )
+    content_per_hour: int = Field(500, ge=0, description="the same in an hour")
+    failed_logins: int = Field(
+        10, ge=1, description="passwords that may be wrong for one user before more are refused"
+    )
+    failed_logins_address: int = Field(
+        50, ge=1, description="passwords that may be wrong from one address before more are refused"
+    )
+    failed_tokens: int = Field(
+        100,
+        ge=1,
+        description="tokens that may be wrong from one address before the answer is 403 and not "
+        "401; good ones are let in all the same",
+    )
+    failed_login_seconds: int = Field(
+        900, ge=1, description="seconds after which failed logins are forgotten"
+    )
+    vocabulary: dict[str, str] = Field(
+        {},
+        description="words of another platform for `service` (headers, media types), `assistant` "
+        "and `devenv` (paths, scopes), for clients that were written for it",
+    )
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _are_networks(cls, value: list[str]) -> list[str]:
+        for network in value:
+            ipaddress.ip_network(network)
+        return value
+
+    @field_validator("rate_limits", "rate_limits_anonymous", "rate_windows")
+    @classmethod
+    def _are_categories(cls, value: dict[str, int]) -> dict[str, int]:
+        for name, number in value.items():
+            if name not in RATE_LIMITS:
+                raise ValueError(f"{name} is no category: {', '.join(RATE_LIMITS)}")
+            if number < 0:
+                raise ValueError(f"{name} must not be negative")
+        return value
+
+    @field_validator("rate_limits", "rate_limits_anonymous", "rate_windows", mode="after")
+    @classmethod
+    def _over_defaults(cls, value: dict[str, int], info: Any) -> dict[str, int]:
+        defaults: dict[str, int] = cls.model_fields[info.field_name].default
+        return defaults | value
+
+    @field_validator("vocabulary")
+    @classmethod
+    def _are_words(cls, value: dict[str, str]) -> dict[str, str]:
+        for word, other in value.items():
+            if word not in WORDS:
+                raise ValueError(f"{word} is no word to replace: {', '.join(WORDS)}")
+            if not other.isascii() or not other.isalpha() or not other.islower():
+                raise ValueError(f"{other} must be of the letters a to z")
+        return value
 
     @field_validator("base_url", "documentation_url")
     @classmethod

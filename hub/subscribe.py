@@ -4,14 +4,16 @@ import re
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
-from hub import access, auth, hook_events
+from hub import access, hook_events
 from hub.access import on_repo
 from hub.answers import Answer
 from hub.auth import Caller
+from hub.call import Call, Work
 from hub.context import Context, House
+from hub.entry import Cost, enter
 from hub.errors import Rejected
 from hub.forms import read_form
-from hub.pipeline import Call, Work
+from hub.limits import WRITE
 from hub.resolve import find_repository
 from store import Connection, Row, hooks
 from store.errors import Invalid
@@ -30,6 +32,7 @@ subscribed is no error."""
 
 ACCESS = on_repo("webhooks", "write", role="admin", scopes=("write:repo_hook", "repo"))
 TOPIC = re.compile(r"(?:/[^/]+)*/([^/]+)/([^/]+)/events/([^/]+?)(\.json)?")
+COST = Cost(points=WRITE)
 MODES = ("subscribe", "unsubscribe")
 MOST_SECRET, MOST_URL = 1024, 2048
 
@@ -56,14 +59,14 @@ def subscribe(house: House) -> Work:
     """
 
     async def work(call: Call) -> Answer:
-        token = auth.needed(auth.token_of(call.headers))
-        caller = await house.store.read(auth.authenticate, token)
+        caller, _ = await house.store.read(enter, house, call, ACCESS, COST, None)
+        assert caller is not None, "this access is nobody's without a name"
         call.told = caller.headers(ACCESS.accepted)
         wish = await _wish(house, call)
         await house.store.read(_topic, caller, wish)
         if wish.mode == "subscribe":
             await house.judge_callback(wish.callback)
-        await house.store.write(_grant, house, token, wish)
+        await house.store.write(_grant, house, call, wish)
         return Answer(204)
 
     async def answered(call: Call) -> Answer:
@@ -124,8 +127,9 @@ def _topic(db: Connection, caller: Caller, wish: Wish) -> Row:
     return repo
 
 
-def _grant(db: Connection, house: House, token: str, wish: Wish) -> None:
-    caller = auth.authenticate(db, token)
+def _grant(db: Connection, house: House, call: Call, wish: Wish) -> None:
+    caller, _ = enter(db, house, call, ACCESS, COST, None)
+    assert caller is not None, "this access is nobody's without a name"
     repo = _topic(db, caller, wish)
     ctx = Context(db, house.urls, caller, hook_events.EMITS)
     hook = hooks.by_url(db, repo["id"], wish.callback, wish.event)

@@ -36,6 +36,10 @@ class Urls:
         """A repository's page, where a browser would look for it."""
         return f"{self.origin}/{repo['full_name']}"
 
+    def applications(self) -> str:
+        """Where a person sees which applications act for them."""
+        return f"{self.origin}/settings/connections/applications{{/client_id}}"
+
     def single_sign_on(self, organization: str) -> str:
         """Where a token is authorised for an organization."""
         return f"{self.origin}/orgs/{quote(organization)}/sso"

@@ -1,7 +1,120 @@
-"""Versions of the API: which there are, and what each has."""
+"""Versions of the API: which there are, which one is asked for, and what each has.
+
+A member of an answer that not every version has says so where it is declared:
+`rate: Annotated[NotRequired[Rate], Until("2026-03-10")]`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import UnionType
+from typing import (
+    Any,
+    NotRequired,
+    Required,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
+
+from hub.errors import Malformed
 
 NEWEST = "2026-03-10"
 OLDEST = "2022-11-28"
 VERSIONS = (NEWEST, OLDEST)
 DEFAULT = OLDEST
 """Clients that name no version are those written before there was a second one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Since:
+    """The version that brought a member."""
+
+    version: str
+
+    def has(self, version: str) -> bool:
+        return version >= self.version
+
+
+@dataclass(frozen=True, slots=True)
+class Until:
+    """The version that is without a member."""
+
+    version: str
+
+    def has(self, version: str) -> bool:
+        return version < self.version
+
+
+def chosen(given: str | None, header: str) -> str:
+    """The version that a request asks for in `header`. Malformed for one that there is not."""
+    if given is None:
+        return DEFAULT
+    if given not in VERSIONS:
+        supported = ", ".join(
+            f'"{version}"' + (" (most recent)" if version == NEWEST else "") for version in VERSIONS
+        )
+        raise Malformed(
+            f'The version you specified in the "{header}" request header, "{given[:100]}", is not a'
+            f" supported version. The following versions are currently supported: {supported}."
+        )
+    return given
+
+
+Cut = Mapping[str, "Cut | None"]
+"""Members that are left out (None), or that have some that are, in them or in each of them."""
+
+
+def cuts(annotation: Any) -> dict[str, Cut]:
+    """Version to what is left out of an answer declared so; only versions with anything."""
+    found = {version: _cut(annotation, version) for version in VERSIONS}
+    return {version: cut for version, cut in found.items() if cut}
+
+
+def _cut(annotation: Any, version: str, within: tuple[Any, ...] = ()) -> Cut:
+    if is_typeddict(annotation):
+        # What holds itself has said all there is to say the first time.
+        return {} if annotation in within else _members(annotation, version, within)
+    found: dict[str, Cut | None] = {}
+    # Lists and alternatives: what is in them is reached through the same members.
+    if get_origin(annotation) in (list, Union, UnionType):
+        for part in get_args(annotation):
+            found |= _cut(part, version, within)
+    return found
+
+
+def _members(kind: Any, version: str, within: tuple[Any, ...]) -> Cut:
+    found: dict[str, Cut | None] = {}
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        bare, marks = _opened(hint)
+        if not all(mark.has(version) for mark in marks):
+            found[name] = None
+        elif inner := _cut(bare, version, (*within, kind)):
+            found[name] = inner
+    return found
+
+
+def _opened(hint: Any) -> tuple[Any, list[Since | Until]]:
+    """A member's type without what is around it, and the marks on it."""
+    marks: list[Since | Until] = []
+    while hasattr(hint, "__metadata__") or get_origin(hint) in (Required, NotRequired):
+        marks += [
+            one for one in getattr(hint, "__metadata__", ()) if isinstance(one, Since | Until)
+        ]
+        hint = get_args(hint)[0]
+    return hint, marks
+
+
+def trimmed(content: Any, cut: Cut) -> Any:
+    """The answer without what its version has not."""
+    if isinstance(content, list):
+        return [trimmed(item, cut) for item in content]
+    if not isinstance(content, dict):
+        return content
+    kept = {}
+    for name, value in content.items():
+        inner = cut.get(name, {})
+        if inner is not None:
+            kept[name] = trimmed(value, inner) if inner else value
+    return kept

@@ -34,6 +34,11 @@ def succeeded(db: Connection, who: str) -> None:
     db.execute("DELETE FROM failed_login WHERE who = :who", who=who)
 
 
+def undo(db: Connection, who: str) -> None:
+    """Take back one: it was no failure, and the others stay."""
+    db.execute("UPDATE failed_login SET times = times - 1 WHERE who = :who AND times > 0", who=who)
+
+
 def forget(db: Connection, seconds: float) -> int:
     """Drop those that began longer ago; returns how many."""
     return db.execute("DELETE FROM failed_login WHERE since <= :begin", begin=_begin(db, seconds))

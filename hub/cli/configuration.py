@@ -181,6 +181,8 @@ def _kind(annotation: Any) -> str:
         return " or ".join(_kind(part) for part in parts if part is not type(None))
     if origin is list:
         return f"list of {_kind(parts[0])}"
+    if origin is dict:
+        return f"table of {_kind(parts[1])}"
     if origin is Literal:
         return " or ".join(f"`{part}`" for part in parts)
     if origin is not None and hasattr(annotation, "__metadata__"):
@@ -191,6 +193,9 @@ def _kind(annotation: Any) -> str:
 
 def as_toml(value: Any) -> str:
     """A value as one would write it in the settings file."""
+    if isinstance(value, dict):
+        members = ", ".join(f"{name} = {as_toml(part)}" for name, part in value.items())
+        return f"{{{members}}}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(as_toml(part) for part in value)}]"
     if isinstance(value, bool):

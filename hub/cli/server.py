@@ -28,6 +28,7 @@ class Server(uvicorn.Server):
                 access_log=False,
                 log_config=None,
                 server_header=False,
+                proxy_headers=False,
                 headers=[("server", "tocsin")],
                 timeout_graceful_shutdown=GRACE,
             )

@@ -1,9 +1,31 @@
 """The API's operations: one module a group of the specification."""
 
 from hub.operation import Operation
-from hub.operations import hook_deliveries, hooks
+from hub.operations import (
+    applications,
+    authorizations,
+    emails,
+    grants,
+    hook_deliveries,
+    hooks,
+    licenses,
+    meta,
+    rate_limit,
+    watching,
+)
 
-MODULES = (hooks, hook_deliveries)
+MODULES = (
+    meta,
+    grants,
+    authorizations,
+    applications,
+    watching,
+    emails,
+    licenses,
+    hooks,
+    hook_deliveries,
+    rate_limit,
+)
 OPERATIONS: tuple[Operation, ...] = tuple(
     one for module in MODULES for one in module.ops.operations
 )

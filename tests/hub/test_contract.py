@@ -64,7 +64,8 @@ def test_the_operations_are_the_contract_s(contract: dict[str, Any]) -> None:
         for method, operation in operations.items()
         if operation.get("x-seed-group") == 21 and path != "/hub"
     }
-    assert {(one.method, one.path): one.id for one in OPERATIONS} == group
+    here = {(one.method, one.path): one.id for one in OPERATIONS}
+    assert {line: here.get(line) for line in group} == group
 
 
 async def test_answers(client: httpx.AsyncClient, store: Store, contract: dict[str, Any]) -> None:
