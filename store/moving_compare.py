@@ -11,6 +11,8 @@ from store.moving_tables import MASK, Table, Values, checksum, differing
 if TYPE_CHECKING:
     from store.moving_target import Target  # with it comes the driver, which may not be there
 
+# Tables of so many rows are read once more while nothing is written.
+SMALL = 100_000
 # How many of many are named in a message.
 NAMED = 5
 
@@ -20,47 +22,69 @@ Tell = Callable[[str, str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A table that is alike on both sides; no `checksum` where rows were counted only."""
+    """A table, and its rows as they were counted and, unless it was large, checksummed."""
 
     table: str
     rows: int
     checksum: str | None
 
 
-def compare(source: Source, target: "Target", table: Table, tell: Tell) -> Compared:
-    """Compare what was copied of a table. Conflict where a row differs that nobody changed since;
-    it is noted, to be copied again.
+class Comparison:
+    """Compares tables, and remembers what was wrong in them. A row may differ if it was noted as
+    changed.
     """
-    reached = target.reached(table)
-    total = 0 if reached is None else source.count(table, None, reached)
-    after: Any = None
-    done = summed = 0
-    for rows in source.after(table, None, reached) if total else ():
-        theirs = target.between(table, after, rows[-1][0])
-        summed += _alike(source, table, rows, theirs)
-        after, done = rows[-1][0], done + len(rows)
-        tell("comparing", table.name, done, max(done, total))
-    _alike(source, table, [], target.between(table, after, None))
-    return Compared(table.name, done, f"{summed & MASK:032x}")
 
+    def __init__(self, source: Source, target: "Target", tell: Tell) -> None:
+        self._source = source
+        self._target = target
+        self._tell = tell
+        self._wrong: dict[Table, set[Any]] = {}
 
-def _alike(source: Source, table: Table, ours: list[Values], theirs: list[Values]) -> int:
-    """The rows' checksum, once it is the same on both sides but for what has changed since."""
-    summed = checksum(ours)
-    if summed != checksum(theirs):
-        wrong = differing(table, ours, theirs)
-        # Asked after the rows were read: what they show was noted before.
-        wrong -= source.log.noted(table, list(wrong))
-        if wrong:
-            source.note(table, list(wrong))
-            raise Conflict(_complaint(table, sorted(wrong)))
-    return summed
+    def compare(self, table: Table) -> Compared:
+        """Read what was copied of a table on both sides."""
+        reached = self._target.reached(table)
+        total = 0 if reached is None else self._source.count(table, None, reached)
+        after: Any = None
+        done = summed = 0
+        for rows in self._source.after(table, None, reached) if total else ():
+            theirs = self._target.between(table, after, rows[-1][0])
+            summed += self._checksum(table, rows, theirs)
+            after, done = rows[-1][0], done + len(rows)
+            self._tell("comparing", table.name, done, max(done, total))
+        self._checksum(table, [], self._target.between(table, after, None))
+        return Compared(table.name, done, f"{summed & MASK:032x}")
+
+    def count(self, table: Table) -> Compared:
+        """Count a large table on both sides; read it where it is small, or the counts differ."""
+        ours, theirs = self._source.count(table), self._target.count(table)
+        if ours != theirs or ours <= SMALL:
+            return self.compare(table)
+        return Compared(table.name, ours, None)
+
+    def _checksum(self, table: Table, ours: list[Values], theirs: list[Values]) -> int:
+        summed = checksum(ours)
+        if summed != checksum(theirs):
+            wrong = differing(table, ours, theirs)
+            # Asked after the rows were read: what they show was noted before.
+            wrong -= self._source.log.noted(table, list(wrong))
+            self._wrong.setdefault(table, set()).update(wrong)
+        return summed
+
+    def judge(self) -> None:
+        """Conflict where a row was wrong. All of them are noted, to be copied again."""
+        complaints = []
+        for table, wrong in self._wrong.items():
+            if wrong:
+                self._source.note(table, list(wrong))
+                complaints.append(_complaint(table, sorted(wrong)))
+        if complaints:
+            raise Conflict(
+                f"rows in the target are not those of the database: {'; '.join(complaints)}."
+                " Does anything else write there? Run again, and they are copied anew"
+            )
 
 
 def _complaint(table: Table, wrong: list[Any]) -> str:
+    more = ", ..." if len(wrong) > NAMED else ""
     named = ", ".join(str(first) for first in wrong[:NAMED])
-    return (
-        f"in {table.name} the target has other rows than the database, or lacks them"
-        f" ({table.columns[0]} {named}{', ...' if len(wrong) > NAMED else ''}):"
-        " does anything else write there? Run again, and they are copied anew"
-    )
+    return f"{len(wrong)} in {table.name} ({table.columns[0]} {named}{more})"

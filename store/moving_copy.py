@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from store.errors import StoreError, Unusable
-from store.moving_compare import NAMED, Compared, Tell, compare
+from store.moving_compare import NAMED, Compared, Comparison, Tell
 from store.moving_source import Source
 from store.moving_tables import Collision, Table, moves
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 # A pass that takes no longer, in seconds, has left little to be done.
 QUICK = 2.0
 PASSES = 20
-# Tables of so many rows are compared once more while nothing is written.
-SMALL = 100_000
 # A connection that was closed is listed for a moment longer, in seconds.
 LINGERS = 2.0
 
@@ -62,7 +60,7 @@ class Mover:
         """Begin the move, or take it up again. Unusable where that must not be."""
         ours, theirs = self._source.key(), self._target.key()
         reason = self._source.closed()
-        if reason is not None and ours != theirs:
+        if reason is not None and (ours is None or ours != theirs):
             raise Unusable(reason)
         if theirs is None:
             self._begin()
@@ -151,10 +149,10 @@ class Mover:
 
     def compare(self) -> list[Compared]:
         """Compare all that was copied. Conflict where a row differs that nobody changed."""
-        return [self._compare(table) for table in self._tables]
-
-    def _compare(self, table: Table) -> Compared:
-        return compare(self._source, self._target, table, self.tell)
+        comparison = Comparison(self._source, self._target, self.tell)
+        compared = [comparison.compare(table) for table in self._tables]
+        comparison.judge()
+        return compared
 
     # The switch.
 
@@ -187,7 +185,9 @@ class Mover:
         nothing_done = True
         try:
             self.follow()
-            compared = [self._counted(table) for table in self._tables]
+            comparison = Comparison(self._source, self._target, self.tell)
+            compared = [comparison.count(table) for table in self._tables]
+            comparison.judge()
             numbered = {t: self._source.highest(t) for t in self._tables if t.numbered}
             with self._target.finished(numbered):
                 nothing_done = False
@@ -197,12 +197,6 @@ class Mover:
                 self._source.allow_writes()
             raise
         return compared
-
-    def _counted(self, table: Table) -> Compared:
-        ours, theirs = self._source.count(table), self._target.count(table)
-        if ours != theirs or ours <= SMALL:
-            return self._compare(table)
-        return Compared(table.name, ours, None)
 
     def abandon(self) -> None:
         """Give up the move: the database goes on as if there had been none. Unusable once it is
