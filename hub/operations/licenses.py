@@ -137,7 +137,7 @@ def _branch(ref: str | None, repo: Row) -> str:
 
 def _reply(param: str, body: bytes) -> Reply:
     media = f"application/vnd.service.{param}+json; charset=utf-8"
-    return Reply(200, body, {"Content-Type": media})
+    return Reply(200, body, {"Content-Type": media, "X-Content-Type-Options": "nosniff"})
 
 
 def rendered(file: Row) -> str:
