@@ -7,16 +7,9 @@ A member of an answer that not every version has says so where it is declared:
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import UnionType
-from typing import (
-    Any,
-    NotRequired,
-    Required,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-    is_typeddict,
-)
+from typing import Any, NotRequired, Required, Union, get_args, get_origin
+
+from typing_extensions import get_type_hints, is_typeddict
 
 from hub.errors import Malformed
 
