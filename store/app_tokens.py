@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from store import grants, tokens
 from store.authorizations import SELECT, read
 from store.connection import Connection, Row
+from store.errors import Missing
 
 
 def of_app(db: Connection, app_id: int, value: str) -> Row | None:
@@ -24,15 +25,23 @@ def of_app(db: Connection, app_id: int, value: str) -> Row | None:
 
 
 def reset(db: Connection, row: Row) -> tuple[str, Row]:
-    """Give the token a new value, which is returned this once; the old one is invalid at once."""
+    """Give the token a new value, which is returned this once; the old one is invalid at once.
+
+    Missing where the token has another value, or none, by now.
+    """
     value = tokens.new_value(row["kind"])
     changed = {"hash": tokens.digest(value), "last_eight": value[-8:], "updated_at": db.now}
-    db.execute(
+    # Of two that reset the same value at the same time, one has it.
+    done = db.execute(
         "UPDATE token SET hash = :hash, last_eight = :last_eight, updated_at = :updated_at"
-        " WHERE id = :id",
+        " WHERE id = :id AND hash = :old",
         id=row["id"],
+        old=row["hash"],
         **changed,
     )
+    if not done:
+        raise Missing("token")
+    grants.touch(db, row)
     return value, row | changed
 
 
@@ -49,6 +58,7 @@ def scope(
     It reaches the target's repositories alone, of these only `repositories` where given, and ends
     when the first one does. Invalid for permissions that the first one has not.
     """
+    grants.ensure(db, row["app_id"], row["account_id"])
     value, made = tokens.create(
         db,
         row["account_id"],

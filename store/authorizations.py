@@ -1,11 +1,11 @@
 """Authorizations: a user's tokens as records that the user, or the app that holds them, manages."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from store import grants, tokens
 from store.connection import Connection, Row
-from store.errors import Invalid
+from store.errors import Invalid, Missing
 
 RESOURCE = "OauthAccess"
 COLUMNS = (
@@ -31,7 +31,7 @@ def create_personal(
 
     Invalid without a `note`, or with one that another such token of the user has.
     """
-    _alone(db, account_id)
+    grants.alone(db, account_id)
     _check_note(db, account_id, note)
     value, made = tokens.create(
         db,
@@ -59,9 +59,8 @@ def create_for_app(
 
     Invalid where the app has one of this user and `fingerprint` already.
     """
-    _alone(db, account_id)
-    if of_fingerprint(db, account_id, app["id"], fingerprint) is not None:
-        raise _taken("fingerprint", "this app has a token of this user and fingerprint")
+    grants.alone(db, account_id)
+    _check_fingerprint(db, account_id, app["id"], fingerprint)
     value, made = grants.issue(
         db,
         app,
@@ -89,7 +88,7 @@ def get_or_create(
 
     The value is a new one's, None for one that was there.
     """
-    _alone(db, account_id)
+    grants.alone(db, account_id)
     found = of_fingerprint(db, account_id, app["id"], fingerprint)
     if found is not None:
         return None, found
@@ -102,11 +101,6 @@ def get_or_create(
         note_url=note_url,
         fingerprint=fingerprint,
     )
-
-
-def _alone(db: Connection, account_id: int) -> None:
-    # Two that look first and write then would both find nothing.
-    db.alone(f"authorizations of {account_id}")
 
 
 def _made(db: Connection, account_id: int, token_id: int) -> Row:
@@ -170,32 +164,57 @@ def update(
     db: Connection,
     row: Row,
     *,
-    scopes: Iterable[str],
-    note: str | None,
-    note_url: str | None,
-    fingerprint: str | None,
+    scopes: Iterable[str] | None = None,
+    added: Iterable[str] = (),
+    removed: Iterable[str] = (),
+    texts: Mapping[str, str | None] | None = None,
 ) -> Row:
-    """Change an authorization. Invalid for a note or fingerprint that is taken."""
-    _alone(db, row["account_id"])
-    if row["app_id"] is None and note != row["note"]:
-        _check_note(db, row["account_id"], note)
-    if row["app_id"] is not None and fingerprint != row["fingerprint"]:
-        found = of_fingerprint(db, row["account_id"], row["app_id"], fingerprint)
-        if found is not None and found["id"] != row["id"]:
-            raise _taken("fingerprint", "this app has a token of this user and fingerprint")
+    """Change an authorization: other scopes, or some more or less, and those of its `note`,
+    `note_url` and `fingerprint` that `texts` has.
+
+    Invalid for a note or fingerprint that is taken, Missing where it has ended.
+    """
+    grants.alone(db, row["account_id"])
+    before = get(db, row["account_id"], row["id"])
+    if before is None:
+        raise Missing("authorization")
+    after = {key: before[key] for key in ("note", "note_url", "fingerprint")} | dict(texts or {})
+    _check_change(db, before, after)
+    gone = set(removed)
+    kept = before["scopes"] if scopes is None else scopes
     db.execute(
         "UPDATE token SET scopes = :scopes, note = :note, note_url = :note_url,"
         " fingerprint = :fingerprint, updated_at = :now WHERE id = :id",
-        scopes=json.dumps(tokens.normalise(scopes)),
-        note=note,
-        note_url=note_url,
-        fingerprint=fingerprint,
+        scopes=json.dumps(
+            tokens.normalise([*(scope for scope in kept if scope not in gone), *added])
+        ),
         now=db.now,
         id=row["id"],
+        **after,
     )
-    if row["app_id"] is not None:
-        grants.ensure(db, row["app_id"], row["account_id"])
+    grants.touch(db, before)
     return _made(db, row["account_id"], row["id"])
+
+
+def _check_change(db: Connection, before: Row, after: Mapping[str, str | None]) -> None:
+    if before["app_id"] is None:
+        if after["note"] != before["note"]:
+            _check_note(db, before["account_id"], after["note"])
+    elif after["fingerprint"] != before["fingerprint"]:
+        _check_fingerprint(db, before["account_id"], before["app_id"], after["fingerprint"])
+
+
+def delete(db: Connection, row: Row) -> None:
+    """End a token; its grant stays."""
+    tokens.revoke(db, row["id"])
+    grants.touch(db, row)
+
+
+def _check_fingerprint(
+    db: Connection, account_id: int, app_id: int, fingerprint: str | None
+) -> None:
+    if of_fingerprint(db, account_id, app_id, fingerprint) is not None:
+        raise _taken("fingerprint", "this app has a token of this user and fingerprint")
 
 
 def _check_note(db: Connection, account_id: int, note: str | None) -> None:
@@ -213,19 +232,6 @@ def _check_note(db: Connection, account_id: int, note: str | None) -> None:
 
 def _taken(field: str, message: str) -> Invalid:
     return Invalid(message, field=field, code="already_exists", resource=RESOURCE)
-
-
-def changed_scopes(
-    scopes: Iterable[str],
-    *,
-    wanted: Iterable[str] | None = None,
-    added: Iterable[str] = (),
-    removed: Iterable[str] = (),
-) -> list[str]:
-    """The scopes after one of three changes: other ones instead, some more, some less."""
-    gone = set(removed)
-    after = [scope for scope in (scopes if wanted is None else wanted) if scope not in gone]
-    return [*after, *added]
 
 
 def read(row: Row | None) -> Row | None:

@@ -68,8 +68,18 @@ def narrowed(held: Mapping[str, str], wanted: Mapping[str, str] | None) -> dict[
     return dict(wanted)
 
 
+def alone(db: Connection, account_id: int) -> None:
+    """Wait for others who change what this user grants.
+
+    Two that look first and write then would both find nothing; a token that is made while its
+    grant ends would be left over.
+    """
+    db.alone(f"grants of {account_id}")
+
+
 def ensure(db: Connection, app_id: int, account_id: int) -> None:
     """Note that the user lets the application act, and that this changed just now."""
+    alone(db, account_id)
     db.execute(
         "INSERT INTO app_grant (app_id, account_id, created_at, updated_at)"
         " VALUES (:app_id, :account_id, :now, :now) ON CONFLICT (account_id, app_id)"
@@ -77,6 +87,17 @@ def ensure(db: Connection, app_id: int, account_id: int) -> None:
         app_id=app_id,
         account_id=account_id,
         now=db.now,
+    )
+
+
+def touch(db: Connection, token: Row) -> None:
+    """Note that something changed in the grant that a token comes of, if it comes of one."""
+    db.execute(
+        "UPDATE app_grant SET updated_at = :now"
+        " WHERE app_id = :app_id AND account_id = :account_id",
+        now=db.now,
+        app_id=token["app_id"],
+        account_id=token["account_id"],
     )
 
 
@@ -142,6 +163,7 @@ def _with_scopes(db: Connection, account_id: int, grants: list[Row]) -> list[Row
 
 def delete(db: Connection, grant: Row) -> int:
     """End a grant with all tokens that the application has of the user; returns their number."""
+    alone(db, grant["account_id"])
     ended = db.execute(
         "DELETE FROM token WHERE app_id = :app_id AND account_id = :account_id",
         app_id=grant["app_id"],

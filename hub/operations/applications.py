@@ -11,7 +11,7 @@ from hub.access import as_app
 from hub.app_shapes import Authorization
 from hub.context import Context
 from hub.operation import Group
-from store import Row, accounts, app_tokens, authorizations, grants, repositories, tokens
+from store import Row, accounts, app_tokens, authorizations, grants, repositories
 from store.errors import Invalid, Missing
 
 ops = Group("apps")
@@ -73,7 +73,7 @@ def reset_token(ctx: Context, body: Held) -> Authorization:
 def delete_token(ctx: Context, body: Held) -> None:
     """Delete an app token"""
     row = named(ctx, body)
-    tokens.revoke(ctx.db, row["id"])
+    authorizations.delete(ctx.db, row)
     app_events.told(ctx, "authorization.deleted", row)
 
 

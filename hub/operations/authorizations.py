@@ -13,7 +13,7 @@ from hub.context import Context
 from hub.operation import Group
 from hub.paging import Page
 from hub.resolve import text
-from store import Row, apps, authorizations, tokens
+from store import Row, apps, authorizations
 from store.errors import Invalid
 
 ops = Group(
@@ -56,6 +56,14 @@ class Fields(TypedDict):
     note: str | None
     note_url: str | None
     fingerprint: str | None
+
+
+class Ways(TypedDict, total=False):
+    """How scopes change."""
+
+    scopes: list[str]
+    added: list[str]
+    removed: list[str]
 
 
 @ops("GET /authorizations", USER, deprecated=LEAVING, errors=(404,))
@@ -137,6 +145,7 @@ def get_or_create_authorization_for_app_and_fingerprint(
 @ops("GET /authorizations/{authorization_id}", USER, deprecated=LEAVING)
 def get_authorization(ctx: Context, authorization: Row) -> Authorization:
     """Get a single authorization"""
+    ctx.last_modified = authorization["updated_at"]
     return app_shapes.authorization(ctx.urls, authorization)
 
 
@@ -151,12 +160,13 @@ def update_authorization(ctx: Context, authorization: Row, body: Change) -> Auth
 
     Of `scopes`, `add_scopes` and `remove_scopes` it takes one.
     """
-    after = fields_of(body)
-    after["scopes"] = changed_scopes(authorization, body)
-    for key in ("note", "note_url", "fingerprint"):
-        if key not in body:
-            after[key] = authorization[key]
-    row = authorizations.update(ctx.db, authorization, **after)
+    fields = fields_of(body)
+    row = authorizations.update(
+        ctx.db,
+        authorization,
+        texts={key: fields[key] for key in ("note", "note_url", "fingerprint") if key in body},
+        **scopes_of(body, fields),
+    )
     app_events.told(ctx, "authorization.edited", row)
     return app_shapes.authorization(ctx.urls, row)
 
@@ -172,7 +182,7 @@ def delete_authorization(ctx: Context, authorization: Row) -> None:
 
     The token is invalid from now on; what grants the application to ask for another stays.
     """
-    tokens.revoke(ctx.db, authorization["id"])
+    authorizations.delete(ctx.db, authorization)
     app_events.told(ctx, "authorization.deleted", authorization)
 
 
@@ -213,19 +223,20 @@ def given_or_made(
     return Reply(201, shown)
 
 
-def changed_scopes(row: Row, body: Change) -> list[str]:
-    """The scopes after a change. Invalid for more than one way to change them."""
-    ways = [key for key in ("scopes", "add_scopes", "remove_scopes") if key in body]
+def scopes_of(body: Change, fields: Fields) -> Ways:
+    """How the scopes change. Invalid for more than one way at a time."""
+    ways: Ways = {}
+    if "scopes" in body:
+        ways["scopes"] = fields["scopes"]
+    if "add_scopes" in body:
+        ways["added"] = body["add_scopes"]
+    if "remove_scopes" in body:
+        ways["removed"] = body["remove_scopes"]
     if len(ways) > 1:
         raise Invalid(
-            f"of {', '.join(ways)} only one may be given",
-            field=ways[0],
+            "only one of scopes, add_scopes and remove_scopes may be given",
+            field="scopes",
             code="custom",
             resource=authorizations.RESOURCE,
         )
-    return authorizations.changed_scopes(
-        row["scopes"],
-        wanted=(body["scopes"] or []) if "scopes" in body else None,
-        added=body.get("add_scopes", []),
-        removed=body.get("remove_scopes", []),
-    )
+    return ways

@@ -7,9 +7,19 @@ import pytest
 from engines import ENGINES, engine_url
 from store_world import World
 
-from store import Row, accounts, app_tokens, apps, authorizations, grants, sso, tokens
+from store import (
+    Row,
+    accounts,
+    app_tokens,
+    apps,
+    authorizations,
+    grants,
+    repositories,
+    sso,
+    tokens,
+)
 from store.clock import SECOND
-from store.errors import Invalid
+from store.errors import Invalid, Missing
 
 
 @pytest.fixture(params=ENGINES)
@@ -138,8 +148,8 @@ def test_pages_hold_what_the_user_manages(world: World, app: Row, integration: R
 
 
 def changed(world: World, row: Row, **what: Any) -> Row:
-    given = {name: row[name] for name in ("scopes", "note", "note_url", "fingerprint")} | what
-    return world.store.do(authorizations.update, row, **given)
+    texts = {key: what.pop(key) for key in ("note", "fingerprint") if key in what}
+    return world.store.do(authorizations.update, row, texts=texts, **what)
 
 
 def test_a_change_is_kept(world: World, app: Row) -> None:
@@ -176,12 +186,52 @@ def test_a_change_takes_nobody_s_place(world: World, app: Row) -> None:
         changed(world, row, scopes=["nothing"])
 
 
-def test_changes_of_scopes() -> None:
-    change = authorizations.changed_scopes
-    assert change(["repo", "gist"], wanted=["user"]) == ["user"]
-    assert change(["repo"], wanted=[]) == []
-    assert change(["repo"], added=["gist"]) == ["repo", "gist"]
-    assert change(["repo", "gist"], removed=["repo"]) == ["gist"]
+@pytest.mark.parametrize(
+    ("how", "scopes"),
+    [
+        ({"scopes": ["user"]}, ["user"]),
+        ({"scopes": []}, []),
+        ({"added": ["user"]}, ["repo", "gist", "user"]),
+        ({"removed": ["repo", "user"]}, ["gist"]),
+        ({}, ["repo", "gist"]),
+    ],
+)
+def test_changes_of_scopes(world: World, how: dict[str, list[str]], scopes: list[str]) -> None:
+    _, row = personal(world, scopes=["repo", "gist"])
+    assert changed(world, row, **how)["scopes"] == scopes
+
+
+def test_changes_are_to_what_is_there_by_now(world: World, app: Row) -> None:
+    _, row = personal(world)
+    changed(world, row, added=["repo"])
+    assert changed(world, row, added=["gist"])["scopes"] == ["repo", "gist"]
+    world.store.do(authorizations.delete, row)
+    with pytest.raises(Missing):
+        changed(world, row, added=["user"])
+    _, row = world.store.do(authorizations.create_for_app, world.user["id"], app)
+    world.store.do(app_tokens.reset, row)
+    with pytest.raises(Missing):
+        world.store.do(app_tokens.reset, row)
+
+
+def test_repositories_that_an_account_may_see(world: World) -> None:
+    def names(owner: Row, account: Row) -> tuple[list[int], list[int]]:
+        asked = (owner, account, ["engine", "secret", "lent", "none"])
+        by_name = world.store.look(repositories.seen_by_name, *asked)
+        numbers = [world.repo["id"], secret["id"], lent["id"], 999]
+        return by_name, world.store.look(repositories.seen_by_id, owner, account, numbers)
+
+    ada = world.user
+    secret = world.another_repo("secret", private=True)
+    lent = world.another_repo("lent", private=True)
+    eve = world.store.do(accounts.create, "eve")
+    root = world.store.do(accounts.create, "root", site_admin=True)
+    world.store.do(repositories.grant, lent["id"], eve["id"], "read")
+    every = [world.repo["id"], secret["id"], lent["id"]]
+    assert names(ada, ada) == names(ada, root) == (every, every)
+    some = [world.repo["id"], lent["id"]]
+    assert names(ada, eve) == (some, some)
+    assert names(eve, eve) == ([], [])
 
 
 def test_single_sign_on(world: World, app: Row, integration: Row) -> None:
