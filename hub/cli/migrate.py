@@ -16,6 +16,7 @@ from store.moving import Compared, Mover, mover
 T = TypeVar("T")
 # Seconds between two looks whether the worker has ended.
 LOOK_EVERY = 0.5
+COLUMNS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
 
 
 @click.command()
@@ -119,7 +120,6 @@ class Bars:
 
 def _with_bars(moving: Mover, work: Callable[[], T]) -> T:
     console = output.console(error=True)
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+    with Progress(*COLUMNS, console=console, disable=not console.is_terminal) as progress:
         moving.tell = Bars(progress).tell
         return work()
