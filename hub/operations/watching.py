@@ -31,7 +31,10 @@ class Own(OnRepo):
 LIST = on_repo("metadata", "read").or_has("contents", "write").or_anyone()
 OWN = Own(role="read", scopes=("repo",), kinds=CLASSIC)
 MINE = on_user("watching", "read")
-LEAVING = Deprecation("2026-07-01", successor="/users/{username}/subscriptions")
+# The platform says when it leaves and not when it ends: not before the last version that has it.
+LEAVING = Deprecation(
+    "2026-07-01", sunset="2028-03-10", successor="/users/{username}/subscriptions"
+)
 
 
 class Subscription(TypedDict):

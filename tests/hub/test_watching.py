@@ -254,6 +254,7 @@ async def test_a_token_s_permission_shows_private_ones(
 async def test_my_subscriptions_are_leaving(hub: httpx.AsyncClient, octo: dict[str, str]) -> None:
     answer = await hub.get(MINE, headers=octo)
     assert "Deprecation" in answer.headers
+    assert answer.headers["Sunset"] == "Fri, 10 Mar 2028 00:00:00 GMT"
     assert "users/" in answer.headers["Link"]
     assert "Deprecation" not in (await hub.get("/users/octo/subscriptions")).headers
 
