@@ -24,7 +24,7 @@ class Answer:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = self.headers
-        if self.status != 204:
+        if self.status not in (204, 304):
             headers = [*headers, (b"content-length", str(len(self.body)).encode())]
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
         body = b"" if scope["method"] == "HEAD" else self.body

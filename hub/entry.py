@@ -72,7 +72,8 @@ def enter(
     if found is None:
         call.version = versions.DEFAULT
     else:
-        call.version = versions.chosen(found[1].decode("latin-1"), found[0].decode().title())
+        name, given = found[0].decode().title(), found[1].decode("latin-1").strip()
+        call.version = versions.chosen(given, name)
     if refusal is not None:
         raise refusal
     if forms is not None:

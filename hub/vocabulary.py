@@ -33,9 +33,9 @@ WORD = re.compile(r"[A-Za-z]+")
 SEGMENTS = (
     (
         "assistant",
-        r"(/orgs/[^/]+|/orgs/[^/]+/members/[^/]+|/enterprises/[^/]+)/assistant(?=[/?]|$)",
+        r"(/orgs/[^/]+|/orgs/[^/]+/members/[^/]+|/enterprises/[^/]+)/assistant(?![\w.-])",
     ),
-    ("devenvs", r"(/repos/[^/]+/[^/]+|/repositories/[^/]+|/user)/devenvs(?=[/?]|$)"),
+    ("devenvs", r"(/repos/[^/]+/[^/]+|/repositories/[^/]+|/user)/devenvs(?![\w.-])"),
 )
 SCOPES = re.compile(rb'"(?:add_|remove_)?scopes"\s*:\s*\[[^\]]*\]')
 
@@ -125,7 +125,9 @@ class Vocabulary:
         """A text of our own with the mapped words in it."""
 
         def other(found: re.Match[str]) -> str:
-            word = self._plain.get(found[0].lower(), found[0])
+            word = self._plain.get(found[0].lower())
+            if word is None:
+                return found[0]
             return word.capitalize() if found[0][0].isupper() else word
 
         return WORD.sub(other, text)

@@ -1,0 +1,43 @@
+"""Scripts of other origins: what they are allowed, and what they may see."""
+
+import httpx
+import pytest
+
+HOOKS = "/repos/octo/hello/hooks"
+
+
+@pytest.mark.parametrize(
+    ("path", "methods"),
+    [
+        (HOOKS, {"GET", "HEAD", "POST", "OPTIONS"}),
+        (f"{HOOKS}/1", {"GET", "HEAD", "PATCH", "DELETE", "OPTIONS"}),
+        ("/repositories/1/hooks/1/pings", {"POST", "OPTIONS"}),
+        ("/rate_limit", {"GET", "HEAD", "OPTIONS"}),
+        ("/", {"GET", "HEAD", "OPTIONS"}),
+    ],
+)
+async def test_preflight(client: httpx.AsyncClient, path: str, methods: set[str]) -> None:
+    del client.headers["Authorization"]
+    headers = {"Origin": "https://elsewhere.example", "Access-Control-Request-Method": "GET"}
+    answer = await client.options(path, headers=headers)
+    assert (answer.status_code, answer.content) == (204, b"")
+    assert answer.headers["Access-Control-Allow-Origin"] == "*"
+    assert set(answer.headers["Access-Control-Allow-Methods"].split(", ")) == methods
+    taken = answer.headers["Access-Control-Allow-Headers"].split(", ")
+    assert {"Authorization", "Content-Type", "X-Service-Api-Version"} <= set(taken)
+    assert answer.headers["Access-Control-Max-Age"] == "86400"
+    assert "Access-Control-Allow-Credentials" not in answer.headers
+
+
+async def test_every_answer_may_be_seen(client: httpx.AsyncClient) -> None:
+    for path in (HOOKS, f"{HOOKS}/9", "/nothing", "/rate_limit"):
+        answer = await client.get(path, headers={"Origin": "https://elsewhere.example"})
+        assert answer.headers["Access-Control-Allow-Origin"] == "*"
+        exposed = answer.headers["Access-Control-Expose-Headers"].split(", ")
+        assert {"ETag", "Link", "X-RateLimit-Remaining", "X-OAuth-Scopes"} <= set(exposed)
+
+
+async def test_where_events_come_in_is_no_place_for_scripts(client: httpx.AsyncClient) -> None:
+    assert (await client.options("/events")).status_code == 404
+    answer = await client.post("/octo/hello/events/push", json={})
+    assert "Access-Control-Allow-Origin" not in answer.headers
