@@ -2,18 +2,20 @@
 
 import contextlib
 from collections.abc import AsyncIterator, Mapping
+from functools import cache
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.types import Lifespan, Receive, Scope, Send
 
-from hub import batches, cors, ingest, subscribe
+from hub import batches, cors, ingest, reference, subscribe
 from hub.access import public
 from hub.answers import Answer, json_answer
 from hub.call import Call, Work
 from hub.context import House, Judge
 from hub.docs import anchor_of, documentation
 from hub.entry import Cost, enter
+from hub.openapi import document
 from hub.operation import Operation
 from hub.operations import OPERATIONS
 from hub.pipeline import API, endpoint, operation_endpoint
@@ -44,10 +46,18 @@ def create_app(
         for served in {path, prefix + path}:
             run = endpoint(house, work, f"#{anchor_of(line)}", told=told)
             routes.add(method, served, run)
-    described = [(line, text) for line, (_, text, _) in others.items()]
-    routes.add("GET", f"{prefix}/docs", endpoint(house, documentation(OPERATIONS, described)))
+    _add_reference(house, routes, {line: text for line, (_, text, _) in others.items()})
     routes.add("GET", "/healthz", endpoint(house, _healthy))
     return Starlette(routes=[routes], lifespan=_lasting(house, lifespan))
+
+
+def _add_reference(house: House, routes: Routes, others: Mapping[str, str]) -> None:
+    prefix = house.urls.prefix
+    routes.add("GET", f"{prefix}/docs", endpoint(house, documentation(OPERATIONS, others)))
+    # Made when it is first asked for: it costs more than all the rest of starting.
+    described = cache(lambda: document(OPERATIONS, others, house.urls.root))
+    for path, work in reference.works(described).items():
+        routes.add("GET", prefix + path, endpoint(house, work))
 
 
 def _add_operations(house: House, routes: Routes) -> None:

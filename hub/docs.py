@@ -2,11 +2,12 @@
 
 import inspect
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 
 from hub.answers import HTML, Answer
 from hub.call import Call, Work
+from hub.openapi import needs
 from hub.operation import Operation
 
 STYLE = "body{font-family:sans-serif;max-width:60em;margin:2em auto}code{font-size:1.1em}"
@@ -17,13 +18,14 @@ def anchor_of(line: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", line.lower()).strip("-")
 
 
-def documentation(operations: Sequence[Operation], others: Sequence[tuple[str, str]]) -> Work:
+def documentation(operations: Sequence[Operation], others: Mapping[str, str]) -> Work:
     """A page over operations, and over `others`: a line of the reference and its text each."""
     parts = [_section(one.id, f"{one.method} {one.path}", _text(one)) for one in operations]
-    parts += [_section(anchor_of(line), line, text) for line, text in others]
+    parts += [_section(anchor_of(line), line, text) for line, text in others.items()]
     page = (
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>tocsin: the API</title>'
-        f"<style>{STYLE}</style><h1>tocsin: the API</h1>{''.join(parts)}</html>"
+        f"<style>{STYLE}</style><h1>tocsin: the API</h1>"
+        f'<p><a href="reference">The same with schemas</a></p>{"".join(parts)}</html>'
     )
     answer = Answer(200, page.encode(), [HTML])
 
@@ -39,13 +41,4 @@ def _section(anchor: str, line: str, text: str) -> str:
 
 
 def _text(operation: Operation) -> str:
-    access = operation.access
-    needs = []
-    if access.role:
-        needs.append(f"Role: {access.role}.")
-    if access.permissions:
-        held = " or ".join(f"{name} ({level})" for name, level in access.permissions)
-        needs.append(f"Permission: {held}.")
-    if access.accepted:
-        needs.append(f"Scopes: {' or '.join(access.accepted)}.")
-    return f"{inspect.getdoc(operation.function)}\n\n{' '.join(needs) or 'For anybody.'}"
+    return f"{inspect.getdoc(operation.function)}\n\n{needs(operation.access) or 'For anybody.'}"

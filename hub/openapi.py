@@ -1,0 +1,181 @@
+"""The OpenAPI document, from the declarations alone."""
+
+import inspect
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from hub.access import Access
+from hub.openapi_doors import door
+from hub.openapi_parts import (
+    ERRORS,
+    PARAMETERS,
+    RESPONSES,
+    SCHEMES,
+    headers_of,
+    media_types,
+    path_parameter,
+)
+from hub.operation import Operation
+from hub.paging import Cursor, Page
+from hub.resolve import PARAMETER
+from hub.versions import NEWEST
+
+REF = "#/components/schemas/{model}"
+Json = dict[str, Any]
+
+
+def document(operations: Sequence[Operation], others: Mapping[str, str], server: str) -> Json:
+    """The whole document for these operations, and `others` (line of the reference to its text),
+    served at `server`.
+    """
+    schemas, defined = _schemas(operations)
+    paths: dict[str, Json] = {}
+    for operation in operations:
+        described = _operation(operation, schemas)
+        paths.setdefault(operation.path, {})[operation.method.lower()] = described
+    for line, text in others.items():
+        method, _, path = line.partition(" ")
+        paths.setdefault(path, {})[method.lower()] = door(line, text)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "tocsin",
+            "version": NEWEST,
+            "description": f"The API of tocsin {version('tocsin')}.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": server}],
+        "paths": paths,
+        "components": {
+            "schemas": defined | ERRORS,
+            "responses": RESPONSES,
+            "parameters": PARAMETERS,
+            "securitySchemes": SCHEMES,
+        },
+    }
+
+
+Key = tuple[str, str]
+
+
+def _schemas(operations: Sequence[Operation]) -> tuple[dict[Key, Json], Json]:
+    """The schemas of bodies, queries and answers by operation and part, and what they refer to."""
+    inputs: list[tuple[Key, Any, TypeAdapter[Any]]] = []
+    for operation in operations:
+        if operation.body is not None:
+            inputs.append(((operation.id, "body"), "validation", operation.body))
+        if operation.query is not None:
+            inputs.append(((operation.id, "query"), "validation", operation.query))
+        if operation.answer not in (None, type(None)):
+            adapter = TypeAdapter(operation.answer)
+            inputs.append(((operation.id, "answer"), "serialization", adapter))
+    found, common = TypeAdapter.json_schemas(inputs, ref_template=REF)
+    return {key: schema for (key, _), schema in found.items()}, common.get("$defs", {})
+
+
+def _operation(operation: Operation, schemas: dict[Key, Json]) -> Json:
+    text = inspect.getdoc(operation.function) or ""
+    found: Json = {
+        "operationId": operation.id,
+        "tags": [operation.group],
+        "summary": operation.summary,
+        "description": f"{text.partition(chr(10))[2].strip()}\n\n{needs(operation.access)}".strip(),
+        "parameters": _parameters(operation, schemas.get((operation.id, "query"))),
+        "responses": _responses(operation, schemas.get((operation.id, "answer"))),
+        "security": _security(operation.access),
+    }
+    if operation.body is not None:
+        schema = schemas[operation.id, "body"]
+        found["requestBody"] = {
+            "required": _needs_body(operation),
+            "content": {"application/json": {"schema": schema}},
+        }
+    if operation.deprecated is not None:
+        found["deprecated"] = True
+    return found
+
+
+def needs(access: Access) -> str:
+    """What a caller needs, in a sentence each."""
+    said = []
+    if access.role is not None:
+        said.append(f"Role in the repository: {access.role}.")
+    if access.permissions:
+        held = " or ".join(f"{name} ({level})" for name, level in access.permissions)
+        said.append(f"Permission of fine-grained and app tokens: {held}.")
+    if access.accepted:
+        said.append(f"Scope of classic tokens: {' or '.join(access.accepted)}.")
+    return " ".join(said)
+
+
+def _needs_body(operation: Operation) -> bool:
+    assert operation.body is not None
+    return bool(operation.body.json_schema().get("required"))
+
+
+def _parameters(operation: Operation, query: Json | None) -> list[Json]:
+    found = [path_parameter(name) for name in PARAMETER.findall(operation.path)]
+    for name, schema in (query or {}).get("properties", {}).items():
+        required = name in (query or {}).get("required", ())
+        found.append({"name": name, "in": "query", "required": required, "schema": schema})
+    if operation.pages is not None:
+        default, most = operation.per_page
+        size = {"type": "integer", "default": default, "maximum": most, "minimum": 1}
+        found.append({"name": "per_page", "in": "query", "schema": size})
+    if operation.pages is Page:
+        number = {"type": "integer", "default": 1, "minimum": 1}
+        found.append({"name": "page", "in": "query", "schema": number})
+    if operation.pages is Cursor:
+        found.append({"name": "cursor", "in": "query", "schema": {"type": "string"}})
+    return [*found, {"$ref": "#/components/parameters/api-version"}]
+
+
+def _security(access: Access) -> list[Json]:
+    kinds: dict[str, list[Json]] = {
+        "token": [{"token": []}],
+        "any": [{}, {"token": []}],
+        "password": [{"password": []}],
+        "app": [{"app": []}],
+    }
+    asked = kinds[access.credentials]
+    return [{}, *asked] if access.anyone and {} not in asked else asked
+
+
+def _responses(operation: Operation, answer: Json | None) -> dict[str, Json]:
+    found: dict[str, Json] = {}
+    for status in (operation.status, *operation.also):
+        found[str(status)] = _success(operation, status, answer)
+    for status in sorted(_error_statuses(operation)):
+        found.setdefault(str(status), {"$ref": f"#/components/responses/{status}"})
+    return found
+
+
+def _success(operation: Operation, status: int, answer: Json | None) -> Json:
+    described: Json = {
+        "description": "Success",
+        "headers": headers_of(operation, status),
+    }
+    if status not in (204, 304) and answer is not None:
+        described["content"] = media_types(operation, answer)
+    return described
+
+
+def _error_statuses(operation: Operation) -> set[int]:
+    """Those that follow from the declaration, and those that it names."""
+    found = {400, 401, 403, 406, 415, 429, 500, 503, *operation.errors}
+    if operation.conditional:
+        found.add(304)
+    if operation.steps or operation.access.credentials == "app":
+        found.add(404)
+    if "{owner}/{repo}" in operation.path:
+        found |= {301} if operation.method == "GET" else {307}
+    if operation.body is not None:
+        found |= {408, 413, 422}
+    if operation.query is not None:
+        found.add(422)
+    if operation.writes:
+        found |= {409, 422} if operation.body is not None else {409}
+    return found
