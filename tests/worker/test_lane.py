@@ -1,5 +1,7 @@
 """A lane by itself: how many at once, how fast, and when it rests."""
 
+import asyncio
+
 import pytest
 from house import settle, until
 
@@ -180,7 +182,7 @@ class Bell:
     def sleeps(self) -> float | None:
         """The seconds until it looks again."""
         timer = self.agenda._timer
-        return None if timer is None else timer.when() - timer._loop.time()
+        return None if timer is None else timer.when() - asyncio.get_running_loop().time()
 
 
 @pytest.fixture

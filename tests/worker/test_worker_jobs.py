@@ -140,12 +140,13 @@ async def test_what_still_waits_is_kept(house: House, small_batches: None) -> No
     await house.work()
     await house.events(10)
     await until(lambda: house.store.look(count)["attempt"] == 10)
+    await house.rest()
     house.clock.advance(100 * DAY)
     async with asyncio.timeout(5):
         await prune(house.store, WorkerSettings())
     assert house.store.look(count) == +Counter(event=10, delivery=10, hook=1, bodies=10)
     house.network.script = lambda post: said()
-    await house.pass_time(0)
+    await house.work()
     await house.over(delivered=10)
 
 
