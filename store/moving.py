@@ -10,8 +10,8 @@ is quick. What is written is read back before it counts, and how far it got is k
 in the same transaction: a move that was interrupted goes on. Until it is done the target is
 closed, so that nobody starts a daemon on half of it.
 
-The comparison: every row of every table is read again on both sides and checksummed, range by
-range. A range may differ only in rows that were noted since.
+The comparison: every row of every table is read again on both sides, compared and checksummed. A
+row may differ only if it was noted since.
 
 The switch: once the worker has ended (it finishes or gives back what is in flight), the mover
 takes its place, and closes the file in one transaction: leases end, and triggers refuse every
@@ -23,9 +23,9 @@ opens it.
 
 Nothing is lost: what a hub had accepted is in the file before it is closed, and what comes later
 is refused. Nothing is sent from both: the file is closed before the target is opened, and never
-opened again once the target may be. What fails before that opens the file again; where the
-outcome of the last commit is not known (a lost connection, a kill), both stay closed until the
-switch is run again.
+opened again once the target may be. What fails before the last commit opens the file again; where
+the outcome of that commit is not known (a lost connection, a kill), the file stays closed, and the
+switch, run again, finishes the move or says that it is finished.
 """
 
 from collections.abc import Iterator

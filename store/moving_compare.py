@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from store.moving_target import Target  # with it comes the driver, which may not be there
 
 # Tables of so many rows are read once more while nothing is written.
-SMALL = 100_000
+SMALL = 20_000
 # How many of many are named in a message.
 NAMED = 5
 
@@ -62,13 +62,11 @@ class Comparison:
         return Compared(table.name, ours, None)
 
     def _checksum(self, table: Table, ours: list[Values], theirs: list[Values]) -> int:
-        summed = checksum(ours)
-        if summed != checksum(theirs):
-            wrong = differing(table, ours, theirs)
-            # Asked after the rows were read: what they show was noted before.
-            wrong -= self._source.log.noted(table, list(wrong))
-            self._wrong.setdefault(table, set()).update(wrong)
-        return summed
+        wrong = differing(table, ours, theirs)
+        # Asked after the rows were read: what they show was noted before.
+        wrong -= self._source.log.noted(table, list(wrong)) if wrong else set()
+        self._wrong.setdefault(table, set()).update(wrong)
+        return checksum(ours)
 
     def judge(self) -> None:
         """Conflict where a row was wrong. All of them are noted, to be copied again."""

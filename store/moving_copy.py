@@ -148,10 +148,14 @@ class Mover:
         return moved
 
     def compare(self) -> list[Compared]:
-        """Compare all that was copied. Conflict where a row differs that nobody changed."""
+        """Compare all that was copied. Conflict where a row differs that nobody changed.
+
+        Afterwards the target is ready for queries.
+        """
         comparison = Comparison(self._source, self._target, self.tell)
         compared = [comparison.compare(table) for table in self._tables]
         comparison.judge()
+        self._target.analyze()
         return compared
 
     # The switch.
@@ -165,7 +169,6 @@ class Mover:
         if not self.alone():
             raise Unusable("a worker is at work on the database: stop it first")
         if not self.closed:
-            self._target.analyze()
             self.catch_up()
             self._refuse_company()
             self._source.refuse_writes(
@@ -192,7 +195,7 @@ class Mover:
             with self._target.finished(numbered):
                 nothing_done = False
         except BaseException:
-            # Whether a commit that failed took place is not known: then both stay closed.
+            # Whether a commit that failed took place is not known: then it stays closed.
             if nothing_done:
                 self._source.allow_writes()
             raise

@@ -20,7 +20,8 @@ DEFAULTS: dict[str, Any] = {
     "keepalives_idle": 10,
     "tcp_user_timeout": 60_000,
 }
-OPTIONS = "-c lock_timeout=10s -c statement_timeout=0"
+# What is noted in the old database is forgotten once the new one has it for good.
+OPTIONS = "-c lock_timeout=10s -c statement_timeout=0 -c synchronous_commit=on"
 
 
 @contextlib.contextmanager

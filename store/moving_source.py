@@ -198,13 +198,15 @@ def _portion(rows: Iterator[Values]) -> list[Values]:
         if (len(taken) >= ROWS or size > BYTES) and row[0] != taken[-1][0]:
             break
         taken.append(_fitting(row))
-        size += sum(len(value) for value in row if isinstance(value, str | bytes))
+        size += sum([len(value) for value in row if isinstance(value, (str, bytes))])
     return taken
 
 
 def _fitting(row: Values) -> Values:
     """The row as PostgreSQL can hold it, whose text has no NUL. The hub lets none in."""
     return tuple(
-        value.replace("\0", "\N{REPLACEMENT CHARACTER}") if isinstance(value, str) else value
-        for value in row
+        [
+            value.replace("\0", "\N{REPLACEMENT CHARACTER}") if isinstance(value, str) else value
+            for value in row
+        ]
     )

@@ -93,6 +93,8 @@ def by_key(table: Table, rows: Iterable[Values]) -> dict[Values, Values]:
 def differing(table: Table, ours: Sequence[Values], theirs: Sequence[Values]) -> set[Any]:
     """The first key columns of rows that are not alike in both."""
     mine, other = by_key(table, ours), by_key(table, theirs)
+    if mine == other:
+        return set()
     return {key[0] for key in mine.keys() | other.keys() if mine.get(key) != other.get(key)}
 
 

@@ -82,7 +82,7 @@ def _copied(moving: Mover) -> list[Compared]:
 def _wait(moving: Mover) -> None:
     if moving.alone():
         return
-    output.note("stop the worker: the switch follows at once; Ctrl-C puts it off")
+    output.note("stop the worker (`tocsin serve`): the switch follows at once; Ctrl-C puts it off")
     while not moving.alone():
         time.sleep(LOOK_EVERY)
         moving.catch_up()
