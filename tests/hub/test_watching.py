@@ -11,6 +11,7 @@ from contracted import hold
 from hub.app import create_app
 from hub.settings import HubSettings
 from store import Store, accounts, hooks, repositories, tokens, watching
+from store.sqlite import SqliteSession
 
 HELLO, VAULT = "/repos/octo/hello", "/repos/octo/vault"
 MINE = "/user/subscriptions"
@@ -287,8 +288,7 @@ async def test_as_many_statements_for_many_as_for_one(
             watch(store, owner, seed.hello)
 
     asked: list[str] = []
-    session = type(store.engine.session())
-    run = session.run
+    run = SqliteSession.run
 
     def counting(self: Any, sql: str, parameters: Any) -> Any:
         asked.append(sql)
@@ -301,7 +301,7 @@ async def test_as_many_statements_for_many_as_for_one(
         return len(asked)
 
     watch(store, seed.octo, seed.hello)
-    monkeypatch.setattr(session, "run", counting)
+    monkeypatch.setattr(SqliteSession, "run", counting)
     paths = (MINE, "/users/octo/subscriptions", f"{HELLO}/subscribers")
     few = [await statements(path) for path in paths]
     fill(20)
