@@ -8,9 +8,8 @@ What changes something is let in by a read, so that nobody waits for the writer 
 refused, and once more in the transaction of the change.
 """
 
-import uuid
-from collections.abc import Mapping
-from functools import partial
+import os
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from starlette.types import Receive, Scope, Send
@@ -21,7 +20,7 @@ from hub.call import Call, Work
 from hub.context import Context, House
 from hub.entry import Cost, Who, enter, meet, subject_of
 from hub.errors import ClientGone, Moved, Unsigned, error_answer, moved_answer
-from hub.limits import READ, WRITE
+from hub.limits import READ, WRITE, Status
 from hub.operation import Deprecation, Operation
 from hub.paging import Cursor, Page, link_header
 from hub.routing import Endpoint, path_of
@@ -54,7 +53,7 @@ def endpoint(
 
     async def run(scope: Scope, receive: Receive, send: Send, values: Mapping[str, str]) -> None:
         call = Call(scope, receive, values)
-        request_id = str(uuid.uuid4())
+        request_id = os.urandom(16).hex()
         try:
             answer = await work(call)
         except ClientGone:
@@ -245,11 +244,6 @@ def _perform(
 
 
 def _context(db: Connection, house: House, operation: Operation, call: Call, who: Who) -> Context:
-    limits = house.limits
-    standing = None
-    if limits is not None:
-        subject = subject_of(house, call, who)
-        standing = partial(limits.statuses, db, subject)
     return Context(
         db,
         house.urls,
@@ -259,8 +253,17 @@ def _context(db: Connection, house: House, operation: Operation, call: Call, who
         call.version or DEFAULT,
         call.media,
         words=house.vocabulary,
-        standing=standing,
+        standing=_standing(db, house, call, who),
     )
+
+
+def _standing(
+    db: Connection, house: House, call: Call, who: Who
+) -> Callable[[], list[Status]] | None:
+    limits = house.limits
+    if limits is None:
+        return None
+    return lambda: limits.statuses(db, subject_of(house, call, who))
 
 
 def _add_links(

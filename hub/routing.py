@@ -69,16 +69,31 @@ class Routes(BaseRoute):
 
 
 def _find(node: Node, segments: list[str], at: int, values: list[str]) -> Node | None:
-    if at == len(segments):
-        return node if node.methods else None
-    segment = segments[at]
-    fixed = node.fixed.get(segment)
-    found = None if fixed is None else _find(fixed, segments, at + 1, values)
-    if found is not None or node.parameter is None or not segment:
-        return found
+    # Where there is one way, it is taken; where there are two, the fixed one is tried first.
+    for place in range(at, len(segments)):
+        segment = segments[place]
+        fixed, parameter = node.fixed.get(segment), node.parameter
+        if not segment:
+            parameter = None
+        if fixed is not None and parameter is not None:
+            return _either(fixed, parameter, segments, place, values)
+        if fixed is not None:
+            node = fixed
+        elif parameter is not None:
+            values.append(unquote(segment) if "%" in segment else segment)
+            node = parameter
+        else:
+            return None
+    return node if node.methods else None
+
+
+def _either(
+    fixed: Node, parameter: Node, segments: list[str], at: int, values: list[str]
+) -> Node | None:
     mark = len(values)
-    values.append(unquote(segment))
-    found = _find(node.parameter, segments, at + 1, values)
+    found = _find(fixed, segments, at + 1, values)
     if found is None:
         del values[mark:]
+        values.append(unquote(segments[at]))
+        found = _find(parameter, segments, at + 1, values)
     return found

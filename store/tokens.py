@@ -7,6 +7,9 @@ import secrets
 import string
 import zlib
 from collections.abc import Iterable, Mapping
+from functools import cache
+
+import orjson
 
 from store.clock import HOUR
 from store.connection import Connection, Row
@@ -55,12 +58,11 @@ SCOPES = frozenset(
 LEVELS = ("read", "write", "admin")
 
 
-def included(scope: str) -> set[str]:
+@cache
+def included(scope: str) -> frozenset[str]:
     """A scope and all it includes."""
-    found = {scope}
-    for child in CHILDREN.get(scope, ()):
-        found |= included(child)
-    return found
+    children = (included(child) for child in CHILDREN.get(scope, ()))
+    return frozenset([scope]).union(*children)
 
 
 def normalise(scopes: Iterable[str]) -> tuple[str, ...]:
@@ -186,10 +188,10 @@ def find(db: Connection, value: str) -> Row | None:
     )
     if row is None or (row["expires_at"] is not None and row["expires_at"] <= db.now):
         return None
-    row["scopes"] = frozenset(json.loads(row["scopes"]))
-    row["permissions"] = json.loads(row["permissions"])
+    row["scopes"] = frozenset(orjson.loads(row["scopes"]))
+    row["permissions"] = orjson.loads(row["permissions"])
     if row["repositories"] is not None:
-        row["repositories"] = frozenset(json.loads(row["repositories"]))
+        row["repositories"] = frozenset(orjson.loads(row["repositories"]))
     return row
 
 
