@@ -84,7 +84,6 @@ class Worker:
         self._scheduler: AsyncIOScheduler | None = None
         self._deaf: Callable[[], None] | None = None
         self._lease = 0
-        self._lost: set[int] = set()
         self._looking = Job("look", LOOK_EVERY, self._look)
         self._looks: set[asyncio.Task[None]] = set()
 
@@ -124,13 +123,8 @@ class Worker:
         if not await self._store.note(_renew, self._lease):
             # The clock was set, or this process stood still: what it had in hand may be another's.
             log.warning("the lease had ended; going on under a new one")
-            lost = self._lease
             await self._take_lease()
-            self._lost.add(lost)
-        for lease_id in tuple(self._lost):
-            # Also what was put under it since somebody else ended it.
-            await self._store.note(leases.end, lease_id)
-            self._lost.discard(lease_id)
+            await self._store.note(leases.end_expired)
         await self.dispatcher.scan()
 
     def _heard(self, hooks: list[int]) -> None:
@@ -156,8 +150,7 @@ class Worker:
         if self._lease:
             # Without the store the lease ends by itself.
             with contextlib.suppress(Busy, Unavailable):
-                for lease_id in (*self._lost, self._lease):
-                    await self._store.note(leases.end, lease_id)
+                await self._store.note(leases.end, self._lease)
         if self._transport is not None:
             await self._transport.close()
         self.guard.close()

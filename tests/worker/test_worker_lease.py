@@ -247,7 +247,7 @@ async def test_a_lease_that_could_not_be_ended_at_once_is_ended_later(
         raise Unavailable("disk full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(leases, "end", failing)
+        patched.setattr(leases, "end_expired", failing)
         with pytest.raises(Unavailable):
             await worker._look()
     gate.opened.set()
