@@ -40,6 +40,7 @@ from store.errors import Conflict, StoreError, Unavailable, Unusable
 from store.moving import Mover, mover
 from store.moving_link import Link
 from store.moving_source import Source
+from store.moving_tables import Collision
 
 Moving = Callable[[], AbstractContextManager[Mover]]
 SEEDS = range(3)
@@ -260,6 +261,27 @@ def test_what_changes_between_statements_arrives_too(
             patched.setattr(Link, "run", run)
             for _ in range(2):
                 mover.catch_up()
+        mover.switch()
+    assert same(world.store, arrived())
+
+
+def test_a_name_may_pass_to_another_row_while_they_are_read(
+    world: World, moving: Moving, arrived: Callable[[], Store]
+) -> None:
+    for number in range(5):
+        world.another_repo(f"r{number}")
+
+    def rename(stage: str, table: str, done: int, total: int) -> None:
+        if (stage, table, done) == ("copying", "repository", 3):
+            for row_id, name in ((1, "other"), (6, "engine")):
+                sql = "UPDATE repository SET name_key = :name WHERE id = :id"
+                execute(world.store, sql, id=row_id, name=name)
+
+    with moving() as mover:
+        mover.tell = rename
+        with pytest.raises(Collision):
+            mover.follow()
+        mover.catch_up()
         mover.switch()
     assert same(world.store, arrived())
 
