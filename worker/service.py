@@ -10,7 +10,7 @@ from collections.abc import Callable
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from store import Connection, Store, leases
-from store.clock import SECOND
+from store.clock import DAY, SECOND
 from store.errors import Busy, Invalid, Unavailable, Unusable
 from worker.addresses import Refused
 from worker.dispatch import Dispatcher
@@ -23,6 +23,9 @@ from worker.transport import Poster, Transport
 log = logging.getLogger("tocsin.worker")
 
 LEASE = 30 * SECOND
+# Where there can be no other worker a lease need not end: not when the clock jumps, and not when
+# the store is away for longer than that.
+LIFELONG = 36_500 * DAY
 LOOK_EVERY = 5.0
 PRUNE_EVERY = 600.0
 GRACE = 10.0
@@ -50,9 +53,9 @@ def make_guard(settings: WorkerSettings) -> Guard:
         raise Unusable(f"allow_networks or callback_ports: {error}") from error
 
 
-def _renew(db: Connection, lease_id: int) -> bool:
+def _renew(db: Connection, lease_id: int, lifetime: int) -> bool:
     """Prolong a lease and then, never before, end those whose time is over."""
-    if not leases.renew(db, lease_id, LEASE):
+    if not leases.renew(db, lease_id, lifetime):
         return False
     leases.end_expired(db)
     return True
@@ -113,15 +116,18 @@ class Worker:
 
     async def _take_lease(self) -> None:
         holder = f"{socket.gethostname()}:{os.getpid()}"
-        self._lease = await self._store.note(leases.take, holder, LEASE)
+        self._lease = await self._store.note(leases.take, holder, self._lifetime())
         self.dispatcher.hold(self._lease)
+
+    def _lifetime(self) -> int:
+        return LIFELONG if self._store.engine.exclusive else LEASE
 
     async def _look(self) -> None:
         """Keep the lease, free what others held that have ended, and take up what is due: the net
         beneath the wake-ups.
         """
-        if not await self._store.note(_renew, self._lease):
-            # The clock was set, or this process stood still: what it had in hand may be another's.
+        if not await self._store.note(_renew, self._lease, self._lifetime()):
+            # This process stood still for long: what it had in hand may be another's.
             log.warning("the lease had ended; going on under a new one")
             await self._take_lease()
             await self._store.note(leases.end_expired)

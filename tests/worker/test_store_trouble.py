@@ -120,6 +120,19 @@ async def test_outcomes_that_come_during_the_pause_are_kept(house: House) -> Non
     assert len(house.network.posts) == 8
 
 
+async def test_trouble_that_outlasts_a_lease_sends_nothing_twice(house: House) -> None:
+    hook_id = house.hook()
+    worker = await house.work()
+    with Trouble(attempts, "record", Unavailable("disk full")) as trouble:
+        await house.events(5)
+        await until(lambda: trouble.tried >= 3)
+        house.clock.advance(3600)
+        await worker._look()
+    await house.over(delivered=5)
+    assert len(house.network.posts) == 5
+    assert len(house.attempts(hook_id)) == 5
+
+
 async def test_claiming_is_tried_until_it_works(house: House, error: StoreError) -> None:
     house.hook()
     await house.events(10)

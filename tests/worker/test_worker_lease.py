@@ -176,7 +176,29 @@ async def test_when_the_first_has_ended_the_second_may_work(house: House) -> Non
 # A lease that ends.
 
 
-async def test_a_lease_is_renewed(house: House) -> None:
+@pytest.fixture
+def one_of_many(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a server's database, where other workers may take what this one had."""
+    monkeypatch.setattr(house.store.engine, "exclusive", False)
+
+
+async def test_the_only_worker_keeps_its_lease_whatever_the_clock_does(house: House) -> None:
+    gate = house.network.script = Gate(["h1.example"])
+    hook_id = house.hook()
+    worker = await house.work()
+    (lease_id,) = house.store.look(held)
+    await house.events(20)
+    await until(lambda: house.network.in_flight["h1.example"] == 4)
+    for seconds in (HOUR, 1000 * 24 * HOUR, -2000 * 24 * HOUR, 2000 * 24 * HOUR):
+        house.clock.advance(seconds)
+        await worker._look()
+        assert house.store.look(held) == [lease_id]
+    gate.opened.set()
+    await house.over(delivered=20)
+    assert len(house.attempts(hook_id)) == 20, "nothing was sent twice"
+
+
+async def test_a_lease_is_renewed(house: House, one_of_many: None) -> None:
     worker = await house.work()
     (lease_id,) = house.store.look(held)
     for _ in range(20):
@@ -185,7 +207,7 @@ async def test_a_lease_is_renewed(house: House) -> None:
     assert house.store.look(held) == [lease_id]
 
 
-async def test_after_the_clock_has_jumped_nothing_is_stuck(house: House) -> None:
+async def test_after_the_clock_has_jumped_nothing_is_stuck(house: House, one_of_many: None) -> None:
     gate = house.network.script = Gate(["h1.example"])
     house.hook()
     worker = await house.work()
@@ -206,7 +228,7 @@ async def test_after_the_clock_has_jumped_nothing_is_stuck(house: House) -> None
     assert len({post.guid for post in house.network.posts}) == 70
 
 
-async def test_jumps_while_it_works(house: House) -> None:
+async def test_jumps_while_it_works(house: House, one_of_many: None) -> None:
     for _ in range(3):
         house.hook()
     worker = await house.work()
@@ -220,7 +242,7 @@ async def test_jumps_while_it_works(house: House) -> None:
     assert not house.leased()
 
 
-async def test_a_lease_that_another_worker_ended(house: House) -> None:
+async def test_a_lease_that_another_worker_ended(house: House, one_of_many: None) -> None:
     # On a server's database others end it, while this one stands still and does not know.
     gate = house.network.script = Gate(["h1.example"])
     house.hook()
@@ -235,7 +257,7 @@ async def test_a_lease_that_another_worker_ended(house: House) -> None:
 
 
 async def test_a_lease_that_could_not_be_ended_at_once_is_ended_later(
-    house: House, monkeypatch: pytest.MonkeyPatch
+    house: House, one_of_many: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate = house.network.script = Gate(["h1.example"])
     house.hook()
@@ -255,7 +277,7 @@ async def test_a_lease_that_could_not_be_ended_at_once_is_ended_later(
     await house.over(delivered=10)
 
 
-async def test_the_clock_is_set_back(house: House) -> None:
+async def test_the_clock_is_set_back(house: House, one_of_many: None) -> None:
     house.hook()
     worker = await house.work()
     await house.events(5)
