@@ -33,25 +33,30 @@ def renew(db: Connection, lease_id: int, lifetime: int) -> bool:
 
 def end(db: Connection, lease_id: int) -> int:
     """Give back a lease and every delivery still under it; returns how many those are."""
-    freed = db.execute("UPDATE delivery SET lease_id = NULL WHERE lease_id = :id", id=lease_id)
     db.execute("DELETE FROM lease WHERE id = :id", id=lease_id)
-    return freed
+    return _free(db, lease_id)
+
+
+def _free(db: Connection, lease_id: int) -> int:
+    return db.execute("UPDATE delivery SET lease_id = NULL WHERE lease_id = :id", id=lease_id)
 
 
 def end_expired(db: Connection) -> int:
     """End the leases whose time is over; returns how many deliveries that frees."""
-    expired = db.tuples("SELECT id FROM lease WHERE expires_at <= :now", now=db.now)
-    return _end_all(db, {row[0] for row in expired} | _ended(db))
+    # The row goes first: whoever prolongs the lease at this moment either comes before, and keeps
+    # all of it, or finds that it has ended.
+    expired = db.tuples("DELETE FROM lease WHERE expires_at <= :now RETURNING id", now=db.now)
+    return _free_all(db, {row[0] for row in expired} | _ended(db))
 
 
 def end_others(db: Connection, lease_id: int) -> int:
     """End every lease but this one, where its holder is the only worker there can be."""
-    others = db.tuples("SELECT id FROM lease WHERE id <> :id", id=lease_id)
-    return _end_all(db, {row[0] for row in others} | _ended(db))
+    others = db.tuples("DELETE FROM lease WHERE id <> :id RETURNING id", id=lease_id)
+    return _free_all(db, {row[0] for row in others} | _ended(db))
 
 
-def _end_all(db: Connection, lease_ids: set[int]) -> int:
-    return sum(end(db, lease_id) for lease_id in sorted(lease_ids))
+def _free_all(db: Connection, lease_ids: set[int]) -> int:
+    return sum(_free(db, lease_id) for lease_id in sorted(lease_ids))
 
 
 def _ended(db: Connection) -> set[int]:
