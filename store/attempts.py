@@ -93,7 +93,11 @@ def record(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
             due_at="integer",
         )
         + " AS r WHERE delivery.id = r.id AND delivery.lease_id = r.lease_id",
-        rows=listed((o.delivery_id, o.lease_id, o.state, o.number, o.due_at) for o in outcomes),
+        # In the order in which others take them, lest each waits for the other's rows.
+        rows=listed(
+            (o.delivery_id, o.lease_id, o.state, o.number, o.due_at)
+            for o in sorted(outcomes, key=lambda o: o.delivery_id)
+        ),
     )
     return _judge_hooks(db, outcomes)
 
@@ -105,39 +109,52 @@ def _judge_hooks(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
     healthy = {outcome.hook_id for outcome in outcomes if outcome.state == DELIVERED}
     failing = {hook_id: o for hook_id, o in last.items() if o.state != DELIVERED}
     failing |= {outcome.hook_id: outcome for outcome in outcomes if outcome.disable is not None}
-    if healthy:
-        db.execute(
-            "UPDATE hook SET failing_since = NULL WHERE failing_since IS NOT NULL AND id IN"
-            f" (SELECT id FROM {db.each('hooks', id='integer')} AS w)",
-            hooks=listed(healthy),
-        )
-    if not failing:
-        return set()
-    db.execute(
-        "UPDATE hook SET failing_since = :now WHERE failing_since IS NULL AND active = 1"
-        f" AND id IN (SELECT id FROM {db.each('hooks', id='integer')} AS w)",
-        hooks=listed(failing),
-        now=db.now,
+    # Nothing of a hook is written unless it changes, and always in this order: several workers
+    # record at once.
+    rows = db.tuples(
+        "SELECT id, active, failing_since FROM hook WHERE id IN"
+        f" (SELECT id FROM {db.each('hooks', id='integer')} AS w) ORDER BY id",
+        hooks=listed(last),
     )
-    return _disable(db, failing)
-
-
-def _disable(db: Connection, failing: dict[int, Outcome]) -> set[int]:
     disabled = set()
-    for hook_id, since in db.tuples(
-        "SELECT id, failing_since FROM hook WHERE active = 1 AND id IN"
-        f" (SELECT id FROM {db.each('hooks', id='integer')} AS w)",
-        hooks=listed(failing),
-    ):
-        outcome = failing[hook_id]
-        reason = outcome.disable
-        if reason is None and outcome.patience and db.now - since >= outcome.patience:
-            days = outcome.patience / 86_400_000_000
-            reason = f"every delivery failed for {days:g} days; the last: {said(outcome)}"
-        if reason is not None:
-            hooks.disable(db, hook_id, reason)
+    for hook_id, active, began in rows:
+        fails = failing.get(hook_id) if active else None
+        since = None if hook_id in healthy else began
+        if fails is not None and since is None:
+            since = db.now
+        if since != began:
+            db.execute(
+                "UPDATE hook SET failing_since = :since WHERE id = :id", id=hook_id, since=since
+            )
+        if fails is not None and since is not None and _disable(db, fails, since):
             disabled.add(hook_id)
     return disabled
+
+
+def _disable(db: Connection, outcome: Outcome, since: int) -> bool:
+    reason = outcome.disable
+    if reason is None and outcome.patience and db.now - since >= outcome.patience:
+        if not _still_failing(db, outcome.hook_id, since):
+            return False
+        days = outcome.patience / 86_400_000_000
+        reason = f"every delivery failed for {days:g} days; the last: {said(outcome)}"
+    if reason is not None:
+        hooks.disable(db, outcome.hook_id, reason)
+    return reason is not None
+
+
+def _still_failing(db: Connection, hook_id: int, since: int) -> bool:
+    """Whether no other worker has delivered to the hook since it was looked at; nobody can say so
+    until this transaction ends.
+    """
+    return (
+        db.execute(
+            "UPDATE hook SET failing_since = :since WHERE id = :id AND failing_since = :since",
+            id=hook_id,
+            since=since,
+        )
+        > 0
+    )
 
 
 def said(outcome: Outcome) -> str:
