@@ -179,7 +179,8 @@ def _announce(
         if offer is None:
             offer = Offer(event_id, arrival.guid, arrival.name, arrival.body, [])
             offers[event_id] = offer
-        offer.deliveries.append((delivery_id, hook_id, versions[hook_id]))
+        # A hook that is gone by now has none: its delivery is buried by who takes it up.
+        offer.deliveries.append((delivery_id, hook_id, versions.get(hook_id, 0)))
     courier = db.courier
     if offers:
         db.after_commit(lambda: courier.offer([*offers.values()]))
