@@ -59,6 +59,8 @@ class Queue(RuleBasedStateMachine):
         self.workers = [Worker(), Worker()]
         for which in (0, 1):
             self.take(which)
+        self.events_arrive(["push", "star"], 0, False)
+        self.events_arrive(["push"], None, False)
 
     # What happens outside.
 
@@ -149,10 +151,12 @@ class Queue(RuleBasedStateMachine):
     def outcomes_are_recorded(self, which: int, many: int, states: list[int], delay: int) -> None:
         worker = self.workers[which]
         done, worker.hand = worker.hand[:many], worker.hand[many:]
-        outcomes = []
-        for (lease, one), state in zip(done, states, strict=False):
-            outcomes.append(self._outcome(lease, one, state, self.world.now + delay * SECOND))
-        self.world.store.do(record, outcomes)
+        due = self.world.now + delay * SECOND
+        # One that was taken twice has two outcomes, and either may count.
+        outcomes = {
+            one.id: (lease, one, state) for (lease, one), state in zip(done, states, strict=False)
+        }
+        self.world.store.do(record, [self._outcome(*given, due) for given in outcomes.values()])
 
     def _outcome(self, lease: int, one: Claimed, state: int, due: int) -> Outcome:
         expected = self.model[one.id]
@@ -197,6 +201,17 @@ class Queue(RuleBasedStateMachine):
         held = self._end(lambda one: one in ended or one not in self.leases)
         assert self.world.store.do(leases.end_expired) == held
         assert all(row["lease_id"] in {None, *self.leases} for row in self.world.rows())
+
+    @rule(which=WORKERS, claiming=st.booleans())
+    def sleep(self, which: int, claiming: bool) -> None:
+        """A worker misses that its lease has ended, and that another one has its deliveries."""
+        self.claim(which, 3)
+        self.world.clock.advance(31)
+        self.end_expired()
+        self.take(1 - which)
+        self.claim(1 - which, 3)
+        if claiming:
+            self.claim(which, 3)
 
     def _end(self, ends: Callable[[int], bool]) -> int:
         self.leases = {lease: at for lease, at in self.leases.items() if not ends(lease)}
