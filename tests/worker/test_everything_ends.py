@@ -135,7 +135,8 @@ async def test_everything_ends(house: House, seed: int, monkeypatch: pytest.Monk
     assert not house.leased()
     for row in rows:
         if row["state"] == "delivered":
-            assert row["status_code"] == 200
+            tried = house.store.look(attempts.of_delivery, row["id"])
+            assert 200 in {each["status_code"] for each in tried}
         else:
             assert row["attempts"] == 8 or row["reason"] == "the hook is not active"
     worker = house.worker
