@@ -31,6 +31,13 @@ def renew(db: Connection, lease_id: int, lifetime: int) -> bool:
     )
 
 
+def held(db: Connection, lease_id: int) -> list[int]:
+    """The deliveries under a lease."""
+    return [
+        row[0] for row in db.tuples("SELECT id FROM delivery WHERE lease_id = :id", id=lease_id)
+    ]
+
+
 def end(db: Connection, lease_id: int) -> int:
     """Give back a lease and every delivery still under it; returns how many those are."""
     db.execute("DELETE FROM lease WHERE id = :id", id=lease_id)

@@ -5,9 +5,10 @@ So a backlog of one endpoint is never in the way of another's, and memory holds 
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from store import Store, deliveries
+from store.backoff import pause
 from store.errors import Busy, Unavailable
 from worker.agenda import Agenda
 from worker.lane import ROOM, Item, Lane
@@ -19,12 +20,13 @@ EACH = 128
 FEW = 8
 HOOKS = 200
 AGAIN_AFTER = 0.5
+BESIDE = 0.05
 
 
 class Claims:
     """Fills lanes from the store. `lease` gives the lease to claim under, or None for not now;
     while it is `crowded` in memory only empty lanes get something; `filled` is called with the
-    lanes of a claim and how many deliveries it brought.
+    lanes of a claim and the ids of the deliveries it brought.
     """
 
     def __init__(
@@ -32,7 +34,7 @@ class Claims:
         store: Store,
         lease: Callable[[], int | None],
         crowded: Callable[[], bool],
-        filled: Callable[[list[Lane], int], None],
+        filled: Callable[[list[Lane], Sequence[int]], None],
     ) -> None:
         self._store = store
         self._lease = lease
@@ -41,6 +43,7 @@ class Claims:
         self._backlog: dict[int, Lane] = {}
         self._claiming: asyncio.Task[None] | None = None
         self._closed = False
+        self._failures = 0
         self.agenda = Agenda(store.clock, self.ring)
 
     def mark(self, lane: Lane) -> None:
@@ -63,9 +66,12 @@ class Claims:
         try:
             while lanes := self._with_room():
                 await self._claim_for(lanes)
+                self._failures = 0
         except (Busy, Unavailable) as error:
             log.error("nothing can be claimed: %s", error)
-            asyncio.get_running_loop().call_later(AGAIN_AFTER, self.soon)
+            self._failures += 1
+            wait = pause(self._failures, first=AGAIN_AFTER, longest=8 * AGAIN_AFTER)
+            asyncio.get_running_loop().call_later(wait, self.soon)
         finally:
             self._claiming = None
 
@@ -99,17 +105,36 @@ class Claims:
         finally:
             for lane in lanes:
                 lane.claiming = False
+        if self._lease() not in (lease_id, None):
+            # The lease ended meanwhile, and with it the claim.
+            self._look_again(lanes)
+            return
         for one in claimed:
             by_id[one.hook_id].queue.append(
                 Item(one.id, one.event_id, one.attempts, one.redelivery, one.version)
             )
+        self._expect(by_id, next_due, {one.hook_id for one in claimed})
+        self._filled(lanes, [one.id for one in claimed])
+
+    def _expect(self, lanes: dict[int, Lane], next_due: dict[int, int], filled: set[int]) -> None:
         now = self._store.clock.now()
+        passed_over = []
         for hook_id, due_at in next_due.items():
-            if due_at <= now:
-                self.mark(by_id[hook_id])
+            if due_at > now:
+                self.agenda.enter(lanes[hook_id], due_at)
+            elif hook_id in filled:
+                self.mark(lanes[hook_id])
             else:
-                self.agenda.enter(by_id[hook_id], due_at)
-        self._filled(lanes, len(claimed))
+                passed_over.append(lanes[hook_id])
+        if passed_over:
+            # Another worker is taking it at this moment: how that ends is seen a little later.
+            wait = pause(1, first=BESIDE)
+            asyncio.get_running_loop().call_later(wait, self._look_again, passed_over)
+
+    def _look_again(self, lanes: list[Lane]) -> None:
+        for lane in lanes:
+            self.mark(lane)
+        self.soon()
 
     def forget(self, lane: Lane) -> None:
         """Claim no more for this lane until it is marked again."""

@@ -8,11 +8,13 @@ from typing import Any
 
 from store import Store, deliveries, events
 from store.attempts import DELIVERED, WAITING, Outcome
+from store.backoff import pause
 from store.courier import Offer
 from store.errors import Busy, Unavailable
 from worker.claims import AGAIN_AFTER, Claims
 from worker.content import Content, Contents
 from worker.guard import Guard
+from worker.hand import Hand
 from worker.lane import ROOM, Item, Lane
 from worker.recorder import Recorder
 from worker.send import send
@@ -45,8 +47,9 @@ class Dispatcher:
         self._full: set[int] = set()
         self._parked: deque[Lane] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._lease: int | None = None
+        self._hand = Hand(store)
         self._in_hand = 0
+        self._unread = 0
         self.in_flight = 0
         self._stopping = False
 
@@ -57,7 +60,7 @@ class Dispatcher:
         return None if self._crowded() else self._claim_lease()
 
     def _claim_lease(self) -> int | None:
-        return None if self._stopping else self._lease
+        return None if self._stopping else self._hand.lease
 
     def _crowded(self) -> bool:
         return self._in_hand > MOST_IN_HAND
@@ -74,6 +77,7 @@ class Dispatcher:
             for delivery_id, hook_id, version in offer.deliveries:
                 lane = self._lane(hook_id)
                 lane.queue.append(Item(delivery_id, offer.event_id, 0, 0, version))
+                self._hand.ids.add(delivery_id)
                 self._in_hand += 1
                 touched[hook_id] = lane
         for lane in touched.values():
@@ -93,15 +97,16 @@ class Dispatcher:
             lane = self._lanes[hook_id] = Lane(hook_id)
         return lane
 
-    def _filled(self, lanes: list[Lane], many: int) -> None:
-        self._in_hand += many
+    def _filled(self, lanes: list[Lane], ids: Sequence[int]) -> None:
+        self._in_hand += len(ids)
+        self._hand.ids.update(ids)
         for lane in lanes:
             self._pump(lane)
 
     def _pump(self, lane: Lane) -> None:
         """Start what the lane may have in flight."""
         while lane.may_start() and not self._stopping:
-            if self.in_flight >= self._settings.max_in_flight or self._recorder.blocked:
+            if self.in_flight >= self._settings.max_in_flight or self._held_up():
                 self._park(lane)
                 break
             now = asyncio.get_running_loop().time()
@@ -117,6 +122,10 @@ class Dispatcher:
             self._full.add(lane.hook_id)
         else:
             self._full.discard(lane.hook_id)
+
+    def _held_up(self) -> bool:
+        """Whether what is sent now could not be recorded, or not as this worker's."""
+        return self._recorder.blocked or not self._hand.may_send
 
     def _next(self, lane: Lane) -> Item:
         self._in_hand -= 1
@@ -135,7 +144,7 @@ class Dispatcher:
 
     def _unpark(self) -> None:
         for _ in range(len(self._parked)):
-            if self.in_flight >= self._settings.max_in_flight or self._recorder.blocked:
+            if self.in_flight >= self._settings.max_in_flight or self._held_up():
                 return
             lane = self._parked.popleft()
             lane.parked = False
@@ -183,13 +192,13 @@ class Dispatcher:
                 self.claims.soon()
 
     def _gives_way(self, lane: Lane) -> bool:
-        if self._stopping or self._parked or self._recorder.blocked or lane.rest_until:
+        if self._stopping or self._parked or self._held_up() or lane.rest_until:
             return True
         return lane.in_flight > lane.limit or lane.rate is not None
 
     async def _deliver(self, lane: Lane, item: Item) -> bool:
         """Make one attempt; False where the store cannot be asked now."""
-        lease_id = self._lease
+        lease_id = self._hand.lease
         assert lease_id is not None, "nothing is in hand without a lease"
         try:
             target = await self._target(lane, item)
@@ -197,10 +206,12 @@ class Dispatcher:
             reason = _hopeless(target, content, item)
             if reason is not None:
                 await self._store.note(deliveries.bury, lease_id, [item.delivery_id], reason)
+                self._hand.ids.discard(item.delivery_id)
                 return True
         except (Busy, Unavailable) as error:
             self._put_back(lane, item, error)
             return False
+        self._unread = 0
         assert target is not None
         assert content is not None
         outcome = await send(
@@ -217,10 +228,13 @@ class Dispatcher:
         return True
 
     def _put_back(self, lane: Lane, item: Item, error: Exception) -> None:
-        log.error("hook %d waits for the store: %s", lane.hook_id, error)
+        if not self._unread:
+            log.error("hook %d waits for the store: %s", lane.hook_id, error)
+        self._unread += 1
         lane.queue.appendleft(item)
         self._in_hand += 1
-        lane.pause(asyncio.get_running_loop().time() + AGAIN_AFTER)
+        wait = pause(self._unread, first=AGAIN_AFTER, longest=4 * AGAIN_AFTER)
+        lane.pause(asyncio.get_running_loop().time() + wait)
 
     async def _target(self, lane: Lane, item: Item) -> Target | None:
         known = lane.target is not None
@@ -246,24 +260,19 @@ class Dispatcher:
             self._give_back(lane)
 
     def _give_back(self, lane: Lane) -> None:
-        """Leave to the store what a resting lane has not tried."""
+        """Leave to the store what the lane has not tried."""
         ids = [item.delivery_id for item in lane.queue]
         self._in_hand -= len(ids)
+        self._hand.ids.difference_update(ids)
         lane.queue.clear()
         self.claims.mark(lane)
-        if ids and self._lease is not None:
-            self._spawn(self._release(self._lease, ids))
-
-    async def _release(self, lease_id: int, ids: list[int]) -> None:
-        while not self._stopping:
-            try:
-                await self._store.note(deliveries.release, lease_id, ids)
-            except (Busy, Unavailable):
-                await asyncio.sleep(AGAIN_AFTER)
-            else:
-                return
+        if ids and self._hand.lease is not None:
+            self._spawn(
+                self._hand.release(self._hand.lease, ids, AGAIN_AFTER, lambda: self._stopping)
+            )
 
     def _recorded(self, outcomes: Sequence[Outcome], disabled: set[int]) -> None:
+        self._hand.ids.difference_update(outcome.delivery_id for outcome in outcomes)
         for outcome in outcomes:
             if outcome.state == WAITING:
                 self.claims.agenda.enter(self._lane(outcome.hook_id), outcome.due_at)
@@ -275,12 +284,20 @@ class Dispatcher:
     # The worker's side.
 
     def hold(self, lease_id: int) -> None:
-        """Work under this lease. What is in hand under another one is no longer ours."""
-        if self._lease is not None:
-            for lane in self._lanes.values():
-                self._in_hand -= len(lane.queue)
-                lane.queue.clear()
-        self._lease = lease_id
+        """Work under this lease. What is in hand under another one is left to others."""
+        for lane in self._lanes.values():
+            if lane.queue:
+                self._give_back(lane)
+        self._hand.take_up(lease_id)
+
+    def keep(self, until: int) -> None:
+        """Send until this moment (microseconds), when the lease may end."""
+        self._hand.keep(until)
+        self._unpark()
+
+    async def reconcile(self) -> None:
+        """Give back what is under the lease and not in hand, for whatever reason."""
+        await self._hand.reconcile()
 
     async def scan(self) -> None:
         """Learn from the store what waits there: at the start, and now and then as a net."""

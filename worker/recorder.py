@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from store import Store, attempts
 from store.attempts import Outcome
+from store.backoff import pause
 from store.errors import Busy, Unavailable
 
 log = logging.getLogger("tocsin.worker")
@@ -60,12 +61,14 @@ class Recorder:
                 if not self.blocked:
                     log.error("outcomes cannot be recorded, deliveries pause: %s", error)
                 self.blocked = True
-                await asyncio.sleep(PAUSES[min(tries, len(PAUSES) - 1)])
+                longest = PAUSES[min(tries, len(PAUSES) - 1)]
+                await asyncio.sleep(pause(1, first=longest))
                 tries += 1
             except Exception:
                 # A mistake of ours must not stop all deliveries. These stay leased, for sending
                 # them again at once would only fail again.
                 log.exception("%d outcomes are lost until the worker starts anew", len(outcomes))
+                outcomes = []
                 break
         self.blocked = False
         self._recorded(outcomes, disabled)

@@ -11,6 +11,8 @@ from store import Store, jobs
 from store.clock import SECOND
 from store.errors import StoreError
 
+JITTER = 0.1
+
 log = logging.getLogger("tocsin.worker")
 
 
@@ -30,7 +32,8 @@ def scheduler(store: Store, table: list[Job]) -> AsyncIOScheduler:
     for job in table:
         made.add_job(
             run_once if job.once else run,
-            IntervalTrigger(seconds=job.every, timezone="UTC"),
+            # Workers that were started together do not all come at the same moment for ever.
+            IntervalTrigger(seconds=job.every, jitter=job.every * JITTER, timezone="UTC"),
             args=[store, job],
             id=job.name,
             coalesce=True,
@@ -50,8 +53,11 @@ async def run(store: Store, job: Job) -> None:
 
 async def run_once(store: Store, job: Job) -> None:
     """Run a job if it is due and no other worker has it, and record how that ended."""
+    # Due a little before it is looked at again: a look that comes a moment early must not be for
+    # nothing, and the job done half as often as it should.
+    every = round(job.every * (1 - 2 * JITTER) * SECOND)
     try:
-        if not await store.write(jobs.begin, job.name, round(job.every * SECOND)):
+        if not await store.write(jobs.begin, job.name, every):
             return
         try:
             await job.run()

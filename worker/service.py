@@ -26,6 +26,10 @@ LEASE = 30 * SECOND
 # Where there can be no other worker a lease need not end: not when the clock jumps, and not when
 # the store is away for longer than that.
 LIFELONG = 36_500 * DAY
+# What is begun less than this before a lease ends may not be recorded under it.
+MARGIN = 10 * SECOND
+# After trouble with the store the others' leases are over too: so long they may come back first.
+COMEBACK = 10.0
 LOOK_EVERY = 5.0
 PRUNE_EVERY = 600.0
 GRACE = 10.0
@@ -53,12 +57,20 @@ def make_guard(settings: WorkerSettings) -> Guard:
         raise Unusable(f"allow_networks or callback_ports: {error}") from error
 
 
-def _renew(db: Connection, lease_id: int, lifetime: int) -> bool:
-    """Prolong a lease and then, never before, end those whose time is over."""
+def _renew(db: Connection, lease_id: int, lifetime: int, end_others: bool) -> int:
+    """Prolong a lease and then, never before, end those whose time is over. Returns when it will
+    end, 0 if it has.
+    """
     if not leases.renew(db, lease_id, lifetime):
-        return False
-    leases.end_expired(db)
-    return True
+        return 0
+    if end_others:
+        leases.end_expired(db)
+    return db.now + lifetime
+
+
+def _take(db: Connection, holder: str, lifetime: int) -> tuple[int, int]:
+    """A new lease, and when it will end."""
+    return leases.take(db, holder, lifetime), db.now + lifetime
 
 
 def _transport(guard: Guard, settings: WorkerSettings) -> Transport:
@@ -87,6 +99,8 @@ class Worker:
         self._scheduler: AsyncIOScheduler | None = None
         self._deaf: Callable[[], None] | None = None
         self._lease = 0
+        self._one_look = asyncio.Lock()
+        self._end_others_from = 0.0
         self._looking = Job("look", LOOK_EVERY, self._look)
         self._looks: set[asyncio.Task[None]] = set()
 
@@ -116,8 +130,10 @@ class Worker:
 
     async def _take_lease(self) -> None:
         holder = f"{socket.gethostname()}:{os.getpid()}"
-        self._lease = await self._store.note(leases.take, holder, self._lifetime())
+        # Durable, for a database that forgot it could give the same number to another worker.
+        self._lease, ends_at = await self._store.write(_take, holder, self._lifetime())
         self.dispatcher.hold(self._lease)
+        self.dispatcher.keep(ends_at - MARGIN)
 
     def _lifetime(self) -> int:
         return LIFELONG if self._store.engine.exclusive else LEASE
@@ -126,12 +142,26 @@ class Worker:
         """Keep the lease, free what others held that have ended, and take up what is due: the net
         beneath the wake-ups.
         """
-        if not await self._store.note(_renew, self._lease, self._lifetime()):
-            # This process stood still for long: what it had in hand may be another's.
-            log.warning("the lease had ended; going on under a new one")
-            await self._take_lease()
+        async with self._one_look:
+            try:
+                await self._keep_lease()
+                await self.dispatcher.reconcile()
+                await self.dispatcher.scan()
+            except Unavailable:
+                self._end_others_from = asyncio.get_running_loop().time() + COMEBACK
+                raise
+
+    async def _keep_lease(self) -> None:
+        end_others = asyncio.get_running_loop().time() >= self._end_others_from
+        ends_at = await self._store.note(_renew, self._lease, self._lifetime(), end_others)
+        if ends_at:
+            self.dispatcher.keep(ends_at - MARGIN)
+            return
+        # This process stood still for long: what it had in hand may be another's.
+        log.warning("the lease had ended; going on under a new one")
+        await self._take_lease()
+        if end_others:
             await self._store.note(leases.end_expired)
-        await self.dispatcher.scan()
 
     def _heard(self, hooks: list[int]) -> None:
         if hooks:
