@@ -206,7 +206,10 @@ class Writer:
             self._bytes -= job.weight
             if job.future.done():
                 continue
-            if job.error is not None:
+            if isinstance(job.error, StopIteration):
+                # A future takes every error but this one, and those behind it must be answered.
+                job.future.set_exception(RuntimeError("a write raised StopIteration"))
+            elif job.error is not None:
                 job.future.set_exception(job.error)
             else:
                 job.future.set_result(job.result)

@@ -122,6 +122,17 @@ async def test_a_write_alone_that_fails_leaves_nothing(store: Store) -> None:
     assert logins(store) == ["ada"]
 
 
+async def test_no_error_of_one_write_keeps_others_waiting(store: Store) -> None:
+    async with asyncio.timeout(5):
+        answers = await asyncio.gather(
+            store.write(lambda db: next(iter([]))),
+            store.write(accounts.create, "ada"),
+            return_exceptions=True,
+        )
+    assert isinstance(answers[0], RuntimeError)
+    assert logins(store) == ["ada"]
+
+
 async def test_items_of_a_batch_are_run_together(store: Store) -> None:
     calls: list[list[int]] = []
 
