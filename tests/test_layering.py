@@ -69,7 +69,7 @@ def test_the_worker_does_not_know_the_hub(path: Path) -> None:
 def test_only_the_command_line_knows_hub_and_worker(path: Path) -> None:
     if not in_cli(path):
         assert "worker" not in tops(path)
-        assert not [name for name in imports(path) if name.startswith("hub.cli")]
+        assert not [name for name in imports(path) if f"{name}.".startswith("hub.cli.")]
 
 
 @pytest.mark.parametrize("path", modules("hub", "worker"), ids=named)
