@@ -14,7 +14,7 @@ EXPOSED = (
 TAKEN = (
     "Authorization, Content-Type, If-Match, If-Modified-Since, If-None-Match,"
     " If-Unmodified-Since, Accept-Encoding, X-Service-OTP, X-Requested-With, User-Agent,"
-    " X-Service-Api-Version"
+    " X-Service-Api-Version, X-GitHub-OTP, X-GitHub-Api-Version"
 )
 ORIGIN: Header = (b"access-control-allow-origin", b"*")
 HEADERS: tuple[Header, ...] = (ORIGIN, (b"access-control-expose-headers", EXPOSED.encode()))

@@ -33,7 +33,7 @@ from store.errors import Missing
 VARY: Header = (
     b"vary",
     b"Accept, Authorization, Cookie, X-Service-OTP, Accept-Encoding, X-Requested-With,"
-    b" X-Service-Api-Version",
+    b" X-Service-Api-Version, X-GitHub-Api-Version",
 )
 PRIVATE: Header = (b"cache-control", b"private, max-age=60, s-maxage=60")
 PUBLIC: Header = (b"cache-control", b"public, max-age=60, s-maxage=60")

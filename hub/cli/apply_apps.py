@@ -100,6 +100,10 @@ def _differs(known: Row, owner: Row, holder: Row | None, wanted: state.Token) ->
     permissions = wanted.permissions
     if holder is not None and kind == "app_user" and not permissions:
         permissions = known["permissions"]
+    ends = wanted.ends()
+    if ends is None and kind == "installation":
+        # It was given an end when it was made.
+        ends = known["expires_at"]
     return (
         known["login"],
         known["app"],
@@ -115,5 +119,5 @@ def _differs(known: Row, owner: Row, holder: Row | None, wanted: state.Token) ->
         tokens.normalise(wanted.scopes),
         permissions,
         wanted.fingerprint,
-        wanted.ends(),
+        ends,
     )
