@@ -38,11 +38,19 @@ ERRORS: Json = {
             "message": {"type": "string"},
             "documentation_url": {"type": "string"},
             "status": {"type": "string"},
-            "url": {"type": "string"},
             "code": {"type": "string"},
             "errors": {"type": "array", "items": DETAIL},
         },
-    }
+    },
+    "moved": {
+        "type": "object",
+        "required": ["message", "url", "documentation_url"],
+        "properties": {
+            "message": {"type": "string"},
+            "url": {"type": "string"},
+            "documentation_url": {"type": "string"},
+        },
+    },
 }
 MEANINGS = {
     301: "The repository has another name now; Location is where it is",
@@ -68,7 +76,9 @@ MEANINGS = {
 def _response(status: int) -> Json:
     found: Json = {"description": MEANINGS[status]}
     if status != 304:
-        found["content"] = {"application/json": {"schema": {"$ref": "#/components/schemas/error"}}}
+        name = "moved" if status in (301, 307) else "error"
+        schema = {"$ref": f"#/components/schemas/{name}"}
+        found["content"] = {"application/json": {"schema": schema}}
     return found
 
 

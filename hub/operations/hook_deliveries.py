@@ -112,9 +112,13 @@ def get_webhook_delivery(ctx: Context, delivery: Row) -> Delivery:
     "POST /repos/{owner}/{repo}/hooks/{hook_id}/deliveries/{delivery_id}/attempts",
     WRITE,
     status=202,
+    errors=(422,),
 )
 def redeliver_webhook_delivery(ctx: Context, repo: Row, hook: Row, delivery: Row) -> Nothing:
-    """Redeliver a delivery for a repository webhook"""
+    """Redeliver a delivery for a repository webhook
+
+    422 for a delivery whose payload is no longer kept.
+    """
     deliveries.redeliver(ctx.db, delivery["event_id"], hook["id"], repo["id"])
     return {}
 

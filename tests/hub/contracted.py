@@ -1,4 +1,7 @@
-"""Answers held against the contract's schemas, where the environment says where the contract is."""
+"""Answers held to OpenAPI documents: the server's own, and the contract where there is one.
+
+The environment says where the contract is.
+"""
 
 import json
 import os
@@ -10,60 +13,72 @@ from typing import Any
 import httpx
 from jsonschema import Draft202012Validator, FormatChecker
 
+from hub.openapi import document
+from hub.openapi_doors import DOORS
+from hub.operations import OPERATIONS
+
 CONTRACT = os.environ.get("TOCSIN_CONTRACT", "")
+# What the pipeline answers with, whichever operation is asked.
+OF_ALL = {"301", "304", "307"}
+ERROR = ("message", "documentation_url")
+Json = dict[str, Any]
 
 
-def hold(answer: httpx.Response, prefix: str) -> None:
-    """A success has a status that is declared; what is declared has the body of its schema."""
-    found = _declared(answer.request.method, answer.request.url.path.removeprefix(prefix))
-    if found is None:
-        return
-    path, method = found
-    responses = _contract()["paths"][path][method]["responses"]
-    if str(answer.status_code) not in responses:
-        assert answer.is_error, f"{method} {path}: {answer.status_code} is not in the contract"
-        return
-    validator = _validator(path, method, str(answer.status_code))
-    if validator is None:
-        # Errors have the shape of all errors, also where the contract has no word on it.
-        assert answer.is_error or answer.content == b""
-    else:
-        validator.validate(answer.json())
+class Described:
+    """An OpenAPI document, and what it says of an answer."""
 
+    def __init__(self, content: Json) -> None:
+        self.content = content
+        # Fixed segments before parameters, as the paths are served.
+        self._patterns = [
+            (path, re.compile(re.sub(r"\{[^}]+\}", "[^/]+", path)))
+            for path in sorted(content["paths"], key=_fixed_first)
+        ]
+        self._validators: dict[tuple[str, str, str, str], Draft202012Validator | None] = {}
 
-@cache
-def _contract() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(Path(CONTRACT).read_text())
-    return found
-
-
-@cache
-def _patterns() -> list[tuple[str, re.Pattern[str]]]:
-    # Fixed segments before parameters, as the paths are served.
-    paths = sorted(_contract()["paths"], key=lambda path: path.count("{"))
-    return [(path, re.compile(re.sub(r"\{[^}]+\}", "[^/]+", path))) for path in paths]
-
-
-def _declared(method: str, path: str) -> tuple[str, str] | None:
-    if not CONTRACT:
+    def line(self, method: str, path: str) -> tuple[str, str] | None:
+        """Path and method as the document has them, for a request; None for another one's."""
+        for template, pattern in self._patterns:
+            if pattern.fullmatch(path):
+                operations = self.content["paths"][template]
+                return (template, method.lower()) if method.lower() in operations else None
         return None
-    for template, pattern in _patterns():
-        if pattern.fullmatch(path) and method.lower() in _contract()["paths"][template]:
-            return template, method.lower()
-    return None
+
+    def response(self, path: str, method: str, status: int) -> Json | None:
+        """What it says of a status; None for nothing."""
+        found: Json | None = self.content["paths"][path][method]["responses"].get(str(status))
+        if found is not None and "$ref" in found:
+            found = self.content["components"]["responses"][found["$ref"].rpartition("/")[2]]
+        return found
+
+    def conform(self, answer: httpx.Response, path: str, method: str) -> None:
+        """The answer's media type and body are those of its status, which is declared."""
+        where = f"{method.upper()} {path}: {answer.status_code}"
+        response = self.response(path, method, answer.status_code)
+        assert response is not None, f"{where} is not in the document"
+        content = response.get("content", {})
+        kind = answer.headers.get("Content-Type", "").partition(";")[0]
+        assert bool(answer.content) == bool(content), f"{where} has {answer.content[:100]!r}"
+        assert kind in content or not content, f"{where} has {kind}"
+        if kind == "application/json" and content:
+            self._validator(path, method, str(answer.status_code)).validate(answer.json())
+
+    def _validator(self, path: str, method: str, status: str) -> Draft202012Validator:
+        key = path, method, status
+        if key not in self._validators:
+            response = self.response(path, method, int(status))
+            assert response is not None
+            self._validators[key] = self.validator(response["content"]["application/json"])
+        return self._validators[key]
+
+    def validator(self, media: Json) -> Draft202012Validator:
+        """Of a schema in the document."""
+        root = {"components": self.content["components"], "allOf": [media["schema"]]}
+        return Draft202012Validator(nullable(root), format_checker=FormatChecker())
 
 
-@cache
-def _validator(path: str, method: str, status: str) -> Draft202012Validator | None:
-    components = _contract()["components"]
-    response = _contract()["paths"][path][method]["responses"][status]
-    if "$ref" in response:
-        response = components["responses"][response["$ref"].rpartition("/")[2]]
-    if "content" not in response:
-        return None
-    schema = response["content"]["application/json"]["schema"]
-    root = nullable({"components": components, "allOf": [schema]})
-    return Draft202012Validator(root, format_checker=FormatChecker())
+def _fixed_first(path: str) -> list[bool]:
+    return [segment.startswith("{") for segment in path.split("/")]
 
 
 def nullable(schema: Any) -> Any:
@@ -76,3 +91,40 @@ def nullable(schema: Any) -> Any:
     if found.pop("nullable", False) is True and isinstance(found.get("type"), str):
         found["type"] = [found["type"], "null"]
     return found
+
+
+@cache
+def contract() -> Described | None:
+    """The contract, where the environment says where it is."""
+    return Described(json.loads(Path(CONTRACT).read_text())) if CONTRACT else None
+
+
+@cache
+def own() -> Described:
+    """The server's own document."""
+    return Described(document(OPERATIONS, dict.fromkeys(DOORS, "Do"), ""))
+
+
+def hold(answer: httpx.Response, prefix: str) -> None:
+    """Hold an answer to both documents, if it is that of an operation; `prefix` is the API's."""
+    request = answer.request
+    path = request.url.raw_path.decode().partition("?")[0].removeprefix(prefix)
+    line = own().line(request.method, path)
+    if line is None:
+        return
+    own().conform(answer, *line)
+    held = contract()
+    if held is None or line not in lines(held):
+        return
+    if held.response(*line, answer.status_code) is not None:
+        held.conform(answer, *line)
+    else:
+        assert answer.is_error or str(answer.status_code) in OF_ALL, f"{line}: not in the contract"
+        assert all(member in answer.json() for member in ERROR if answer.content)
+
+
+@cache
+def lines(held: Described) -> frozenset[tuple[str, str]]:
+    """Every path and method of a document."""
+    paths = held.content["paths"].items()
+    return frozenset((path, method) for path, operations in paths for method in operations)

@@ -6,10 +6,9 @@ from typing import Any
 
 import httpx
 import pytest
-from asserting import BASE, assert_error, bodies
-from contracted import hold
+from asking import asking
+from asserting import assert_error, bodies
 
-from hub.app import create_app
 from hub.settings import HubSettings
 from store import Connection, Row, Store, accounts, apps, grants, repositories, tokens
 from store.clock import SECOND, iso
@@ -57,23 +56,8 @@ def held(store: Store, seed: Any) -> Held:
 @pytest.fixture
 async def lab(store: Store, held: Held, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
     """A client that asks as the app lab; its answers are held to the contract."""
-
-    async def holding(answer: httpx.Response) -> None:
-        await answer.aread()
-        hold(answer, "/api/v3")
-
-    async def judge(url: str) -> None:
-        raise AssertionError("no hook is made here")
-
-    transport = httpx.ASGITransport(create_app(store, settings, judge))
-    async with httpx.AsyncClient(
-        transport=transport,
-        base_url=BASE,
-        auth=("lab-client", SECRET),
-        event_hooks={"response": [holding]},
-    ) as opened:
+    async with asking(store, settings, auth=("lab-client", SECRET)) as opened:
         yield opened
-    await store.close()
 
 
 @pytest.fixture

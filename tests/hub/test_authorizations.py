@@ -6,13 +6,12 @@ from typing import Any
 
 import httpx
 import pytest
+from asking import asking
 from asserting import BASE, assert_error, bodies, links
-from contracted import hold
 from cryptography.hazmat.primitives.hashes import SHA1
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 from cryptography.hazmat.primitives.twofactor.totp import TOTP
 
-from hub.app import create_app
 from hub.settings import HubSettings
 from store import Connection, Row, Store, accounts, apps, grants, one_time, tokens
 from store.sqlite import SqliteSession
@@ -46,23 +45,8 @@ def app(store: Store, seed: Any) -> Row:
 async def own(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
     """A client that asks as octo with octo's password; its answers are held to the contract."""
     store.do(accounts.set_password, seed.octo["id"], HASHED)
-
-    async def held(answer: httpx.Response) -> None:
-        await answer.aread()
-        hold(answer, "/api/v3")
-
-    async def judge(url: str) -> None:
-        raise AssertionError("no hook is made here")
-
-    transport = httpx.ASGITransport(create_app(store, settings, judge))
-    async with httpx.AsyncClient(
-        transport=transport,
-        base_url=BASE,
-        auth=("octo", PASSWORD),
-        event_hooks={"response": [held]},
-    ) as opened:
+    async with asking(store, settings, auth=("octo", PASSWORD)) as opened:
         yield opened
-    await store.close()
 
 
 async def made(own: httpx.AsyncClient, **body: Any) -> dict[str, Any]:

@@ -5,10 +5,9 @@ from typing import Any
 
 import httpx
 import pytest
-from asserting import BASE, assert_error, bodies, links
-from contracted import hold
+from asking import asking
+from asserting import assert_error, bodies, links
 
-from hub.app import create_app
 from hub.settings import HubSettings
 from store import Store, emails, tokens
 
@@ -19,23 +18,10 @@ FIRST, SECOND = "octo@tower.example", "o@tower.example"
 @pytest.fixture
 async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
     """A client that speaks for octo and may do all to its addresses; held to the contract."""
-
-    async def held(answer: httpx.Response) -> None:
-        await answer.aread()
-        hold(answer, "/api/v3")
-
-    async def judge(url: str) -> None:
-        return None
-
     value, _ = store.do(tokens.create, seed.octo["id"], scopes=["user"])
-    async with httpx.AsyncClient(
-        transport=httpx.ASGITransport(create_app(store, settings, judge)),
-        base_url=BASE,
-        headers={"Authorization": f"Bearer {value}"},
-        event_hooks={"response": [held]},
-    ) as opened:
+    headers = {"Authorization": f"Bearer {value}"}
+    async with asking(store, settings, headers=headers) as opened:
         yield opened
-    await store.close()
 
 
 def by(store: Store, account: Any, **given: Any) -> dict[str, str]:

@@ -7,10 +7,9 @@ from typing import Any
 
 import httpx
 import pytest
+from asking import asking
 from asserting import BASE, assert_error, links
-from contracted import hold
 
-from hub.app import create_app
 from hub.settings import HubSettings
 from store import Store, license_catalog, licenses, tokens, watching
 from store.licenses import LicenseFile
@@ -24,22 +23,8 @@ TEXT = ISC.body.replace("[year]", "2026").replace("[fullname]", "Octo").encode()
 @pytest.fixture
 async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
     """A client without a name; its answers in JSON are held to the contract."""
-
-    async def held(answer: httpx.Response) -> None:
-        await answer.aread()
-        if answer.headers.get("Content-Type", "").startswith("application/json"):
-            hold(answer, "/api/v3")
-
-    async def judge(url: str) -> None:
-        return None
-
-    async with httpx.AsyncClient(
-        transport=httpx.ASGITransport(create_app(store, settings, judge)),
-        base_url=BASE,
-        event_hooks={"response": [held]},
-    ) as opened:
+    async with asking(store, settings) as opened:
         yield opened
-    await store.close()
 
 
 def put(

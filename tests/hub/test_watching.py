@@ -5,10 +5,9 @@ from typing import Any
 
 import httpx
 import pytest
+from asking import asking
 from asserting import BASE, assert_error, bodies, links
-from contracted import hold
 
-from hub.app import create_app
 from hub.settings import HubSettings
 from store import Store, accounts, hooks, repositories, tokens, watching
 from store.sqlite import SqliteSession
@@ -21,19 +20,8 @@ As = Callable[[str | None], dict[str, str]]
 @pytest.fixture
 async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
     """A client without a name; its answers are held to the contract."""
-
-    async def held(answer: httpx.Response) -> None:
-        await answer.aread()
-        hold(answer, "/api/v3")
-
-    async def judge(url: str) -> None:
-        return None
-
-    transport = httpx.ASGITransport(create_app(store, settings, judge))
-    hooks_ = {"response": [held]}
-    async with httpx.AsyncClient(transport=transport, base_url=BASE, event_hooks=hooks_) as opened:
+    async with asking(store, settings) as opened:
         yield opened
-    await store.close()
 
 
 def by(value: str) -> dict[str, str]:

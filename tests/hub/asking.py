@@ -1,0 +1,47 @@
+"""Clients of a hub under test, whose answers are held to its document and to the contract."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+from contracted import hold
+
+from hub.app import create_app
+from hub.settings import HubSettings
+from store import Store
+from store.errors import Invalid
+
+
+async def judge(url: str) -> None:
+    """Refuses what a test says is to be refused, and what is no web address at all."""
+    if not url.startswith(("http://", "https://")) or "forbidden" in url:
+        raise Invalid(f"{url} is refused: the test says so")
+
+
+def holding(settings: HubSettings) -> Callable[[httpx.Response], Awaitable[None]]:
+    """What looks at every answer of a hub with these settings."""
+    prefix = httpx.URL(settings.root()).path.rstrip("/")
+
+    async def look(answer: httpx.Response) -> None:
+        await answer.aread()
+        if not settings.vocabulary:
+            hold(answer, prefix)
+
+    return look
+
+
+@asynccontextmanager
+async def asking(
+    store: Store, settings: HubSettings, **given: Any
+) -> AsyncIterator[httpx.AsyncClient]:
+    """A client; its paths are under the API's root. `given` goes to httpx. The store is closed."""
+    client = httpx.AsyncClient(
+        transport=httpx.ASGITransport(create_app(store, settings, judge)),
+        base_url=settings.root(),
+        event_hooks={"response": [holding(settings)]},
+        **given,
+    )
+    async with client:
+        yield client
+    await store.close()

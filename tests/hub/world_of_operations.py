@@ -1,0 +1,276 @@
+"""What has to be there for every declared operation to be asked: people, rows, and who is let in.
+
+A new path parameter needs its line in SAMPLES, and a row in `make` that it can stand for.
+"""
+
+import base64
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from asserting import attempted
+from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
+
+from hub.access import CLASSIC, Access
+from hub.operation import Operation
+from hub.resolve import PARAMETER
+from store import (
+    Connection,
+    Row,
+    Store,
+    accounts,
+    apps,
+    attempts,
+    authorizations,
+    emails,
+    grants,
+    hooks,
+    licenses,
+    repositories,
+    sources,
+    tokens,
+    watching,
+)
+from store.events import Arrival, accept_all
+from store.licenses import LicenseFile
+
+PASSWORD = "open sesame"
+SECRET = "s" * 40
+# Cheap, so that a test of many requests takes no seconds.
+HASHED = Argon2id(
+    salt=b"s" * 16, length=32, iterations=1, lanes=1, memory_cost=8
+).derive_phc_encoded(PASSWORD.encode())
+RECEIVER = "https://receiver.example/in"
+# What requests change whatever comes of them: how much was asked, and how often in vain.
+COUNTS = {"spent", "failed_login", "refusal", "migration", "sqlite_sequence"}
+Headers = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A repository, and what is in it."""
+
+    repo: Row
+    hook: int
+    delivery: int
+
+
+@dataclass(frozen=True)
+class Belongings:
+    """What is one person's own."""
+
+    account: Row
+    grant: int
+    authorization: int
+
+
+@dataclass
+class World:
+    """octo administers the public octo/hello and the private octo/vault, which were octo/before
+    and octo/crypt; reader sees the one and not the other. Apps of reader's are lab and mill.
+    """
+
+    store: Store
+    hello: Place
+    vault: Place
+    octo: Belongings
+    reader: Belongings
+    lab: Row
+    mill: Row
+    _tokens: dict[Any, str] = field(default_factory=dict)
+
+    def token(self, account: Row | None = None, **what: Any) -> Headers:
+        """The header with a token of octo's, or of somebody else; the same for the same."""
+        account = account or self.octo.account
+        key = (account["id"], *((name, repr(value)) for name, value in sorted(what.items())))
+        if key not in self._tokens:
+            self._tokens[key], _ = self.store.do(
+                lambda db: tokens.create(db, account["id"], **what)
+            )
+        return bearer(self._tokens[key])
+
+    def state(self) -> dict[str, list[tuple[Any, ...]]]:
+        """All that the store holds, but for COUNTS."""
+
+        def read(db: Connection) -> dict[str, list[tuple[Any, ...]]]:
+            names = db.all("SELECT name FROM sqlite_master WHERE type = 'table'")
+            kept = sorted({row["name"] for row in names} - COUNTS)
+            return {name: db.tuples(f"SELECT * FROM {name}") for name in kept}
+
+        return self.store.look(read)
+
+
+def bearer(value: str) -> Headers:
+    return {"Authorization": f"Bearer {value}"}
+
+
+def basic(user: str, password: str) -> Headers:
+    pair = base64.b64encode(f"{user}:{password}".encode()).decode()
+    return {"Authorization": f"Basic {pair}"}
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What can stand for a path parameter: what the caller may see, what is there and is somebody
+    else's or elsewhere (if there is such a thing), and what is not there.
+    """
+
+    own: Callable[[World], object]
+    other: Callable[[World], object] | None = None
+    absent: str = "987654321"
+
+
+SAMPLES = {
+    "owner": Sample(lambda w: "octo", lambda w: "octo", "octo"),
+    "repo": Sample(lambda w: "hello", lambda w: "vault", "nothing"),
+    "hook_id": Sample(lambda w: w.hello.hook, lambda w: w.vault.hook),
+    "delivery_id": Sample(lambda w: w.hello.delivery, lambda w: w.vault.delivery),
+    "grant_id": Sample(lambda w: w.octo.grant, lambda w: w.reader.grant),
+    "authorization_id": Sample(lambda w: w.octo.authorization, lambda w: w.reader.authorization),
+    "client_id": Sample(lambda w: "lab-client", lambda w: "mill-client", "nobody"),
+    "fingerprint": Sample(lambda w: "laptop", absent="nothing"),
+    "license": Sample(lambda w: "mit", absent="nothing"),
+    "username": Sample(lambda w: "reader", absent="nobody"),
+}
+
+
+def sample(operation: Operation, name: str) -> Sample:
+    """AssertionError for a parameter that nothing can stand for."""
+    found = SAMPLES.get(name)
+    assert found is not None, (
+        f"{operation.id}: nothing stands for {{{name}}} of {operation.path}; give it a line in"
+        " SAMPLES of tests/hub/world_of_operations.py, and a row in its world"
+    )
+    return found
+
+
+def path(operation: Operation, world: World, **changed: str) -> str:
+    """The operation's path to what octo may see, or to what is given for a parameter."""
+
+    def value(name: str) -> str:
+        return changed[name] if name in changed else str(sample(operation, name).own(world))
+
+    return PARAMETER.sub(lambda found: value(found[1]), operation.path)
+
+
+def private(operation: Operation, world: World, **changed: str) -> str:
+    """The same in octo's private repository."""
+    others = {
+        name: str(found.other(world))
+        for name in PARAMETER.findall(operation.path)
+        if (found := sample(operation, name)).other is not None
+    }
+    return path(operation, world, **{**others, **changed})
+
+
+def rows(operation: Operation) -> list[str]:
+    """The path's parameters that name a row, but for the repository."""
+    names = [name for name in PARAMETER.findall(operation.path) if name not in ("owner", "repo")]
+    if operation.access.credentials == "app":
+        return [name for name in names if name != "client_id"]
+    steps = operation.steps[-len(names) :] if names else ()
+    return [name for name, step in zip(names, steps, strict=True) if step.is_row]
+
+
+def let_in(operation: Operation, world: World) -> dict[str, Headers]:
+    """Every way to be let in that the declaration tells of, by what it is called."""
+    access = operation.access
+    if access.credentials == "password":
+        return {"octo in person": basic("octo", PASSWORD)}
+    if access.credentials == "app":
+        return {"the app itself": basic("lab-client", SECRET)}
+    return {
+        f"{kind} {what}": world.token(kind=kind, **what)
+        for kind in access.kinds
+        for what in _enough(access, kind)
+    }
+
+
+def _enough(access: Access, kind: str) -> Iterator[dict[str, Any]]:
+    if kind in CLASSIC:
+        yield from ({"scopes": [scope]} for scope in access.accepted)
+        if not access.accepted:
+            yield {}
+    else:
+        yield from ({"permissions": dict([one])} for one in access.permissions)
+        if not access.permissions:
+            yield {}
+
+
+def first(operation: Operation, world: World) -> Headers:
+    """One of these ways, which also opens what is private."""
+    return next(iter(let_in(operation, world).values()))
+
+
+def make(store: Store) -> World:
+    """The world in an empty store."""
+    world = store.do(_people, store)
+    for place in (world.hello, world.vault):
+        attempted(store, place.hook)
+    return store.do(_with_deliveries, world)
+
+
+def _people(db: Connection, store: Store) -> World:
+    octo, reader = (accounts.create(db, name) for name in ("octo", "reader"))
+    for account in (octo, reader):
+        accounts.set_password(db, account["id"], HASHED)
+        address = f"{account['login']}@tower.example"
+        emails.add(db, account["id"], [address], verified=True)
+        emails.show(db, account["id"], "public")
+    hello, vault = (
+        _repository(db, octo, name, before, private=private)
+        for name, before, private in (("hello", "before", False), ("vault", "crypt", True))
+    )
+    for account in (octo, reader):
+        watching.put(db, hello.repo["id"], account["id"], subscribed=True, ignored=False)
+    watching.put(db, vault.repo["id"], octo["id"], subscribed=True, ignored=False)
+    lab, mill = (
+        _app(db, reader, name, kind) for name, kind in (("lab", "oauth"), ("mill", "integration"))
+    )
+    sources.create(db, "forge", SECRET)
+    owned = [_belongings(db, account, lab) for account in (octo, reader)]
+    grants.issue(db, mill, octo["id"])
+    return World(store, hello, vault, *owned, lab, mill)
+
+
+def _repository(db: Connection, owner: Row, name: str, before: str, *, private: bool) -> Place:
+    made = repositories.create(db, owner["id"], before, private=private)
+    repo = repositories.rename(db, made, name)
+    licenses.put(db, repo["id"], "main", LicenseFile("LICENSE", b"All rights reserved."))
+    hook = hooks.create(db, repo["id"], url=RECEIVER, events=["push"], content_type="json")
+    accept_all(db, [Arrival(repo["id"], f"guid-{name}", repo["id"], "push", b'{"ref":"main"}')])
+    return Place(repo, hook["id"], 0)
+
+
+def _app(db: Connection, owner: Row, name: str, kind: str) -> Row:
+    _, app = apps.create(
+        db,
+        owner["id"],
+        name,
+        url=f"https://{name}.example/",
+        kind=kind,
+        permissions={"contents": "write"} if kind == "integration" else {},
+        client_id=f"{name}-client",
+        client_secret=SECRET,
+    )
+    return app
+
+
+def _belongings(db: Connection, account: Row, app: Row) -> Belongings:
+    _, made = authorizations.create_for_app(db, account["id"], app, fingerprint="laptop")
+    grant = grants.of_app(db, account["id"], app["id"])
+    assert grant is not None
+    return Belongings(account, grant["id"], made["id"])
+
+
+def _with_deliveries(db: Connection, world: World) -> World:
+    places = []
+    for place in (world.hello, world.vault):
+        (attempt,) = attempts.page(db, place.hook, limit=2)
+        places.append(replace(place, delivery=attempt["id"]))
+    return replace(world, hello=places[0], vault=places[1])
+
+
+def parameters(operation: Operation) -> Mapping[str, Sample]:
+    """The path's parameters and what stands for them."""
+    return {name: sample(operation, name) for name in PARAMETER.findall(operation.path)}
