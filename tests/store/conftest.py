@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
+from engines import ENGINES, engine_url
 from store_world import START, World, make_world
 
 from store import Store, open_store, sqlite
@@ -22,13 +23,14 @@ def clock() -> MovableClock:
     return MovableClock(START)
 
 
-@pytest.fixture(params=["sqlite"])
-def url(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+@pytest.fixture(params=ENGINES)
+def url(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The engine under test: tests that use `store` run on each of these."""
     # What is lost with the power is no concern of most tests, and waiting for the disk is long.
     quick = [pragma.replace("= FULL", "= OFF") for pragma in sqlite.PRAGMAS]
     monkeypatch.setattr(sqlite, "PRAGMAS", quick)
-    return request.param
+    with engine_url(request.param) as named:
+        yield named
 
 
 @pytest.fixture
