@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from hub.access import Access
 from hub.openapi_doors import door
@@ -21,6 +21,7 @@ from hub.openapi_parts import (
 from hub.operation import Operation
 from hub.paging import Cursor, Page
 from hub.resolve import PARAMETER
+from hub.validation import NONE
 from hub.versions import NEWEST
 
 REF = "#/components/schemas/{model}"
@@ -62,13 +63,11 @@ Key = tuple[str, str]
 
 
 def _schemas(operations: Sequence[Operation]) -> tuple[dict[Key, Json], Json]:
-    """The schemas of bodies, queries and answers by operation and part, and what they refer to."""
+    """The schemas of bodies and answers by operation and part, and what they refer to."""
     inputs: list[tuple[Key, Any, TypeAdapter[Any]]] = []
     for operation in operations:
         if operation.body is not None:
             inputs.append(((operation.id, "body"), "validation", operation.body))
-        if operation.query is not None:
-            inputs.append(((operation.id, "query"), "validation", operation.query))
         if operation.answer not in (None, type(None)):
             adapter = TypeAdapter(operation.answer)
             inputs.append(((operation.id, "answer"), "serialization", adapter))
@@ -83,7 +82,7 @@ def _operation(operation: Operation, schemas: dict[Key, Json]) -> Json:
         "tags": [operation.group],
         "summary": operation.summary,
         "description": f"{text.partition(chr(10))[2].strip()}\n\n{needs(operation.access)}".strip(),
-        "parameters": _parameters(operation, schemas.get((operation.id, "query"))),
+        "parameters": _parameters(operation),
         "responses": _responses(operation, schemas.get((operation.id, "answer"))),
         "security": _security(operation.access),
     }
@@ -113,14 +112,16 @@ def needs(access: Access) -> str:
 
 def _needs_body(operation: Operation) -> bool:
     assert operation.body is not None
-    return bool(operation.body.json_schema().get("required"))
+    try:
+        operation.body.validate_json(NONE, strict=True)
+    except ValidationError:
+        return True
+    return False
 
 
-def _parameters(operation: Operation, query: Json | None) -> list[Json]:
+def _parameters(operation: Operation) -> list[Json]:
     found = [path_parameter(name) for name in PARAMETER.findall(operation.path)]
-    for name, schema in (query or {}).get("properties", {}).items():
-        required = name in (query or {}).get("required", ())
-        found.append({"name": name, "in": "query", "required": required, "schema": schema})
+    found += _query(operation)
     if operation.pages is not None:
         default, most = operation.per_page
         size = {"type": "integer", "default": default, "maximum": most, "minimum": 1}
@@ -131,6 +132,18 @@ def _parameters(operation: Operation, query: Json | None) -> list[Json]:
     if operation.pages is Cursor:
         found.append({"name": "cursor", "in": "query", "schema": {"type": "string"}})
     return [*found, {"$ref": "#/components/parameters/api-version"}]
+
+
+def _query(operation: Operation) -> list[Json]:
+    if operation.query is None:
+        return []
+    schema = operation.query.json_schema()
+    assert "$defs" not in schema, f"{operation.id}: a query has texts and numbers in it"
+    required = schema.get("required", ())
+    return [
+        {"name": name, "in": "query", "required": name in required, "schema": member}
+        for name, member in schema["properties"].items()
+    ]
 
 
 def _security(access: Access) -> list[Json]:

@@ -37,6 +37,7 @@ RECEIPTS: Json = {
 }
 PAYLOAD: Json = {"type": "object", "additionalProperties": True}
 FORM = {"type": "object", "required": ["payload"], "properties": {"payload": {"type": "string"}}}
+VERSIONED = ({"$ref": "#/components/parameters/api-version"},)
 ERRORS = (400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 500, 503)
 
 # Line of the reference to operationId, forms of the body, statuses and bodies of success.
@@ -67,13 +68,14 @@ def door(line: str, text: str) -> Json:
     """The document's words for one of DOORS; `text` is its summary and description."""
     name, forms, successes = DOORS[line]
     summary, _, description = text.partition("\n")
+    parameters = [path_parameter(one) for one in PARAMETER.findall(line)]
     content = {form: {"schema": schema} for form, schema in forms.items()}
     return {
         "operationId": name,
         "tags": ["events" if "events" in line else "repos"],
         "summary": summary,
         "description": description.strip(),
-        "parameters": [path_parameter(one) for one in PARAMETER.findall(line)],
+        "parameters": [*parameters, *(VERSIONED if line == "POST /hub" else ())],
         "requestBody": {"required": True, "content": content},
         "responses": {
             **{status: _success(schema) for status, schema in successes.items()},

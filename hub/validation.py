@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 import orjson
-from pydantic import AfterValidator, BeforeValidator, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BeforeValidator, TypeAdapter, ValidationError, WithJsonSchema
 
 from hub.errors import Malformed, Rejected
 from store import clock
 
 MOST_TOLD = 10
+NONE = b"{}"
+"""The body that is meant where there is none."""
 
 
 def read_json(raw: bytes) -> Any:
@@ -33,7 +35,7 @@ def read_body(adapter: TypeAdapter[Any], raw: bytes, *, only_object: bool = True
     JSON, or no object where `only_object` says that nothing else can be right.
     """
     if not raw.strip() or raw.strip() == b"null":
-        raw = b"{}"
+        raw = NONE
     if only_object:
         read_object(raw)
     else:
@@ -75,7 +77,11 @@ def _moment(text: object) -> int:
         raise ValueError("not an ISO 8601 time such as 2026-11-21T07:33:00Z") from None
 
 
-Moment = Annotated[int, BeforeValidator(_moment)]
+Moment = Annotated[
+    int,
+    BeforeValidator(_moment),
+    WithJsonSchema({"type": "string", "format": "date-time"}),
+]
 """A time in a query: ISO 8601 outside, microseconds inside."""
 
 
