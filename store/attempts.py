@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from store import bodies, hooks
+from store import bodies, hooks, websub
 from store.connection import Connection, Row, listed
 
 WAITING, DELIVERED, DEAD = 0, 1, 2
@@ -99,7 +99,8 @@ def record(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
             for o in sorted(outcomes, key=lambda o: o.delivery_id)
         ),
     )
-    return _judge_hooks(db, outcomes)
+    gone = {o.hook_id: o.disable for o in outcomes if o.hook_id < 0 and o.disable is not None}
+    return _judge_hooks(db, outcomes) | websub.gone(db, gone)
 
 
 def _judge_hooks(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:

@@ -143,7 +143,8 @@ PAIRS = (
     " FROM event e JOIN subscription s ON s.repo_id = e.repo_id"
     " AND s.event IN (e.name, CASE WHEN e.name IN (SELECT name FROM {names} AS n)"
     f" THEN '{EVERY}' ELSE e.name END)"
-    " WHERE e.body IS NOT NULL AND e.name <> 'ping'"
+    # Of WebSub nothing is repeated: its content is what a topic holds.
+    " WHERE e.body IS NOT NULL AND e.name <> 'ping' AND s.hook_id > 0"
 )
 
 
@@ -238,9 +239,11 @@ def page(
     }
     rows = db.all(
         "SELECT d.id, d.event_id, d.hook_id, d.repo_id, d.state, d.attempts, d.redelivery,"
-        " d.due_at, d.lease_id, d.reason, e.guid, e.name AS event, e.action, e.received_at, h.url,"
+        " d.due_at, d.lease_id, d.reason, e.guid, e.name AS event, e.action, e.received_at,"
+        " COALESCE(h.url, w.callback) AS url,"
         " a.id AS attempt_id, a.status_code, a.error, a.started_at, a.duration"
         " FROM delivery d JOIN event e ON e.id = d.event_id LEFT JOIN hook h ON h.id = d.hook_id"
+        " LEFT JOIN websub w ON w.id = -d.hook_id"
         " LEFT JOIN attempt a ON a.id ="
         " (SELECT max(x.id) FROM attempt x WHERE x.delivery_id = d.id)"
         f"{' WHERE ' + ' AND '.join(where) if where else ''} ORDER BY d.id DESC LIMIT :limit",

@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from store import bodies
+from store import bodies, websub
 from store.connection import Connection, Row, listed
 from store.courier import Offer
 from store.errors import Conflict
@@ -191,7 +191,9 @@ def _announce(
 
 def hook_versions(db: Connection, hook_ids: set[int]) -> dict[int, int]:
     """The version that each of these hooks is at."""
-    return dict(
+    followers = [hook_id for hook_id in hook_ids if hook_id < 0]
+    found = websub.versions(db, followers) if followers else {}
+    return found | dict(
         db.tuples(
             "SELECT id, version FROM hook WHERE id IN"
             f" (SELECT hook_id FROM {db.each('hooks', hook_id='integer')} AS w)",

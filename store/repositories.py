@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from store import accounts
+from store import accounts, websub
 from store.connection import Connection, Row, listed
 from store.errors import Conflict, Invalid
 
@@ -116,6 +116,8 @@ def update(db: Connection, repo_id: int, *, private: bool, description: str | No
         now=db.now,
         id=repo_id,
     )
+    if private:
+        websub.hide(db, repo_id)
 
 
 def find(db: Connection, owner: str, name: str) -> Row | None:

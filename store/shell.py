@@ -19,6 +19,8 @@ UNSEEN = {
     ("hook", "secret"),
     ("app", "secret_hash"),
     ("one_time", "secret"),
+    ("websub", "secret"),
+    ("websub_request", "secret"),
 }
 ALLOWED = {
     sqlite3.SQLITE_SELECT,

@@ -1,0 +1,95 @@
+"""Topics of WebSub: which there are, and what calls them by one name."""
+
+import hashlib
+import re
+from dataclasses import dataclass
+
+JSON = "application/json"
+FEEDS = {"events.json": "application/feed+json", "events.atom": "application/atom+xml"}
+"""The topics that hold a repository's last events, and the media type of each."""
+OPEN = frozenset(
+    [
+        "check_run",
+        "check_suite",
+        "commit_comment",
+        "create",
+        "delete",
+        "deployment",
+        "deployment_status",
+        "discussion",
+        "discussion_comment",
+        "fork",
+        "gollum",
+        "issue_comment",
+        "issue_dependencies",
+        "issues",
+        "label",
+        "merge_group",
+        "milestone",
+        "package",
+        "public",
+        "pull_request",
+        "pull_request_review",
+        "pull_request_review_comment",
+        "pull_request_review_thread",
+        "push",
+        "registry_package",
+        "release",
+        "star",
+        "status",
+        "sub_issues",
+        "watch",
+        "workflow_job",
+        "workflow_run",
+    ]
+)
+"""Events that anybody may see in a public repository; others are for those who administer it."""
+DISTRIBUTED = "websub"
+"""What an event is called that is content of a topic hosted elsewhere."""
+
+ESCAPE = re.compile("%([0-9A-Fa-f]{2})")
+UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic: `repo_id` 0 for one hosted elsewhere; `self_url` is what it calls itself."""
+
+    repo_id: int
+    key: str
+    self_url: str
+
+
+def plain(url: str) -> str:
+    """A URL with those escapes undone that nothing needs: two that differ in them are one."""
+
+    def undone(found: re.Match[str]) -> str:
+        character = chr(int(found[1], 16))
+        return character if character in UNRESERVED else found[0].upper()
+
+    return ESCAPE.sub(undone, url)
+
+
+def foreign(url: str) -> Topic:
+    """The topic with this URL, hosted elsewhere."""
+    return Topic(0, digest(plain(url)), plain(url))
+
+
+def digest(*parts: object) -> str:
+    """Something short in place of texts that are too long for an index."""
+    return hashlib.sha256("\n".join(str(part) for part in parts).encode()).hexdigest()
+
+
+def subscription_key(topic: Topic, callback: str) -> str:
+    """What makes a subscription: a topic and a callback."""
+    return digest(topic.repo_id, topic.key, plain(callback))
+
+
+def names_of(key: str) -> list[str]:
+    """The events that change a repository's topic."""
+    return sorted(OPEN) if key in FEEDS else [key]
+
+
+def content_type(key: str) -> str:
+    """The media type of a repository's topic."""
+    return FEEDS.get(key, JSON)
