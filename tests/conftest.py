@@ -7,6 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 from asking import asking
+from engines import ENGINES, engine_url
 
 from hub.settings import HubSettings
 from store import Connection, Row, Store, accounts, open_store, repositories, tokens
@@ -26,9 +27,16 @@ def clock() -> MovableClock:
     return MovableClock(parse(START))
 
 
+@pytest.fixture(params=ENGINES)
+def url(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The engine under test: whatever uses `store` runs on each of them."""
+    with engine_url(request.param) as named:
+        yield named
+
+
 @pytest.fixture
-def store(tmp_path: Path, clock: MovableClock) -> Iterator[Store]:
-    opened = open_store("sqlite", data_dir=tmp_path, clock=clock)
+def store(url: str, tmp_path: Path, clock: MovableClock) -> Iterator[Store]:
+    opened = open_store(url, data_dir=tmp_path, clock=clock)
     yield opened
     opened.shut()
 

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -22,6 +23,8 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from store import open_store
+from store.postgres import PostgresSession
+from store.sqlite import SqliteSession
 
 ENGINES = ["sqlite", "postgres"]
 # Row by row: most tables are empty, and TRUNCATE makes new files for each of them.
@@ -164,3 +167,16 @@ def _tables(raw: psycopg.Connection) -> list[tuple[str, int]]:
         "SELECT tablename, (SELECT sum(number) FROM migration) FROM pg_tables"
         " WHERE schemaname = 'public' ORDER BY tablename"
     ).fetchall()
+
+
+def statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Every statement from now on, whatever the engine."""
+    asked: list[str] = []
+    for session in (SqliteSession, PostgresSession):
+
+        def counting(self: Any, sql: str, parameters: Any, run: Any = session.run) -> Any:
+            asked.append(sql)
+            return run(self, sql, parameters)
+
+        monkeypatch.setattr(session, "run", counting)
+    return asked

@@ -11,10 +11,10 @@ from asserting import BASE, assert_error, bodies, links
 from cryptography.hazmat.primitives.hashes import SHA1
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 from cryptography.hazmat.primitives.twofactor.totp import TOTP
+from engines import statements
 
 from hub.settings import HubSettings
 from store import Connection, Row, Store, accounts, apps, grants, one_time, tokens
-from store.sqlite import SqliteSession
 
 SECRET = "s" * 40
 PASSWORD = "open sesame"
@@ -235,14 +235,7 @@ async def test_lists_ask_the_store_no_more_for_more(
             grants.issue(db, row, seed.octo["id"], scopes=["repo"])
 
     store.do(more)
-    asked: list[str] = []
-    run = SqliteSession.run
-
-    def counted(self: Any, sql: str, parameters: Any) -> Any:
-        asked.append(sql)
-        return run(self, sql, parameters)
-
-    monkeypatch.setattr(SqliteSession, "run", counted)
+    asked = statements(monkeypatch)
     for path in (OWN, GRANTS):
         await own.get(path)
         numbers = []

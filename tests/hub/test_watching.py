@@ -7,10 +7,10 @@ import httpx
 import pytest
 from asking import asking
 from asserting import BASE, assert_error, bodies, links
+from engines import statements
 
 from hub.settings import HubSettings
 from store import Store, accounts, hooks, repositories, tokens, watching
-from store.sqlite import SqliteSession
 
 HELLO, VAULT = "/repos/octo/hello", "/repos/octo/vault"
 MINE = "/user/subscriptions"
@@ -275,23 +275,16 @@ async def test_as_many_statements_for_many_as_for_one(
             watch(store, seed.octo, store.do(repositories.create, owner["id"], "thing"))
             watch(store, owner, seed.hello)
 
-    asked: list[str] = []
-    run = SqliteSession.run
-
-    def counting(self: Any, sql: str, parameters: Any) -> Any:
-        asked.append(sql)
-        return run(self, sql, parameters)
-
-    async def statements(path: str) -> int:
+    async def count(path: str) -> int:
         await hub.get(path, headers=octo)
         asked.clear()
         await hub.get(path, headers=octo)
         return len(asked)
 
     watch(store, seed.octo, seed.hello)
-    monkeypatch.setattr(SqliteSession, "run", counting)
+    asked = statements(monkeypatch)
     paths = (MINE, "/users/octo/subscriptions", f"{HELLO}/subscribers")
-    few = [await statements(path) for path in paths]
+    few = [await count(path) for path in paths]
     fill(20)
-    assert [await statements(path) for path in paths] == few
+    assert [await count(path) for path in paths] == few
     assert max(few) > 0
