@@ -12,6 +12,7 @@ from store.backoff import pause
 from store.errors import Busy, Unavailable
 from worker.agenda import Agenda
 from worker.lane import ROOM, Item, Lane
+from worker.pulse import Pulse
 
 log = logging.getLogger("tocsin.worker")
 
@@ -35,8 +36,10 @@ class Claims:
         lease: Callable[[], int | None],
         crowded: Callable[[], bool],
         filled: Callable[[list[Lane], Sequence[int]], None],
+        pulse: Pulse | None = None,
     ) -> None:
         self._store = store
+        self._pulse = pulse or Pulse()
         self._lease = lease
         self._crowded = crowded
         self._filled = filled
@@ -97,7 +100,8 @@ class Claims:
             del self._backlog[lane.hook_id]
         try:
             each = FEW if self._crowded() else EACH
-            claimed, next_due = await self._store.note(deliveries.claim, by_id, lease_id, each)
+            with self._pulse.during("claiming"):
+                claimed, next_due = await self._store.note(deliveries.claim, by_id, lease_id, each)
         except BaseException:
             for lane in lanes:
                 self.mark(lane)

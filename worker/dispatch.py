@@ -16,6 +16,7 @@ from worker.content import Content, Contents
 from worker.guard import Guard
 from worker.hand import Hand
 from worker.lane import ROOM, Item, Lane
+from worker.pulse import Pulse
 from worker.recorder import Recorder
 from worker.send import send
 from worker.settings import WorkerSettings
@@ -28,6 +29,8 @@ log = logging.getLogger("tocsin.worker")
 MOST_IN_HAND = 20_000
 # Seconds for recording what ended at the last moment.
 LAST_WORDS = 1.0
+# An attempt takes no longer, whatever the settings and options say.
+LONGEST_ATTEMPT = 120.0
 
 
 class Dispatcher:
@@ -41,8 +44,9 @@ class Dispatcher:
         self._guard = guard
         self._poster = poster
         self._contents = Contents(store)
-        self._recorder = Recorder(store, self._recorded)
-        self.claims = Claims(store, self._claim_lease, self._crowded, self._filled)
+        self.pulse = Pulse()
+        self._recorder = Recorder(store, self._recorded, self.pulse)
+        self.claims = Claims(store, self._claim_lease, self._crowded, self._filled, self.pulse)
         self._lanes: dict[int, Lane] = {}
         self._full: set[int] = set()
         self._parked: deque[Lane] = deque()
@@ -89,6 +93,11 @@ class Dispatcher:
             self.claims.mark(self._lane(hook_id))
         self.claims.soon()
 
+    @property
+    def queued(self) -> int:
+        """How many deliveries are in hand and not in flight."""
+        return self._in_hand
+
     # Lanes.
 
     def _lane(self, hook_id: int) -> Lane:
@@ -117,6 +126,8 @@ class Dispatcher:
             lane.spend(now)
             lane.in_flight += 1
             self.in_flight += 1
+            if self.in_flight == 1:
+                self._moved()
             self._spawn(self._run(lane, self._next(lane)))
         if lane.full:
             self._full.add(lane.hook_id)
@@ -170,6 +181,7 @@ class Dispatcher:
         """Deliver this and more of the lane's queue, for as long as it may be in flight."""
         try:
             while await self._deliver(lane, item):
+                self._moved()
                 self._refill(lane)
                 if not lane.queue or self._gives_way(lane):
                     break
@@ -179,9 +191,16 @@ class Dispatcher:
         finally:
             lane.in_flight -= 1
             self.in_flight -= 1
+            self._moved()
             if not self._stopping:
                 self._unpark()
                 self._pump(lane)
+
+    def _moved(self) -> None:
+        if self.in_flight:
+            self.pulse.expect("attempts", LONGEST_ATTEMPT)
+        else:
+            self.pulse.rest("attempts")
 
     def _refill(self, lane: Lane) -> None:
         """Ask the store for more before the queue runs dry."""
@@ -317,6 +336,13 @@ class Dispatcher:
             lane = self._lanes[hook_id]
             if lane.target is not None and lane.target.version != versions.get(hook_id):
                 lane.target = None
+
+    def change(self, settings: WorkerSettings) -> None:
+        """Work by these settings from the next attempt of each hook on."""
+        self._settings = settings
+        for lane in self._lanes.values():
+            lane.target = None
+        self._unpark()
 
     async def stop(self, seconds: float) -> None:
         """Start nothing more, let what is in flight end for so long, record it."""

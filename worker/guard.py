@@ -46,12 +46,16 @@ class Guard:
         ports: str = PORTS,
         resolver: Resolver | None = None,
     ) -> None:
-        self._rule = AddressRule(allow_networks)
-        self._localhost = self._rule.allows_loopback()
-        self._ports = _ranges(ports)
+        self.allow(allow_networks, ports)
         self._threads = ThreadPoolExecutor(RESOLVER_THREADS, "resolve")
         self._resolver = resolver or self._system
         self._asked: dict[tuple[str, int], asyncio.Task[list[str] | OSError]] = {}
+
+    def allow(self, networks: Iterable[str], ports: str) -> None:
+        """Judge by these from now on. Raises ValueError, and then changes nothing."""
+        rule, ranges = AddressRule(networks), _ranges(ports)
+        self._rule, self._ports = rule, ranges
+        self._localhost = rule.allows_loopback()
 
     def endpoint(self, url: str) -> Endpoint:
         """The parts of a URL, judged as far as that goes without resolving. Raises Refused."""

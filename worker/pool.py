@@ -18,6 +18,7 @@ class Pool:
         self._idle: dict[Origin, list[Connection]] = {}
         self._count = 0
         self._open: set[Connection] = set()
+        self._unkept: set[Connection] = set()
         self._sweeper: asyncio.TimerHandle | None = None
         self._all_closed: asyncio.Event | None = None
 
@@ -48,7 +49,7 @@ class Pool:
 
     def release(self, connection: Connection) -> None:
         """Keep a connection for later."""
-        if self.closing:
+        if self.closing or connection in self._unkept:
             connection.drop()
             return
         kept = self._idle.setdefault(connection.origin, [])
@@ -64,10 +65,17 @@ class Pool:
     def forget(self, connection: Connection) -> None:
         """Take note that a connection is closed."""
         self._open.discard(connection)
+        self._unkept.discard(connection)
         if connection in self._idle.get(connection.origin, ()):
             self._remove(connection)
         if self._all_closed and not self._open:
             self._all_closed.set()
+
+    def renew(self) -> None:
+        """Keep none of these connections: idle ones are closed, others when they are done."""
+        for connection in [one for kept in self._idle.values() for one in kept]:
+            self._remove(connection).close()
+        self._unkept |= self._open
 
     async def close(self) -> None:
         """Close all connections, also those in use, and wait until they are."""

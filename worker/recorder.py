@@ -8,6 +8,7 @@ from store import Store, attempts
 from store.attempts import Outcome
 from store.backoff import pause
 from store.errors import Busy, Unavailable
+from worker.pulse import Pulse
 
 log = logging.getLogger("tocsin.worker")
 
@@ -20,9 +21,13 @@ class Recorder:
     """Collects outcomes and writes them down; `recorded` hears of each group once it is safe."""
 
     def __init__(
-        self, store: Store, recorded: Callable[[Sequence[Outcome], set[int]], None]
+        self,
+        store: Store,
+        recorded: Callable[[Sequence[Outcome], set[int]], None],
+        pulse: Pulse | None = None,
     ) -> None:
         self._store = store
+        self._pulse = pulse or Pulse()
         self._recorded = recorded
         self._waiting: list[Outcome] = []
         self._timer: asyncio.TimerHandle | None = None
@@ -54,7 +59,8 @@ class Recorder:
         disabled: set[int] = set()
         while True:
             try:
-                disabled = await self._store.note(attempts.record, outcomes)
+                with self._pulse.during("recording"):
+                    disabled = await self._store.note(attempts.record, outcomes)
                 break
             except (Busy, Unavailable) as error:
                 # Losing an outcome means sending again, so the same group is offered until taken.

@@ -5,7 +5,7 @@ import contextlib
 import logging
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
@@ -51,8 +51,20 @@ class Judge:
 
 def make_guard(settings: WorkerSettings) -> Guard:
     """The guard that these settings describe. Unusable for a network or port that is none."""
-    try:
+    with _usable():
         return Guard(allow_networks=settings.allow_networks, ports=settings.callback_ports)
+
+
+def change_guard(guard: Guard, settings: WorkerSettings) -> None:
+    """Have a guard judge by these settings. Unusable, with nothing changed, as above."""
+    with _usable():
+        guard.allow(settings.allow_networks, settings.callback_ports)
+
+
+@contextlib.contextmanager
+def _usable() -> Iterator[None]:
+    try:
+        yield
     except ValueError as error:
         raise Unusable(f"allow_networks or callback_ports: {error}") from error
 
@@ -94,6 +106,8 @@ class Worker:
         self._store = store
         self._settings = settings
         self.guard = guard or make_guard(settings)
+        self._guard_is_ours = guard is None
+        self._ended: asyncio.Task[None] | None = None
         self._transport = _transport(self.guard, settings) if poster is None else None
         self.dispatcher = Dispatcher(store, settings, self.guard, poster or self._sender())
         self._scheduler: AsyncIOScheduler | None = None
@@ -150,6 +164,8 @@ class Worker:
             except Unavailable:
                 self._end_others_from = asyncio.get_running_loop().time() + COMEBACK
                 raise
+            finally:
+                self.dispatcher.pulse.expect("looking", 2 * LOOK_EVERY)
 
     async def _keep_lease(self) -> None:
         end_others = asyncio.get_running_loop().time() >= self._end_others_from
@@ -174,8 +190,28 @@ class Worker:
     async def _prune(self) -> None:
         await prune(self._store, self._settings)
 
+    def change(self, settings: WorkerSettings) -> None:
+        """Work by these settings from now on. Unusable, with nothing changed, for a network or
+        port that is none.
+        """
+        change_guard(self.guard, settings)
+        self._settings = settings
+        self.dispatcher.change(settings)
+        if self._transport is not None:
+            # What was dialled by the old rules is not used for what the new ones refuse.
+            self._transport.pool.renew()
+
+    def begin_to_stop(self) -> asyncio.Task[None]:
+        """What `stop` does, without waiting for it."""
+        if self._ended is None:
+            self._ended = asyncio.create_task(self._stop())
+        return self._ended
+
     async def stop(self) -> None:
         """Finish what is in flight within 10 s, give back the rest; nothing stays leased."""
+        await self.begin_to_stop()
+
+    async def _stop(self) -> None:
         if self._scheduler is not None:
             self._scheduler.shutdown(wait=False)
         if self._deaf is not None:
@@ -189,4 +225,5 @@ class Worker:
                 await self._store.note(leases.end, self._lease)
         if self._transport is not None:
             await self._transport.close()
-        self.guard.close()
+        if self._guard_is_ours:
+            self.guard.close()

@@ -2,19 +2,31 @@
 
 import contextlib
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 
 from hub.app import create_app
 from hub.cli.configuration import Settings
-from hub.cli.server import bind, port_of, serving
+from hub.cli.replaceable import Replaceable
+from hub.cli.server import bind, port_of, serving, url_of_all
 from store import Store
-from worker.service import Judge, Worker, make_guard
+from worker.guard import Guard
+from worker.service import Judge, Worker, change_guard, make_guard
+
+
+@contextlib.contextmanager
+def guarding(settings: Settings) -> Iterator[Guard]:
+    """The guard that hub and worker of a process share."""
+    guard = make_guard(settings)
+    try:
+        yield guard
+    finally:
+        guard.close()
 
 
 @contextlib.asynccontextmanager
-async def running_worker(store: Store, settings: Settings) -> AsyncIterator[Worker]:
+async def running_worker(store: Store, settings: Settings, guard: Guard) -> AsyncIterator[Worker]:
     """A worker at work for the length of the block."""
-    worker = Worker(store, settings)
+    worker = Worker(store, settings, guard=guard)
     try:
         await worker.start()
         yield worker
@@ -22,17 +34,40 @@ async def running_worker(store: Store, settings: Settings) -> AsyncIterator[Work
         await worker.stop()
 
 
+class Hub:
+    """A hub that answers on `sockets`."""
+
+    def __init__(self, store: Store, guard: Guard, sockets: Sequence[socket.socket]) -> None:
+        self._store = store
+        self._guard = guard
+        self._sockets = sockets
+        self.app = Replaceable()
+        self.url = url_of_all(sockets)
+
+    async def change(self, settings: Settings) -> None:
+        """Answer by these settings from now on. Unusable, with nothing changed, if they are."""
+        change_guard(self._guard, settings)
+        listening = [one for one in self._sockets if one.family != socket.AF_UNIX]
+        if listening:
+            settings = settings.model_copy(update={"port": port_of(listening[0])})
+        await self.app.put(create_app(self._store, settings, Judge(self._guard)))
+
+
 @contextlib.asynccontextmanager
 async def running_hub(
-    store: Store, settings: Settings, worker: Worker | None
-) -> AsyncIterator[socket.socket]:
-    """A hub that answers for the length of the block; gives the socket it listens on."""
-    with bind(settings.host, settings.port) as bound:
-        settings = settings.model_copy(update={"port": port_of(bound)})
-        guard = make_guard(settings) if worker is None else worker.guard
+    store: Store, settings: Settings, guard: Guard, inherited: Sequence[socket.socket] = ()
+) -> AsyncIterator[Hub]:
+    """A hub that answers for the length of the block, on the sockets that are given to it or
+    else on one of its own.
+    """
+    with contextlib.ExitStack() as stack:
+        sockets = inherited or [bind(settings.host, settings.port)]
+        for one in sockets:
+            stack.enter_context(one)
+        hub = Hub(store, guard, sockets)
+        await hub.change(settings)
         try:
-            async with serving(create_app(store, settings, Judge(guard)), bound):
-                yield bound
+            async with serving(hub.app, *sockets):
+                yield hub
         finally:
-            if worker is None:
-                guard.close()
+            await hub.app.close()

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.text import Text
 
 from hub.cli import logs, options, output
-from hub.cli.composition import running_hub, running_worker
+from hub.cli.composition import guarding, running_hub, running_worker
 from hub.cli.configuration import Settings
 from hub.cli.demo_events import EVENTS, NAME, OWNER
 from hub.cli.listen import verdict
@@ -108,9 +108,10 @@ async def _running(scene: Scene, settings: Settings) -> AsyncIterator[tuple[str,
             bound = stack.enter_context(bind("127.0.0.1", 0))
             receiver = Receiver(scene.take, secret=scene.secret)
             await stack.enter_async_context(serving(receiver, bound))
-            worker = await stack.enter_async_context(running_worker(scene.store, settings))
-            hub = await stack.enter_async_context(running_hub(scene.store, settings, worker))
-            yield url_of(hub), url_of(bound)
+            guard = stack.enter_context(guarding(settings))
+            await stack.enter_async_context(running_worker(scene.store, settings, guard))
+            hub = await stack.enter_async_context(running_hub(scene.store, settings, guard))
+            yield hub.url, url_of(bound)
     finally:
         for task in scene.tasks:
             task.cancel()

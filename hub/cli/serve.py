@@ -2,7 +2,9 @@
 
 import asyncio
 import contextlib
+import faulthandler
 import logging
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +12,13 @@ import click
 import uvloop
 
 from hub.cli import logs, options
-from hub.cli.composition import running_hub, running_worker
+from hub.cli.composition import guarding, running_hub, running_worker
 from hub.cli.configuration import Settings, configure
-from hub.cli.server import signals, url_of
-from store import Store
+from hub.cli.daemon import Daemon
+from hub.cli.heart import beating
+from hub.cli.notify import Notifier, inherited_sockets
+from hub.cli.reload import reloading
+from hub.cli.server import signals
 
 log = logging.getLogger("tocsin.serve")
 
@@ -26,27 +31,58 @@ log = logging.getLogger("tocsin.serve")
 @options.DATA_DIR
 @options.STORE
 def serve(only: str | None, config: Path | None, store_url: str | None, **given: Any) -> None:
-    """Take in events and deliver them, until SIGTERM or Ctrl-C; a second one ends at once."""
-    settings = configure({**given, "store": store_url}, config).settings
+    """Take in events and deliver them, until SIGTERM or Ctrl-C; a second one ends at once.
+
+    SIGHUP has it read its settings again.
+    """
+    # Of a process that the watchdog ends it is then known where it stood.
+    faulthandler.enable()
+    # Settings cannot be read again before they are there.
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+    def read() -> Settings:
+        return configure({**given, "store": store_url}, config).settings
+
+    settings = read()
     logs.set_up(settings.log_level)
+    notifier = Notifier()
+    notifier.status("opening the database")
     store = options.opened(settings, create=True)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_serve(store, settings, only))
+        runner.run(_serve(Daemon(store, settings, read, notifier), only))
 
 
-async def _serve(store: Store, settings: Settings, only: str | None) -> None:
-    ended = asyncio.Event()
+async def _serve(daemon: Daemon, only: str | None) -> None:
     try:
         async with contextlib.AsyncExitStack() as stack:
-            stack.enter_context(signals(ended.set))
-            worker = None
-            if only != "hub":
-                worker = await stack.enter_async_context(running_worker(store, settings))
-            said = "worker"
-            if only != "worker":
-                said = url_of(await stack.enter_async_context(running_hub(store, settings, worker)))
-            click.echo(f"tocsin is at work: {said}")
-            await ended.wait()
-            log.info("ending; a second signal ends at once")
+            stack.enter_context(signals(daemon.ended.set))
+            await _start(daemon, only, stack)
+            stack.enter_context(reloading(daemon))
+            stack.enter_context(beating(daemon))
+            daemon.notifier.ready(daemon.status())
+            click.echo(f"tocsin is at work: {daemon.said}")
+            await daemon.ended.wait()
+            _end(daemon)
     finally:
-        await store.close()
+        await daemon.store.close()
+
+
+async def _start(daemon: Daemon, only: str | None, stack: contextlib.AsyncExitStack) -> None:
+    store, settings = daemon.store, daemon.settings
+    guard = stack.enter_context(guarding(settings))
+    if only != "hub":
+        running = running_worker(store, settings, guard)
+        daemon.worker = await stack.enter_async_context(running)
+    if only != "worker":
+        serving = running_hub(store, settings, guard, inherited_sockets())
+        daemon.hub = await stack.enter_async_context(serving)
+    # Only who can write can serve.
+    await store.note(lambda db: None)
+
+
+def _end(daemon: Daemon) -> None:
+    log.info("ending; a second signal ends at once")
+    daemon.notifier.stopping("finishing what is under way")
+    if daemon.worker is not None:
+        # Beside the hub, so that both have all the time that there is.
+        daemon.worker.begin_to_stop()

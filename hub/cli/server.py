@@ -1,29 +1,54 @@
-"""HTTP servers of this process: their socket, their options, and signals that end them."""
+"""HTTP servers of this process: their sockets, their options, and signals that end them."""
 
 import asyncio
 import contextlib
 import os
 import signal
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from store.errors import Unusable
 
-GRACE = 10
+# Seconds for requests that are under way at the end, and of them those for kept connections.
+GRACE = 8
+LAST_CALL = 1.0
+
+
+class Protocol(HttpToolsProtocol):
+    """Says with an answer that the connection ends, once the server is about to."""
+
+    def on_headers_complete(self) -> None:
+        super().on_headers_complete()
+        if isinstance(self.server_state, State) and self.server_state.ending:
+            self.cycle.keep_alive = False
+
+    def last_call(self) -> None:
+        """End with the answer to what is at work; what rests may still ask once."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.keep_alive = False
+
+
+class State(uvicorn.server.ServerState):
+    """What all connections of a server share."""
+
+    ending = False
 
 
 class Server(uvicorn.Server):
-    """uvicorn, with signals left to `until_signal` and a way to wait until it listens."""
+    """uvicorn, with signals left to `signals`, a way to wait until it listens, and an end that
+    loses no request.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
                 loop="none",
-                http="httptools",
+                http=Protocol,
                 ws="none",
                 access_log=False,
                 log_config=None,
@@ -33,6 +58,7 @@ class Server(uvicorn.Server):
                 timeout_graceful_shutdown=GRACE,
             )
         )
+        self.server_state: State = State()
         self.listening = asyncio.Event()
 
     @contextlib.contextmanager
@@ -43,12 +69,28 @@ class Server(uvicorn.Server):
         await super().startup(sockets)
         self.listening.set()
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take no more connections, and end those that are there with the answer to a request: a
+        client that is just sending the next one on a connection closed without would lose it.
+        """
+        self.server_state.ending = True
+        for server in self.servers:
+            server.close()
+        for connection in self.server_state.connections:
+            if isinstance(connection, Protocol):
+                connection.last_call()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LAST_CALL):
+                while self.server_state.connections:  # noqa: ASYNC110 - a set has no event
+                    await asyncio.sleep(0.02)
+        await super().shutdown(sockets)
+
 
 @contextlib.asynccontextmanager
-async def serving(app: ASGIApp, bound: socket.socket) -> AsyncIterator[asyncio.Task[None]]:
-    """Serve `app` on a bound socket for the length of the block; gives the task that does it."""
+async def serving(app: ASGIApp, *bound: socket.socket) -> AsyncIterator[asyncio.Task[None]]:
+    """Serve `app` on bound sockets for the length of the block; gives the task that does it."""
     server = Server(app)
-    task = asyncio.create_task(server.serve([bound]))
+    task = asyncio.create_task(server.serve([*bound]))
     listening = asyncio.create_task(server.listening.wait())
     try:
         await asyncio.wait([task, listening], return_when=asyncio.FIRST_COMPLETED)
@@ -86,6 +128,14 @@ def url_of(bound: socket.socket) -> str:
     """The root URL of what is served on a socket."""
     host, port = bound.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def url_of_all(bound: Sequence[socket.socket]) -> str:
+    """The root URL of what is served on the first of these sockets that has one, or its path."""
+    for one in bound:
+        if one.family != socket.AF_UNIX:
+            return url_of(one)
+    return f"unix:{bound[0].getsockname()}"
 
 
 @contextlib.contextmanager

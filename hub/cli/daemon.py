@@ -1,0 +1,76 @@
+"""The running daemon, as the parts that look after it see it."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from hub.cli import logs
+from hub.cli.composition import Hub
+from hub.cli.configuration import Settings
+from hub.cli.notify import Notifier
+from store import Store
+from worker.pulse import Pulse
+from worker.service import Worker
+
+log = logging.getLogger("tocsin.serve")
+
+# What is open already: these settings are those of the start for as long as it runs.
+AT_START = ("data_dir", "store", "key_file", "host", "port")
+
+
+@dataclass
+class Daemon:
+    """What runs in this process. `read` reads the settings anew; Unusable where they are wrong."""
+
+    store: Store
+    settings: Settings
+    read: Callable[[], Settings]
+    notifier: Notifier
+    worker: Worker | None = None
+    hub: Hub | None = None
+    trouble: str = ""
+    """What went wrong when settings were read again."""
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    _pulse: Pulse = field(default_factory=Pulse)
+
+    @property
+    def said(self) -> str:
+        """Where it is to be found, in a word."""
+        return self.hub.url if self.hub is not None else "worker"
+
+    @property
+    def pulse(self) -> Pulse:
+        """The signs of life of its delivery loop, if it has one."""
+        return self._pulse if self.worker is None else self.worker.dispatcher.pulse
+
+    def status(self) -> str:
+        """How it is, in a line."""
+        parts = [self.trouble] if self.trouble else []
+        if self.hub is not None:
+            parts.append(f"listening on {self.hub.url}")
+        if self.worker is not None:
+            dispatcher = self.worker.dispatcher
+            parts.append(f"{dispatcher.in_flight} in flight, {dispatcher.queued} queued")
+        return "; ".join(parts)
+
+    async def change(self, wanted: Settings) -> None:
+        """Work by these settings as far as they can be changed now. Unusable, with nothing
+        changed, if they are.
+        """
+        old = self.settings
+        settings = wanted.model_copy(update={name: getattr(old, name) for name in AT_START})
+        if self.hub is not None:
+            await self.hub.change(settings)
+        if self.worker is not None:
+            self.worker.change(settings)
+        self.settings = settings
+        logs.set_up(settings.log_level)
+        later = [name for name in AT_START if getattr(wanted, name) != getattr(old, name)]
+        if later:
+            log.warning("in force only after a restart: %s", ", ".join(later))
+        log.info("settings read again; changed: %s", ", ".join(_changed(old, settings)) or "none")
+
+
+def _changed(old: Settings, new: Settings) -> list[str]:
+    return [name for name in Settings.model_fields if getattr(old, name) != getattr(new, name)]

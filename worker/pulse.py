@@ -1,0 +1,42 @@
+"""Signs of life of the delivery loop: its parts say what they are at, and by when it must be over.
+
+What the store cannot do at the moment is no standstill: it ends with an error and is tried again.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Iterator
+
+
+class Pulse:
+    """What is under way, and what is expected. Moments are of the event loop's clock."""
+
+    def __init__(self) -> None:
+        self._begun: dict[object, tuple[str, float]] = {}
+        self._expected: dict[str, float] = {}
+
+    @contextlib.contextmanager
+    def during(self, part: str) -> Iterator[None]:
+        """Something that is to end soon goes on for the length of the block."""
+        token = object()
+        self._begun[token] = part, asyncio.get_running_loop().time()
+        try:
+            yield
+        finally:
+            del self._begun[token]
+
+    def expect(self, part: str, seconds: float) -> None:
+        """This part is to say something, or that it rests, within so many seconds."""
+        self._expected[part] = asyncio.get_running_loop().time() + seconds
+
+    def rest(self, part: str) -> None:
+        """Nothing is expected of this part."""
+        self._expected.pop(part, None)
+
+    def stuck(self, limit: float) -> str | None:
+        """What has stood still for longer than `limit` seconds, in words; None if nothing has."""
+        now = asyncio.get_running_loop().time()
+        moments = [*self._begun.values(), *self._expected.items()]
+        part, since = min(moments, key=lambda moment: moment[1], default=("", now))
+        seconds = now - since
+        return f"{part}: no sign of life for {seconds:.0f} s" if seconds > limit else None
