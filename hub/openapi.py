@@ -87,10 +87,11 @@ def _operation(operation: Operation, schemas: dict[Key, Json]) -> Json:
         "security": _security(operation.access),
     }
     if operation.body is not None:
-        schema = schemas[operation.id, "body"]
+        schema, needed = schemas[operation.id, "body"], _needs_body(operation)
         found["requestBody"] = {
-            "required": _needs_body(operation),
-            "content": {"application/json": {"schema": schema}},
+            "required": needed,
+            # Null is no body.
+            "content": {"application/json": {"schema": schema if needed else _or_null(schema)}},
         }
     if operation.deprecated is not None:
         found["deprecated"] = True
@@ -117,6 +118,10 @@ def _needs_body(operation: Operation) -> bool:
     except ValidationError:
         return True
     return False
+
+
+def _or_null(schema: Json) -> Json:
+    return {"anyOf": [schema, {"type": "null"}]}
 
 
 def _parameters(operation: Operation) -> list[Json]:

@@ -93,6 +93,13 @@ PARAMETERS: Json = {
 }
 SCHEMES: Json = {
     "token": {"type": "http", "scheme": "bearer"},
+    "signature": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "X-Hub-Signature-256",
+        "description": "`sha256=` and the HMAC-SHA256 of the body, in hexadecimal digits, made "
+        "with a source's secret.",
+    },
     "password": {
         "type": "http",
         "scheme": "basic",

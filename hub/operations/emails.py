@@ -3,6 +3,7 @@
 from typing import Annotated, Literal
 
 from annotated_types import MaxLen, MinLen
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from hub.access import on_user
@@ -18,7 +19,7 @@ ops = Group("users")
 READ = on_user("email_addresses", "read", scopes=("user:email",))
 WRITE = on_user("email_addresses", "write", scopes=("user",))
 
-Address = Annotated[Text, MaxLen(320)]
+Address = Annotated[Text, MaxLen(320), Field(json_schema_extra={"format": "email"})]
 Addresses = Annotated[list[Address], MinLen(1), MaxLen(emails.MOST)]
 
 

@@ -32,7 +32,7 @@ async def test_it_has_every_operation_and_door(described: dict) -> None:
         for method, operation in operations.items()
     }
     wanted = {f"{one.method} {one.path}": one.id for one in OPERATIONS}
-    assert found == wanted | {line: name for line, (name, _, _) in DOORS.items()}
+    assert found == wanted | {line: door.name for line, door in DOORS.items()}
     assert len(set(found.values())) == len(found)
 
 
