@@ -1,8 +1,10 @@
 """Opening a store: the only place that knows which engines there are."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+from store import safety_copy
 from store.clock import Clock
 from store.connection import Engine
 from store.courier import Courier
@@ -21,7 +23,8 @@ def open_store(
     clock: Clock | None = None,
     create: bool = True,
 ) -> Store:
-    """The store at `url`, migrated; Unusable with the remedy.
+    """The store at `url`, migrated; Unusable with the remedy. Before a SQLite file is changed by
+    that it is copied.
 
     `sqlite` is a file in `data_dir`, `sqlite:///path` one elsewhere, `postgresql://...` a
     server's. With `create=False` a SQLite file that is not there is not made.
@@ -36,17 +39,18 @@ def open_store(
     vault = open_vault(key_path, create=create and key_file is None)
     store = Store(_engine(url, data_dir, vault), clock)
     try:
-        _prepare(store)
+        _prepare(store, None if is_url(url) else sqlite_path(url, data_dir))
     except BaseException:
         store.shut()
         raise
     return store
 
 
-def _prepare(store: Store) -> None:
-    session = store.engine.session()
+def _prepare(store: Store, path: Path | None) -> None:
+    session, now = store.engine.session(), store.clock.now()
+    before = None if path is None else partial(safety_copy.make, path, now=now)
     try:
-        migrate(session, store.clock.now(), store.engine.words)
+        migrate(session, now, store.engine.words, before)
     finally:
         session.close()
 

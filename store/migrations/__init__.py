@@ -5,6 +5,7 @@ each engine calls a generated integer key and bytes.
 """
 
 import re
+from collections.abc import Callable
 from importlib.resources import files
 
 from store.connection import Session
@@ -26,11 +27,20 @@ def steps() -> list[tuple[int, str, str]]:
     return sorted(found)
 
 
-def migrate(session: Session, now: int, words: dict[str, str]) -> list[str]:
-    """Bring the database up to this program; returns the names of the steps that ran."""
+def migrate(
+    session: Session,
+    now: int,
+    words: dict[str, str],
+    before: Callable[[int], object] | None = None,
+) -> list[str]:
+    """Bring the database up to this program; returns the names of the steps that ran.
+
+    `before` is called with the step that a database is at which is not new and is about to be
+    changed; nobody else can write to it then, and what it raises leaves all as it was.
+    """
     session.begin(now, write=True)
     try:
-        ran = _migrate(session, words)
+        ran = _migrate(session, words, before)
         session.commit()
     except BaseException:
         session.rollback()
@@ -38,7 +48,9 @@ def migrate(session: Session, now: int, words: dict[str, str]) -> list[str]:
     return ran
 
 
-def _migrate(session: Session, words: dict[str, str]) -> list[str]:
+def _migrate(
+    session: Session, words: dict[str, str], before: Callable[[int], object] | None
+) -> list[str]:
     db = session.db
     db.unhurried()
     db.alone("migration")
@@ -57,6 +69,8 @@ def _migrate(session: Session, words: dict[str, str]) -> list[str]:
             "it was written by a newer tocsin, which is the one to start"
         )
     ran = [step for step in known if step[0] > newest]
+    if before is not None and newest and ran:
+        before(newest)
     for number, name, sql in ran:
         for statement in _statements(sql):
             db.execute(statement.format(**words))
