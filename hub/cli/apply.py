@@ -20,6 +20,7 @@ from store import (
     people,
     repositories,
     sources,
+    sso,
 )
 from store.errors import Conflict
 
@@ -126,6 +127,9 @@ def _organization(db: Connection, wanted: state.Organization) -> Change:
     for login, role in wanted.members.items():
         accounts.join(db, row["id"], account(db, login)["id"], role)
     changed = before != people.members(db, row["id"])
+    if "sso" in wanted.model_fields_set and wanted.sso != sso.enforced(db, row["id"]):
+        sso.enforce(db, row["id"], wanted.sso)
+        changed = True
     return Change("organization", wanted.login, together(outcome, changed))
 
 

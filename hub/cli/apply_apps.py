@@ -2,7 +2,7 @@
 
 from hub.cli import options, state
 from hub.cli.changes import Change, outcome_of, secret, together
-from store import Connection, Row, apps, grants, tokens
+from store import Connection, Row, apps, grants, sso, tokens
 from store.errors import Conflict
 
 
@@ -45,10 +45,19 @@ def token(db: Connection, wanted: state.Token) -> Change:
     known = _known(db, wanted)
     if known is None:
         value = _made(db, wanted, owner, holder)
+        made = tokens.find(db, value)
+        if made is not None:
+            _authorise(db, made["id"], wanted)
         return Change("token", name, "created", None if wanted.value else value)
     if _differs(known, owner, holder, wanted):
         raise Conflict("this token is known and was made otherwise; `tocsin token revoke` it first")
-    return Change("token", name, "unchanged")
+    return Change("token", name, together("unchanged", _authorise(db, known["id"], wanted)))
+
+
+def _authorise(db: Connection, token_id: int, wanted: state.Token) -> bool:
+    """Let the token in by the organizations that it names; whether one had not before."""
+    found = [options.account(db, login) for login in wanted.sso]
+    return sum(sso.authorise(db, token_id, organization["id"]) for organization in found) > 0
 
 
 def _made(db: Connection, wanted: state.Token, owner: Row, holder: Row | None) -> str:

@@ -57,6 +57,16 @@ def grant(store: Store, full_name: tuple[str, str], login: str, role: str) -> No
     click.echo(f"{login} has the role {role} in {'/'.join(full_name)}")
 
 
+@repo.command()
+@click.argument("full_name", metavar="OWNER/NAME", type=FullName())
+@click.argument("name")
+@options.with_store
+def rename(store: Store, full_name: tuple[str, str], name: str) -> None:
+    """Give a repository the NAME; what it was called leads to it until it is used again."""
+    row = store.do(lambda db: repositories.rename(db, options.repository(db, full_name), name))
+    click.echo(f"{'/'.join(full_name)} is {row['full_name']} now")
+
+
 @repo.command("list")
 @options.as_json
 @options.with_store

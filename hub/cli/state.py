@@ -104,6 +104,7 @@ class Organization(Part):
     name: str | None = None
     email: str | None = None
     members: dict[str, Literal["member", "admin"]] = {}
+    sso: bool = False
 
 
 class Repository(Part):
@@ -142,6 +143,7 @@ class Token(Part):
     kind: Literal["personal", "fine_grained", "oauth", "app_user", "installation"] = "personal"
     scopes: list[str] = []
     permissions: dict[str, Level] = {}
+    sso: list[str] = []
     value: SecretStr | None = None
     expires_at: Annotated[datetime, AfterValidator(_utc)] | None = None
 

@@ -55,6 +55,9 @@ def test_repositories(run, listed, store: Store):
         {"bob": "admin"},
     )
     assert store.look(repositories.find, "ada", "bell")["description"] == "one bell"
+    assert run("repo", "rename", "ada/bell", "chime").stdout == "ada/bell is ada/chime now\n"
+    assert store.look(repositories.find, "ada", "chime")["id"] == row["id"]
+    run("repo", "rename", "ada/bell", "gong", code=1)
     run("repo", "add", "bell", code=2)
     run("repo", "add", "eve/bell", code=1)
     run("repo", "grant", "ada/none", "bob", "admin", code=1)

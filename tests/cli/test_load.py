@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from store import Store, accounts, hooks, repositories, sources, tokens
+from store import Store, accounts, hooks, repositories, sources, sso, tokens
 
 DOCUMENT = """
 users:
@@ -192,3 +192,24 @@ def test_a_wrong_value_is_not_repeated(load):
 
 def test_bytes_that_are_no_text(run):
     assert "not UTF-8" in run("load", "-", code=1, stdin=b"\xff\xfe\xff").stderr
+
+
+SIGN_ON = """
+users: [{login: ada}]
+organizations: [{login: tower, members: {ada: admin}, sso: true}]
+tokens: [{user: ada, note: in, sso: [tower]}, {user: ada, note: out}]
+"""
+
+
+def test_single_sign_on(load, store: Store):
+    load(SIGN_ON)
+    tower = store.look(accounts.by_login, "tower")
+    found = {row["note"]: row["id"] for row in store.look(tokens.every)}
+    assert store.look(sso.lets_in, tower["id"], found["in"])
+    assert not store.look(sso.lets_in, tower["id"], found["out"])
+    assert "0 created, 0 updated, 4 unchanged" in load(SIGN_ON).stdout
+    again = load(SIGN_ON.replace("note: out", "note: out, sso: [tower]"))
+    assert "0 created, 1 updated, 3 unchanged" in again.stdout
+    assert store.look(sso.lets_in, tower["id"], found["out"])
+    load(SIGN_ON.replace("sso: true", "sso: false"))
+    assert not store.look(sso.enforced, tower["id"])
