@@ -31,6 +31,7 @@ COMMANDS = {
     "migrate": "migrate:migrate",
     "sql": "sql:sql",
     "settings": "settings:settings",
+    "systemd": "systemd:systemd",
 }
 
 

@@ -1,4 +1,6 @@
-"""The README's tables, from what they describe; `python -m hub.cli.reference` rewrites them."""
+"""The README's tables, from what they describe; `python -m hub.cli.reference` rewrites them, and
+the units' environment file.
+"""
 
 import re
 import sys
@@ -9,6 +11,7 @@ import click
 
 from hub.cli import main
 from hub.cli.configuration import every_setting
+from hub.cli.systemd_environment import environment
 from hub.operations import OPERATIONS
 
 
@@ -86,3 +89,4 @@ def write(path: Path) -> None:
 
 if __name__ == "__main__":
     write(Path(sys.argv[1] if len(sys.argv) > 1 else "README.md"))
+    Path("systemd/tocsin.env").write_text(environment(), encoding="utf-8")
