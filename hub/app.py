@@ -8,7 +8,7 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.types import Lifespan, Receive, Scope, Send
 
-from hub import batches, cors, ingest, reference, subscribe
+from hub import batches, cors, ingest, reference, subscribe, websub
 from hub.access import public
 from hub.answers import Answer, json_answer
 from hub.call import Call, Work
@@ -46,6 +46,7 @@ def create_app(
         for served in {path, prefix + path}:
             run = endpoint(house, work, f"#{anchor_of(line)}", told=told)
             routes.add(method, served, run)
+    websub.add(house, routes)
     _add_reference(house, routes, {line: text for line, (_, text, _) in others.items()})
     routes.add("GET", "/healthz", endpoint(house, _healthy))
     return Starlette(routes=[routes], lifespan=_lasting(house, lifespan))

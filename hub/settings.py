@@ -1,10 +1,13 @@
 """The hub's part of the settings."""
 
 import ipaddress
-from typing import Any
+import re
+from typing import Any, Self
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, Field, field_validator
+from pydantic import Field, field_validator, model_validator
+
+from store.settings import WebSubSettings
 
 # Requests an hour, or in the window of RATE_WINDOWS. Source: the platform's published numbers.
 RATE_LIMITS = {
@@ -30,10 +33,11 @@ RATE_WINDOWS = {
     "code_scanning_autofix": 60,
     "source_import": 60,
 }
+DAY = 86_400
 WORDS = ("service", "assistant", "devenv")
 
 
-class HubSettings(BaseModel):
+class HubSettings(WebSubSettings):
     """Where the hub listens, what it calls itself, and what it takes."""
 
     host: str = Field("127.0.0.1", description="address on which the hub listens")
@@ -120,6 +124,46 @@ class HubSettings(BaseModel):
         description="words of another platform for `service` (headers, media types), `assistant` "
         "and `devenv` (paths, scopes), for clients that were written for it",
     )
+
+    websub_min_lease: int = Field(
+        3600,
+        ge=1,
+        le=30 * DAY,
+        description="seconds for which a WebSub subscription is granted at least",
+    )
+    websub_default_lease: int = Field(
+        10 * DAY, ge=1, le=30 * DAY, description="the same where the subscriber says nothing of it"
+    )
+    websub_max_lease: int = Field(30 * DAY, ge=1, le=30 * DAY, description="the same at most")
+    websub_requests_per_host: int = Field(
+        60,
+        ge=1,
+        description="WebSub requests a minute for callbacks on one host, beside those that wait",
+    )
+    websub_requests_per_client: int = Field(
+        60, ge=1, description="WebSub requests a minute from one address, beside those that wait"
+    )
+    websub_topics: list[str] = Field(
+        [],
+        description="topics hosted elsewhere that the WebSub hub fetches and distributes when they "
+        "are published: `https://blog.example/*`, with `*` for anything",
+    )
+
+    @model_validator(mode="after")
+    def _leases_are_in_order(self) -> Self:
+        if not self.websub_min_lease <= self.websub_default_lease <= self.websub_max_lease:
+            raise ValueError(
+                "websub_min_lease, websub_default_lease and websub_max_lease must not decrease"
+            )
+        return self
+
+    @field_validator("websub_topics")
+    @classmethod
+    def _are_topics(cls, value: list[str]) -> list[str]:
+        for pattern in value:
+            if not re.match(r"https?://[^/?#]+/", pattern):
+                raise ValueError(f"{pattern} is not of the form https://host/path")
+        return value
 
     @field_validator("trusted_proxies")
     @classmethod

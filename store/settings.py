@@ -5,6 +5,15 @@ from pathlib import Path
 from pydantic import BaseModel, Field
 
 
+class WebSubSettings(BaseModel):
+    """What hub and worker have to agree about."""
+
+    websub: bool = Field(
+        False,
+        description="whether topics can be followed with WebSub, at `/hub/websub`",
+    )
+
+
 class StoreSettings(BaseModel):
     """Where things are kept."""
 

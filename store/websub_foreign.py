@@ -59,7 +59,10 @@ def changed(db: Connection, topic: Topic) -> bool:
 
 def next_due(db: Connection) -> int | None:
     """When the next topic is to be fetched."""
-    found: int | None = db.value("SELECT min(due_at) FROM websub_topic WHERE due_at IS NOT NULL")
+    found: int | None = db.value(
+        "SELECT min(CASE WHEN taken_until > due_at THEN taken_until ELSE due_at END)"
+        " FROM websub_topic WHERE due_at IS NOT NULL"
+    )
     return found
 
 

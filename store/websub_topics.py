@@ -3,6 +3,7 @@
 import hashlib
 import re
 from dataclasses import dataclass
+from urllib.parse import quote
 
 JSON = "application/json"
 FEEDS = {"events.json": "application/feed+json", "events.atom": "application/atom+xml"}
@@ -48,6 +49,7 @@ DISTRIBUTED = "websub"
 """What an event is called that is content of a topic hosted elsewhere."""
 
 ESCAPE = re.compile("%([0-9A-Fa-f]{2})")
+NOT_ASCII = re.compile("[^\\x00-\\x7f]+")
 UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 
@@ -67,7 +69,7 @@ def plain(url: str) -> str:
         character = chr(int(found[1], 16))
         return character if character in UNRESERVED else found[0].upper()
 
-    return ESCAPE.sub(undone, url)
+    return NOT_ASCII.sub(lambda found: quote(found[0]), ESCAPE.sub(undone, url))
 
 
 def foreign(url: str) -> Topic:

@@ -3,7 +3,8 @@
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from store import Store, events
+from store import Connection, Store, events, websub, websub_feeds
+from store.websub_topics import DISTRIBUTED, JSON, Topic, content_type
 
 # Unreserved in application/x-www-form-urlencoded: everything else is escaped.
 PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._*")
@@ -24,11 +25,12 @@ def form(body: bytes) -> bytes:
 
 @dataclass(slots=True)
 class Content:
-    """An event's name, guid and body; `body` is the JSON text."""
+    """An event's name, guid and body; `body` is the JSON text, or content of the type `media`."""
 
     name: str
     guid: str
     body: bytes
+    media: str = JSON
     _form: bytes | None = None
 
     def bytes_for(self, content_type: str) -> bytes:
@@ -45,14 +47,14 @@ class Contents:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._known: OrderedDict[int, Content] = OrderedDict()
+        self._known: OrderedDict[int | tuple[int, str], Content] = OrderedDict()
         self._bytes = 0
 
-    def put(self, event_id: int, content: Content) -> Content:
+    def put(self, key: int | tuple[int, str], content: Content) -> Content:
         """Keep an event that is at hand."""
-        if event_id in self._known:
-            return self._known[event_id]
-        self._known[event_id] = content
+        if key in self._known:
+            return self._known[key]
+        self._known[key] = content
         self._bytes += len(content.body)
         while self._bytes > MOST_BYTES and len(self._known) > 1:
             _, dropped = self._known.popitem(last=False)
@@ -65,7 +67,25 @@ class Contents:
         if content is not None:
             self._known.move_to_end(event_id)
             return content
-        row = await self._store.read(events.get, event_id)
-        if row is None or row["body"] is None:
-            return None
-        return self.put(event_id, Content(row["name"], row["guid"], row["body"]))
+        found = await self._store.read(_read, event_id)
+        return None if found is None else self.put(event_id, found)
+
+    async def feed(self, event_id: int, topic: Topic, hub: str) -> Content:
+        """A repository's feed as it was with an event."""
+        key = event_id, topic.self_url
+        content = self._known.get(key)
+        if content is not None:
+            self._known.move_to_end(key)
+            return content
+        body = await self._store.read(websub_feeds.feed, topic, hub, event_id)
+        return self.put(key, Content(topic.key, "", body, content_type(topic.key)))
+
+
+def _read(db: Connection, event_id: int) -> Content | None:
+    row = events.get(db, event_id)
+    if row is None or row["body"] is None:
+        return None
+    content = Content(row["name"], row["guid"], row["body"])
+    if row["name"] == DISTRIBUTED:
+        content.media = websub.media_of(db, event_id) or JSON
+    return content

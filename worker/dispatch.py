@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Collection, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
 from typing import Any
 
 from store import Store, deliveries, events
@@ -11,6 +11,7 @@ from store.attempts import DELIVERED, WAITING, Outcome
 from store.backoff import pause
 from store.courier import Offer
 from store.errors import Busy, Unavailable
+from store.websub import ERRAND
 from worker.claims import AGAIN_AFTER, Claims
 from worker.content import Content, Contents
 from worker.guard import Guard
@@ -22,6 +23,7 @@ from worker.send import send
 from worker.settings import WorkerSettings
 from worker.target import Target, load
 from worker.transport import Poster
+from worker.websub_target import load_follower
 
 log = logging.getLogger("tocsin.worker")
 
@@ -56,6 +58,8 @@ class Dispatcher:
         self._unread = 0
         self.in_flight = 0
         self._stopping = False
+        self.errand: Callable[[], None] = lambda: None
+        """Called when what is wanted is no delivery."""
 
     # The courier's side. `lease` and `full` are called on the writer's thread too.
 
@@ -90,7 +94,10 @@ class Dispatcher:
     def wake(self, hooks: Iterable[int]) -> None:
         """Look for what is due for these hooks."""
         for hook_id in hooks:
-            self.claims.mark(self._lane(hook_id))
+            if hook_id == ERRAND:
+                self.errand()
+            else:
+                self.claims.mark(self._lane(hook_id))
         self.claims.soon()
 
     @property
@@ -221,8 +228,8 @@ class Dispatcher:
         assert lease_id is not None, "nothing is in hand without a lease"
         try:
             target = await self._target(lane, item)
-            content = await self._contents.get(item.event_id)
-            reason = _hopeless(target, content, item)
+            content = await target.content(self._contents, item.event_id) if target else None
+            reason = _hopeless(target, content, item, self._store.clock.now())
             if reason is not None:
                 await self._store.note(deliveries.bury, lease_id, [item.delivery_id], reason)
                 self._hand.ids.discard(item.delivery_id)
@@ -257,8 +264,10 @@ class Dispatcher:
 
     async def _target(self, lane: Lane, item: Item) -> Target | None:
         known = lane.target is not None
-        if lane.target is None or lane.target.version < item.version:
-            lane.target = await self._store.read(load, lane.hook_id, self._settings, self._guard)
+        now = self._store.clock.now()
+        if lane.target is None or lane.target.version < item.version or _over(lane.target, now):
+            reader = load_follower if lane.hook_id < 0 else load
+            lane.target = await self._store.read(reader, lane.hook_id, self._settings, self._guard)
         if not known:
             # This request was started before it was known what the hook allows.
             lane.spend(asyncio.get_running_loop().time())
@@ -359,10 +368,16 @@ class Dispatcher:
         await self._recorder.drain(max(ends - loop.time(), LAST_WORDS))
 
 
-def _hopeless(target: Target | None, content: Content | None, item: Item) -> str | None:
+def _over(target: Target, now: int) -> bool:
+    return target.ends_at is not None and target.ends_at <= now
+
+
+def _hopeless(target: Target | None, content: Content | None, item: Item, now: int) -> str | None:
     """Why a delivery cannot be tried, if so."""
     if target is None:
         return "the hook is gone"
+    if _over(target, now):
+        return "the lease has ended"
     if content is None:
         return "the payload is no longer kept"
     asked = bool(item.redelivery) and item.attempts == 0

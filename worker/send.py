@@ -37,7 +37,7 @@ async def send(
     head, answer = "", Answer()
     try:
         body = content.bytes_for(target.content_type)
-        head = target.head(content.name, content.guid, body, started // SECOND)
+        head = target.head(content, body, started // SECOND)
         answer = await _post(poster, target, head, body)
     except Exception as error:
         # A mistake of ours costs the attempt: what is tried again by schedule is not lost.

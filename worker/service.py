@@ -19,6 +19,7 @@ from worker.prune import prune
 from worker.schedule import Job, run, scheduler
 from worker.settings import WorkerSettings
 from worker.transport import Poster, Transport
+from worker.websub import Errands
 
 log = logging.getLogger("tocsin.worker")
 
@@ -109,7 +110,10 @@ class Worker:
         self._guard_is_ours = guard is None
         self._ended: asyncio.Task[None] | None = None
         self._transport = _transport(self.guard, settings) if poster is None else None
-        self.dispatcher = Dispatcher(store, settings, self.guard, poster or self._sender())
+        poster = poster or self._sender()
+        self.dispatcher = Dispatcher(store, settings, self.guard, poster)
+        self._errands = Errands(store, settings, self.guard, poster)
+        self.dispatcher.errand = self._errands.soon
         self._scheduler: AsyncIOScheduler | None = None
         self._deaf: Callable[[], None] | None = None
         self._lease = 0
@@ -133,10 +137,12 @@ class Worker:
         self._deaf = await self._store.hear(self._heard)
         self._store.courier = self.dispatcher
         await self._look()
+        self._errands.soon()
         self._scheduler = scheduler(
             self._store,
             [
                 self._looking,
+                Job("websub", LOOK_EVERY, self._errands.tick),
                 Job("prune", PRUNE_EVERY, self._prune, once=True),
             ],
         )
@@ -189,6 +195,7 @@ class Worker:
 
     async def _prune(self) -> None:
         await prune(self._store, self._settings)
+        await self._errands.prune()
 
     def change(self, settings: WorkerSettings) -> None:
         """Work by these settings from now on. Unusable, with nothing changed, for a network or
@@ -197,6 +204,7 @@ class Worker:
         change_guard(self.guard, settings)
         self._settings = settings
         self.dispatcher.change(settings)
+        self._errands.change(settings)
         if self._transport is not None:
             # What was dialled by the old rules is not used for what the new ones refuse.
             self._transport.pool.renew()
@@ -218,6 +226,7 @@ class Worker:
             self._deaf()
         for task in self._looks:
             task.cancel()
+        await self._errands.stop()
         await self.dispatcher.stop(GRACE)
         if self._lease:
             # Without the store the lease ends by itself.

@@ -1,14 +1,16 @@
 """The worker's part of the settings."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
+
+from store.settings import WebSubSettings
 
 Delay = Annotated[float, Field(ge=0, le=7 * 86_400)]
 DAY = 86_400
 
 
-class WorkerSettings(BaseModel):
+class WorkerSettings(WebSubSettings):
     """How deliveries are made, and how long their record is kept."""
 
     retries: list[Delay] = Field(
@@ -64,4 +66,12 @@ class WorkerSettings(BaseModel):
     )
     keep_bodies: float = Field(
         7 * DAY, gt=0, description="seconds for which the events' bodies are kept"
+    )
+    websub_signature: Literal["sha1", "sha256", "sha384", "sha512"] = Field(
+        "sha256", description="how content is signed for WebSub subscribers that have a secret"
+    )
+    websub_max_topic_bytes: int = Field(
+        1024 * 1024,
+        ge=1024,
+        description="size in bytes of a topic that is fetched from where it is hosted",
     )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from store import Connection, Row, hooks
 from store.errors import Unusable
 from worker.addresses import Refused
+from worker.content import Content, Contents
 from worker.endpoint import Endpoint
 from worker.guard import Guard
 from worker.policy import Policy, policy_for
@@ -37,6 +38,8 @@ class Target:
     """The part of the request's head that is the same for all of the hook's deliveries."""
     key: bytes = b""
     standard_key: bytes = b""
+    ends_at: int | None = None
+    """When (microseconds) nothing is sent any more."""
 
     def __repr__(self) -> str:
         return f"Target({self.url!r}, version={self.version})"
@@ -47,8 +50,13 @@ class Target:
             return name == "meta"
         return self.active or asked or name == "ping"
 
-    def head(self, name: str, guid: str, body: bytes, timestamp: int) -> str:
+    async def content(self, contents: Contents, event_id: int) -> Content | None:
+        """What an event is delivered as; None where it is no longer kept."""
+        return await contents.get(event_id)
+
+    def head(self, content: Content, body: bytes, timestamp: int) -> str:
         """The whole head of a request. `timestamp` is in seconds."""
+        name, guid = content.name, content.guid
         lines = [self.standing]
         lines += [f"{x}Event: {name}\r\n{x}Delivery: {guid}\r\n" for x in self.prefixes]
         lines.append(

@@ -1,0 +1,99 @@
+"""A WebSub subscription made ready for sending: the topic's content, and no header of ours."""
+
+from dataclasses import dataclass
+from hmac import digest
+
+from store import Connection, websub
+from store.errors import Unusable
+from store.websub_topics import FEEDS, Topic
+from worker.addresses import Refused
+from worker.content import Content, Contents
+from worker.endpoint import Endpoint
+from worker.guard import Guard
+from worker.policy import policy_for
+from worker.settings import WorkerSettings
+from worker.target import Target
+
+USER_AGENT = "tocsin (WebSub; +https://www.w3.org/TR/websub/)"
+# Failing ends no subscription: that is for its lease to do.
+OPTIONS = {"disable_after": 0}
+
+
+@dataclass(slots=True)
+class Follower(Target):
+    """Where a subscriber gets a topic's content, until its lease ends."""
+
+    topic: Topic | None = None
+    hub: str = ""
+    method: str = "sha256"
+
+    def takes(self, name: str, *, asked: bool) -> bool:
+        """Whether content may still go there."""
+        return self.active
+
+    async def content(self, contents: Contents, event_id: int) -> Content | None:
+        """What the topic held with this event."""
+        topic = self.topic
+        if topic is None or topic.key not in FEEDS:
+            return await contents.get(event_id)
+        return await contents.feed(event_id, topic, self.hub)
+
+    def head(self, content: Content, body: bytes, timestamp: int) -> str:
+        """The whole head of a request."""
+        assert self.topic is not None
+        lines = [
+            self.standing,
+            f"Content-Type: {content.media}\r\n",
+            f'Link: <{self.hub}>; rel="hub", <{self.topic.self_url}>; rel="self"\r\n',
+            f"Content-Length: {len(body)}\r\n",
+        ]
+        if self.secret is not None:
+            signature = digest(self.key, body, self.method).hex()
+            lines.append(f"X-Hub-Signature: {self.method}={signature}\r\n")
+        return "".join([*lines, "\r\n"])
+
+
+def load_follower(
+    db: Connection, hook_id: int, settings: WorkerSettings, guard: Guard
+) -> Follower | None:
+    """The subscription that is this hook in the queue, as it is now; None if it is forgotten."""
+    row = websub.by_hook(db, hook_id)
+    if row is None:
+        return None
+    endpoint, secret, refusal = None, None, ""
+    try:
+        secret = websub.secret_of(db, row)
+        endpoint = guard.endpoint(row["callback"])
+    except Refused as error:
+        refusal = f"guard: {error}"
+    except Unusable as error:
+        refusal = f"secret: {error}"
+    return Follower(
+        version=row["version"],
+        repo_id=row["repo_id"],
+        url=row["callback"],
+        active=settings.websub and row["ended_at"] is None,
+        deleted=False,
+        content_type="json",
+        verify_tls=True,
+        policy=policy_for(settings, OPTIONS),
+        endpoint=endpoint,
+        refusal=refusal,
+        secret=secret,
+        prefixes=(),
+        standing=standing("POST", row["callback"], endpoint),
+        key=b"" if secret is None else secret.encode(),
+        ends_at=row["lease_ends_at"],
+        topic=Topic(row["repo_id"], row["topic_key"], row["self_url"]),
+        hub=row["hub"],
+        method=settings.websub_signature,
+    )
+
+
+def standing(method: str, url: str, endpoint: Endpoint | None) -> str:
+    """The beginning of a request's head."""
+    lines = [f"{method} {url if endpoint is None else endpoint.target} HTTP/1.1"]
+    if endpoint is not None:
+        lines.append(f"Host: {endpoint.authority}")
+    lines += [f"User-Agent: {USER_AGENT}", "Accept: */*"]
+    return "\r\n".join(lines) + "\r\n"
