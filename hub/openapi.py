@@ -19,7 +19,7 @@ from hub.openapi_parts import (
     path_parameter,
 )
 from hub.operation import Operation
-from hub.paging import Cursor, Page
+from hub.paging import CURSOR, Cursor, Page
 from hub.resolve import PARAMETER
 from hub.validation import NONE
 from hub.versions import NEWEST
@@ -135,7 +135,8 @@ def _parameters(operation: Operation) -> list[Json]:
         number = {"type": "integer", "default": 1, "minimum": 1}
         found.append({"name": "page", "in": "query", "schema": number})
     if operation.pages is Cursor:
-        found.append({"name": "cursor", "in": "query", "schema": {"type": "string"}})
+        place = {"type": "string", "pattern": f"^{CURSOR.pattern}$"}
+        found.append({"name": "cursor", "in": "query", "schema": place})
     return [*found, {"$ref": "#/components/parameters/api-version"}]
 
 

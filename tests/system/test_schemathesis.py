@@ -1,0 +1,203 @@
+"""The running server against its own OpenAPI document: requests that schemathesis makes up."""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from daemon import Site
+from generated_requests import UNSIGNED
+from world_of_operations import PASSWORD, SAMPLES, SECRET, World, make
+
+from hub.openapi_doors import DOORS
+from hub.operations import OPERATIONS
+from hub.resolve import PARAMETER
+from store import Connection, Store, accounts, authorizations, grants, hooks
+
+EXAMPLES, SECONDS = 50, 300
+# Another one finds other things: for whoever looks for them.
+SEED = os.environ.get("TOCSIN_TEST_SEED", "1")
+HERE = Path(__file__).parent
+# Nobody who guesses is shut out: that would be all there is to see.
+UNLIMITED = {
+    "TOCSIN_FAILED_LOGINS": "1000000",
+    "TOCSIN_FAILED_LOGINS_ADDRESS": "1000000",
+    "TOCSIN_FAILED_TOKENS": "1000000",
+    "TOCSIN_RATE_LIMITING": "true",
+    "TOCSIN_RATE_LIMITS": '{"core": 1000000}',
+    "TOCSIN_RATE_LIMITS_ANONYMOUS": '{"core": 1000000}',
+    "TOCSIN_POINTS_PER_MINUTE": "1000000",
+    "TOCSIN_CONTENT_PER_MINUTE": "1000000",
+    "TOCSIN_CONTENT_PER_HOUR": "1000000",
+    "TOCSIN_ALLOW_NETWORKS": "192.0.2.0/24",
+}
+# Operations that may refuse what is of the right form: with which statuses, and why no schema can
+# tell.
+JUDGED = {
+    "apps/delete-authorization": (["422"], "a token that is none of the application's"),
+    "apps/delete-token": (["422"], "a token that is none of the application's"),
+    "apps/scope-token": (["422"], "who the token is for, and what may be seen with it"),
+    "oauth-authorizations/create-authorization": (
+        ["422"],
+        "an application's secret, a note that is taken",
+    ),
+    "oauth-authorizations/get-or-create-authorization-for-app": (
+        ["422"],
+        "an application's secret",
+    ),
+    "oauth-authorizations/get-or-create-authorization-for-app-and-fingerprint": (
+        ["422"],
+        "the same",
+    ),
+    "oauth-authorizations/update-authorization": (
+        ["422"],
+        "scopes in two ways, unknown ones, a taken note",
+    ),
+    "users/add-email-for-authenticated-user": (["422"], "an address that is taken"),
+    "users/delete-email-for-authenticated-user": (["422"], "an address that has to stay"),
+    "repos/create-webhook": (["422"], "a callback that may not be used"),
+    "repos/update-webhook": (["422"], "a callback that may not be used, unknown events"),
+    "repos/update-webhook-config-for-repo": (["422"], "a callback that may not be used"),
+    "repos/hub": (["422"], "a topic that is none, a callback that may not be used"),
+    "events/post-to-topic": (["422"], "an unknown event"),
+    "events/receive-webhook": (["400", "422"], "the event's name, which a batch says line by line"),
+}
+# Members of bodies that are given what there is: to which operations, and from which dictionary.
+BODIES = {
+    "body.access_token": (
+        (
+            "apps/check-token",
+            "apps/scope-token",
+            "apps/reset-token",
+            "apps/delete-token",
+            "apps/delete-authorization",
+        ),
+        "access_token",
+    ),
+    "body.config.url": (("repos/create-webhook", "repos/update-webhook"), "url"),
+    "body.url": (("repos/update-webhook-config-for-repo",), "url"),
+    "query.source": (("events/receive-webhook",), "source"),
+}
+MANY, DOOMED = range(10), "doomed_"
+HOOKS = {
+    "PYTHONPATH": str(HERE),
+    "SCHEMATHESIS_HOOKS": "generated_requests",
+    "TOCSIN_SOURCE_SECRET": SECRET,
+}
+RECEIVER = "https://192.0.2.7/in"
+SCOPES = ["repo", "user", "admin:repo_hook"]
+HEAD = """
+[auth.openapi.token]
+bearer = "{token}"
+[auth.openapi.signature]
+api_key = "{unsigned}"
+[auth.openapi.password]
+username = "reader"
+password = "{password}"
+[auth.openapi.app]
+username = "lab-client"
+password = "{secret}"
+[phases.coverage]
+# The answer to a method that a path has not is 404, as the platform's.
+unexpected-methods = []
+"""
+ACCEPTED = ["2xx", "3xx", "401", "403", "404", "409"]
+
+
+async def test_the_document_holds(site: Site, tmp_path: Path) -> None:
+    """All checks, for every operation and door; JUDGED are the exceptions to one of them."""
+    with site.opened() as store:
+        (tmp_path / "schemathesis.toml").write_text("\n".join(settings(store)))
+    # Nothing is to be delivered to the addresses that are made up.
+    daemon = await site.serve("--only", "hub", **UNLIMITED)
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "schemathesis.cli", "--config-file", "schemathesis.toml",
+        "run", f"{daemon.url}/openapi.json", "--checks", "all", "--max-examples", str(EXAMPLES),
+        "--seed", SEED, "--continue-on-failure", "--no-shrink", "--no-color",
+        "--generation-database", "none",
+        cwd=tmp_path,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        env=os.environ | HOOKS,
+    )  # fmt: skip
+    try:
+        async with asyncio.timeout(SECONDS):
+            said, _ = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    assert process.returncode == 0, said.decode()
+
+
+def settings(store: Store) -> Iterator[str]:
+    """Those of schemathesis, line by line: credentials, and what there is to be found."""
+    world = make(store)
+    token = world.token(scopes=SCOPES)["Authorization"].partition(" ")[2]
+    yield HEAD.format(token=token, unsigned=UNSIGNED, password=PASSWORD, secret=SECRET)
+    for name, values in (_there(world) | store.do(_doomed, world)).items():
+        yield f"[dictionaries.{name}]"
+        yield f"values = {json.dumps(values)}"
+    lines = [(one.id, one.method, one.path) for one in OPERATIONS]
+    lines += [(door.name, *line.split(" ")) for line, door in DOORS.items()]
+    for name, method, path in lines:
+        found = list(_operation(name, method, path))
+        if found:
+            yield from ("[[operations]]", f'include-operation-id = "{name}"', *found)
+
+
+def _there(world: World) -> dict[str, list[object]]:
+    """What the world has for path parameters, and for members of bodies."""
+    found = {name: [sample.own(world)] for name, sample in SAMPLES.items()}
+    token, _ = world.store.do(lambda db: grants.issue(db, world.lab, world.octo.account["id"]))
+    # The password is reader's, so that it does not end the token that is octo's.
+    found |= {"grant_id": [world.reader.grant], "authorization_id": [world.reader.authorization]}
+    return {
+        **found,
+        "event": ["push"],
+        "source": ["forge"],
+        "access_token": [token],
+        "url": [RECEIVER],
+    }
+
+
+def _doomed(db: Connection, world: World) -> dict[str, list[object]]:
+    """What may be deleted, so that what the others ask for is still there."""
+    reader, repo = world.reader.account["id"], world.hello.repo["id"]
+    guest = accounts.create(db, "guest")["id"]
+    grants.issue(db, world.mill, reader)
+    grant = grants.of_app(db, reader, world.mill["id"])
+    assert grant is not None
+    found = {
+        "hook_id": [hooks.create(db, repo, url=f"{RECEIVER}/{n}", events=["push"]) for n in MANY],
+        "authorization_id": [
+            authorizations.create_personal(db, reader, note=str(n))[1] for n in MANY
+        ],
+        "grant_id": [grant],
+    }
+    ids: dict[str, list[object]] = {
+        f"{DOOMED}{name}": [row["id"] for row in rows] for name, rows in found.items()
+    }
+    held = [grants.issue(db, world.lab, guest)[0] for _ in MANY]
+    return {**ids, f"{DOOMED}access_token": list(held)}
+
+
+def _operation(name: str, method: str, path: str) -> Iterator[str]:
+    if name in JUDGED:
+        statuses, _ = JUDGED[name]
+        expected = json.dumps(ACCEPTED + statuses)
+        yield f"checks.positive_data_acceptance.expected-statuses = {expected}"
+    ends = method == "DELETE" or name == "apps/reset-token"
+    for parameter in PARAMETER.findall(path):
+        kept = not ends or parameter in ("owner", "repo", "client_id")
+        yield _bound(f"path.{parameter}", parameter if kept else DOOMED + parameter)
+    for member, (names, dictionary) in BODIES.items():
+        if name in names:
+            doomed = DOOMED if ends else ""
+            yield _bound(member, doomed + dictionary, 0.9)
+
+
+def _bound(parameter: str, dictionary: str, share: float = 1.0) -> str:
+    return f'parameters."{parameter}" = {{ dictionary = "{dictionary}", probability = {share} }}'
