@@ -1,21 +1,40 @@
 """PostgreSQL's connections: a pool that gives up soon while the database is known to be away."""
 
+import logging
 import random
 import threading
 import time
+from typing import Any, ClassVar
 
 import psycopg
-from psycopg_pool import ConnectionPool
+from psycopg_pool import ConnectionPool, PoolTimeout
 
 from store.errors import Unavailable
 from store.postgres_clock import PostgresClock
-from store.postgres_errors import Raw, translated
+from store.postgres_errors import Raw, plain, translated
+
+# Whoever asked for a connection says that there is none; not each that could not be made.
+logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
 
 MOST = 8
 # Seconds to wait for a connection before the caller is told that there is none.
 PATIENCE = 5.0
 # Seconds, more or less, between two tries while there is none; nobody else waits meanwhile.
 EVERY = 0.5
+
+
+class Knowing(psycopg.Connection[tuple[Any, ...]]):
+    """A connection whose class knows why the last one could not be made."""
+
+    why: ClassVar[str] = "none is free"
+
+    @classmethod
+    def connect(cls, conninfo: str = "", **given: Any) -> "Knowing":
+        try:
+            return super().connect(conninfo, **given)
+        except psycopg.Error as error:
+            cls.why = plain(error)
+            raise
 
 
 class Connections:
@@ -28,7 +47,7 @@ class Connections:
         self._ask_at = 0.0
         self._pool: ConnectionPool[Raw] = ConnectionPool(
             conninfo,
-            connection_class=psycopg.Connection[tuple[object, ...]],
+            connection_class=Knowing,
             kwargs={"autocommit": True},
             min_size=1,
             max_size=MOST,
@@ -44,14 +63,24 @@ class Connections:
         """A connection that works; Unavailable when there is none, at once if that is known."""
         self._stop_at_the_door()
         try:
-            with translated():
-                raw = self._pool.getconn()
+            raw = self._lend()
         except Unavailable as error:
             self._away = str(error)
             self._ask_at = time.monotonic() + EVERY * random.uniform(0.5, 1.5)  # noqa: S311 - spreads load
             raise
         self._away = None
         return raw
+
+    def _lend(self) -> Raw:
+        try:
+            with translated():
+                return self._pool.getconn()
+        except Unavailable as error:
+            if isinstance(error.__cause__, PoolTimeout):
+                raise Unavailable(
+                    f"there is no connection to the database: {Knowing.why}"
+                ) from error
+            raise
 
     def _stop_at_the_door(self) -> None:
         if self._away is None:
