@@ -4,7 +4,14 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 import orjson
-from pydantic import AfterValidator, BeforeValidator, TypeAdapter, ValidationError, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    WithJsonSchema,
+)
 
 from hub.errors import Malformed, Rejected
 from store import clock
@@ -91,5 +98,7 @@ def _no_nul(text: str) -> str:
     return text
 
 
-Text = Annotated[str, AfterValidator(_no_nul)]
+Text = Annotated[
+    str, AfterValidator(_no_nul), Field(json_schema_extra={"pattern": "^[^\\u0000]*$"})
+]
 """A text that every engine of the store can be asked for."""
