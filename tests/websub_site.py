@@ -171,11 +171,11 @@ async def peer() -> AsyncIterator[Peer]:
 class Site:
     """The public ada/engine and the private ada/secret, a hub, a worker, and short ways to ask."""
 
-    def __init__(self, store: Store, settings: Settings, clock: Shifted) -> None:
+    def __init__(self, store: Store, settings: Settings, clock: Shifted, token: str) -> None:
         self.store, self.settings, self.clock = store, settings, clock
         self.url = ""
         self.client: httpx.AsyncClient
-        self.token = store.do(_people)
+        self.token = token or store.do(_people)
         self.worker: Worker
 
     @property
@@ -204,9 +204,11 @@ class Site:
 
     async def settled(self, many: int = 0) -> None:
         """Wait until nothing is to be verified, of so many requests at least."""
+
         def done() -> bool:
             rows = self.store.look(requests.page, limit=1000)
             return len(rows) >= many and all(row["done_at"] is not None for row in rows)
+
         await until(done)
 
     async def push(self, body: bytes = PUSH, path: str = "engine/events/push") -> None:
@@ -220,11 +222,16 @@ class Site:
     def deliveries(self) -> list[Row]:
         return self.store.look(kept.page, limit=1000)[::-1]
 
+    def states(self) -> list[str]:
+        return [str(row["state"]) for row in self.deliveries()]
+
     async def over(self) -> list[Row]:
         """The deliveries, once none waits that is due."""
+
         def done() -> bool:
             now = self.clock.now()
             return all(r["state"] != "waiting" or r["due_at"] > now for r in self.deliveries())
+
         await until(done)
         return self.deliveries()
 
@@ -243,12 +250,14 @@ def _people(db: Any) -> str:
 
 
 @asynccontextmanager
-async def site(folder: Path, url: str = "sqlite", **given: Any) -> AsyncIterator[Site]:
-    """A site at work for the length of the block."""
+async def site(
+    folder: Path, url: str = "sqlite", seeded: str = "", **given: Any
+) -> AsyncIterator[Site]:
+    """A site at work for the length of the block; `seeded` is the token where all is there."""
     clock = Shifted()
     store = open_store(url, data_dir=folder, clock=clock)
     chosen = {"websub": True, "port": 0, "allow_networks": ["127.0.0.0/8"], "jitter": 0} | given
-    made = Site(store, Settings.model_validate(chosen), clock)
+    made = Site(store, Settings.model_validate(chosen), clock, seeded)
     guard = make_guard(made.settings)
     made.worker = Worker(store, made.settings, guard=guard)
     try:

@@ -1,5 +1,6 @@
 """Of a feed, what was not in it before: entries are cut out, every other byte stays."""
 
+import re
 from xml.parsers import expat
 
 ATOM = "http://www.w3.org/2005/Atom"
@@ -9,6 +10,7 @@ ENTRIES = {
     ("rss", "channel"): "item",
 }
 MOST_DEPTH = 100
+NAME = re.compile(rb"<([^\s/>]+)")
 
 
 class _Unfit(Exception):
@@ -45,8 +47,18 @@ class _Cutter:
     def _end(self, name: str) -> None:
         self._open.pop()
         if ENTRIES.get(tuple(self._open)) == name:
-            at = self._parser.CurrentByteIndex
-            self.found.append((self._starts.pop(), self._document.index(b">", at) + 1))
+            start = self._starts.pop()
+            self.found.append((start, self._after(start, self._parser.CurrentByteIndex)))
+
+    def _after(self, start: int, at: int) -> int:
+        """Where an entry is over, whose end was met at `at`."""
+        named = NAME.match(self._document, start)
+        if named is None:
+            raise _Unfit
+        # Of one without content the end is met behind its one tag.
+        if not self._document.startswith(b"</" + named[1], at):
+            return at
+        return self._document.index(b">", at) + 1
 
 
 def entries(document: bytes) -> list[tuple[int, int]] | None:

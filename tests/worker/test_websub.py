@@ -1,0 +1,502 @@
+"""The worker's side of WebSub: verification, leases, denial, distribution. Tests are named after
+the sections of the W3C Recommendation of 23 January 2018.
+"""
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+from engines import ENGINES, engine_url
+from websub_site import PUSH, Peer, Request, Said, Site, peer, site, until
+
+from store import repositories, websub
+from store import websub_requests as requests
+from worker.websub_verify import with_query
+
+DAY = 86_400
+
+
+@pytest.fixture(params=ENGINES)
+def url(request: pytest.FixtureRequest) -> Iterator[str]:
+    with engine_url(request.param) as found:
+        yield found
+
+
+@pytest.fixture
+async def both(anyio_backend: str, tmp_path: Path, url: str) -> AsyncIterator[Site]:
+    """A site on either engine."""
+    async with site(tmp_path, url) as made:
+        yield made
+
+
+@pytest.fixture
+async def place(anyio_backend: str, tmp_path: Path) -> AsyncIterator[Site]:
+    async with site(tmp_path, retries=[0, 5]) as made:
+        yield made
+
+
+@pytest.fixture
+async def subscriber(anyio_backend: str) -> AsyncIterator[Peer]:
+    async with peer() as made:
+        yield made
+
+
+async def received(subscriber: Peer, many: int = 1) -> list[Request]:
+    await until(lambda: len(subscriber.contents) >= many)
+    return subscriber.contents
+
+
+# 5.1 Subscriber Sends Subscription Request
+
+
+async def test_5_1_a_verified_request_overrides_what_was(both: Site, subscriber: Peer) -> None:
+    first = await both.subscribe(f"{subscriber.url}/x", secret="one", lease_seconds="5000")
+    ends_at = both.rows()[0]["lease_ends_at"]
+    again = await both.subscribe(f"{subscriber.url}/x", secret="two", lease_seconds="9000")
+    assert again == first
+    (row,) = both.rows()
+    assert row["lease_ends_at"] > ends_at + 3999 * 1_000_000
+    await both.push()
+    (content,) = await received(subscriber)
+    assert content.signed_by("two")
+    await both.subscribe(f"{subscriber.url}/x")
+    await both.push()
+    assert (await received(subscriber, 2))[1].every("X-Hub-Signature") == []
+
+
+async def test_5_1_a_request_that_fails_changes_nothing(both: Site, subscriber: Peer) -> None:
+    await both.subscribe(f"{subscriber.url}/x", secret="one")
+    before = both.rows()
+    subscriber.agrees = False
+    form = {"topic": both.topic(), "callback": f"{subscriber.url}/x"}
+    await both.ask(mode="subscribe", secret="two", lease_seconds="4000", **form)
+    await both.ask(mode="unsubscribe", **form)
+    await both.settled(3)
+    assert subscriber.modes() == ["subscribe", "subscribe", "unsubscribe"]
+    assert both.rows() == before
+    await both.push()
+    assert (await received(subscriber))[0].signed_by("one")
+
+
+async def test_5_1_topic_and_callback_are_the_key(place: Site, subscriber: Peer) -> None:
+    await place.subscribe(f"{subscriber.url}/x")
+    await place.subscribe(f"{subscriber.url}/y")
+    await place.subscribe(f"{subscriber.url}/x", topic=place.topic("engine/events/issues"))
+    assert len(place.rows()) == 3
+    await place.push()
+    await place.over()
+    assert sorted(one.target for one in subscriber.contents) == ["/x", "/y"]
+
+
+async def test_5_1_of_two_requests_the_later_one_counts(both: Site, subscriber: Peer) -> None:
+    """Whichever of them is verified first."""
+    await both.subscribe(f"{subscriber.url}/x")
+    row = both.rows()[0]
+    request = {**row, "key": "k", "secret": None, "lease_seconds": 5000}
+    late = {**request, "id": 11, "mode": "unsubscribe"}
+    early = {**request, "id": 10, "mode": "subscribe"}
+    assert both.store.do(websub.verified, late, 0)
+    assert not both.store.do(websub.verified, early, both.clock.now())
+    assert len(both.rows()) == 1
+
+
+# 5.1.1 Subscription Parameter Details
+
+
+async def test_5_1_1_escapes_that_nothing_needs_make_no_other_topic(
+    place: Site, subscriber: Peer
+) -> None:
+    topic = place.topic("%65ngine/events/push").replace("http://", "HTTP://")
+    first = await place.subscribe(f"{subscriber.url}/x", topic=topic)
+    assert subscriber.questions[0].query["hub.topic"] == topic
+    again = await place.subscribe(f"{subscriber.url}/%78")
+    assert again == first
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "/cb?foo=bar&red=fish",
+        "/cb?a=%7e%2F+b;c&&d",
+        "/cb?hub.mode=mine&hub.topic=mine",
+        "/a%2Fb//c/../d?",
+        "/cb?x=1&",
+        "/cb?'(*)!~{}|",
+    ],
+)
+async def test_5_1_1_the_callback_is_kept_byte_for_byte(
+    place: Site, subscriber: Peer, target: str
+) -> None:
+    await place.subscribe(subscriber.url + target)
+    (question,) = subscriber.questions
+    begin = target if "?" in target else f"{target}?"
+    joint = "" if begin.endswith(("?", "&")) else "&"
+    assert question.target.startswith(f"{begin}{joint}hub.mode=subscribe&hub.topic=http")
+    await place.push()
+    (content,) = await received(subscriber)
+    assert content.target == target
+    assert content.body == PUSH
+
+
+def test_5_1_1_parameters_are_appended() -> None:
+    assert with_query("/", [("a", "b c"), ("d", "é&")]) == "/?a=b+c&d=%C3%A9%26"
+    assert with_query("/?x", [("a", "b")]) == "/?x&a=b"
+
+
+# 5.2 Subscription Validation
+
+
+@pytest.mark.parametrize("path", ["secret/events/push", "no/events/push", "engine/events/meta"])
+async def test_5_2_a_denial_is_told(place: Site, subscriber: Peer, path: str) -> None:
+    form = {"topic": place.topic(path), "callback": f"{subscriber.url}/x?y"}
+    assert (await place.ask(mode="subscribe", **form)).status_code == 202
+    await place.settled(1)
+    (question,) = subscriber.questions
+    assert question.target.startswith("/x?y&hub.mode=denied")
+    assert question.query == {
+        "y": "",
+        "hub.mode": "denied",
+        "hub.topic": place.topic(path),
+        "hub.reason": "there is no such public topic",
+    }
+    assert place.rows(ended=True) == []
+
+
+async def test_5_2_who_follows_what_becomes_private_is_told(both: Site, subscriber: Peer) -> None:
+    await both.subscribe(f"{subscriber.url}/x", secret="s")
+    repo = both.rows()[0]["repo_id"]
+    both.store.do(repositories.update, repo, private=True, description=None)
+    await both.push()
+    assert both.deliveries() == []
+    await both.settled(2)
+    assert subscriber.modes() == ["subscribe", "denied"]
+    assert subscriber.questions[1].query["hub.reason"] == "the topic is no longer public"
+    (row,) = both.rows(ended=True)
+    assert row["secret"] is None
+
+
+async def test_5_2_what_was_hidden_in_another_way_is_found(place: Site, subscriber: Peer) -> None:
+    await place.subscribe(f"{subscriber.url}/x")
+    place.store.do(lambda db: db.execute("UPDATE repository SET private = 1"))
+    await place.pass_time(0)
+    await place.settled(2)
+    assert subscriber.modes() == ["subscribe", "denied"]
+
+
+async def test_5_2_a_topic_may_become_private_while_it_is_verified(
+    place: Site, subscriber: Peer
+) -> None:
+    def hides(request: Request) -> Said:
+        if request.query["hub.mode"] == "subscribe":
+            place.store.do(lambda db: db.execute("UPDATE repository SET private = 1"))
+        return 200, {}, request.query.get("hub.challenge", "").encode()
+
+    subscriber.challenged = hides
+    await place.ask(mode="subscribe", topic=place.topic(), callback=subscriber.url)
+    await place.settled(2)
+    assert subscriber.modes() == ["subscribe", "denied"]
+    assert place.rows(ended=True) == []
+
+
+async def test_5_2_an_operator_revokes(place: Site, subscriber: Peer) -> None:
+    one = await place.subscribe(f"{subscriber.url}/x")
+    assert place.store.do(websub.deny, {one: "enough & more"}) == 1
+    assert place.store.do(websub.deny, {one: "again"}) == 0
+    await place.settled(2)
+    assert subscriber.questions[1].query["hub.reason"] == "enough & more"
+    await place.push()
+    assert place.deliveries() == []
+
+
+# 5.3 Hub Verifies Intent of the Subscriber
+
+
+async def test_5_3_what_the_hub_asks(both: Site, subscriber: Peer) -> None:
+    await both.subscribe(f"{subscriber.url}/x", lease_seconds="7200", secret="s")
+    await both.ask(mode="unsubscribe", topic=both.topic(), callback=f"{subscriber.url}/x")
+    await both.settled(2)
+    first, second = subscriber.questions
+    assert first.method == second.method == "GET"
+    challenge = first.query["hub.challenge"]
+    assert first.query == {
+        "hub.mode": "subscribe",
+        "hub.topic": both.topic(),
+        "hub.challenge": challenge,
+        "hub.lease_seconds": "7200",
+    }
+    assert second.query.keys() == {"hub.mode", "hub.topic", "hub.challenge"}
+    assert second.query["hub.mode"] == "unsubscribe"
+    assert "X-Hub-Signature" not in dict(first.fields)
+    # 8.2: random, and used once.
+    assert len(challenge) >= 32
+    assert challenge != second.query["hub.challenge"]
+
+
+@pytest.mark.parametrize(
+    ("given", "granted"),
+    [("", 10 * DAY), ("60", 3600), ("86400", DAY), ("99999999999999", 30 * DAY), ("0", 10 * DAY)],
+)
+async def test_5_3_leases_are_granted_within_bounds(
+    place: Site, subscriber: Peer, given: str, granted: int
+) -> None:
+    before = place.clock.now()
+    await place.subscribe(subscriber.url, lease_seconds=given)
+    assert subscriber.questions[0].query["hub.lease_seconds"] == str(granted)
+    lease = place.rows()[0]["lease_ends_at"] - before
+    assert 0 <= lease - granted * 1_000_000 < 10_000_000
+
+
+@pytest.mark.parametrize("status", [200, 201, 202, 299])
+async def test_5_3_1_any_2xx_with_the_challenge_confirms(
+    place: Site, subscriber: Peer, status: int
+) -> None:
+    subscriber.challenged = lambda asked: (status, {}, asked.query["hub.challenge"].encode())
+    await place.subscribe(subscriber.url)
+
+
+@pytest.mark.parametrize("status", [300, 301, 302, 307, 308, 400, 404, 410, 500, 503])
+async def test_5_3_1_any_other_status_is_a_failure(
+    place: Site, subscriber: Peer, status: int
+) -> None:
+    subscriber.challenged = lambda asked: (
+        status,
+        {"Location": f"{subscriber.url}/elsewhere?{asked.target.partition('?')[2]}"},
+        asked.query["hub.challenge"].encode(),
+    )
+    await place.ask(mode="subscribe", topic=place.topic(), callback=f"{subscriber.url}/x")
+    await place.settled(1)
+    assert place.rows(ended=True) == []
+    assert len(subscriber.seen) == 1, "a redirect is not followed"
+
+
+@pytest.mark.parametrize("wrong", ["", "{}x", "{}\n", " {}", '"{}"', "ok"])
+async def test_5_3_1_a_body_that_is_not_the_challenge_is_a_failure(
+    place: Site, subscriber: Peer, wrong: str
+) -> None:
+    subscriber.challenged = lambda asked: (
+        200,
+        {},
+        wrong.format(asked.query["hub.challenge"]).encode(),
+    )
+    await place.ask(mode="subscribe", topic=place.topic(), callback=subscriber.url)
+    await place.settled(1)
+    assert place.rows(ended=True) == []
+
+
+async def test_5_3_who_does_not_answer_is_asked_again_a_few_times(place: Site) -> None:
+    async with peer() as gone:
+        callback = f"{gone.url}/x"
+    await place.ask(mode="subscribe", topic=place.topic(), callback=callback)
+
+    def tried(times: int) -> bool:
+        (row,) = place.store.look(requests.page, limit=9)
+        return row["tries"] == times and bool(row["outcome"])
+
+    await until(lambda: tried(1))
+    await place.pass_time(11)
+    await until(lambda: tried(2))
+    await place.pass_time(61)
+    await until(lambda: tried(3))
+    await place.settled(1)
+    assert place.rows(ended=True) == []
+
+
+async def test_5_3_a_callback_that_the_guard_refuses_is_never_dialled(
+    anyio_backend: str, tmp_path: Path
+) -> None:
+    async with peer() as one, site(tmp_path, allow_networks=[]) as place:
+        callback = f"http://127.0.0.1.nip.example:{one.port}/"
+        place.worker.guard._resolver = _loopback
+        await place.ask(mode="subscribe", topic=place.topic(), callback=callback)
+        await until(lambda: place.store.look(requests.page, limit=9)[0]["outcome"])
+        assert "guard" in place.store.look(requests.page, limit=9)[0]["outcome"]
+        assert one.seen == []
+
+
+async def _loopback(host: str, port: int) -> list[str]:
+    return ["127.0.0.1"]
+
+
+async def test_5_3_1_leases_are_enforced(both: Site, subscriber: Peer) -> None:
+    await both.subscribe(f"{subscriber.url}/x", lease_seconds="3600")
+    await both.pass_time(3590)
+    await both.push()
+    await received(subscriber)
+    await both.pass_time(11)
+    (row,) = both.rows(ended=True)
+    assert row["reason"] == "the lease ended"
+    await both.push()
+    assert len(both.deliveries()) == 1
+    assert subscriber.modes() == ["subscribe"]
+
+
+async def test_5_3_1_nothing_is_sent_for_a_lease_that_is_over(
+    place: Site, subscriber: Peer
+) -> None:
+    """Not even what waited from before, and whether or not the worker has looked."""
+    await place.subscribe(f"{subscriber.url}/x", lease_seconds="3600")
+    place.clock.by += 3601
+    await place.push()
+    (row,) = await place.over()
+    assert (row["state"], row["reason"]) == ("dead", "the lease has ended")
+    assert subscriber.contents == []
+
+
+async def test_5_1_a_renewal_counts_at_once(place: Site, subscriber: Peer) -> None:
+    await place.subscribe(f"{subscriber.url}/x", lease_seconds="3600")
+    await place.push()
+    await received(subscriber)
+    await place.subscribe(f"{subscriber.url}/x", lease_seconds="7200")
+    place.clock.by += 3601
+    await place.push()
+    await received(subscriber, 2)
+
+
+async def test_what_was_under_way_is_done_by_the_next_worker(place: Site, subscriber: Peer) -> None:
+    await place.worker._errands.stop()
+    await place.ask(mode="subscribe", topic=place.topic(), callback=subscriber.url)
+    assert place.store.look(requests.any_due)
+    taken = place.store.do(requests.take, 10)
+    assert not place.store.look(requests.any_due)
+    place.store.do(requests.release, [row["id"] for row in taken])
+    assert place.store.look(requests.any_due)
+
+
+# 7. Content Distribution
+
+
+async def test_7_what_is_sent(both: Site, subscriber: Peer) -> None:
+    await both.subscribe(f"{subscriber.url}/x")
+    await both.push()
+    (content,) = await received(subscriber)
+    assert (content.method, content.target) == ("POST", "/x")
+    topic = await both.client.get(both.topic())
+    assert content.body == topic.content == PUSH
+    assert content.one("Content-Type") == topic.headers["Content-Type"] == "application/json"
+    assert content.one("Link") == f'<{both.hub}>; rel="hub", <{both.topic()}>; rel="self"'
+    assert {name for name, _ in content.fields} == {
+        "Host",
+        "User-Agent",
+        "Accept",
+        "Content-Type",
+        "Link",
+        "Content-Length",
+    }
+    assert "GitHub" not in content.one("User-Agent")
+
+
+@pytest.mark.parametrize("key", ["events.json", "events.atom"])
+async def test_7_a_feed_is_sent_as_it_is(both: Site, subscriber: Peer, key: str) -> None:
+    topic = both.topic(f"engine/{key}")
+    await both.subscribe(f"{subscriber.url}/x", topic=topic)
+    await both.push(path="engine/events/secret_scanning_alert")
+    for many in (1, 2):
+        await both.push()
+        content = (await received(subscriber, many))[many - 1]
+        page = await both.client.get(topic)
+        assert content.body == page.content
+        assert content.one("Content-Type") == page.headers["Content-Type"]
+        assert content.one("Link") == f'<{both.hub}>; rel="hub", <{topic}>; rel="self"'
+    assert len(both.deliveries()) == 2
+
+
+@pytest.mark.parametrize("status", [200, 201, 202, 204, 299])
+async def test_7_any_2xx_is_a_success(place: Site, subscriber: Peer, status: int) -> None:
+    subscriber.status = status
+    await place.subscribe(f"{subscriber.url}/x")
+    await place.push()
+    assert [row["state"] for row in await place.over()] == ["delivered"]
+
+
+@pytest.mark.parametrize("status", [302, 307, 308, 400, 404, 500])
+async def test_7_all_else_is_a_failure_and_tried_again(
+    place: Site, subscriber: Peer, status: int
+) -> None:
+    subscriber.status = status
+    await place.subscribe(f"{subscriber.url}/x")
+    await place.push()
+    (row,) = await place.over()
+    assert (row["state"], row["attempts"]) == ("waiting", 1)
+    subscriber.status = 204
+    await place.pass_time(6)
+    assert [row["state"] for row in await place.over()] == ["delivered"]
+    assert [one.target for one in subscriber.contents] == ["/x", "/x"], "not followed"
+
+
+async def test_7_failing_ends_the_delivery_and_not_the_subscription(
+    anyio_backend: str, tmp_path: Path, url: str, subscriber: Peer
+) -> None:
+    async with site(tmp_path, url, retries=[0, 5], breaker=0) as both:
+        await both.subscribe(f"{subscriber.url}/x", lease_seconds=str(30 * DAY))
+        subscriber.status = 500
+        for many in (1, 2, 3):
+            await both.push()
+            await both.over()
+            await both.pass_time(6)
+            await until(lambda: both.states() == ["dead"] * many)  # noqa: B023 - waited for here
+            # Longer than any hook that fails would be left active.
+            await both.pass_time(6 * DAY)
+        subscriber.status = 204
+        assert len(both.rows()) == 1
+        await both.push()
+        await until(lambda: both.states()[-1] == "delivered")
+
+
+async def test_7_410_ends_the_subscription(both: Site, subscriber: Peer) -> None:
+    await both.subscribe(f"{subscriber.url}/x")
+    subscriber.status = 410
+    await both.push()
+    await until(lambda: both.rows() == [])
+    (row,) = both.rows(ended=True)
+    assert row["reason"] == "the receiver answered 410 Gone"
+    await both.push()
+    assert len(both.deliveries()) == 1
+    assert subscriber.modes() == ["subscribe"]
+    subscriber.status = 204
+    await both.subscribe(f"{subscriber.url}/x")
+    await both.push()
+    await received(subscriber, 2)
+
+
+# 7.1 Authenticated Content Distribution
+
+
+@pytest.mark.parametrize("method", ["sha1", "sha256", "sha384", "sha512"])
+async def test_7_1_content_is_signed(
+    anyio_backend: str, tmp_path: Path, subscriber: Peer, method: str
+) -> None:
+    async with site(tmp_path, websub_signature=method) as place:
+        await place.subscribe(f"{subscriber.url}/x", secret="schlüssel")
+        await place.push()
+        (content,) = await received(subscriber)
+        assert content.one("X-Hub-Signature").startswith(f"{method}=")
+        assert content.signed_by("schlüssel")
+
+
+async def test_8_2_the_hub_does_not_tell_secrets(place: Site, subscriber: Peer) -> None:
+    await place.subscribe(f"{subscriber.url}/x", secret="a secret that is told to nobody")
+    kept = place.store.look(lambda db: db.all("SELECT * FROM websub_request"))
+    assert [row["secret"] for row in kept] == [None]
+    assert b"nobody" not in place.rows()[0]["secret"]
+
+
+async def test_switched_off_nothing_is_sent(anyio_backend: str, tmp_path: Path) -> None:
+    async with peer() as subscriber:
+        async with site(tmp_path) as place:
+            await place.subscribe(f"{subscriber.url}/x")
+        async with site(tmp_path, seeded=place.token, websub=False) as place:
+            await place.push()
+            (row,) = await place.over()
+            assert row["state"] == "dead"
+        assert subscriber.contents == []
+
+
+async def test_what_ended_is_forgotten(both: Site, subscriber: Peer) -> None:
+    await both.subscribe(f"{subscriber.url}/x")
+    await both.subscribe(f"{subscriber.url}/y")
+    both.store.do(websub.deny, {1: "x"})
+    await both.settled(3)
+    both.clock.by += 31 * DAY
+    await both.worker._errands.prune()
+    assert [row["id"] for row in both.rows(ended=True)] == [2]
+    assert both.asked() == 0
