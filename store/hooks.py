@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from store.connection import Connection, Row, listed
-from store.errors import Invalid
+from store.errors import Invalid, Missing
 from store.event_names import EVERY, NAMES, OWN
 
 COLUMNS = (
@@ -72,9 +72,15 @@ def create(
     return _subscribed(db, _row(row))
 
 
+def _alone(db: Connection, repo_id: int) -> None:
+    """Of several hubs that are to make the same hook, one makes it."""
+    db.alone(f"hooks of {repo_id}")
+
+
 def _refuse_twin(
     db: Connection, repo_id: int, url: str, content_type: str, events: Sequence[str], *, but: int
 ) -> None:
+    _alone(db, repo_id)
     rows = db.all(
         "SELECT events FROM hook WHERE repo_id = :repo_id AND url = :url AND deleted_at IS NULL"
         " AND content_type = :content_type AND id <> :but",
@@ -120,7 +126,11 @@ def by_id(db: Connection, hook_id: int) -> Row | None:
 
 
 def by_url(db: Connection, repo_id: int, url: str, event: str | None = None) -> Row | None:
-    """The repository's hook with this URL; of several the one with `event`, or else the oldest."""
+    """The repository's hook with this URL; of several the one with `event`, or else the oldest.
+
+    For making or changing it: until this transaction ends nobody else does.
+    """
+    _alone(db, repo_id)
     rows = db.all(
         f"SELECT {COLUMNS} FROM hook WHERE repo_id = :repo_id AND url = :url"
         " AND deleted_at IS NULL ORDER BY id",
@@ -166,9 +176,11 @@ def count(db: Connection, repo_id: int) -> int:
 def update(db: Connection, hook: Row, **changes: Any) -> Row:
     """Change what is given of: url, events, content_type, secret, insecure_ssl, active, options.
 
-    Activating a hook forgets why it was disabled. Invalid as for `create`.
+    Activating a hook forgets why it was disabled. Invalid as for `create`; Missing for one that
+    was deleted meanwhile.
     """
     assert changes.keys() <= CHANGEABLE, changes.keys()
+    hook = _as_it_is(db, hook)
     wanted = {**hook, **changes}
     events = check_events(wanted["events"])
     _refuse_twin(db, hook["repo_id"], wanted["url"], wanted["content_type"], events, but=hook["id"])
@@ -194,7 +206,23 @@ def update(db: Connection, hook: Row, **changes: Any) -> Row:
         now=db.now,
     )
     assert row is not None
+    _tell(db, hook["id"])
     return _subscribed(db, _row(row))
+
+
+def _as_it_is(db: Connection, hook: Row) -> Row:
+    """The hook once more, for another hub may have changed it since it was read."""
+    _alone(db, hook["repo_id"])
+    found = get(db, hook["repo_id"], hook["id"])
+    if found is None:
+        raise Missing(f"there is no hook {hook['id']}")
+    return found
+
+
+def _tell(db: Connection, hook_id: int) -> None:
+    """Let the worker know that what it has in hand for this hook was taken before a change."""
+    courier = db.courier
+    db.after_commit(lambda: courier.wake([hook_id]))
 
 
 def disable(db: Connection, hook_id: int, reason: str) -> None:
@@ -207,6 +235,7 @@ def disable(db: Connection, hook_id: int, reason: str) -> None:
         now=db.now,
     )
     db.execute("DELETE FROM subscription WHERE hook_id = :id", id=hook_id)
+    _tell(db, hook_id)
 
 
 def delete(db: Connection, hook: Row) -> None:
@@ -217,6 +246,7 @@ def delete(db: Connection, hook: Row) -> None:
         id=hook["id"],
         now=db.now,
     )
+    _tell(db, hook["id"])
 
 
 def last_responses(db: Connection, hook_ids: Iterable[int]) -> dict[int, Row]:

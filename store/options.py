@@ -2,9 +2,18 @@
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+
+def _at_once(delays: list[float]) -> list[float]:
+    if delays[0] != 0:
+        raise ValueError("the first attempt is made at once: the first delay is 0")
+    return delays
+
 
 Delay = Annotated[float, Field(ge=0, le=7 * 86_400)]
+Retries = Annotated[list[Delay], Field(min_length=1, max_length=30), AfterValidator(_at_once)]
+"""Seconds before each attempt."""
 
 
 class DeliveryOptions(BaseModel):
@@ -12,9 +21,7 @@ class DeliveryOptions(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    retries: Annotated[list[Delay], Field(min_length=1, max_length=30)] | None = Field(
-        None, description="delay before each attempt, the first included"
-    )
+    retries: Retries | None = Field(None, description="delay before each attempt; the first is 0")
     timeout: Annotated[float, Field(gt=0, le=120)] | None = Field(
         None, description="one deadline over resolve, connect, TLS, headers and body"
     )

@@ -92,12 +92,14 @@ class Dispatcher:
             self._pump(lane)
 
     def wake(self, hooks: Iterable[int]) -> None:
-        """Look for what is due for these hooks."""
+        """Look for what is due for these hooks, and at what they have become."""
         for hook_id in hooks:
             if hook_id == ERRAND:
                 self.errand()
             else:
-                self.claims.mark(self._lane(hook_id))
+                lane = self._lane(hook_id)
+                lane.target = None
+                self.claims.mark(lane)
         self.claims.soon()
 
     @property

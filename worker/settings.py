@@ -4,20 +4,18 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from store.options import Retries
 from store.settings import WebSubSettings
 
-Delay = Annotated[float, Field(ge=0, le=7 * 86_400)]
 DAY = 86_400
 
 
 class WorkerSettings(WebSubSettings):
     """How deliveries are made, and how long their record is kept."""
 
-    retries: list[Delay] = Field(
+    retries: Retries = Field(
         [0, 5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400],
-        min_length=1,
-        max_length=30,
-        description="seconds before each attempt, the first included, counted from the one before",
+        description="seconds before each attempt, counted from the one before; the first is 0",
     )
     jitter: float = Field(
         0.2, ge=0, le=1, description="each delay varies by up to this share, up or down"

@@ -149,3 +149,10 @@ def test_the_schedule_of_a_hook() -> None:
     chosen = policy(retries=[0, 1, 2])
     assert delay(judge(chosen, 2, 500, None, None, START)) == 2
     assert judge(chosen, 3, 500, None, None, START).state == DEAD
+
+
+def test_the_first_attempt_is_made_at_once() -> None:
+    with pytest.raises(ValueError, match="the first delay is 0"):
+        DeliveryOptions(retries=[5, 10])
+    with pytest.raises(ValueError, match="the first delay is 0"):
+        WorkerSettings(retries=[5, 10])

@@ -248,28 +248,26 @@ async def test_a_secret_that_is_taken_away(house: House) -> None:
     assert signed == [True, False]
 
 
-async def test_what_is_in_hand_already_uses_the_edited_hook_after_a_look(house: House) -> None:
+async def test_what_is_in_hand_already_uses_the_edited_hook(house: House) -> None:
     gate = house.network.script = Gate(["h1.example"])
     hook_id = house.hook(options={"concurrency": 2})
-    worker = await house.work()
+    await house.work()
     await house.events(20)
     await until(lambda: house.network.in_flight["h1.example"] == 2)
     house.edit(hook_id, url="https://moved.example/x")
-    await worker.dispatcher.scan()
     gate.opened.set()
     await house.over(delivered=20)
     assert len(house.network.to("h1.example")) == 2
     assert len(house.network.to("moved.example")) == 18
 
 
-async def test_what_is_in_hand_for_a_hook_that_is_deleted_dies_after_a_look(house: House) -> None:
+async def test_what_is_in_hand_for_a_hook_that_is_deleted_dies(house: House) -> None:
     gate = house.network.script = Gate(["h1.example"])
     hook_id = house.hook(options={"concurrency": 2})
-    worker = await house.work()
+    await house.work()
     await house.events(20)
     await until(lambda: house.network.in_flight["h1.example"] == 2)
     house.store.do(lambda db: hooks.delete(db, house.hook_row(hook_id)))
-    await worker.dispatcher.scan()
     gate.opened.set()
     await house.over(delivered=2, dead=18)
     assert {row["reason"] for row in house.deliveries(state="dead")} == {"the hook was deleted"}
