@@ -20,7 +20,6 @@ from hub.operations import OPERATIONS
 CONTRACT = os.environ.get("TOCSIN_CONTRACT", "")
 # What the pipeline answers with, whichever operation is asked.
 OF_ALL = {"301", "304", "307"}
-ERROR = ("message", "documentation_url")
 Json = dict[str, Any]
 
 
@@ -34,7 +33,7 @@ class Described:
             (path, re.compile(re.sub(r"\{[^}]+\}", "[^/]+", path)))
             for path in sorted(content["paths"], key=_fixed_first)
         ]
-        self._validators: dict[tuple[str, str, str, str], Draft202012Validator | None] = {}
+        self._validators: dict[tuple[str, str, str, str], Draft202012Validator] = {}
 
     def line(self, method: str, path: str) -> tuple[str, str] | None:
         """Path and method as the document has them, for a request; None for another one's."""
@@ -116,11 +115,12 @@ def hold(answer: httpx.Response, prefix: str) -> None:
     held = contract()
     if held is None or line not in lines(held):
         return
-    if held.response(*line, answer.status_code) is not None:
-        held.conform(answer, *line)
-    else:
+    response = held.response(*line, answer.status_code)
+    if response is None:
         assert answer.is_error or str(answer.status_code) in OF_ALL, f"{line}: not in the contract"
-        assert all(member in answer.json() for member in ERROR if answer.content)
+    elif "content" in response or not answer.is_error:
+        # Errors have the form of all errors, also where the contract has no word on it.
+        held.conform(answer, *line)
 
 
 @cache

@@ -1,122 +1,174 @@
-"""The answers against the contract's schemas; the environment says where the contract is."""
+"""The operations against the contract; the environment says where it is.
 
-import json
-import os
-from pathlib import Path
+That every answer of every test is as the contract says is seen by the client that they all share.
+"""
+
 from typing import Any
 
 import httpx
 import pytest
-from asserting import attempted
+from asserting import attempted, bodies
+from contracted import CONTRACT, Described, contract, lines, own
 
-from hub.operations import OPERATIONS
+from hub.openapi_doors import DOORS
 from store import Store
 
-CONTRACT = os.environ.get("TOCSIN_CONTRACT", "")
 pytestmark = pytest.mark.skipif(not CONTRACT, reason="TOCSIN_CONTRACT names no contract.json")
 HOOKS = "/repos/octo/hello/hooks"
+# Groups of the specification whose operations are still to come.
+MISSING = {3, 4, 5, 6, 7, 8, 9, 11, 12, 14, 15, 16, 18, 19, 20, 23, 24}
+# What is here and in no contract: the API about itself, and the doors for events.
+BEYOND = {("/", "get"), ("/versions", "get")}
+BEYOND |= {(line.partition(" ")[2], "post") for line in DOORS if "events" in line}
+ONLY_READ = "only what is asked for can be unchanged"
+# Operation and status to the reason why it is never answered so.
+IMPOSSIBLE = {
+    ("oauth-authorizations/delete-grant", "304"): ONLY_READ,
+    ("oauth-authorizations/create-authorization", "304"): ONLY_READ,
+    ("oauth-authorizations/get-or-create-authorization-for-app", "304"): ONLY_READ,
+    ("oauth-authorizations/delete-authorization", "304"): ONLY_READ,
+    ("users/set-primary-email-visibility-for-authenticated-user", "304"): ONLY_READ,
+    ("users/add-email-for-authenticated-user", "304"): ONLY_READ,
+    ("users/delete-email-for-authenticated-user", "304"): ONLY_READ,
+    ("oauth-authorizations/create-authorization", "410"): "it is here, and not gone",
+    ("rate-limit/get", "304"): "it is free, and another one each time",
+    ("repos/get-webhook-delivery", "422"): "it has no body and no query that could be wrong",
+    ("users/list-emails-for-authenticated-user", "404"): "who has none has an empty list",
+    ("users/list-public-emails-for-authenticated-user", "404"): "who has none has an empty list",
+    ("users/add-email-for-authenticated-user", "404"): "who asks is there",
+}
+# Operation to the reason why it does not let in everybody whom the contract does.
+NARROWER = {
+    "users/list-public-emails-for-authenticated-user": "nobody has no addresses of his own",
+}
+SCHEMES = {"bearer": "token", "basicUser": "password", "basicApp": "app"}
 
 
-@pytest.fixture(scope="module")
-def contract() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(Path(CONTRACT).read_text())
+def held() -> Described:
+    found = contract()
+    assert found is not None
     return found
 
 
-def declared(contract: dict[str, Any], method: str, path: str) -> dict[str, Any]:
-    found: dict[str, Any] = contract["paths"][path][method.lower()]
-    return found
+def both(line: tuple[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """An operation in the contract and in the server's own document."""
+    path, method = line
+    return held().content["paths"][path][method], own().content["paths"][path][method]
 
 
-def nullable(schema: Any) -> Any:
-    """OpenAPI's `nullable` in JSON Schema's words."""
-    if isinstance(schema, list):
-        return [nullable(member) for member in schema]
-    if not isinstance(schema, dict):
-        return schema
-    found = {name: nullable(member) for name, member in schema.items()}
-    if found.pop("nullable", False) is True and isinstance(found.get("type"), str):
-        found["type"] = [found["type"], "null"]
-    return found
+def shared() -> list[tuple[str, str]]:
+    return sorted(lines(held()) & lines(own())) if CONTRACT else []
 
 
-def check(contract: dict[str, Any], answer: httpx.Response, method: str, path: str) -> None:
-    """The answer's status is declared, and its body is as the schema of that status says."""
-    jsonschema = pytest.importorskip("jsonschema")
-    responses = declared(contract, method, path)["responses"]
-    response = responses[str(answer.status_code)]
-    if "$ref" in response:
-        response = contract["components"]["responses"][response["$ref"].rpartition("/")[2]]
-    if "content" not in response:
-        assert answer.content == b""
-        return
-    schema = response["content"]["application/json"]["schema"]
-    root = nullable({"components": contract["components"], "allOf": [schema]})
-    jsonschema.Draft202012Validator(root, format_checker=jsonschema.FormatChecker()).validate(
-        answer.json()
-    )
+each = pytest.mark.parametrize("line", shared(), ids=lambda line: f"{line[1]} {line[0]}")
 
 
-def test_the_operations_are_the_contract_s(contract: dict[str, Any]) -> None:
-    group = {
-        (method.upper(), path): operation["operationId"]
-        for path, operations in contract["paths"].items()
-        for method, operation in operations.items()
-        if operation.get("x-seed-group") == 21 and path != "/hub"
+def test_all_are_here_but_for_what_is_to_come() -> None:
+    left = {
+        line: held().content["paths"][line[0]][line[1]]["x-seed-group"]
+        for line in lines(held()) - lines(own())
     }
-    here = {(one.method, one.path): one.id for one in OPERATIONS}
-    assert {line: here.get(line) for line in group} == group
+    assert {line: group for line, group in left.items() if group not in MISSING} == {}
+    # A group that has begun to come is to be taken off the list.
+    assert {group for group in MISSING if group not in left.values()} == set()
+    assert lines(own()) - lines(held()) == BEYOND
 
 
-async def test_answers(client: httpx.AsyncClient, store: Store, contract: dict[str, Any]) -> None:
-    repos, one = "/repos/{owner}/{repo}/hooks", "/repos/{owner}/{repo}/hooks/{hook_id}"
+@each
+def test_its_name_and_statuses(line: tuple[str, str]) -> None:
+    theirs, ours = both(line)
+    name = theirs["operationId"]
+    assert ours["operationId"] == name
+    absent = set(theirs["responses"]) - set(ours["responses"])
+    assert absent == {status for one, status in IMPOSSIBLE if one == name}
+    successes = [{status for status in one["responses"] if status < "300"} for one in both(line)]
+    assert successes[0] == successes[1]
+    assert theirs.get("deprecated", False) <= ours.get("deprecated", False)
 
-    async def ask(method: str, path: str, line: str, **how: Any) -> Any:
+
+@each
+def test_who_is_let_in(line: tuple[str, str]) -> None:
+    theirs, ours = both(line)
+    wanted = [{SCHEMES[name]: [] for name in one} for one in theirs["security"]]
+    if theirs["operationId"] in NARROWER:
+        wanted.remove({})
+    assert ours["security"] == wanted
+
+
+@each
+def test_its_parameters(line: tuple[str, str]) -> None:
+    theirs, ours = (
+        parameters(document, one) for document, one in zip((held(), own()), both(line), strict=True)
+    )
+    assert {name: ours.get(name) for name in theirs} == theirs
+    # What is here alone may be left out.
+    assert not any(needed for name, needed in ours.items() if name not in theirs)
+
+
+def parameters(document: Described, operation: dict[str, Any]) -> dict[tuple[str, str], bool]:
+    """Place and name of each parameter to whether it is needed."""
+    found = [resolved(document, one) for one in operation["parameters"]]
+    return {(one["in"], one["name"]): one.get("required", False) for one in found}
+
+
+def resolved(document: Described, part: dict[str, Any]) -> dict[str, Any]:
+    while "$ref" in part:
+        _, kind, name = part["$ref"].rsplit("/", 2)
+        part = document.content["components"][kind][name]
+    return part
+
+
+@each
+def test_its_body(line: tuple[str, str]) -> None:
+    theirs, ours = both(line)
+    assert ("requestBody" in theirs) == ("requestBody" in ours)
+    if "requestBody" not in theirs:
+        return
+    for kind, media in theirs["requestBody"]["content"].items():
+        wanted = members(held(), media["schema"])
+        taken = members(own(), ours["requestBody"]["content"][kind]["schema"])
+        assert wanted.keys() <= taken.keys()
+        assert {name for name in taken if taken[name]} == {name for name in wanted if wanted[name]}
+    # What may be left out there may be left out here.
+    assert ours["requestBody"]["required"] <= theirs["requestBody"].get("required", False)
+
+
+def members(document: Described, schema: dict[str, Any]) -> dict[str, bool]:
+    """Every member of an object to whether it is needed; of alternatives, all of them."""
+    schema = resolved(document, schema)
+    found = {name: name in schema.get("required", ()) for name in schema.get("properties", {})}
+    for one in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
+        found |= members(document, one)
+    return found
+
+
+async def test_hooks_and_their_deliveries(client: httpx.AsyncClient, store: Store) -> None:
+    async def ask(method: str, path: str, status: int, **how: Any) -> Any:
         answer = await client.request(method, path, **how)
-        check(contract, answer, method, line)
+        assert answer.status_code == status, answer.text
         return answer.json() if answer.content else None
 
     config = {"url": "https://receiver.example/in", "secret": "s"}
-    hook = await ask("POST", HOOKS, repos, json={"config": config, "events": ["*"]})
+    hook = await ask("POST", HOOKS, 201, json={"config": config, "events": ["*"]})
     path = f"{HOOKS}/{hook['id']}"
     await client.post("/octo/hello/events/push", json={})
     attempted(store, hook["id"])
-    await ask("GET", HOOKS, repos)
-    await ask("GET", path, one)
-    await ask("PATCH", path, one, json={"active": True})
-    await ask("GET", f"{path}/config", f"{one}/config")
-    await ask("PATCH", f"{path}/config", f"{one}/config", json={"insecure_ssl": "1"})
-    await ask("POST", f"{path}/pings", f"{one}/pings")
-    await ask("POST", f"{path}/tests", f"{one}/tests")
+    await ask("GET", HOOKS, 200)
+    await ask("GET", path, 200)
+    await ask("PATCH", f"{path}/config", 200, json={"insecure_ssl": "1"})
+    await ask("POST", f"{path}/pings", 204)
+    await ask("POST", f"{path}/tests", 204)
     attempted(store, hook["id"], status=None, error="connect: refused")
-    for item in await ask("GET", f"{path}/deliveries", f"{one}/deliveries"):
-        line = f"{one}/deliveries/{{delivery_id}}"
-        await ask("GET", f"{path}/deliveries/{item['id']}", line)
-        await ask("POST", f"{path}/deliveries/{item['id']}/attempts", f"{line}/attempts")
-    await ask("GET", f"{path}/deliveries?cursor=x", f"{one}/deliveries")
-    await ask("GET", f"{path}/deliveries?status=x", f"{one}/deliveries")
-    await ask("POST", HOOKS, repos, json={})
-    await ask("DELETE", path, one)
-    await ask("GET", path, one)
-    fields = {"hub.mode": "x", "hub.topic": "x", "hub.callback": "x"}
-    await ask("POST", "/hub", "/hub", data=fields)
-    ping = await client.post("/hub", data={
-        "hub.mode": "subscribe",
-        "hub.topic": "/octo/hello/events/push",
-        "hub.callback": "https://receiver.example/",
-    })  # fmt: skip
-    check(contract, ping, "POST", "/hub")
+    found = await ask("GET", f"{path}/deliveries", 200)
+    assert {one["status_code"] for one in found} == {0, 200}
+    for item in found:
+        await ask("GET", f"{path}/deliveries/{item['id']}", 200)
+        await ask("POST", f"{path}/deliveries/{item['id']}/attempts", 202)
 
 
-async def test_an_embedded_repository_and_user(
-    client: httpx.AsyncClient, store: Store, contract: dict[str, Any]
-) -> None:
-    from asserting import bodies
-
-    jsonschema = pytest.importorskip("jsonschema")
+async def test_an_embedded_repository_and_user(client: httpx.AsyncClient, store: Store) -> None:
     await client.post(HOOKS, json={"config": {"url": "https://receiver.example/"}})
     (ping,) = bodies(store, "ping")
     for member, name in (("repository", "minimal-repository"), ("sender", "simple-user")):
-        reference = {"$ref": f"#/components/schemas/{name}"}
-        root = nullable({"components": contract["components"], **reference})
-        jsonschema.Draft202012Validator(root).validate(ping[member])
+        schema = {"$ref": f"#/components/schemas/{name}"}
+        held().validator({"schema": schema}).validate(ping[member])
