@@ -21,6 +21,7 @@ COMMANDS = {
     "source": "source:source",
     "load": "load:load",
     "hooks": "hooks:hooks",
+    "websub": "websub:websub",
     "events": "events:events",
     "refusals": "refusals:refusals",
     "deliveries": "deliveries:deliveries",
