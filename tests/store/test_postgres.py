@@ -1,0 +1,727 @@
+"""What only many processes on one PostgreSQL can show: each store here stands for a process."""
+
+import asyncio
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from engines import database
+from store_world import FakeCourier, World
+
+from store import Connection, Store, attempts, deliveries, events, hooks, jobs, leases, open_store
+from store.clock import SECOND, Clock, MovableClock
+from store.errors import Invalid, Missing, Unavailable
+from store.migrations import steps
+from store.postgres import PostgresSession
+from store.postgres_clock import PostgresClock
+from store.postgres_courier import CHANNEL, PostgresHerald, _message
+from worker import service
+from worker.answer import Answer
+from worker.service import Worker
+from worker.settings import WorkerSettings
+
+LEASE = 30 * SECOND
+Opened = Callable[[], Store]
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    with database() as named:
+        yield named
+
+
+@pytest.fixture
+def other(opened: Opened, store: Store) -> Store:
+    """A second process on the test's database."""
+    return opened()
+
+
+def sql(url: str, statement: str) -> list[tuple[Any, ...]]:
+    with psycopg.connect(url, autocommit=True) as raw:
+        cursor = raw.execute(statement.encode())
+        return cursor.fetchall() if cursor.description else []
+
+
+@contextmanager
+def transaction(store: Store) -> Iterator[Connection]:
+    """A transaction that is open for the length of the block, and committed at its end."""
+    session = store.engine.session()
+    session.begin(store.clock.now(), write=True)
+    try:
+        yield session.db
+        session.commit()
+    finally:
+        session.close()
+
+
+def at_once(*calls: Callable[[], Any]) -> list[Any]:
+    """What calls in as many threads return, begun at the same moment; errors among it."""
+    together = threading.Barrier(len(calls))
+
+    def run(call: Callable[[], Any]) -> Any:
+        together.wait(10)
+        try:
+            return call()
+        except Exception as error:
+            return error
+
+    with ThreadPoolExecutor(len(calls)) as threads:
+        return list(threads.map(run, calls))
+
+
+def waits(url: str) -> bool:
+    """Whether somebody waits for a lock."""
+    return bool(sql(url, "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"))
+
+
+def until(condition: Callable[[], Any], what: str) -> None:
+    ends = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < ends, f"waited in vain for {what}"
+        time.sleep(0.005)
+
+
+class TestLeases:
+    def test_what_a_dead_worker_held_is_taken_over(
+        self, world: World, other: Store, clock: MovableClock
+    ) -> None:
+        hook = world.hook("push")["id"]
+        for number in range(5):
+            world.arrive(f"g-{number}")
+        dead = world.lease(LEASE)
+        held = {one.id for one in world.claim(dead, hook)}
+        successor = other.do(leases.take, "successor", LEASE)
+        clock.advance(29)
+        assert other.do(leases.renew, successor, LEASE)
+        assert other.do(leases.end_expired) == 0
+        assert other.do(deliveries.claim, [hook], successor, 10)[0] == []
+        clock.advance(1)
+        assert other.do(leases.end_expired) == 5
+        taken, _ = other.do(deliveries.claim, [hook], successor, 10)
+        assert {one.id for one in taken} == held
+
+    def test_a_worker_that_comes_back_late_overwrites_nothing(
+        self, world: World, other: Store, clock: MovableClock
+    ) -> None:
+        hook = world.hook("push")["id"]
+        world.arrive()
+        late = world.lease(LEASE)
+        (one,) = world.claim(late, hook)
+        clock.advance(30)
+        other.do(leases.end_expired)
+        successor = other.do(leases.take, "successor", LEASE)
+        other.do(deliveries.claim, [hook], successor, 10)
+        failed = world.failure(late, one)
+        world.store.do(attempts.record, [failed])
+        assert (world.row(one.id)["state"], world.row(one.id)["lease_id"]) == (0, successor)
+        other.do(attempts.record, [world.outcome(successor, one)])
+        delivered = world.row(one.id)
+        world.store.do(attempts.record, [failed])
+        assert world.store.do(deliveries.release, late, [one.id]) == 0
+        assert world.store.do(deliveries.bury, late, [one.id], "late") == 0
+        assert world.row(one.id) == delivered
+        assert delivered["state"] == 1
+
+    def test_one_that_is_just_prolonged_is_not_ended(
+        self, world: World, other: Store, clock: MovableClock, url: str
+    ) -> None:
+        hook = world.hook("push")["id"]
+        world.arrive()
+        lease = world.lease(LEASE)
+        world.claim(lease, hook)
+        clock.advance(29)
+        with ThreadPoolExecutor(1) as thread:
+            with transaction(world.store) as db:
+                assert leases.renew(db, lease, LEASE)
+                clock.advance(2)
+                ending = thread.submit(other.do, leases.end_expired)
+                until(lambda: waits(url), "the one that ends it")
+            assert ending.result(10) == 0
+        assert [row["lease_id"] for row in world.rows()] == [lease]
+
+    def test_one_that_is_just_ended_is_not_prolonged(
+        self, world: World, other: Store, clock: MovableClock, url: str
+    ) -> None:
+        hook = world.hook("push")["id"]
+        world.arrive()
+        lease = world.lease(LEASE)
+        world.claim(lease, hook)
+        clock.advance(30)
+        slow = MovableClock(clock.now() - SECOND)
+        other.clock = slow
+        with ThreadPoolExecutor(1) as thread:
+            with transaction(world.store) as db:
+                assert leases.end_expired(db) == 1
+                renewing = thread.submit(other.do, leases.renew, lease, LEASE)
+                until(lambda: waits(url), "the one that prolongs it")
+            assert renewing.result(10) is False
+
+
+class TestClaims:
+    def test_of_several_workers_at_once_share_nothing(self, world: World, opened: Opened) -> None:
+        hook_ids = [world.hook("push")["id"] for _ in range(3)]
+        world.store.do(events.accept_all, [world.arrival(f"g-{at}") for at in range(300)])
+        stores = [world.store, opened(), opened(), opened()]
+
+        def work(store: Store) -> list[int]:
+            lease = store.do(leases.take, "one of many", LEASE)
+            taken: list[int] = []
+            while True:
+                claimed, due = store.do(deliveries.claim, hook_ids, lease, 7)
+                taken += [one.id for one in claimed]
+                store.do(attempts.record, [world.outcome(lease, one) for one in claimed])
+                if not due:
+                    return taken
+
+        taken = at_once(*(lambda store=store: work(store) for store in stores))
+        assert sorted(chain.from_iterable(taken)) == [row["id"] for row in world.rows()]
+        assert {row["state"] for row in world.rows()} == {1}
+
+    def test_do_not_wait_for_each_other(self, world: World, other: Store) -> None:
+        hook = world.hook("push")["id"]
+        for number in range(4):
+            world.arrive(f"g-{number}")
+        mine, theirs = world.lease(), world.lease()
+        with transaction(world.store) as db:
+            first, _ = deliveries.claim(db, [hook], mine, 3)
+            second, _ = other.do(deliveries.claim, [hook], theirs, 3)
+        assert len(first) == 3
+        assert len(second) == 1
+
+    def test_of_a_dead_process_are_undone(self, world: World, other: Store, url: str) -> None:
+        hook = world.hook("push")["id"]
+        world.arrive()
+        lease = world.lease()
+
+        def die(db: Connection) -> None:
+            deliveries.claim(db, [hook], lease, 3)
+            (pid,) = sql(url, "SELECT pid FROM pg_stat_activity WHERE state LIKE 'idle in%'")[0]
+            sql(url, f"SELECT pg_terminate_backend({pid})")
+
+        with pytest.raises(Unavailable):
+            world.store.do(die)
+        claimed, _ = other.do(deliveries.claim, [hook], world.lease(), 3)
+        assert len(claimed) == 1
+
+
+class TestRecording:
+    def test_in_opposite_orders_at_once(self, world: World, other: Store) -> None:
+        """Neither the hooks' rows nor the deliveries' are waited for in a circle."""
+        one, two = world.hook("push")["id"], world.hook("push")["id"]
+        for round_ in range(10):
+            for at in range(20):
+                world.arrive(f"g-{round_}-{at}")
+            mine = world.lease()
+            claimed = world.claim(mine, one, two)
+            first = [self._outcome(world, mine, x, x.hook_id == one) for x in claimed[::2]]
+            second = [self._outcome(world, mine, x, x.hook_id == two) for x in claimed[1::2]]
+            late, reverse = [*first, *second], [*first, *second][::-1]
+            found = at_once(
+                lambda given=late: world.store.do(attempts.record, given),
+                lambda given=reverse: other.do(attempts.record, given),
+            )
+            assert found == [set(), set()]
+
+    def _outcome(self, world: World, lease: int, claimed: Any, good: bool) -> Any:
+        return world.outcome(lease, claimed) if good else world.failure(lease, claimed)
+
+    def test_a_hook_that_works_again_is_not_disabled(
+        self, world: World, other: Store, clock: MovableClock, url: str
+    ) -> None:
+        hook = world.hook("push")["id"]
+        for number in range(3):
+            world.arrive(f"g-{number}")
+        lease = world.lease()
+        first, second, third = world.claim(lease, hook)
+        world.store.do(attempts.record, [world.failure(lease, first)])
+        clock.advance(60)
+        last_straw = world.failure(lease, third, patience=60 * SECOND)
+        with ThreadPoolExecutor(1) as thread:
+            with transaction(world.store) as db:
+                assert attempts.record(db, [world.outcome(lease, second)]) == set()
+                disabling = thread.submit(other.do, attempts.record, [last_straw])
+                until(lambda: waits(url), "the one that disables")
+            assert disabling.result(10) == set()
+        row = world.store.look(hooks.by_id, hook)
+        assert row is not None
+        assert (row["active"], row["disabled_reason"]) == (1, None)
+
+
+class TestAccepting:
+    def test_the_same_event_through_two_hubs(self, world: World, other: Store) -> None:
+        world.hook("push")
+        for number in range(20):
+            arrival = world.arrival(f"g-{number}")
+            found = at_once(
+                lambda given=arrival: world.store.do(events.accept_all, [given]),
+                lambda given=arrival: other.do(events.accept_all, [given]),
+            )
+            first, second = sorted((one for (one,) in found), key=lambda one: one.duplicate)
+            assert (first.duplicate, second.duplicate) == (False, True)
+            assert (first.event_id, first.deliveries) == (second.event_id, second.deliveries)
+        assert len(world.rows()) == 20
+
+    def test_two_events_of_one_id_through_two_hubs(self, world: World, other: Store) -> None:
+        world.hook("push")
+        for number in range(20):
+            one, two = (world.arrival(f"g-{number}", body=body) for body in (b"{}", b"[]"))
+            found = at_once(
+                lambda given=one: world.store.do(events.accept, [given]),
+                lambda given=two: other.do(events.accept, [given]),
+            )
+            assert sorted(type(answer).__name__ for (answer,) in found) == ["Conflict", "Receipt"]
+        assert len(world.rows()) == 20
+
+    async def test_batches_that_wait_for_each_other_are_both_taken(
+        self, world: World, other: Store
+    ) -> None:
+        world.hook("push")
+        batch = [world.arrival(f"g-{at}") for at in range(400)]
+        found = await asyncio.gather(
+            world.store.write(events.accept_all, batch),
+            other.write(events.accept_all, batch[::-1]),
+        )
+        assert sum(not one.duplicate for receipts in found for one in receipts) == 400
+        assert len(world.rows()) == 400
+
+    def test_an_id_whose_first_sender_failed(self, world: World, other: Store, url: str) -> None:
+        world.hook("push")
+        arrival = world.arrival()
+        with ThreadPoolExecutor(1) as thread:
+            session = world.store.engine.session()
+            session.begin(world.now, write=True)
+            events.accept_all(session.db, [arrival])
+            second = thread.submit(other.do, events.accept_all, [arrival])
+            until(lambda: waits(url), "the second sender")
+            session.close()
+            (receipt,) = second.result(10)
+        assert not receipt.duplicate
+
+    def test_a_hook_that_is_gone_meanwhile(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        world.hook("push")
+        courier = world.store.courier = FakeCourier(held=world.lease())
+        monkeypatch.setattr(events, "hook_versions", lambda db, ids: {})
+        assert world.arrive().deliveries == 1
+        assert [version for _, _, version in courier.offers[0].deliveries] == [0]
+
+
+class TestHooks:
+    def test_one_that_two_hubs_make_at_once_is_made_once(self, world: World, other: Store) -> None:
+        for number in range(10):
+            given = {"url": f"https://receiver.example/{number}", "events": ["push"]}
+            found = at_once(
+                *(
+                    lambda store=store, given=given: store.do(
+                        hooks.create, world.repo["id"], **given
+                    )
+                    for store in (world.store, other)
+                )
+            )
+            assert sorted(isinstance(one, Invalid) for one in found) == [False, True]
+        assert len(world.store.look(hooks.every)) == 10
+
+    def test_two_subscriptions_of_one_callback_at_once(self, world: World, other: Store) -> None:
+        """As POST /hub does it: look for the hook of the callback, then make or change it."""
+
+        def subscribe(db: Connection, callback: str, event: str) -> None:
+            hook = hooks.by_url(db, world.repo["id"], callback, event)
+            if hook is None:
+                hooks.create(db, world.repo["id"], url=callback, events=[event])
+            else:
+                hooks.update(db, hook, events=[*hook["events"], event])
+
+        for number in range(10):
+            callback = f"https://receiver.example/{number}"
+            found = at_once(
+                lambda to=callback: world.store.do(subscribe, to, "push"),
+                lambda to=callback: other.do(subscribe, to, "star"),
+            )
+            assert found == [None, None]
+        made = world.store.look(hooks.every)
+        assert len(made) == 10
+        assert all(sorted(hook["events"]) == ["push", "star"] for hook in made)
+
+    def test_changes_by_two_hubs_both_count(self, world: World, other: Store) -> None:
+        """Each has read the hook before the other changed it."""
+        hook = world.hook("push")
+        world.store.do(hooks.update, hook, events=["star"])
+        changed = other.do(hooks.update, hook, content_type="json")
+        assert (changed["events"], changed["content_type"]) == (["star"], "json")
+
+    def test_one_that_is_deleted_meanwhile_does_not_come_back(
+        self, world: World, other: Store
+    ) -> None:
+        hook = world.hook("push")
+        world.store.do(hooks.delete, hook)
+        with pytest.raises(Missing):
+            other.do(hooks.update, hook, url="https://receiver.example/new")
+        assert world.arrive().deliveries == 0
+
+
+def test_a_job_is_begun_by_one_of_many(world: World, opened: Opened, clock: MovableClock) -> None:
+    stores = [world.store, opened(), opened(), opened()]
+    for _ in range(5):
+        begun = at_once(
+            *(lambda store=store: store.do(jobs.begin, "prune", 600 * SECOND) for store in stores)
+        )
+        assert sorted(begun) == [False, False, False, True]
+        clock.advance(600)
+
+
+# Wake-ups.
+
+
+@pytest.fixture
+async def heard(store: Store) -> AsyncIterator[list[list[int]]]:
+    """What the first store hears of others; the first word is that it listens."""
+    told: list[list[int]] = []
+    end = await store.hear(told.append)
+    await soon(lambda: told, "the ear")
+    told.clear()
+    yield told
+    end()
+
+
+async def soon(condition: Callable[[], Any], what: str) -> None:
+    async with asyncio.timeout(10):
+        while not condition():  # noqa: ASYNC110 - another thread or process does it
+            await asyncio.sleep(0.002)
+
+
+class TestWakeUp:
+    async def test_reaches_another_process(
+        self, world: World, other: Store, heard: list[list[int]]
+    ) -> None:
+        hook = world.hook("push")["id"]
+        await other.write(events.accept_all, [world.arrival()])
+        await soon(lambda: heard == [[hook]], "the wake-up")
+
+    async def test_comes_again_after_the_connection_was_lost(
+        self, world: World, other: Store, heard: list[list[int]], url: str
+    ) -> None:
+        hook = world.hook("push")["id"]
+        ears = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'"
+        assert sql(url, ears) == [(True,)]
+        await soon(lambda: heard == [[]], "the ear, which says that something may have been said")
+        await other.write(events.accept_all, [world.arrival()])
+        await soon(lambda: heard[1:] == [[hook]], "the wake-up")
+
+    async def test_is_not_disturbed_by_what_others_say(
+        self, world: World, other: Store, heard: list[list[int]], url: str
+    ) -> None:
+        hook = world.hook("push")["id"]
+        for said in ("hello", "5", '{"a": 1}', '["a"]', ""):
+            sql(url, f"SELECT pg_notify('{CHANNEL}', '{said}')")
+        await other.write(events.accept_all, [world.arrival()])
+        await soon(lambda: heard == [[hook]], "the wake-up")
+
+    async def test_of_many_hooks_at_once_fits(self, other: Store, heard: list[list[int]]) -> None:
+        assert _message({1, 2}) == "[1,2]"
+        assert _message(set(range(501))) == "[]"
+        long = set(range(10**18, 10**18 + 450))
+        assert _message(long) == "[]"
+        other.courier.wake(long)
+        await soon(lambda: heard == [[]], "the wake-up")
+
+    def test_ends_at_once(self, store: Store) -> None:
+        for _ in range(20):
+            herald = PostgresHerald(store.engine._connections)  # type: ignore[attr-defined]
+            herald.wake([1])
+            begun = time.monotonic()
+            herald.close()
+            assert time.monotonic() - begun < 5
+
+
+# Workers.
+
+
+class Network:
+    """A worker.transport.Poster whose receivers take everything."""
+
+    def __init__(self) -> None:
+        self.posts = 0
+
+    async def post(self, *args: object, **given: object) -> Answer:
+        self.posts += 1
+        answer = Answer()
+        answer.status, answer.address = 200, "192.0.2.1"
+        return answer
+
+
+@pytest.fixture
+async def at_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> AsyncIterator[Callable[[Store], Any]]:
+    """Starts a worker on a store."""
+    monkeypatch.setattr(service, "LOOK_EVERY", 0.2)
+    running: list[Worker] = []
+
+    async def start(store: Store) -> Network:
+        network = Network()
+        running.append(Worker(store, WorkerSettings(), poster=network))
+        await running[-1].start()
+        return network
+
+    yield start
+    for worker in running:
+        await worker.stop()
+
+
+def delivered(world: World) -> int:
+    return world.store.look(deliveries.counts)["delivered"]
+
+
+class TestWorkers:
+    async def test_find_by_looking_what_nobody_told_them(
+        self, world: World, other: Store, at_work: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        world.hook("push", url="https://receiver.example/")
+        await at_work(other)
+        monkeypatch.setattr(PostgresHerald, "wake", lambda *args: None)
+        await asyncio.to_thread(world.arrive)
+        await soon(lambda: delivered(world) == 1, "the delivery")
+
+    @pytest.mark.parametrize("function", ["claim", "record"])
+    async def test_are_not_confused_by_a_commit_of_which_they_did_not_hear(
+        self,
+        world: World,
+        other: Store,
+        at_work: Any,
+        monkeypatch: pytest.MonkeyPatch,
+        function: str,
+    ) -> None:
+        """The connection is lost between the commit and the word that it is done."""
+        world.hook("push", url="https://receiver.example/")
+        network = await at_work(other)
+        module = deliveries if function == "claim" else attempts
+        original, commit = getattr(module, function), PostgresSession.commit
+        lost = []
+
+        def lose(session: PostgresSession) -> None:
+            monkeypatch.setattr(PostgresSession, "commit", commit)
+            commit(session)
+            lost.append(function)
+            raise Unavailable("the connection was lost")
+
+        def call(db: Connection, *args: Any) -> Any:
+            found = original(db, *args)
+            if not lost and (function == "record" or found[0]):
+                monkeypatch.setattr(PostgresSession, "commit", lose)
+            return found
+
+        monkeypatch.setattr(module, function, call)
+        await asyncio.to_thread(world.arrive)
+        await soon(lambda: delivered(world) == 1 and lost, "the delivery")
+        await asyncio.sleep(0.3)
+        assert network.posts == 1
+        assert [row["lease_id"] for row in world.rows()] == [None]
+
+    async def test_take_up_what_a_crashed_database_forgot(
+        self, world: World, other: Store, at_work: Any
+    ) -> None:
+        """Outcomes are committed without waiting for the disk: a crash may undo the last ones."""
+        world.hook("push", url="https://receiver.example/")
+        network = await at_work(other)
+        await asyncio.to_thread(world.arrive)
+        await soon(lambda: delivered(world) == 1, "the delivery")
+        world.store.do(
+            lambda db: db.execute(
+                "UPDATE delivery SET state = 0, lease_id = (SELECT max(id) FROM lease)"
+            )
+        )
+        await soon(lambda: delivered(world) == 1, "the delivery")
+        assert network.posts == 2
+
+    async def test_send_nothing_once_their_lease_may_be_over(
+        self,
+        world: World,
+        other: Store,
+        at_work: Any,
+        clock: MovableClock,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        """Between the end of a lease and the look that tells of it."""
+        monkeypatch.setattr(service, "LOOK_EVERY", 3600.0)
+        heard = Worker._heard
+        monkeypatch.setattr(
+            Worker, "_heard", lambda self, told: heard(self, told) if told else None
+        )
+        world.hook("push", url="https://receiver.example/")
+        network = await at_work(other)
+        clock.advance(31)
+        await asyncio.to_thread(world.arrive)
+        await soon(lambda: world.rows()[0]["lease_id"] is not None, "the claim")
+        await asyncio.sleep(0.1)
+        assert network.posts == 0
+        assert world.store.do(leases.end_expired) == 1
+        monkeypatch.undo()
+        second = await at_work(world.store)
+        await soon(lambda: delivered(world) == 1, "the delivery")
+        assert (network.posts, second.posts) == (0, 1)
+
+    async def test_that_come_back_after_an_outage_leave_the_others_time(
+        self,
+        world: World,
+        other: Store,
+        at_work: Any,
+        clock: MovableClock,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        """Everybody's lease is over then; an outcome that is recorded late must still count."""
+        hook = world.hook("push", url="https://receiver.example/")["id"]
+        world.arrive()
+        lease = world.lease(LEASE)
+        (one,) = world.claim(lease, hook)
+        network = await at_work(other)
+        borrow = other.engine._connections.borrow  # type: ignore[attr-defined]
+        tried = []
+
+        def away() -> Any:
+            tried.append(1)
+            raise Unavailable("the database is away")
+
+        monkeypatch.setattr(other.engine._connections, "borrow", away)  # type: ignore[attr-defined]
+        await soon(lambda: tried, "a look")
+        clock.advance(60)
+        monkeypatch.setattr(other.engine._connections, "borrow", borrow)  # type: ignore[attr-defined]
+        await soon(lambda: len(other.look(every_lease)) == 3, "the new lease")
+        await asyncio.sleep(0.5)
+        world.store.do(attempts.record, [world.outcome(lease, one)])
+        assert delivered(world) == 1
+        assert network.posts == 0
+
+
+def every_lease(db: Connection) -> Sequence[tuple[Any, ...]]:
+    return db.tuples("SELECT id FROM lease")
+
+
+# Time.
+
+
+class TestTime:
+    def test_is_the_databases(
+        self, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """However wrong a machine's own is, it agrees with the others."""
+        right = Clock.now
+        for error in (-3600 * SECOND, 90 * SECOND, 0):
+            monkeypatch.setattr(Clock, "now", lambda self, error=error: right(self) + error)
+            store = open_store(url, data_dir=tmp_path)
+            assert abs(store.clock.now() - right(store.clock)) < SECOND
+            assert abs(store.do(lambda db: db.now) - right(store.clock)) < SECOND
+            store.shut()
+
+    def test_is_asked_again_now_and_then(
+        self, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        store = open_store(url, data_dir=tmp_path)
+        right = Clock.now
+        monkeypatch.setattr(Clock, "now", lambda self: right(self) + 60 * SECOND)
+        assert store.clock.now() - right(store.clock) > 50 * SECOND
+        monkeypatch.setattr(PostgresClock, "stale", True)
+        store.look(lambda db: None)
+        assert abs(store.clock.now() - right(store.clock)) < SECOND
+        store.shut()
+
+    def test_is_this_machines_where_they_agree(self, url: str, tmp_path: Path) -> None:
+        store = open_store(url, data_dir=tmp_path)
+        moments = [store.clock.now() for _ in range(100)]
+        assert all(later >= earlier for earlier, later in pairwise(moments))
+        store.shut()
+
+
+# Opening.
+
+
+class TestOpening:
+    def test_by_several_processes_at_once_migrates_once(self, tmp_path: Path) -> None:
+        (tmp_path / "secret.key").touch()
+        program = (
+            "import sys; from pathlib import Path; from store import open_store\n"
+            "open_store(sys.argv[1], data_dir=Path(sys.argv[2])).shut()"
+        )
+        with database(migrated=False) as named:
+            running = [
+                subprocess.Popen(
+                    [sys.executable, "-c", program, named, tmp_path / str(number)],
+                    stderr=subprocess.PIPE,
+                    text=True,
+                )
+                for number in range(4)
+            ]
+            said = [process.communicate(timeout=60)[1] for process in running]
+            assert said == [""] * 4
+            assert [process.returncode for process in running] == [0] * 4
+            assert len(sql(named, "SELECT number FROM migration")) == len(steps())
+
+    def test_waits_for_a_migration_however_long_it_takes(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("store.postgres_engine.OPTIONS", "-c lock_timeout=50")
+        with database() as named, ThreadPoolExecutor(1) as thread:
+            first = open_store(named, data_dir=tmp_path)
+            with transaction(first) as db:
+                db.alone("migration")
+                second = thread.submit(open_store, named, data_dir=tmp_path)
+                until(lambda: waits(named), "the second process")
+                time.sleep(0.2)
+            second.result(10).shut()
+            first.shut()
+
+    def test_of_a_read_does_not_write(self, world: World) -> None:
+        with pytest.raises(Exception, match="a read does not write"):
+            world.store.look(jobs.begin, "prune", 1)  # type: ignore[arg-type]
+
+    def test_a_failed_statement_is_not_passed_over(self, world: World) -> None:
+        def careless(db: Connection) -> None:
+            jobs.begin(db, "prune", 1)
+            with suppress(psycopg.Error):
+                db.execute("SELECT 1 / 0")
+
+        with pytest.raises(AssertionError, match="passed over"):
+            world.store.do(careless)
+        assert world.store.look(jobs.every) == []
+
+
+# The schema.
+
+PLAIN = {"bigint", "smallint", "integer", "text", "bytea"}
+
+
+def test_every_table_has_a_primary_key(store: Store, url: str) -> None:
+    without = sql(
+        url,
+        "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+        " WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p') AND NOT EXISTS"
+        " (SELECT 1 FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary)",
+    )
+    assert without == []
+
+
+def test_only_plain_types_are_used(store: Store, url: str) -> None:
+    columns = sql(
+        url,
+        "SELECT table_name, column_name, data_type FROM information_schema.columns"
+        " WHERE table_schema = 'public'",
+    )
+    assert len(columns) > 50
+    assert [column for column in columns if column[2] not in PLAIN] == []
+
+
+def test_nothing_runs_in_the_database_by_itself(store: Store, url: str) -> None:
+    """No trigger but the foreign keys', no function, no rule: not every engine has them."""
+    assert sql(url, "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal") == []
+    functions = "SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace"
+    assert sql(url, functions) == []
+    assert sql(url, "SELECT 1 FROM pg_rules WHERE schemaname = 'public'") == []
