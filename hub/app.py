@@ -55,8 +55,13 @@ def create_app(
 def _add_reference(house: House, routes: Routes, others: Mapping[str, str]) -> None:
     prefix = house.urls.prefix
     routes.add("GET", f"{prefix}/docs", endpoint(house, documentation(OPERATIONS, others)))
+
     # Made when it is first asked for: it costs more than all the rest of starting.
-    described = cache(lambda: document(OPERATIONS, others, house.urls.root))
+    @cache
+    def described() -> Mapping[str, Any]:
+        content = document(OPERATIONS, others, house.urls.root)
+        return house.vocabulary.document(content) if house.vocabulary else content
+
     for path, work in reference.works(described).items():
         routes.add("GET", prefix + path, endpoint(house, work))
 

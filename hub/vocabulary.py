@@ -37,6 +37,8 @@ SEGMENTS = (
     ),
     ("devenvs", r"(/repos/[^/]+/[^/]+|/repositories/[^/]+|/user)/devenvs(?![\w.-])"),
 )
+# Names in the OpenAPI document: of headers, and of media types.
+NAMES = re.compile(r"\bX-(?:Accepted-)?Service-[A-Za-z-]*|\bapplication/vnd\.service\b")
 SCOPES = re.compile(rb'"(?:add_|remove_)?scopes"\s*:\s*\[[^\]]*\]')
 
 
@@ -110,6 +112,18 @@ class Vocabulary:
         if isinstance(content, list):
             return [self.payload(item) for item in content]
         return self._urls(content) if isinstance(content, str) else content
+
+    def document(self, content: Any) -> Any:
+        """The OpenAPI document in the mapped words: those in names, and none of its sentences."""
+        if isinstance(content, dict):
+            return {self._named(name): self.document(value) for name, value in content.items()}
+        if isinstance(content, list):
+            return [self.document(item) for item in content]
+        return self._named(content) if isinstance(content, str) else content
+
+    def _named(self, text: str) -> str:
+        text = NAMES.sub(lambda found: self._spoken(found[0]), self._members.get(text, text))
+        return self._path(text) if text.startswith("/") else text
 
     def _header(self, name: bytes, value: bytes) -> Header:
         known = self._names.get(name)

@@ -47,7 +47,27 @@ async def test_what_is_declared_is_described(operation) -> None:
     assert ("requestBody" in shown) == (operation.body is not None)
     assert shown.get("deprecated", False) == (operation.deprecated is not None)
     names = {one.get("name") for one in shown["parameters"]}
+    if operation.query is not None:
+        assert operation.query.json_schema()["properties"].keys() <= names
     assert set(re.findall(r"\{([a-z_]+)\}", operation.path)) <= names
+
+
+async def test_parameters_and_bodies(described: dict) -> None:
+    deliveries = described["paths"]["/repos/{owner}/{repo}/hooks/{hook_id}/deliveries"]["get"]
+    shown = {one["name"]: one for one in deliveries["parameters"] if "name" in one}
+    assert shown["status"]["schema"]["enum"] == ["success", "failure"]
+    assert shown["since"]["schema"] == {
+        "format": "date-time",
+        "title": "Since",
+        "type": "string",
+    }
+    assert not shown["status"]["required"]
+    assert shown["hook_id"]["required"]
+    emails = described["paths"]["/user/emails"]["post"]["requestBody"]
+    assert emails["required"]
+    hook = described["paths"]["/repos/{owner}/{repo}/hooks"]["post"]["requestBody"]
+    assert not hook["required"]
+    assert {"type": "null"} in hook["content"]["application/json"]["schema"]["anyOf"]
 
 
 @pytest.mark.parametrize("path", ["/reference", "/docs"])

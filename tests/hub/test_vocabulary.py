@@ -7,6 +7,7 @@ import httpx
 import orjson
 import pytest
 from asserting import BASE, assert_error
+from openapi_spec_validator import validate
 
 from hub.answers import JSON, Answer, json_answer
 from hub.app import create_app
@@ -63,6 +64,30 @@ async def test_an_error_and_its_number(mapped: httpx.AsyncClient) -> None:
     answer = await mapped.get("/nothing")
     assert answer.headers["X-GitHub-Request-Id"]
     assert answer.json()["message"] == "Not Found"
+
+
+async def test_the_document(mapped: httpx.AsyncClient) -> None:
+    answer = await mapped.get("/openapi.json")
+    validate(answer.json())
+    content = answer.json()
+    assert content["components"]["parameters"]["api-version"]["name"] == "X-Github-Api-Version"
+    license_ = content["paths"]["/repos/{owner}/{repo}/license"]["get"]["responses"]["200"]
+    assert "application/vnd.github.raw+json" in license_["content"]
+    assert "vnd.service" not in answer.text
+    assert "X-Service" not in answer.text
+
+
+def test_a_document_s_names_and_not_its_sentences() -> None:
+    document = {
+        "paths": {"/orgs/{org}/assistant/billing": {"get": {"description": "A service of ours."}}},
+        "properties": {"performed_via_service_app": {}, "service": {}},
+        "headers": [{"name": "X-Accepted-Service-Permissions", "required": True}],
+    }
+    assert FULL.document(document) == {
+        "paths": {"/orgs/{org}/copilot/billing": {"get": {"description": "A service of ours."}}},
+        "properties": {"performed_via_github_app": {}, "service": {}},
+        "headers": [{"name": "X-Accepted-Github-Permissions", "required": True}],
+    }
 
 
 async def test_permissions(mapped: httpx.AsyncClient, store: Store, seed: Any) -> None:
