@@ -3,7 +3,7 @@
 import asyncio
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -47,7 +47,7 @@ async def _delivered(
     bodies = [payload(SIZE, seed) for seed in range(many + world.WARMING)]
     try:
         await _pass(store, repo_id, bodies[many:])
-        counted = _counted(store) if counting else [0]
+        counted = _counted() if counting else [0]
         started = time.perf_counter()
         await _pass(store, repo_id, bodies[:many])
         seconds = time.perf_counter() - started
@@ -72,17 +72,19 @@ async def _pass(store: Store, repo_id: int, bodies: Sequence[bytes]) -> None:
         await asyncio.sleep(world.LOOK_EVERY)
 
 
-def _counted(store: Store) -> list[int]:
-    """Counts the statements that are run from here on."""
+def _counted() -> list[int]:
+    """Counts the turns to PostgreSQL and back from here on, those around transactions included."""
+    import psycopg
+
     counted = [0]
-    session = store.engine.session()
-    kind = type(session)
-    session.close()
-    run = kind.run  # type: ignore[attr-defined]
-
-    def counting(self: Any, sql: str, parameters: Any) -> Any:
-        counted[0] += 1
-        return run(self, sql, parameters)
-
-    kind.run = counting  # type: ignore[attr-defined]
+    for name in ("execute", "executemany", "copy"):
+        setattr(psycopg.Cursor, name, _counting(getattr(psycopg.Cursor, name), counted))
     return counted
+
+
+def _counting(method: Callable[..., Any], counted: list[int]) -> Callable[..., Any]:
+    def call(*args: Any, **given: Any) -> Any:
+        counted[0] += 1
+        return method(*args, **given)
+
+    return call
