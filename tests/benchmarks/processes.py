@@ -6,9 +6,10 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 SERVE = ("-c", "from hub.cli import main; main()")
 START = 30.0
@@ -38,18 +39,23 @@ class Server:
 
 @contextlib.contextmanager
 def serving(
-    directory: Path, *, store: str = "sqlite", program: tuple[str, ...] = SERVE
+    directory: Path,
+    *,
+    store: str = "sqlite",
+    program: tuple[str, ...] = SERVE,
+    settings: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[Server]:
     """`tocsin serve` on a data directory, listening, for the length of the block."""
-    settings = {
+    environment = os.environ | {
         "TOCSIN_DATA_DIR": str(directory),
         "TOCSIN_STORE": store,
         "TOCSIN_ALLOW_NETWORKS": "127.0.0.0/8",
         "TOCSIN_LOG_LEVEL": "error",
+        **settings,
     }
     process = subprocess.Popen(
         [sys.executable, *program, "serve", "--port", "0"],
-        env=os.environ | settings,
+        env=environment,
         stdout=subprocess.PIPE,
         text=True,
     )
