@@ -166,7 +166,7 @@ def _content(db: Connection, topic: Topic, hub: str | None) -> tuple[Answer, int
     kind = header("Content-Type", content_type(topic.key))
     if topic.key in FEEDS:
         return Answer(200, websub_feeds.feed(db, topic, hub), [kind]), None
-    row = websub_feeds.latest(db, topic.repo_id, topic.key)
+    row = websub_feeds.latest(db, topic.repo_id, topic.key, drafts=hub is None)
     if row is None:
         # It can be followed before anything has happened.
         return Answer(204), None

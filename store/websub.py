@@ -72,7 +72,14 @@ def verified(db: Connection, request: Row, asked_at: int) -> bool:
     )
     if row is not None:
         _list(db, row)
+        _tell(db, [row["id"]])
     return row is not None
+
+
+def _tell(db: Connection, subscription_ids: Iterable[int]) -> None:
+    """Let the worker know that what it has in hand for these was taken before a change."""
+    courier, hooks = db.courier, [-one for one in subscription_ids]
+    db.after_commit(lambda: courier.wake(hooks))
 
 
 def _list(db: Connection, row: Row) -> None:
@@ -130,6 +137,8 @@ def end(db: Connection, reasons: Mapping[int, str]) -> list[Row]:
         f" (SELECT id FROM {db.each('ids', id='integer')} AS w)",
         ids=listed(-row["id"] for row in ended),
     )
+    if ended:
+        _tell(db, [row["id"] for row in ended])
     return ended
 
 

@@ -17,9 +17,11 @@ from store.connection import Connection, Row, listed
 from store.websub_topics import OPEN, Topic
 
 MANY = 30
+# So many events that are not for everybody are looked behind for one that is.
+BEHIND = 20
 LATEST = 2**62
 # Of a larger payload the feed says only what it is.
-READ = 256 * 1024
+READ = 64 * 1024
 ATOM = "http://www.w3.org/2005/Atom"
 # What XML 1.0 cannot hold, however it is written.
 UNSPEAKABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -39,15 +41,28 @@ class Entry:
     author: str | None
 
 
-def latest(db: Connection, repo_id: int, name: str) -> Row | None:
+def is_published(name: str, body: bytes) -> bool:
+    """Whether an event tells of what is published: of a release that is a draft only those know
+    who may write.
+    """
+    if name != "release":
+        return True
+    return not _part(_read(body), "release").get("draft")
+
+
+def latest(db: Connection, repo_id: int, name: str, *, drafts: bool) -> Row | None:
     """The latest event of this name with its `body`, None where none is kept."""
-    row = db.one(
+    rows = db.all(
         "SELECT id, received_at, body FROM event WHERE repo_id = :repo_id AND name = :name"
-        " AND body IS NOT NULL ORDER BY id DESC LIMIT 1",
+        f" AND body IS NOT NULL ORDER BY id DESC LIMIT {1 if drafts else BEHIND}",
         repo_id=repo_id,
         name=name,
     )
-    return None if row is None else {**row, "body": bodies.unpack(row["body"])}
+    for row in rows:
+        body = bodies.unpack(row["body"])
+        if drafts or is_published(name, body):
+            return {**row, "body": body}
+    return None
 
 
 def feed(db: Connection, topic: Topic, hub: str | None, until: int = LATEST) -> bytes:
@@ -71,8 +86,15 @@ def feed(db: Connection, topic: Topic, hub: str | None, until: int = LATEST) -> 
         most=READ,
         ids=listed(row[0] for row in ids),
     )
-    entries = [_entry(topic, row) for row in rows]
+    entries = [_entry(topic, row) for row in rows if not _is_draft(row)]
     return (_atom if topic.key == "events.atom" else _json)(topic, hub, entries)
+
+
+def _is_draft(row: Row) -> bool:
+    # What cannot be looked at any more might be one.
+    if row["name"] != "release":
+        return False
+    return row["body"] is None or not is_published("release", bodies.unpack(row["body"]))
 
 
 def _entry(topic: Topic, row: Row) -> Entry:
@@ -94,10 +116,12 @@ def _entry(topic: Topic, row: Row) -> Entry:
 
 
 def _payload(packed: bytes | None) -> dict[str, Any]:
-    if packed is None:
-        return {}
+    return {} if packed is None else _read(bodies.unpack(packed))
+
+
+def _read(body: bytes) -> dict[str, Any]:
     try:
-        found = orjson.loads(bodies.unpack(packed))
+        found = orjson.loads(body)
     except orjson.JSONDecodeError:
         return {}
     return found if isinstance(found, dict) else {}

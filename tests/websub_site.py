@@ -84,6 +84,8 @@ class Peer:
         self.status = 204
         self.challenged: Callable[[Request], Said] = self._echo
         self.pages: dict[str, Said] = {}
+        self.opened = asyncio.Event()
+        self.opened.set()
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property
@@ -128,6 +130,8 @@ class Peer:
             while True:
                 request = await _request(reader)
                 self.seen.append(request)
+                if request.method == "POST":
+                    await self.opened.wait()
                 status, fields, body = self._answer(request)
                 lines = [f"HTTP/1.1 {status} Said"]
                 lines += [f"{name}: {value}" for name, value in fields.items()]

@@ -72,7 +72,7 @@ class Contents:
 
     async def feed(self, event_id: int, topic: Topic, hub: str) -> Content:
         """A repository's feed as it was with an event."""
-        key = event_id, topic.self_url
+        key = event_id, f"{topic.self_url} {hub}"
         content = self._known.get(key)
         if content is not None:
             self._known.move_to_end(key)

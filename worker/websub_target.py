@@ -5,6 +5,7 @@ from hmac import digest
 
 from store import Connection, websub
 from store.errors import Unusable
+from store.websub_feeds import is_published
 from store.websub_topics import FEEDS, Topic
 from worker.addresses import Refused
 from worker.content import Content, Contents
@@ -34,9 +35,10 @@ class Follower(Target):
     async def content(self, contents: Contents, event_id: int) -> Content | None:
         """What the topic held with this event."""
         topic = self.topic
-        if topic is None or topic.key not in FEEDS:
-            return await contents.get(event_id)
-        return await contents.feed(event_id, topic, self.hub)
+        if topic is not None and topic.key in FEEDS:
+            return await contents.feed(event_id, topic, self.hub)
+        found = await contents.get(event_id)
+        return found if found is not None and is_published(found.name, found.body) else None
 
     def head(self, content: Content, body: bytes, timestamp: int) -> str:
         """The whole head of a request."""

@@ -352,6 +352,37 @@ async def test_5_1_a_renewal_counts_at_once(place: Site, subscriber: Peer) -> No
     await received(subscriber, 2)
 
 
+async def test_what_is_in_hand_is_not_sent_to_who_unsubscribed(
+    place: Site, subscriber: Peer
+) -> None:
+    one = await place.subscribe(f"{subscriber.url}/x")
+    subscriber.opened.clear()
+    for _ in range(12):
+        await place.push()
+    await received(subscriber, 1)
+    place.store.do(websub.end, {one: "unsubscribed"})
+    begun = len(subscriber.contents)
+    subscriber.opened.set()
+    await place.over()
+    assert len(subscriber.contents) == begun < 12
+    assert {row["state"] for row in place.deliveries()} == {"delivered", "dead"}
+
+
+async def test_drafts_of_releases_are_nobodys_business(both: Site, subscriber: Peer) -> None:
+    path = "engine/events/release"
+    await both.subscribe(f"{subscriber.url}/1", topic=both.topic(path))
+    await both.subscribe(f"{subscriber.url}/2", topic=both.topic("engine/events.json"))
+    public = b'{"release": {"draft": false, "name": "One", "tag_name": "1"}}'
+    for body in (public, b'{"release": {"draft": true, "name": "Two"}}'):
+        await both.push(body, path)
+    await until(lambda: sorted(both.states()) == ["dead", *["delivered"] * 3])
+    assert [one.body for one in subscriber.contents if one.target == "/1"] == [public]
+    assert all(b"Two" not in one.body for one in subscriber.contents)
+    assert (await both.client.get(both.topic(path))).content == public
+    feed = (await both.client.get(both.topic("engine/events.json"))).json()
+    assert [item["title"] for item in feed["items"]] == ["release: One"]
+
+
 async def test_what_was_under_way_is_done_by_the_next_worker(place: Site, subscriber: Peer) -> None:
     await place.worker._errands.stop()
     await place.ask(mode="subscribe", topic=place.topic(), callback=subscriber.url)
