@@ -251,26 +251,17 @@ async def test_5_1_2_topics_of_others_are_refused(hub: Site) -> None:
         assert_refused(answer, 403, "hub.topic")
 
 
-@pytest.mark.parametrize(
-    "callback",
-    ["http://10.0.0.1/", "http://[::ffff:10.0.0.1]/", "http://169.254.169.254/x", "http://0x0a1/"],
-)
-async def test_5_1_2_addresses_that_are_refused_are_refused_at_once(
-    hub: Site, callback: str
-) -> None:
-    answer = await hub.ask(mode="subscribe", topic=hub.topic(), callback=callback)
-    assert_refused(answer, 422)
+async def test_5_1_2_addresses_that_are_refused_are_refused_at_once(hub: Site) -> None:
+    for host in ("10.0.0.1", "[::ffff:10.0.0.1]", "169.254.169.254", "0x0a1"):
+        form = {"mode": "subscribe", "topic": hub.topic(), "callback": f"http://{host}/x"}
+        assert_refused(await hub.ask(**form), 422)
     assert hub.asked() == 0
 
 
-@pytest.mark.parametrize(("secret", "status"), [("é" * 99 + "x", 202), ("é" * 100, 400)])
-async def test_5_1_a_secret_is_shorter_than_200_bytes(
-    hub: Site, subscriber: Peer, secret: str, status: int
-) -> None:
-    answer = await hub.ask(
-        mode="subscribe", topic=hub.topic(), callback=subscriber.url, secret=secret
-    )
-    assert answer.status_code == status
+async def test_5_1_a_secret_is_shorter_than_200_bytes(hub: Site, subscriber: Peer) -> None:
+    form = {"mode": "subscribe", "topic": hub.topic(), "callback": subscriber.url}
+    assert (await hub.ask(**form, secret="é" * 99 + "x")).status_code == 202
+    assert_refused(await hub.ask(**form, secret="é" * 100), 400, "200 bytes")
 
 
 async def test_5_1_parameters_that_are_not_known_are_ignored(hub: Site, subscriber: Peer) -> None:
