@@ -139,10 +139,13 @@ class Gate:
 
 
 class House:
-    """The store in `folder` with the repository ada/engine, and at most one worker on it."""
+    """A store with the repository ada/engine, and at most one worker on it."""
 
-    def __init__(self, folder: Path, clock: MovableClock | None = None) -> None:
+    def __init__(
+        self, folder: Path, clock: MovableClock | None = None, url: str = "sqlite"
+    ) -> None:
         self.folder = folder
+        self.url = url
         self.clock = clock or MovableClock(START)
         self.store = self.another_store()
         self.network = Network()
@@ -153,7 +156,7 @@ class House:
 
     def another_store(self) -> Store:
         """The same database once more, as another process has it."""
-        return open_store("sqlite", data_dir=self.folder, clock=self.clock)
+        return open_store(self.url, data_dir=self.folder, clock=self.clock)
 
     # The worker.
 
