@@ -19,7 +19,7 @@ FRAGMENTS = {
 # What an administrator changes is never written over.
 OWN = {
     "tocsin.env": (Path("etc/tocsin/tocsin.env"), 0o600),
-    "tocsin.toml": (Path("etc/tocsin/tocsin.toml"), 0o640),
+    "tocsin.toml": (Path("etc/tocsin/tocsin.toml"), 0o644),
 }
 KEY = Path("etc/tocsin/secret.key")
 STATE = Path("var/lib/tocsin")

@@ -1,0 +1,26 @@
+# Starts a machine (machine_boot.sh) in namespaces of its own, and ends it when standard input ends,
+# which it does with whoever started this. $1: an empty directory. Prints the process to look under.
+set -eu
+dir=$1
+here=$(dirname "$0")
+mount --make-rprivate /
+mkdir "$dir/cgroup" "$dir/machine"
+mount -t cgroup2 cgroup2 "$dir/cgroup"
+group=$dir/cgroup/tocsin-test-$$
+mkdir "$group"
+(
+    echo "$BASHPID" > "$group/cgroup.procs"
+    umount "$dir/cgroup"
+    exec unshare --pid --fork --kill-child --mount --cgroup --net --uts --ipc \
+        bash "$here/machine_boot.sh" "$dir/machine" "$2" "$3" "$4"
+) < /dev/null &
+child=$!
+echo "$child"
+cat > /dev/null
+kill -KILL "$child" || true
+wait || true
+mountpoint -q "$dir/cgroup" || mount -t cgroup2 cgroup2 "$dir/cgroup"
+for _ in $(seq 100); do
+    find "$group" -depth -type d -exec rmdir {} + 2> /dev/null && exit
+    sleep 0.05
+done
