@@ -1,0 +1,276 @@
+"""`tocsin serve` as a service manager sees it: readiness, sockets, signs of life, reloading."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from hub.cli import notify
+
+PATIENCE = 20
+LAUNCH = """
+import os, sys
+os.dup2(int(sys.argv[1]), 3)
+os.set_inheritable(3, True)
+os.environ["LISTEN_PID"] = str(os.getpid())
+os.environ["LISTEN_FDS"] = "1"
+os.execv(sys.executable, [sys.executable, "-m", "hub.cli", "serve", *sys.argv[2:]])
+"""
+
+
+class Manager:
+    """A service manager's side: a socket for notifications, one that it listens on, a process."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.told.bind(str(folder / "notify"))
+        self.told.settimeout(PATIENCE)
+        self.listening = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.listening.getsockname()[1]}"
+        self.heard: list[str] = []
+        self.process: subprocess.Popen[str] | None = None
+
+    def start(self, *args: str, activated: bool = True, **environment: str) -> None:
+        given = {"NOTIFY_SOCKET": str(self.folder / "notify"), **environment}
+        number = self.listening.fileno()
+        command = ["-c", LAUNCH, str(number)] if activated else ["-m", "hub.cli", "serve"]
+        self.process = subprocess.Popen(
+            [sys.executable, *command, *args],
+            pass_fds=[number],
+            env={**os.environ, "TOCSIN_CONFIG": str(self.folder / "tocsin.toml"), **given},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def until(self, line: str) -> list[str]:
+        """What is told, up to the first message with a line that matches."""
+        began = len(self.heard)
+        while not any(re.search(line, text, re.MULTILINE) for text in self.heard[began:]):
+            self.heard.append(self.told.recv(4096).decode())
+        return self.heard[began:]
+
+    def signal(self, number: int) -> None:
+        assert self.process is not None
+        self.process.send_signal(number)
+
+    def ended(self) -> tuple[int, str]:
+        assert self.process is not None
+        _, said = self.process.communicate(timeout=PATIENCE)
+        return self.process.returncode, said
+
+    def close(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.communicate()
+        self.told.close()
+        self.listening.close()
+
+
+@pytest.fixture
+def manager(tmp_path: Path) -> Iterator[Manager]:
+    (tmp_path / "tocsin.toml").write_text("port = 0\n")
+    made = Manager(tmp_path)
+    yield made
+    made.close()
+
+
+def healthy(manager: Manager) -> bool:
+    return httpx.get(f"{manager.url}/healthz", trust_env=False, timeout=PATIENCE).is_success
+
+
+def test_it_is_ready_when_it_serves_on_the_socket_that_it_was_given(manager):
+    manager.start()
+    *before, ready = manager.until("^READY=1$")
+    assert before[0] == "STATUS=opening the database"
+    assert ready == f"READY=1\nSTATUS=listening on {manager.url}; 0 in flight, 0 queued"
+    assert healthy(manager)
+    manager.signal(signal.SIGTERM)
+    assert manager.until("^STOPPING=1$")[-1].endswith("STATUS=finishing what is under way")
+    code, said = manager.ended()
+    assert code == 0, said
+
+
+def test_who_comes_while_nobody_serves_is_answered_by_the_next(manager):
+    manager.start()
+    manager.until("^READY=1$")
+    manager.signal(signal.SIGTERM)
+    manager.ended()
+    answers: list[bool] = []
+    waiting = threading.Thread(target=lambda: answers.append(healthy(manager)))
+    waiting.start()
+    manager.start()
+    manager.until("^READY=1$")
+    waiting.join(PATIENCE)
+    assert answers == [True]
+
+
+def test_without_a_socket_it_listens_itself(manager):
+    manager.start(activated=False)
+    ready = manager.until("^READY=1$")[-1]
+    assert manager.url not in ready
+    found = re.search(r"listening on (\S+);", ready)
+    assert found is not None
+    manager.url = found[1]
+    assert healthy(manager)
+
+
+def test_a_worker_takes_no_socket(manager):
+    manager.start("--only", "worker")
+    assert manager.until("^READY=1$")[-1] == "READY=1\nSTATUS=0 in flight, 0 queued"
+
+
+@pytest.mark.parametrize("part", [[], ["--only", "hub"], ["--only", "worker"]])
+def test_signs_of_life(manager, part):
+    manager.start(*part, WATCHDOG_USEC="400000")
+    manager.until("^READY=1$")
+    began = time.monotonic()
+    for _ in range(5):
+        manager.until("^WATCHDOG=1$")
+    assert time.monotonic() - began < 4
+    manager.signal(signal.SIGTERM)
+    assert manager.ended()[0] == 0
+
+
+def test_no_signs_of_life_where_none_are_asked_for(manager):
+    manager.start(WATCHDOG_USEC="400000", WATCHDOG_PID="1")
+    manager.until("^READY=1$")
+    time.sleep(0.5)
+    manager.signal(signal.SIGTERM)
+    told = manager.until("^STOPPING=1$")
+    assert sum("WATCHDOG=1" in text for text in told) <= 1
+
+
+def test_settings_are_read_again(manager, tmp_path):
+    manager.start()
+    manager.until("^READY=1$")
+    request = {"trust_env": False, "headers": {"User-Agent": ""}}
+    assert httpx.get(f"{manager.url}/versions", **request).status_code == 403
+    (tmp_path / "tocsin.toml").write_text("port = 1\nrequire_user_agent = false\n")
+    manager.signal(signal.SIGHUP)
+    told = manager.until("^READY=1$")
+    assert re.fullmatch(r"RELOADING=1\nMONOTONIC_USEC=\d+", told[-2])
+    assert told[-1].endswith(f"listening on {manager.url}; 0 in flight, 0 queued")
+    assert httpx.get(f"{manager.url}/versions", **request).is_success
+    manager.signal(signal.SIGTERM)
+    code, said = manager.ended()
+    assert code == 0
+    assert "WARNING tocsin.serve in force only after a restart: port\n" in said
+    assert "INFO tocsin.serve settings read again; changed: require_user_agent\n" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("port =", "is not TOML"),
+        ("require_user_agent = false\ntimeout = -1", "timeout: Input should be greater than 0"),
+        ("require_user_agent = false\nallow_networks = ['x']", "'x' does not appear to be"),
+        ("require_user_agent = false\ncallback_ports = 'x'", "allow_networks or callback_ports"),
+    ],
+)
+def test_settings_that_are_wrong_change_nothing(manager, tmp_path, text, reason):
+    manager.start()
+    manager.until("^READY=1$")
+    (tmp_path / "tocsin.toml").write_text(text)
+    manager.signal(signal.SIGHUP)
+    assert "stay as they were; listening on" in manager.until("^READY=1$")[-1]
+    answer = httpx.get(f"{manager.url}/versions", trust_env=False, headers={"User-Agent": ""})
+    assert answer.status_code == 403
+    (tmp_path / "tocsin.toml").write_text("")
+    manager.signal(signal.SIGHUP)
+    assert "stay as they were" not in manager.until("^READY=1$")[-1]
+    manager.signal(signal.SIGTERM)
+    code, said = manager.ended()
+    assert code == 0
+    assert re.search(rf"ERROR tocsin.serve the settings stay as they were: .*{reason}", said), said
+
+
+class Connection:
+    """A kept connection, by hand."""
+
+    REQUEST = b"GET /healthz HTTP/1.1\r\nHost: x\r\nUser-Agent: x\r\n\r\n"
+
+    def __init__(self, manager: Manager) -> None:
+        self.socket = socket.create_connection(manager.listening.getsockname(), timeout=PATIENCE)
+
+    def ask(self) -> bytes:
+        """The answer to one more request."""
+        self.socket.sendall(self.REQUEST)
+        answer = b""
+        while not answer.endswith(b'"ok"}'):
+            received = self.socket.recv(4096)
+            assert received, answer
+            answer += received
+        return answer.lower()
+
+
+def test_a_connection_that_rests_may_ask_once_more_at_the_end(manager):
+    """Closed at once it would lose the request that its client is just sending."""
+    manager.start()
+    manager.until("^READY=1$")
+    asking, silent = Connection(manager), Connection(manager)
+    assert b"connection: close" not in asking.ask()
+    silent.ask()
+    manager.signal(signal.SIGTERM)
+    manager.until("^STOPPING=1$")
+    time.sleep(0.3)
+    assert b"connection: close" in asking.ask()
+    assert asking.socket.recv(1) == b""
+    assert silent.socket.recv(1) == b""
+    assert manager.ended()[0] == 0
+    asking.socket.close()
+    silent.socket.close()
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], str]]:
+    """What a notifier of this process says, through an abstract socket."""
+    name = f"\0tocsin-test-{os.getpid()}"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as receiver:
+        receiver.bind(name)
+        receiver.settimeout(1)
+        monkeypatch.setenv("NOTIFY_SOCKET", "@" + name[1:])
+        yield lambda: receiver.recv(4096).decode()
+
+
+def test_a_status_is_said_once_and_on_one_line(told):
+    notifier = notify.Notifier()
+    notifier.status("one\nREADY=1")
+    notifier.status("one\nREADY=1")
+    notifier.status("two")
+    assert [told(), told()] == ["STATUS=one READY=1", "STATUS=two"]
+
+
+def test_nobody_listens(monkeypatch, tmp_path):
+    monkeypatch.delenv("NOTIFY_SOCKET", raising=False)
+    notify.Notifier().ready("x")
+    monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "gone"))
+    notify.Notifier().ready("x")
+
+
+@pytest.mark.parametrize(
+    ("process", "count"), [(None, "1"), ("1", "1"), (str(os.getpid()), "x"), ("x", "")]
+)
+def test_sockets_that_are_not_for_us(monkeypatch, process, count):
+    monkeypatch.setenv("LISTEN_FDS", count)
+    if process is not None:
+        monkeypatch.setenv("LISTEN_PID", process)
+    assert notify.inherited_sockets() == []
+    assert "LISTEN_FDS" not in os.environ
+
+
+@pytest.mark.parametrize(("given", "seconds"), [("3000000", 3), ("0", None), ("x", None)])
+def test_the_watchdogs_patience(monkeypatch, given, seconds):
+    monkeypatch.delenv("WATCHDOG_PID", raising=False)
+    monkeypatch.setenv("WATCHDOG_USEC", given)
+    assert notify.watchdog_seconds() == seconds
