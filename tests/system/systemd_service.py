@@ -7,8 +7,9 @@ import struct
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
+import httpx
 from daemon import Ledger, Poster
-from machine import Machine
+from machine import PATIENCE, Machine
 
 PLACES = 'data_dir = "/var/lib/tocsin"\nkey_file = "/etc/tocsin/secret.key"\n'
 SETTINGS = 'allow_networks = ["127.0.0.0/8"]\nrate_limiting = false\n'
@@ -24,6 +25,7 @@ class Service:
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self.token = ""
+        self.changed = False
 
     async def call(self, *command: str, **options: Any) -> str:
         """Run a command in the machine, while deliveries go on."""
@@ -35,13 +37,14 @@ class Service:
 
     def settings(self, text: str = SETTINGS) -> None:
         """Write the settings file."""
+        self.changed = True
         self.machine.write("/etc/tocsin/tocsin.toml", PLACES + text)
 
     def people(self) -> None:
         self.machine.run("tocsin", "user", "add", "ada")
         self.machine.run("tocsin", "repo", "add", "ada/engine")
-        said = self.machine.run("tocsin", "token", "create", "ada", "--scope", "repo")
-        self.token = said.split()[0]
+        scopes = ("--scope", "repo", "--scope", "admin:repo_hook")
+        self.token = self.machine.run("tocsin", "token", "create", "ada", *scopes).split()[0]
 
     async def hook(self, port: int, **options: Any) -> None:
         """A hook for pushes, by name, so that it has to be resolved."""
@@ -52,12 +55,26 @@ class Service:
         await self.call("tocsin", "load", "-", stdin=json.dumps({"hooks": [wanted]}))
 
     async def forget_hooks(self) -> None:
-        for hook in json.loads(await self.call("tocsin", "hooks", "list", "--json")):
-            if hook["state"] == "active":
-                await self.call("tocsin", "hooks", "disable", str(hook["id"]))
+        hooks = f"http://127.0.0.1:{self.port}/repos/ada/engine/hooks"
+        headers = {"Authorization": f"Bearer {self.token}"}
+        async with httpx.AsyncClient(headers=headers, trust_env=False, timeout=PATIENCE) as client:
+            for hook in (await client.get(hooks)).json():
+                answer = await client.delete(f"{hooks}/{hook['id']}")
+                assert answer.status_code == 204, answer.text
+
+    async def as_installed(self) -> None:
+        """Undo what a test changed, and have it run."""
+        if self.changed:
+            self.changed = False
+            await self.call("rm", "-rf", "/etc/systemd/system/tocsin.service.d", "/run/stuck")
+            await self.call("systemctl", "daemon-reload")
+            self.machine.write("/etc/tocsin/tocsin.toml", PLACES + SETTINGS)
+            await self.call("systemctl", "stop", "tocsin")
+        await self.call("systemctl", "start", "tocsin")
 
     def drop_in(self, text: str, unit: str = "tocsin.service") -> None:
         """Change the unit, until the test is over."""
+        self.changed = True
         self.machine.write(f"/etc/systemd/system/{unit}.d/test.conf", text)
         self.machine.run("systemctl", "daemon-reload")
 
