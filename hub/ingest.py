@@ -16,6 +16,7 @@ from hub.refused import NOTED, Door, Refusals
 from hub.resolve import find_repository
 from hub.sources import Sources, signature_of, signer
 from store import Connection, Row, events
+from store.events import Arrival, Receipt
 
 TOPIC = """Post an event of a repository
 
@@ -60,7 +61,10 @@ class Ingest:
             body = await self._body(call, door)
             try:
                 payload = await arrivals.read_payload(body)
-                return await self._accept(repo["id"], guid, repo["id"], 0, name, body, payload)
+                arrival = await _arrival(repo["id"], guid, repo["id"], 0, name, body, payload)
+                # Many wait for the commit at once, and a parsed payload is many times its text.
+                del payload
+                return await self._accept(arrival)
             finally:
                 self._house.intake.give_back(len(body))
         except NOTED as error:
@@ -115,30 +119,34 @@ class Ingest:
         repo = await self._house.store.read(repository_for, source, payload)
         # A source's ping is about its own webhook, and no subscriber's business.
         repo_id = repo["id"] if repo is not None and name != "ping" else 0
-        return await self._accept(-source["id"], guid, repo_id, source["id"], name, body, payload)
+        scope = -source["id"]
+        arrival = await _arrival(scope, guid, repo_id, source["id"], name, body, payload)
+        del payload
+        return await self._accept(arrival)
 
-    async def _accept(
-        self,
-        scope: int,
-        guid: str,
-        repo_id: int,
-        source_id: int,
-        name: str,
-        body: bytes,
-        payload: dict[str, Any],
-    ) -> Answer:
-        given = (scope, guid, repo_id, source_id, name, body, payload)
-        if len(body) > arrivals.LARGE:
-            arrival = await asyncio.to_thread(arrivals.arrival, *given)
-        else:
-            arrival = arrivals.arrival(*given)
-        receipt: events.Receipt = await self._house.store.batch(
-            events.accept, arrival, weight=len(body)
+    async def _accept(self, arrival: Arrival) -> Answer:
+        receipt: Receipt = await self._house.store.batch(
+            events.accept, arrival, weight=len(arrival.body)
         )
         return json_answer(
             202,
             {"id": receipt.guid, "event_id": receipt.event_id, "deliveries": receipt.deliveries},
         )
+
+
+async def _arrival(
+    scope: int,
+    guid: str,
+    repo_id: int,
+    source_id: int,
+    name: str,
+    body: bytes,
+    payload: dict[str, Any],
+) -> Arrival:
+    given = (scope, guid, repo_id, source_id, name, body, payload)
+    if len(body) > arrivals.LARGE:
+        return await asyncio.to_thread(arrivals.arrival, *given)
+    return arrivals.arrival(*given)
 
 
 def repository_for(db: Connection, source: Row, payload: dict[str, Any]) -> Row | None:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import faulthandler
+import gc
 import logging
 import signal
 from pathlib import Path
@@ -59,12 +60,22 @@ async def _serve(daemon: Daemon, only: str | None) -> None:
             await _start(daemon, only, stack)
             stack.enter_context(reloading(daemon))
             stack.enter_context(beating(daemon))
+            settle()
             daemon.notifier.ready(daemon.status())
             click.echo(f"tocsin is at work: {daemon.said}")
             await daemon.ended.wait()
             _end(daemon)
     finally:
         await daemon.store.close()
+
+
+def settle() -> None:
+    """Take what the program is made of out of the garbage collector's sight, and have it look
+    less often: its passes over all that stood still were a tenth of the delivery path's time.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 async def _start(daemon: Daemon, only: str | None, stack: contextlib.AsyncExitStack) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from hub.cli.serve import settle
 from store import Store, events, open_store
 from store.events import Arrival
 from tests.benchmarks import apart, world
@@ -44,6 +45,7 @@ async def _delivered(
 ) -> dict[str, Any]:
     worker = Worker(store, WorkerSettings(allow_networks=["127.0.0.0/8"]))
     await worker.start()
+    settle()
     bodies = [payload(SIZE, seed) for seed in range(many + world.WARMING)]
     try:
         await _pass(store, repo_id, bodies[many:])
