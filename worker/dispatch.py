@@ -98,7 +98,7 @@ class Dispatcher:
                 self.errand()
             else:
                 lane = self._lane(hook_id)
-                lane.target = None
+                lane.stale = True
                 self.claims.mark(lane)
         self.claims.soon()
 
@@ -267,7 +267,9 @@ class Dispatcher:
     async def _target(self, lane: Lane, item: Item) -> Target | None:
         known = lane.target is not None
         now = self._store.clock.now()
-        if lane.target is None or lane.target.version < item.version or _over(lane.target, now):
+        target = lane.target
+        if target is None or lane.stale or target.version < item.version or _over(target, now):
+            lane.stale = False
             reader = load_follower if lane.hook_id < 0 else load
             lane.target = await self._store.read(reader, lane.hook_id, self._settings, self._guard)
         if not known:
@@ -297,9 +299,11 @@ class Dispatcher:
         lane.queue.clear()
         self.claims.mark(lane)
         if ids and self._hand.lease is not None:
-            self._spawn(
-                self._hand.release(self._hand.lease, ids, AGAIN_AFTER, lambda: self._stopping)
-            )
+            self._spawn(self._release(lane.hook_id, self._hand.lease, ids))
+
+    async def _release(self, hook_id: int, lease_id: int, ids: Sequence[int]) -> None:
+        await self._hand.release(lease_id, ids, AGAIN_AFTER, lambda: self._stopping)
+        self.wake([hook_id])
 
     def _recorded(self, outcomes: Sequence[Outcome], disabled: set[int]) -> None:
         self._hand.ids.difference_update(outcome.delivery_id for outcome in outcomes)

@@ -44,6 +44,8 @@ class Lane:
     """It is being asked for what is due."""
     next_due: int | None = None
     """When (microseconds) the store has something due, as far as is known."""
+    stale: bool = False
+    """Its hook may have been edited since `target` was read."""
     parked: bool = False
     """It waits for its turn at the limit that all lanes share."""
     timed: bool = False

@@ -238,9 +238,10 @@ class TestTheWorker:
     def test_is_offered_what_is_leased_to_it(self, world: World, courier: FakeCourier) -> None:
         first, second = world.hook("push"), world.hook("push")
         world.store.do(hooks.update, second, url="https://other.example/")
+        assert courier.woken == [second["id"]], "an edit is told of"
         courier.held = world.lease()
         receipt = world.arrive("g-1", body=b'{"n":1}')
-        assert courier.woken == []
+        assert courier.woken == [second["id"]]
         (offer,) = courier.offers
         assert (offer.event_id, offer.guid, offer.name) == (receipt.event_id, "g-1", "push")
         assert offer.body == b'{"n":1}'
