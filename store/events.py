@@ -246,9 +246,33 @@ def add_delivery(
 def get(db: Connection, event_id: int) -> Row | None:
     """The event with its `body` as bytes, or None where retention has let go of it."""
     row = db.one(f"SELECT {COLUMNS}, e.body FROM event e WHERE e.id = :id", id=event_id)
-    if row is not None and row["body"] is not None:
+    return None if row is None else _unpacked(row)
+
+
+def _unpacked(row: Row) -> Row:
+    if row["body"] is not None:
         row["body"] = bodies.unpack(row["body"])
     return row
+
+
+def several(db: Connection, event_ids: list[int], most: int) -> dict[int, Row | None]:
+    """These events as `get` gives them; of large ones only the first few, at least one, that have
+    no more than `most` bytes together.
+    """
+    ids = f"(SELECT id FROM {db.each('ids', id='integer')} AS w)"
+    sizes = dict(db.tuples(f"SELECT id, size FROM event WHERE id IN {ids}", ids=listed(event_ids)))
+    total = 0
+    chosen: list[int] = []
+    for event_id in event_ids:
+        total += sizes.get(event_id, 0)
+        if chosen and total > most:
+            break
+        chosen.append(event_id)
+    rows = db.all(f"SELECT {COLUMNS}, e.body FROM event e WHERE e.id IN {ids}", ids=listed(chosen))
+    found: dict[int, Row | None] = dict.fromkeys(chosen)
+    for row in rows:
+        found[row["id"]] = _unpacked(row)
+    return found
 
 
 def latest(db: Connection, repo_id: int, name: str) -> Row | None:

@@ -3,12 +3,15 @@
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from store import Connection, Store, events, websub, websub_feeds
+from store import Connection, Row, Store, events, websub, websub_feeds
 from store.websub_topics import DISTRIBUTED, JSON, Topic, content_type
+from worker.reading import Reading
 
 # Unreserved in application/x-www-form-urlencoded: everything else is escaped.
 PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._*")
 MOST_BYTES = 32 * 1024 * 1024
+# Bytes that are read at once: of large events fewer.
+MOST_READ = 4 * 1024 * 1024
 
 
 def form(body: bytes) -> bytes:
@@ -47,6 +50,7 @@ class Contents:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._reading = Reading(store, _read)
         self._known: OrderedDict[int | tuple[int, str], Content] = OrderedDict()
         self._bytes = 0
 
@@ -67,7 +71,7 @@ class Contents:
         if content is not None:
             self._known.move_to_end(event_id)
             return content
-        found = await self._store.read(_read, event_id)
+        found = await self._reading.get(event_id)
         return None if found is None else self.put(event_id, found)
 
     async def feed(self, event_id: int, topic: Topic, hub: str) -> Content:
@@ -81,8 +85,12 @@ class Contents:
         return self.put(key, Content(topic.key, "", body, content_type(topic.key)))
 
 
-def _read(db: Connection, event_id: int) -> Content | None:
-    row = events.get(db, event_id)
+def _read(db: Connection, event_ids: list[int]) -> dict[int, Content | None]:
+    found = events.several(db, event_ids, MOST_READ)
+    return {event_id: _content(db, event_id, row) for event_id, row in found.items()}
+
+
+def _content(db: Connection, event_id: int, row: Row | None) -> Content | None:
     if row is None or row["body"] is None:
         return None
     content = Content(row["name"], row["guid"], row["body"])

@@ -144,7 +144,7 @@ async def test_claiming_is_tried_until_it_works(house: House, error: StoreError)
 
 
 @pytest.mark.parametrize(
-    ("module", "name"), [(dispatch, "load"), (events, "get")], ids=["hook", "event"]
+    ("module", "name"), [(dispatch, "load"), (events, "several")], ids=["hook", "event"]
 )
 async def test_reading_is_tried_until_it_works(
     house: House, error: StoreError, module: Any, name: str
