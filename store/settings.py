@@ -21,7 +21,9 @@ class StoreSettings(BaseModel):
         Path("tocsin-data"), description="directory of the database, the key and the sockets"
     )
     store: str = Field(
-        "sqlite", description="the database: `sqlite` (in `data_dir`) or `sqlite:///path/to/file`"
+        "sqlite",
+        description="the database: `sqlite` (in `data_dir`), `sqlite:///path/to/file`, or "
+        "`postgresql://...` with the extra `tocsin[postgres]`",
     )
     key_file: Path | None = Field(
         None,
