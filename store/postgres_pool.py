@@ -19,7 +19,9 @@ logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
 MOST = 8
 # Seconds to wait for a connection before the caller is told that there is none.
 PATIENCE = 5.0
-# Seconds, more or less, between two tries while there is none; nobody else waits meanwhile.
+# While it is known that there is none: how long one caller waits in the place of all, and how long
+# after that, more or less, the next.
+BRIEF = 1.0
 EVERY = 0.5
 
 
@@ -74,7 +76,7 @@ class Connections:
     def _lend(self) -> Raw:
         try:
             with translated():
-                return self._pool.getconn()
+                return self._pool.getconn(PATIENCE if self._away is None else BRIEF)
         except Unavailable as error:
             if isinstance(error.__cause__, PoolTimeout):
                 raise Unavailable(
