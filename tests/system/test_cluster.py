@@ -1,0 +1,184 @@
+"""Three hubs and three workers on one PostgreSQL, while processes and the database are killed."""
+
+import asyncio
+import time
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from cluster_database import Server, free_port, own_server
+from cluster_processes import House, Receipt, Receiver, receiving
+from cluster_sender import Sender
+
+from store import Connection, accounts, hooks, open_store, repositories, tokens
+
+EVENTS = 20_000
+SUBSCRIBERS = 5
+ALONE = 4_000
+BATCH = 50
+CONNECTIONS = 32
+# What was sent so shortly before its worker was killed may not have been recorded.
+INSTANT = 2.0
+PATIENCE = 120.0
+
+
+@dataclass
+class Instants:
+    """When what was killed, in seconds since the epoch."""
+
+    killed: dict[str, float] = field(default_factory=dict)
+    """The user agents of workers."""
+    away: list[tuple[float, float]] = field(default_factory=list)
+    """The database, and until when."""
+
+    def excuse(self, first: Receipt) -> bool:
+        """Whether the outcome of this delivery may have been lost, so that it is sent again."""
+        killed = self.killed.get(first.agent)
+        if killed is not None and killed - INSTANT <= first.at <= killed:
+            return True
+        return any(begun - INSTANT <= first.at <= over + INSTANT for begun, over in self.away)
+
+
+def seed(db: Connection, receiver: str) -> str:
+    """The repository ada/bell with its subscribers; returns a token that may push to it."""
+    ada = accounts.create(db, "ada")
+    repo = repositories.create(db, ada["id"], "bell")
+    for number in range(SUBSCRIBERS):
+        hooks.create(
+            db,
+            repo["id"],
+            url=f"{receiver}/{number}",
+            events=["push"],
+            content_type="json",
+            secret="ring the bells",
+        )
+    return tokens.create(db, ada["id"], scopes=["repo"])[0]
+
+
+class Cluster:
+    def __init__(self, house: House, server: Server, receiver: Receiver, token: str) -> None:
+        self.house, self.server, self.receiver = house, server, receiver
+        self.ports = [free_port() for _ in range(3)]
+        self.instants = Instants()
+        self.sender = Sender(self.ports, "ada/bell", token)
+
+    def start(self) -> None:
+        for number, port in enumerate(self.ports):
+            self.house.hub(f"hub{number}", port)
+            self.house.worker(f"worker{number}")
+        self.house.at_work()
+
+    async def kill_hub(self, number: int) -> None:
+        self.house.running[f"hub{number}"].kill()
+        await asyncio.sleep(0.5)
+        self.start_again(f"hub{number}")
+
+    async def kill_worker(self, number: int) -> None:
+        process = self.house.running[f"worker{number}"]
+        process.kill()
+        self.instants.killed[process.name] = time.time()
+        await asyncio.sleep(0.5)
+        self.start_again(f"worker{number}")
+
+    async def crash_database(self) -> None:
+        begun = time.time()
+        await asyncio.to_thread(self.server.stop, "immediate")
+        await asyncio.to_thread(self.server.start)
+        self.instants.away.append((begun, time.time()))
+
+    async def at(self, share: float, what: Callable[[], Awaitable[None]]) -> None:
+        """Do it once this share of the events is accepted."""
+        while len(self.sender.accepted) < share * EVENTS:  # noqa: ASYNC110 - other processes do it
+            await asyncio.sleep(0.01)
+        await what()
+
+    async def chaos(self) -> None:
+        await self.at(0.10, lambda: self.kill_worker(0))
+        await self.at(0.20, lambda: self.kill_hub(0))
+        await self.at(0.30, lambda: self.kill_worker(1))
+        await self.at(0.40, lambda: self.kill_hub(1))
+        await self.at(0.50, self.crash_database)
+        await self.at(0.65, lambda: self.kill_worker(2))
+        await self.at(0.75, lambda: self.kill_hub(2))
+        await self.at(0.85, lambda: self.kill_worker(0))
+
+    async def run(self) -> None:
+        guids = [f"event-{number:05}" for number in range(EVENTS)]
+        self.sender.give(guids[:ALONE])
+        self.sender.give(guids[ALONE:], BATCH)
+        async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as group:
+            supervisor = group.create_task(self.supervise())
+            await asyncio.gather(self.chaos(), self.sender.run(CONNECTIONS))
+            while self.arrived() < EVENTS * SUBSCRIBERS:  # noqa: ASYNC110 - other processes do it
+                await asyncio.sleep(0.2)
+            supervisor.cancel()
+
+    async def supervise(self) -> None:
+        """Start again what could not start because the database was just away."""
+        while True:
+            await asyncio.sleep(0.5)
+            for name, process in list(self.house.running.items()):
+                if process.popen.poll() == 1:
+                    self.start_again(name)
+
+    def start_again(self, name: str) -> None:
+        kind, number = name[:-1], int(name[-1])
+        if kind == "hub":
+            self.house.hub(name, self.ports[number])
+        else:
+            self.house.worker(name)
+
+    def arrived(self) -> int:
+        return len({(one.guid, one.path) for one in self.receiver.look()})
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    with own_server(max_connections=100) as server, receiving(tmp_path) as receiver:
+        store = open_store(server.url(), data_dir=tmp_path)
+        token = store.do(seed, receiver.url)
+        store.shut()
+        house = House(tmp_path, server.url())
+        try:
+            yield Cluster(house, server, receiver, token)
+        finally:
+            house.close()
+
+
+def repeated(receipts: list[Receipt], instants: Instants) -> tuple[int, int]:
+    """Deliveries beyond the first of each: those of the instants of the kills, and the others."""
+    firsts: dict[tuple[str, str], Receipt] = {}
+    again: dict[bool, int] = defaultdict(int)
+    for one in sorted(receipts, key=lambda one: one.at):
+        first = firsts.setdefault((one.guid, one.path), one)
+        if first is not one:
+            again[instants.excuse(first)] += 1
+    return again[True], again[False]
+
+
+def test_nothing_is_lost_and_hardly_anything_sent_twice(
+    cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster.start()
+    begun = time.monotonic()
+    asyncio.run(cluster.run())
+    took = time.monotonic() - begun
+    codes = [process.end() for process in cluster.house.running.values()]
+    receipts = cluster.receiver.look()
+    excused, others = repeated(receipts, cluster.instants)
+    with capsys.disabled():
+        print(
+            f"\n{len(cluster.sender.accepted)} events, {len(receipts)} deliveries in {took:.1f} s;"
+            f" sent again at the instants of the kills {excused}, otherwise {others};"
+            f" answers {dict(cluster.sender.statuses)}"
+        )
+    assert len(cluster.sender.accepted) == EVENTS
+    assert len({(one.guid, one.path) for one in receipts}) == EVENTS * SUBSCRIBERS, "lost"
+    assert others <= 0.001 * EVENTS * SUBSCRIBERS
+    assert codes == [0] * 6
+    states = "SELECT state, lease_id IS NULL, count(*) FROM delivery GROUP BY 1, 2"
+    assert cluster.server.sql(states) == [(1, True, EVENTS * SUBSCRIBERS)]
+    assert cluster.server.sql("SELECT count(*) FROM event") == [(EVENTS,)]
+    assert cluster.server.sql("SELECT count(*) FROM lease") == [(0,)]

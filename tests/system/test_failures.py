@@ -1,0 +1,408 @@
+"""A PostgreSQL in trouble: what is accepted arrives, what cannot be is answered with 503, and all
+goes on by itself. And what is said at the start about one that is of no use.
+"""
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+from cluster_database import GUARDED, PASSWORD, Server, free_port, own_server
+from cluster_fake import server_of_version
+from cluster_processes import TOCSIN, House, Receiver, receiving, until
+from cluster_sender import Sender, payload
+from cryptography.fernet import Fernet
+
+from store import Connection, accounts, hooks, open_store, repositories, tokens
+
+# Seconds. A minute, as an operator would see it, takes TOCSIN_TEST_OUTAGE=60.
+OUTAGE = float(os.environ.get("TOCSIN_TEST_OUTAGE", "8"))
+# What waits looks again after pauses of at most so many seconds.
+SOON = 15.0
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with own_server(max_connections=30) as running:
+        running.sql("CREATE ROLE tocsin LOGIN")
+        running.sql(f"CREATE ROLE {GUARDED} LOGIN PASSWORD '{PASSWORD.replace('%2F', '/')}'")
+        yield running
+
+
+@pytest.fixture
+def database(server: Server) -> Iterator[str]:
+    """A database of the role tocsin."""
+    if not server.running():
+        server.start()
+    server.sql("CREATE DATABASE trouble OWNER tocsin TEMPLATE template0 ENCODING 'UTF8'")
+    yield "trouble"
+    if not server.running():
+        server.start()
+    server.sql("DROP DATABASE trouble WITH (FORCE)")
+
+
+def seed(db: Connection, receiver: str) -> str:
+    ada = accounts.create(db, "ada")
+    repo = repositories.create(db, ada["id"], "bell")
+    for number in range(2):
+        hooks.create(db, repo["id"], url=f"{receiver}/{number}", events=["push"])
+    return tokens.create(db, ada["id"], scopes=["repo"])[0]
+
+
+class Trouble:
+    """One hub and two workers that are to live through it."""
+
+    def __init__(self, house: House, server: Server, receiver: Receiver, token: str) -> None:
+        self.house, self.server, self.receiver, self.token = house, server, receiver, token
+        self.port = free_port()
+        self._numbers = 0
+        self.accepted: set[str] = set()
+
+    def start(self) -> None:
+        self.house.hub("hub", self.port)
+        self.house.worker("worker1")
+        self.house.worker("worker2")
+        self.house.at_work()
+
+    def post(self, count: int = 50) -> None:
+        """Events that are sent until they are accepted."""
+        sender = Sender([self.port], "ada/bell", self.token)
+        sender.give(f"event-{self._numbers + at:05}" for at in range(count))
+        self._numbers += count
+        asyncio.run(asyncio.wait_for(sender.run(8), 60))
+        self.accepted |= sender.accepted
+
+    def ask(self) -> httpx.Response:
+        """One event, once."""
+        self._numbers += 1
+        guid = f"event-{self._numbers:05}"
+        answer = httpx.post(
+            f"http://127.0.0.1:{self.port}/ada/bell/events/push",
+            content=payload(guid),
+            headers={
+                "Authorization": f"Bearer {self.token}",
+                "Content-Type": "application/json",
+                "X-GitHub-Delivery": guid,
+            },
+            timeout=30,
+            trust_env=False,
+        )
+        if answer.is_success:
+            self.accepted.add(guid)
+        return answer
+
+    def is_refused(self) -> None:
+        """503 with Retry-After, and soon."""
+        until(lambda: not self.ask().is_success, "the hub to notice")
+        for _ in range(10):
+            begun = time.monotonic()
+            answer = self.ask()
+            took = time.monotonic() - begun
+            assert answer.status_code == 503, answer.text
+            assert 1 <= int(answer.headers["retry-after"]) <= 60
+            assert answer.json()["message"].startswith("The service cannot get at its data")
+            assert took < 4
+
+    def arrived(self) -> set[tuple[str, str]]:
+        return {(one.guid, one.path) for one in self.receiver.look()}
+
+    def goes_on(self) -> float:
+        """Everything that was accepted arrives; returns after how many seconds new events do."""
+        begun = time.monotonic()
+        until(lambda: self.ask().is_success, "the hub to go on", SOON)
+        self.post()
+        self.all_arrive()
+        return time.monotonic() - begun
+
+    def all_arrive(self) -> None:
+        expected = {(guid, f"/{number}") for guid in self.accepted for number in range(2)}
+        until(lambda: expected <= self.arrived(), "deliveries", SOON)
+
+    def ends_well(self) -> None:
+        """Nobody has ended meanwhile, nobody leaves anything behind."""
+        assert [process.end() for process in self.house.running.values()] == [0, 0, 0]
+        found = self.server.sql(
+            "SELECT state, lease_id, count(*) FROM delivery GROUP BY 1, 2", "trouble"
+        )
+        assert [row[:2] for row in found] == [(1, None)]
+        for process in self.house.running.values():
+            assert "Traceback" not in process.said(), process.said()
+            assert process.said().count("\n") < 400, "it says less, the longer it lasts"
+
+
+@pytest.fixture
+def trouble(server: Server, database: str, tmp_path: Path) -> Iterator[Trouble]:
+    url = server.url(database, "tocsin")
+    with receiving(tmp_path) as receiver:
+        store = open_store(url, data_dir=tmp_path)
+        token = store.do(seed, receiver.url)
+        store.shut()
+        house = House(tmp_path, url)
+        try:
+            made = Trouble(house, server, receiver, token)
+            made.start()
+            made.post()
+            made.all_arrive()
+            yield made
+        finally:
+            house.close()
+
+
+@pytest.mark.parametrize("mode", ["fast", "immediate"])
+def test_the_database_is_restarted(trouble: Trouble, mode: str) -> None:
+    trouble.server.stop(mode)
+    trouble.server.start()
+    trouble.goes_on()
+    trouble.ends_well()
+
+
+def test_the_database_is_unreachable_for_a_while(
+    trouble: Trouble, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trouble.server.stop()
+    begun = time.monotonic()
+    trouble.is_refused()
+    time.sleep(max(OUTAGE - (time.monotonic() - begun), 0))
+    assert not trouble.ask().is_success
+    trouble.server.start()
+    took = trouble.goes_on()
+    with capsys.disabled():
+        print(f"\nafter an outage of {OUTAGE:.0f} s all goes on within {took:.1f} s")
+    trouble.ends_well()
+
+
+def test_what_is_in_flight_when_the_database_goes_is_recorded_later(trouble: Trouble) -> None:
+    """Its outcomes are kept until they can be written down: it is not sent again."""
+    trouble.post(200)
+    trouble.server.stop()
+    trouble.is_refused()
+    trouble.server.start()
+    trouble.goes_on()
+    sent = [(one.guid, one.path) for one in trouble.receiver.look()]
+    assert len(sent) == len(set(sent))
+    trouble.ends_well()
+
+
+def _backends(server: Server) -> int:
+    ours = "SELECT count(*) FROM pg_stat_activity WHERE usename = 'tocsin'"
+    (count,) = server.sql(ours)[0]
+    return int(count)
+
+
+@contextmanager
+def no_connection_left(server: Server) -> Iterator[None]:
+    """Others have taken all of them."""
+    with ExitStack() as taken:
+
+        def take() -> bool:
+            server.sql(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'tocsin'"
+            )
+            with suppress(psycopg.OperationalError):
+                for _ in range(100):
+                    raw = psycopg.connect(server.url("trouble", GUARDED, PASSWORD))
+                    taken.enter_context(raw)
+            return not _backends(server)
+
+        until(take, "the last connection")
+        yield
+
+
+def test_there_are_no_connections_left(trouble: Trouble) -> None:
+    with no_connection_left(trouble.server):
+        trouble.is_refused()
+        assert _backends(trouble.server) == 0
+    trouble.goes_on()
+    trouble.ends_well()
+
+
+def _in_the_system(server: Server, value: str) -> None:
+    server.sql(f"ALTER SYSTEM SET default_transaction_read_only = {value}")
+    server.sql("SELECT pg_reload_conf()")
+
+
+def _in_the_database(server: Server, value: str) -> None:
+    """What is opened from now on reads only, and goes on like that when others write again."""
+    with psycopg.connect(server.url(), autocommit=True) as raw:
+        raw.execute("SET default_transaction_read_only = off")
+        raw.execute(f"ALTER DATABASE trouble SET default_transaction_read_only = {value}")
+        if value == "on":
+            raw.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'tocsin'"
+            )
+
+
+@pytest.mark.parametrize("switch", [_in_the_system, _in_the_database])
+def test_the_database_only_reads(trouble: Trouble, switch: Callable[[Server, str], None]) -> None:
+    switch(trouble.server, "on")
+    try:
+        trouble.is_refused()
+    finally:
+        switch(trouble.server, "off")
+    trouble.goes_on()
+    trouble.ends_well()
+
+
+def test_processes_end_while_the_database_is_away(trouble: Trouble) -> None:
+    """In the ten seconds they have; what they had in hand is another's after its lease."""
+    trouble.server.stop("immediate")
+    trouble.is_refused()
+    begun = time.monotonic()
+    for process in trouble.house.running.values():
+        process.popen.terminate()
+    assert [process.popen.wait(30) for process in trouble.house.running.values()] == [0, 0, 0]
+    assert time.monotonic() - begun < 20
+
+
+# What is said at the start.
+
+
+def refused(store: str, tmp_path: Path, *, command: str = "serve") -> str:
+    """The one line with which a command ends."""
+    done = subprocess.run(
+        [TOCSIN, command, "--store", store, "--data-dir", tmp_path / "data"],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 1, done
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("Error: "), line
+    for secret in ("sesame", "open"):
+        assert secret not in line.replace("cannot open", ""), line
+    return line
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("postgresql://ada:sesame@127.0.0.1:x/db", 'invalid integer value "x" for connection'),
+        (
+            "postgresql://ada:sesame@127.0.0.1/db?nonsense=1",
+            'invalid URI query parameter: "nonsense"',
+        ),
+        ("postgresql://ada:sesame%zz@127.0.0.1/db", "is no PostgreSQL URL"),
+        ("postgresql://ada:sesame@[::1]x/db", "is no PostgreSQL URL"),
+        ("postgresql://ada:sesame@[::1/db", "is no PostgreSQL URL"),
+        ("postgresql://ada:se@same@127.0.0.1:1/db", "cannot be reached"),
+        ("postgresql://ada:sesame/x@127.0.0.1:1/db", "failed to resolve host 'ada'"),
+        ("postgresql://127.0.0.1:1/db?password=sesame%zz", "is no PostgreSQL URL"),
+        ("postgresql://ada:sesame@127.0.0.1:1/db", "Connection refused"),
+        ("postgresql://ada:sesame@/db?host=/nowhere", "No such file or directory"),
+        ("postgresql://ada:sesame@nowhere.invalid/db", "cannot be reached"),
+        ("postgres:/ada:sesame@host/db", "is not known"),
+        ("mysql://ada:sesame@host/db", "is not known"),
+    ],
+)
+def test_a_url_that_leads_nowhere(url: str, said: str, tmp_path: Path) -> None:
+    assert said in refused(url, tmp_path)
+
+
+def test_a_database_that_is_not_there(server: Server, tmp_path: Path) -> None:
+    assert 'database "nowhere" does not exist' in refused(server.url("nowhere"), tmp_path)
+
+
+@pytest.mark.parametrize("command", ["serve", "status"])
+def test_a_wrong_password(server: Server, tmp_path: Path, command: str) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "secret.key").write_bytes(Fernet.generate_key())
+    url = server.url("postgres", GUARDED, "wrong-sesame")
+    line = refused(url, tmp_path, command=command)
+    assert f'password authentication failed for user "{GUARDED}"' in line
+
+
+def test_a_server_that_is_too_old(tmp_path: Path) -> None:
+    with server_of_version("14.19") as port:
+        line = refused(f"postgresql://ada:sesame@127.0.0.1:{port}/db", tmp_path)
+    assert line == "Error: PostgreSQL 14.19 is too old: 15 or newer"
+
+
+@pytest.mark.parametrize("encoding", ["SQL_ASCII", "LATIN1"])
+def test_a_database_of_another_encoding(server: Server, tmp_path: Path, encoding: str) -> None:
+    server.sql(
+        f"CREATE DATABASE other TEMPLATE template0 ENCODING '{encoding}'"
+        " LC_COLLATE 'C' LC_CTYPE 'C'"
+    )
+    try:
+        line = refused(server.url("other"), tmp_path)
+    finally:
+        server.sql("DROP DATABASE other")
+    assert f"the database's encoding is {encoding}: make one with ENCODING 'UTF8'" in line
+
+
+def test_a_user_who_may_not_make_tables(server: Server, database: str, tmp_path: Path) -> None:
+    line = refused(server.url(database, GUARDED, PASSWORD), tmp_path)
+    assert f"{GUARDED} may not create tables in {database}: GRANT CREATE" in line
+
+
+def test_a_user_to_whom_the_tables_do_not_belong(
+    server: Server, database: str, tmp_path: Path
+) -> None:
+    open_store(server.url(database, "tocsin"), data_dir=tmp_path).shut()
+    server.sql(f"GRANT CREATE ON SCHEMA public TO {GUARDED}", database)
+    line = refused(server.url(database, GUARDED, PASSWORD), tmp_path)
+    assert "the database's user lacks a right: permission denied for table migration" in line
+
+
+def test_a_database_that_only_reads(server: Server, database: str, tmp_path: Path) -> None:
+    server.sql(f"ALTER DATABASE {database} SET default_transaction_read_only = on")
+    assert "read-only" in refused(server.url(database, "tocsin"), tmp_path)
+
+
+def test_a_database_without_a_free_connection(
+    server: Server, database: str, tmp_path: Path
+) -> None:
+    with no_connection_left(server):
+        line = refused(server.url(database, "tocsin"), tmp_path)
+    assert "slots" in line or "too many" in line
+
+
+@pytest.mark.parametrize("missing", ["psycopg", "psycopg_pool"])
+def test_an_installation_without_the_driver(tmp_path: Path, missing: str) -> None:
+    program = (
+        "import sys; sys.modules[sys.argv.pop(1)] = None\n"
+        "from hub.cli import main; main(prog_name='tocsin')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, missing, "serve", "--store", "postgresql://host/db"],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        env={**os.environ, "TOCSIN_DATA_DIR": str(tmp_path)},
+        cwd=tmp_path,
+    )
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("Error: PostgreSQL needs an extra")
+    assert line.endswith("pip install 'tocsin[postgres]'")
+
+
+def test_the_log_keeps_the_password_to_itself(
+    server: Server, database: str, tmp_path: Path
+) -> None:
+    """Whatever happens to a process that knows it."""
+    server.sql(f"GRANT ALL ON SCHEMA public TO {GUARDED}", database)
+    (tmp_path / "secret.key").write_bytes(Fernet.generate_key())
+    house = House(tmp_path, server.url(database, GUARDED, PASSWORD))
+    try:
+        process = house.start("both", "--port", "0", log_level="debug")
+        process.waits_for("tocsin is at work")
+        server.stop("immediate")
+        process.waits_for("there is no connection to the database")
+        server.start()
+        assert process.end() == 0
+        said: Any = process.said()
+    finally:
+        house.close()
+    for secret in (PASSWORD, PASSWORD.replace("%2F", "/"), "sesame"):
+        assert secret not in said
