@@ -1,5 +1,7 @@
 """What the worker does at its time, in one table."""
 
+import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -31,16 +33,22 @@ def scheduler(store: Store, table: list[Job]) -> AsyncIOScheduler:
     made = AsyncIOScheduler(timezone="UTC")
     for job in table:
         made.add_job(
-            run_once if job.once else run,
+            _quietly,
             # Workers that were started together do not all come at the same moment for ever.
             IntervalTrigger(seconds=job.every, jitter=job.every * JITTER, timezone="UTC"),
-            args=[store, job],
+            args=[run_once if job.once else run, store, job],
             id=job.name,
             coalesce=True,
             max_instances=1,
             misfire_grace_time=None,
         )
     return made
+
+
+async def _quietly(how: Callable[[Store, Job], Awaitable[None]], store: Store, job: Job) -> None:
+    # The scheduler cancels what runs when it is shut down, and would log that as a failure.
+    with contextlib.suppress(asyncio.CancelledError):
+        await how(store, job)
 
 
 async def run(store: Store, job: Job) -> None:
