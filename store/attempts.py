@@ -92,7 +92,7 @@ def record(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
             number="integer",
             due_at="integer",
         )
-        + " AS r WHERE delivery.id = r.id AND delivery.lease_id = r.lease_id",
+        + f" AS r WHERE delivery.id = r.id AND delivery.lease_id{db.aside} = r.lease_id",
         # In the order in which others take them, lest each waits for the other's rows.
         rows=listed(
             (o.delivery_id, o.lease_id, o.state, o.number, o.due_at)

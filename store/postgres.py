@@ -36,6 +36,8 @@ class PostgresSession(Statements):
 
     placeholder = "%s"
     skip_locked = " FOR UPDATE SKIP LOCKED"
+    # A sum is in no index.
+    aside = " + 0"
     chunks = (256, 64, 16, 4, 1)
 
     def __init__(

@@ -30,6 +30,7 @@ class Statements(ABC):
     """Statements on one open transaction (store.connection.Connection)."""
 
     skip_locked = ""
+    aside = ""
     placeholder: ClassVar[str]
     chunks: ClassVar[tuple[int, ...]]
     """How many rows one statement inserts: few sizes, so that few statements are prepared."""
