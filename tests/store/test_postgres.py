@@ -15,7 +15,7 @@ from typing import Any
 import psycopg
 import pytest
 from engines import database
-from store_world import FakeCourier, World
+from store_world import START, FakeCourier, World, make_world
 
 from store import Connection, Store, attempts, deliveries, events, hooks, jobs, leases, open_store
 from store.clock import SECOND, Clock, MovableClock
@@ -725,3 +725,150 @@ def test_nothing_runs_in_the_database_by_itself(store: Store, url: str) -> None:
     functions = "SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace"
     assert sql(url, functions) == []
     assert sql(url, "SELECT 1 FROM pg_rules WHERE schemaname = 'public'") == []
+
+
+# Plans, with much behind.
+
+MANY = 200_000
+LARGE = {"delivery", "event", "attempt"}
+
+
+def fill(db: Connection, hook_ids: list[int]) -> None:
+    """So many deliveries that were made, and the events behind them."""
+    db.execute(
+        "INSERT INTO event (guid, scope, repo_id, name, received_at, size, digest, body)"
+        " SELECT 'old-' || n, 1, 1, 'push', n, 2, '\\x00', '\\x00'"
+        " FROM generate_series(1, :many / 5) AS n",
+        many=MANY,
+    )
+    db.execute(
+        "INSERT INTO delivery (event_id, hook_id, repo_id, state, attempts, due_at)"
+        " SELECT 1 + n / 5, :first + n % :hooks, 1, 1, 1, n FROM generate_series(1, :many) AS n",
+        first=hook_ids[0],
+        hooks=len(hook_ids),
+        many=MANY,
+    )
+    db.execute(
+        "INSERT INTO subscription (repo_id, event, hook_id)"
+        " SELECT 1, 'event-' || n, :first FROM generate_series(1, 100000) AS n",
+        first=hook_ids[0],
+    )
+    db.execute(
+        "INSERT INTO attempt (delivery_id, hook_id, event_id, repo_id, number, redelivery,"
+        " started_at, duration, url, timings, request_head) SELECT id, hook_id, event_id, 1, 1, 0,"
+        " id, 1, 'https://receiver.example/', '{}', 'POST' FROM delivery"
+    )
+
+
+def path(world: World, hook_ids: list[int], round_: int) -> None:
+    """An event's way through the store, and what a worker asks besides."""
+    store, some = world.store, hook_ids[:5]
+    lease = world.lease()
+    guids = [f"g-{round_}-{at}" for at in range(4)]
+    store.do(events.accept_all, [world.arrival(guid) for guid in guids])
+    store.do(events.accept_all, [world.arrival(guid) for guid in guids])
+    store.look(deliveries.waiting_hooks)
+    claimed, _ = store.do(deliveries.claim, some, lease, 3)
+    one, two, three, *others = claimed
+    store.look(events.get, one.event_id)
+    store.look(events.several, [one.event_id, two.event_id], 1000)
+    store.do(attempts.record, [world.outcome(lease, x) for x in (one, two)])
+    store.do(deliveries.release, lease, [three.id])
+    store.do(deliveries.bury, lease, [x.id for x in others], "gone")
+    assert store.look(leases.held, lease) == []
+    assert store.do(leases.renew, lease, LEASE)
+    held, _ = store.do(deliveries.claim, some, lease, 3)
+    assert store.do(leases.end, lease) == len(held)
+    store.do(leases.end_expired)
+    store.look(hooks.last_responses, some)
+
+
+def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for below in plan.get("Plans", ()):
+        yield from nodes(below)
+
+
+class TestPlans:
+    """Statements of the delivery path find their rows by an index, whatever is behind them."""
+
+    @pytest.fixture
+    def hook_ids(self, world: World) -> list[int]:
+        return [world.hook("push")["id"] for _ in range(50)]
+
+    def test_use_the_indexes_made_for_them(
+        self, world: World, hook_ids: list[int], url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        world.store.do(fill, hook_ids)
+        sql(url, "ANALYZE")
+        found: dict[str, list[dict[str, Any]]] = {}
+        run = PostgresSession.run
+
+        def explain(session: PostgresSession, statement: str, given: Any) -> Any:
+            if statement.startswith(("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")):
+                write, session._write = session._write, True
+                ((plan,),) = run(session, f"EXPLAIN (FORMAT JSON) {statement}", given).fetchall()
+                session._write = write
+                found.setdefault(statement, []).extend(nodes(plan[0]["Plan"]))
+            return run(session, statement, given)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(PostgresSession, "run", explain)
+            path(world, hook_ids, 1)
+        for statement, used in found.items():
+            scanned = [x for x in used if x["Node Type"] == "Seq Scan"]
+            assert not [x for x in scanned if x["Relation Name"] in LARGE], (statement, used)
+        self._uses(found, "UPDATE delivery SET lease_id = :lease_id", "delivery_due")
+        self._uses(found, "WITH RECURSIVE w (hook_id)", "delivery_due")
+        self._uses(found, "WITH RECURSIVE w (lease_id)", "delivery_leased")
+        self._uses(found, "UPDATE delivery SET state = r.state", "delivery_pkey")
+        self._uses(
+            found, "UPDATE delivery SET lease_id = NULL WHERE lease_id = :id", "delivery_leased"
+        )
+        self._uses(found, "SELECT id FROM delivery WHERE lease_id", "delivery_leased")
+        self._uses(found, "INSERT INTO delivery", "subscribed_pkey")
+        self._uses(found, "SELECT count(*) FROM delivery WHERE event_id", "delivery_event")
+        self._uses(found, "SELECT a.hook_id, a.status_code", "attempt_hook")
+
+    def _uses(self, found: dict[str, list[dict[str, Any]]], start: str, index: str) -> None:
+        (statement,) = (one for one in found if one.startswith(start))
+        used = {node.get("Index Name") for node in found[statement]}
+        assert index in used, (statement, used)
+
+    @pytest.mark.parametrize(
+        ("mode", "analyzed"),
+        [("auto", False), ("auto", True), ("force_generic_plan", True)],
+    )
+    def test_made_while_there_was_nothing_are_good_for_much(
+        self, tmp_path: Path, mode: str, analyzed: bool
+    ) -> None:
+        """A statement that was prepared on empty tables goes on with its plan as they grow."""
+        with database() as named:
+            options = f"&options=-c%20plan_cache_mode%3D{mode}"
+            store = open_store(named + options, data_dir=tmp_path)
+            world = make_world(store, MovableClock(START))
+            hook_ids = [world.hook("push")["id"] for _ in range(50)]
+            for round_ in range(12):
+                path(world, hook_ids, round_)
+            store.do(fill, hook_ids)
+            if analyzed:
+                sql(named, "ANALYZE")
+            before = scanned(store)
+            for round_ in range(12, 24):
+                path(world, hook_ids, round_)
+            after = scanned(store)
+            store.shut()
+        assert after == before
+
+
+def scanned(store: Store) -> dict[str, int]:
+    """How many rows of the large tables were read by scanning all of them."""
+
+    def ask(db: Connection) -> Any:
+        db.value("SELECT pg_stat_force_next_flush()")
+        db.value("SELECT 1")
+        db.value("SELECT pg_stat_clear_snapshot()")
+        return db.all("SELECT relname, seq_tup_read FROM pg_stat_user_tables")
+
+    rows = store.look(ask)
+    return {row["relname"]: row["seq_tup_read"] for row in rows if row["relname"] in LARGE}
