@@ -7,10 +7,11 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import httpx
 import pytest
 from cluster_database import Server, free_port, own_server
-from cluster_processes import House, Receipt, Receiver, receiving
-from cluster_sender import Sender
+from cluster_processes import House, Receipt, Receiver, receiving, until
+from cluster_sender import Sender, payload
 
 from store import Connection, accounts, hooks, open_store, repositories, tokens
 
@@ -59,7 +60,7 @@ def seed(db: Connection, receiver: str) -> str:
 
 class Cluster:
     def __init__(self, house: House, server: Server, receiver: Receiver, token: str) -> None:
-        self.house, self.server, self.receiver = house, server, receiver
+        self.house, self.server, self.receiver, self.token = house, server, receiver, token
         self.ports = [free_port() for _ in range(3)]
         self.instants = Instants()
         self.sender = Sender(self.ports, "ada/bell", token)
@@ -182,3 +183,26 @@ def test_nothing_is_lost_and_hardly_anything_sent_twice(
     assert cluster.server.sql(states) == [(1, True, EVENTS * SUBSCRIBERS)]
     assert cluster.server.sql("SELECT count(*) FROM event") == [(EVENTS,)]
     assert cluster.server.sql("SELECT count(*) FROM lease") == [(0,)]
+
+
+def test_from_accepted_to_received(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    """Hub, worker and receiver are a process each; the figures are for whoever reads them."""
+    cluster.house.hub("hub0", cluster.ports[0])
+    cluster.house.worker("worker0")
+    cluster.house.at_work()
+    accepted: dict[str, float] = {}
+    headers = {"Authorization": f"Bearer {cluster.token}", "Content-Type": "application/json"}
+    url = f"http://127.0.0.1:{cluster.ports[0]}/ada/bell/events/push"
+    with httpx.Client(headers=headers, trust_env=False) as client:
+        for number in range(200):
+            guid = f"event-{number}"
+            answer = client.post(url, content=payload(guid), headers={"X-GitHub-Delivery": guid})
+            assert answer.is_success
+            accepted[guid] = time.time()
+            time.sleep(0.02)
+    until(lambda: cluster.arrived() == 200 * SUBSCRIBERS, "deliveries")
+    took = sorted(one.at - accepted[one.guid] for one in cluster.receiver.receipts)
+    with capsys.disabled():
+        middle, late = (took[int(len(took) * share)] * 1000 for share in (0.5, 0.95))
+        print(f"\nfrom accepted to received: p50 {middle:.1f} ms, p95 {late:.1f} ms")
+    assert [process.end() for process in cluster.house.running.values()] == [0, 0]
