@@ -1,8 +1,8 @@
 """What a caller needs for an operation, and the check of it. There is no default.
 
-Where an operation's thing is decides whose word counts: a role in a repository (`on_repo`), the
-user's own things (`on_user`), nobody's in particular (`public`), a user with a password
-(`as_user`), an application with its secret (`as_app`).
+Where an operation's thing is decides whose word counts: a role in a repository (`on_repo`), in an
+organization (`hub.organization_access`), the user's own things (`on_user`), nobody's in particular
+(`public`), a user with a password (`as_user`), an application with its secret (`as_app`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -97,7 +97,7 @@ class OnUser(Access):
     ) -> None:
         assert caller is not None, "a user's own things are asked for with a token"
         check_kind(self.kinds, caller)
-        _check_token(self, caller, self.scopes)
+        check_token(self, caller, self.scopes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,7 +203,7 @@ def _check_in_repo(db: Connection, access: OnRepo, caller: Caller, repo: Row) ->
     check_kind(access.kinds, caller)
     if not caller.reaches(repo):
         raise Forbidden(_not_accessible(caller))
-    _check_token(access, caller, access.scopes if repo["private"] else access.accepted)
+    check_token(access, caller, access.scopes if repo["private"] else access.accepted)
     if repo["owner_kind"] == "Organization":
         check_sign_on(db, caller, repo["owner_id"], repo["owner"])
 
@@ -224,7 +224,8 @@ def check_kind(kinds: Iterable[str], caller: Caller) -> None:
         raise Forbidden(_not_accessible(caller))
 
 
-def _check_token(access: Access, caller: Caller, scopes: tuple[str, ...]) -> None:
+def check_token(access: Access, caller: Caller, scopes: tuple[str, ...]) -> None:
+    """Forbidden for a token without one of the permissions, or of these scopes."""
     if not caller.scoped:
         if not any(_has(caller, name, level) for name, level in access.permissions):
             raise Forbidden(_not_accessible(caller))

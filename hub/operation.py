@@ -129,7 +129,12 @@ class Group:
     def __init__(self, name: str, **loaders: Loader) -> None:
         self.name = name
         self.operations: list[Operation] = []
+        self.events: dict[str, Any] = {}
         self._loaders = loaders
+
+    def tells(self, **payloads: Any) -> None:
+        """Declare the payloads (types) of events under the hub's own names."""
+        self.events |= payloads
 
     def __call__(self, line: str, access: Access, **details: Unpack[Details]) -> Callable[[F], F]:
         """Declare the function below as the operation of this line of the reference."""

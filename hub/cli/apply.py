@@ -10,6 +10,7 @@ from typing import TypeVar
 from hub.cli import apply_apps, apply_people, state
 from hub.cli.changes import Change, Outcome, outcome_of, placed, secret, together
 from hub.cli.options import ISSUER, account, repository
+from hub.cli.part import Part
 from store import (
     Connection,
     Row,
@@ -24,7 +25,7 @@ from store import (
 )
 from store.errors import Conflict
 
-T = TypeVar("T", bound=state.Part)
+T = TypeVar("T", bound=Part)
 
 
 def hashed(store: Store, wanted: state.State) -> dict[str, str]:

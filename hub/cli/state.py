@@ -9,9 +9,7 @@ from typing import Annotated, Any, Literal, Self
 import yaml
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     PrivateAttr,
     SecretStr,
@@ -19,6 +17,7 @@ from pydantic import (
     model_validator,
 )
 
+from hub.cli.part import FullName, Part
 from hub.cli.strict_yaml import Strict
 from store import licenses
 from store.clock import SECOND
@@ -30,21 +29,10 @@ LARGEST = 4_000_000
 
 Role = Literal["read", "triage", "write", "maintain", "admin"]
 Level = Literal["read", "write", "admin"]
-FullName = Annotated[str, Field(pattern=r"^[^/]+/[^/]+$")]
 
 
 def _utc(moment: datetime) -> datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-class Part(BaseModel):
-    """What is not given is left as it is, or gets its default where the thing is made."""
-
-    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
-
-    def given(self, *names: str) -> dict[str, Any]:
-        """Those of these fields that the document has."""
-        return {name: getattr(self, name) for name in names if name in self.model_fields_set}
 
 
 def _address(given: object) -> object:
@@ -96,14 +84,14 @@ class User(Part):
     site_admin: bool = False
     password: SecretStr | None = None
     one_time_secret: SecretStr | None = Field(None, description="base 32, of 16 bytes at least")
-    emails: list[Email] = []
+    emails: list[Email] = Field(default_factory=list)
 
 
 class Organization(Part):
     login: str
     name: str | None = None
     email: str | None = None
-    members: dict[str, Literal["member", "admin"]] = {}
+    members: dict[str, Literal["member", "admin"]] = Field(default_factory=dict)
     sso: bool = False
 
 
@@ -111,8 +99,8 @@ class Repository(Part):
     name: FullName
     private: bool = False
     description: str | None = None
-    collaborators: dict[str, Role] = {}
-    watchers: dict[str, Literal["watching", "ignoring"]] = {}
+    collaborators: dict[str, Role] = Field(default_factory=dict)
+    watchers: dict[str, Literal["watching", "ignoring"]] = Field(default_factory=dict)
     stars: int = Field(0, ge=0)
     license_file: LicenseFile | None = None
 
@@ -125,7 +113,7 @@ class App(Part):
     url: str
     kind: Literal["oauth", "integration"] = "oauth"
     description: str | None = None
-    permissions: dict[str, Level] = {}
+    permissions: dict[str, Level] = Field(default_factory=dict)
     client_id: str | None = None
     client_secret: SecretStr | None = None
 
@@ -141,9 +129,9 @@ class Token(Part):
     fingerprint: str | None = None
     note: str | None = None
     kind: Literal["personal", "fine_grained", "oauth", "app_user", "installation"] = "personal"
-    scopes: list[str] = []
-    permissions: dict[str, Level] = {}
-    sso: list[str] = []
+    scopes: list[str] = Field(default_factory=list)
+    permissions: dict[str, Level] = Field(default_factory=dict)
+    sso: list[str] = Field(default_factory=list)
     value: SecretStr | None = None
     expires_at: Annotated[datetime, AfterValidator(_utc)] | None = None
 
@@ -173,7 +161,7 @@ class Hook(Part):
 
     repository: FullName
     url: str
-    events: list[str] = ["push"]
+    events: list[str] = Field(default_factory=lambda: ["push"])
     content_type: Literal["json", "form"] = "form"
     secret: SecretStr | None = None
     insecure_ssl: bool = False
@@ -184,13 +172,13 @@ class Hook(Part):
 class State(Part):
     """All of it. What the document does not mention stays as it is."""
 
-    users: list[User] = []
-    organizations: list[Organization] = []
-    repositories: list[Repository] = []
-    apps: list[App] = []
-    tokens: list[Token] = []
-    sources: list[Source] = []
-    hooks: list[Hook] = []
+    users: list[User] = Field(default_factory=list)
+    organizations: list[Organization] = Field(default_factory=list)
+    repositories: list[Repository] = Field(default_factory=list)
+    apps: list[App] = Field(default_factory=list)
+    tokens: list[Token] = Field(default_factory=list)
+    sources: list[Source] = Field(default_factory=list)
+    hooks: list[Hook] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _each_once(self) -> Self:

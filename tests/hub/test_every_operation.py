@@ -36,6 +36,7 @@ from hub.media import PARAMS
 from hub.openapi import document
 from hub.operation import Operation
 from hub.operations import OPERATIONS
+from hub.organization_access import NOT_AN_OWNER, OnOrg
 from hub.settings import RATE_LIMITS, HubSettings
 from hub.versions import VERSIONS
 from store import accounts, open_store, repositories, tokens
@@ -50,6 +51,11 @@ each = pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.id)
 in_repository = pytest.mark.parametrize(
     "operation",
     [one for one in OPERATIONS if isinstance(one.access, OnRepo)],
+    ids=lambda one: one.id,
+)
+in_organization = pytest.mark.parametrize(
+    "operation",
+    [one for one in OPERATIONS if isinstance(one.access, OnOrg)],
     ids=lambda one: one.id,
 )
 with_token = pytest.mark.parametrize(
@@ -293,6 +299,43 @@ def helper(db: Any, repo_id: int, role: str) -> Any:
     """The one who has this role there."""
     account = accounts.by_login(db, role) or accounts.create(db, role)
     repositories.grant(db, repo_id, account["id"], role)
+    return account
+
+
+@in_organization
+async def test_a_missing_membership(ask: Asked, world: World, operation: Operation) -> None:
+    access = operation.access
+    assert isinstance(access, OnOrg)
+    at = path(operation, world)
+    absent = path(operation, world, org="nobody")
+    member = world.store.do(member_of_acme)
+    for kind in access.kinds:
+        what = enough(operation, kind)
+        for outsider in (
+            world.token(world.reader.account, kind=kind, **what),
+            *([] if kind in CLASSIC else [world.token(kind=kind, target_id=1_000_000, **what)]),
+        ):
+            same(await ask.refused(at, outsider, 404), await ask.refused(absent, outsider, 404))
+        headers = world.token(member, kind=kind, **what)
+        if access.owner:
+            await ask.refused(at, headers, 403, NOT_AN_OWNER)
+        else:
+            await ask.passes(at, headers)
+
+
+def enough(operation: Operation, kind: str) -> dict[str, Any]:
+    """What a token of this kind has to hold."""
+    if kind in CLASSIC:
+        return {"scopes": list(operation.access.accepted)}
+    return {"permissions": dict(operation.access.permissions)}
+
+
+def member_of_acme(db: Any) -> Any:
+    """One who is a member of acme and nothing more."""
+    account = accounts.by_login(db, "plain") or accounts.create(db, "plain")
+    acme = accounts.by_login(db, "acme")
+    assert acme is not None
+    accounts.join(db, acme["id"], account["id"], "member")
     return account
 
 

@@ -67,7 +67,8 @@ class Belongings:
 @dataclass
 class World:
     """octo administers the public octo/hello and the private octo/vault, which were octo/before
-    and octo/crypt; reader sees the one and not the other. Apps of reader's are lab and mill.
+    and octo/crypt; reader sees the one and not the other. Apps of reader's are lab and mill. octo
+    owns the organization acme, reader umbra.
     """
 
     store: Store
@@ -130,6 +131,7 @@ SAMPLES = {
     "client_id": Sample(lambda w: "lab-client", lambda w: "mill-client", "nobody"),
     "fingerprint": Sample(lambda w: "laptop", absent="nothing"),
     "license": Sample(lambda w: "mit", absent="nothing"),
+    "org": Sample(lambda w: "acme", lambda w: "umbra", "nobody"),
     "username": Sample(lambda w: "reader", absent="nobody"),
 }
 
@@ -217,6 +219,9 @@ def _people(db: Connection, store: Store) -> World:
         address = f"{account['login']}@tower.example"
         emails.add(db, account["id"], [address], verified=True)
         emails.show(db, account["id"], "public")
+    for owner, name in ((octo, "acme"), (reader, "umbra")):
+        organization = accounts.create(db, name, kind="Organization")
+        accounts.join(db, organization["id"], owner["id"], "admin")
     hello, vault = (
         _repository(db, octo, name, before, private=private)
         for name, before, private in (("hello", "before", False), ("vault", "crypt", True))

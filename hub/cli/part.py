@@ -1,0 +1,18 @@
+"""What the parts of a document for `tocsin load` have in common."""
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+FullName = Annotated[str, Field(pattern=r"^[^/]+/[^/]+$")]
+"""`owner/name`."""
+
+
+class Part(BaseModel):
+    """What is not given is left as it is, or gets its default where the thing is made."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+    def given(self, *names: str) -> dict[str, Any]:
+        """Those of these fields that the document has."""
+        return {name: getattr(self, name) for name in names if name in self.model_fields_set}
