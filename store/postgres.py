@@ -1,10 +1,8 @@
 """PostgreSQL's connections: borrowed from a pool for one transaction at a time."""
 
 import contextlib
-import re
 import zlib
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import psycopg
@@ -14,19 +12,13 @@ from store.courier import Courier
 from store.errors import Contended, StoreError, Unavailable
 from store.postgres_errors import Raw, translated
 from store.postgres_pool import Connections
+from store.postgres_sql import copied, each, named
 from store.statements import Statements
 from store.vault import Vault
 
 T = TypeVar("T")
-PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
-TYPES = {"integer": "bigint", "text": "text"}
-
-
-@lru_cache(maxsize=512)
-def _named(sql: str) -> str:
-    return PARAMETER.sub(r"%(\1)s", sql.replace("%", "%%"))
-
-
+# So many rows are cheaper to copy, which takes two turns, than to insert.
+COPIED = 4
 # In one turn to the server and back.
 UNSYNCED = "BEGIN; SET LOCAL synchronous_commit = off"
 
@@ -34,7 +26,7 @@ UNSYNCED = "BEGIN; SET LOCAL synchronous_commit = off"
 class PostgresSession(Statements):
     """A connection while a transaction needs it (store.connection.Session)."""
 
-    placeholder = "%s"
+    placeholder = "${}"
     skip_locked = " FOR UPDATE SKIP LOCKED"
     # A sum is in no index.
     aside = " + 0"
@@ -54,11 +46,29 @@ class PostgresSession(Statements):
         return self
 
     def run(self, sql: str, parameters: dict[str, Any] | list[Any]) -> psycopg.Cursor[Any]:
+        self._check(sql)
+        if isinstance(parameters, dict):
+            return self._tried(lambda raw: raw.execute(named(sql), parameters))
+        # Thousands of `%s` would be looked for again at each call.
+        return self._tried(lambda raw: psycopg.RawCursor(raw).execute(sql, parameters))
+
+    def _check(self, sql: str) -> None:
         assert self._raw is not None, "a statement outside of a transaction"
         if not self._write and not sql.startswith(("SELECT", "WITH")):
             raise StoreError("a read does not write: each of its statements is committed by itself")
-        named = _named(sql) if isinstance(parameters, dict) else sql
-        return self._tried(lambda raw: raw.execute(named, parameters))
+
+    def insert_many(
+        self, table: str, columns: str, rows: Sequence[Sequence[Any]], then: str = ""
+    ) -> list[tuple[Any, ...]]:
+        if then or len(rows) < COPIED:
+            return super().insert_many(table, columns, rows, then)
+        self.copy(f"COPY {table} ({columns}) FROM STDIN", rows)
+        return []
+
+    def copy(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Rows as a stream, in one statement however many there are."""
+        self._check(sql)
+        self._tried(lambda raw: copied(raw, sql, rows))
 
     def _tried(self, call: Callable[[Raw], T]) -> T:
         assert self._raw is not None
@@ -71,13 +81,7 @@ class PostgresSession(Statements):
             raise
 
     def each(self, parameter: str, **columns: str) -> str:
-        items = f"json_array_elements(CAST(:{parameter} AS json)) AS items (item)"
-        single = len(columns) == 1
-        members = ", ".join(
-            f"CAST(item {'#>>' if single else '->>'} {_at(at, single)} AS {TYPES[kind]}) AS {name}"
-            for at, (name, kind) in enumerate(columns.items())
-        )
-        return f"(SELECT {members} FROM {items})"
+        return each(parameter, columns)
 
     def lateral(self, table: str, alias: str, query: str) -> str:
         return f"CROSS JOIN LATERAL ({query}) AS {alias}"
@@ -140,7 +144,3 @@ class PostgresSession(Statements):
 
     def close(self) -> None:
         self.rollback()
-
-
-def _at(at: int, single: bool) -> str:
-    return "'{}'" if single else str(at)

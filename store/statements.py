@@ -32,6 +32,7 @@ class Statements(ABC):
     skip_locked = ""
     aside = ""
     placeholder: ClassVar[str]
+    """What stands for a value of `insert_many`; `{}` in it is the value's number."""
     chunks: ClassVar[tuple[int, ...]]
     """How many rows one statement inserts: few sizes, so that few statements are prepared."""
 
@@ -110,5 +111,6 @@ def _parts(rows: Sequence[T], sizes: Sequence[int]) -> Iterator[Sequence[T]]:
 
 @lru_cache(maxsize=64)
 def _insert(table: str, columns: str, placeholder: str, width: int, count: int, then: str) -> str:
-    row = f"({', '.join([placeholder] * width)})"
-    return f"INSERT INTO {table} ({columns}) VALUES {', '.join([row] * count)} {then}"
+    marks = [placeholder.format(number + 1) for number in range(width * count)]
+    values = ", ".join(f"({', '.join(row)})" for row in _parts(marks, (width,)))
+    return f"INSERT INTO {table} ({columns}) VALUES {values} {then}"

@@ -172,11 +172,18 @@ def _tables(raw: psycopg.Connection) -> list[tuple[str, int]]:
 def statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Every statement from now on, whatever the engine."""
     asked: list[str] = []
-    for session in (SqliteSession, PostgresSession):
-
-        def counting(self: Any, sql: str, parameters: Any, run: Any = session.run) -> Any:
-            asked.append(sql)
-            return run(self, sql, parameters)
-
-        monkeypatch.setattr(session, "run", counting)
+    for session, name in (
+        (SqliteSession, "run"),
+        (PostgresSession, "run"),
+        (PostgresSession, "copy"),
+    ):
+        monkeypatch.setattr(session, name, _noting(asked, getattr(session, name)))
     return asked
+
+
+def _noting(asked: list[str], method: Any) -> Any:
+    def noting(self: Any, sql: str, given: Any) -> Any:
+        asked.append(sql)
+        return method(self, sql, given)
+
+    return noting
