@@ -73,17 +73,32 @@ class Access:
     def see(self, db: Connection, caller: Caller | None, row: Row) -> None:
         """Let pass who may do it to what the path names first. Forbidden, Missing."""
 
+    def reach(self, db: Connection, caller: Caller | None, first: Row, last: Row) -> None:
+        """Let pass who may do it to what the path names last. Forbidden."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OnRepo(Access):
-    """A role in the repository that the path names first."""
+    """A role in the repository that the path names first; with `author`, who may look will do,
+    where what the path names last is theirs (its `author_id`).
+    """
+
+    author: bool = False
 
     def or_anyone(self) -> Self:
         """Also who gives no name, where the repository is public."""
         return replace(self, anyone=True)
 
+    def or_author(self) -> Self:
+        """Also who made it."""
+        return replace(self, author=True)
+
     def see(self, db: Connection, caller: Caller | None, row: Row) -> None:
-        check(db, self, caller, row)
+        check(db, self, caller, row, "read" if self.author else self.role)
+
+    def reach(self, db: Connection, caller: Caller | None, first: Row, last: Row) -> None:
+        if self.author and (caller is None or last["author_id"] != caller.account_id):
+            check(db, self, caller, first, self.role)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,14 +185,19 @@ def as_app() -> AsApp:
     return AsApp(kinds=())
 
 
-def check(db: Connection, access: OnRepo, caller: Caller | None, repo: Row) -> None:
-    """Let pass who may. Missing for a repository that may not be seen, otherwise Forbidden."""
+def check(
+    db: Connection, access: OnRepo, caller: Caller | None, repo: Row, needed: str | None = None
+) -> None:
+    """Let pass who may, and has the role that is needed: without one, that of the access.
+
+    Missing for a repository that may not be seen, otherwise Forbidden.
+    """
     role = _role(db, access, caller, repo)
     if role is None:
         raise Missing("repository")
     if caller is not None and (repo["private"] or not access.anyone):
         _check_in_repo(db, access, caller, repo)
-    needed = access.role or "read"
+    needed = needed or access.role or "read"
     if not repositories.at_least(role, needed):
         raise Forbidden(REFUSALS.get(needed, f"Must have {needed} rights to Repository."))
 

@@ -186,7 +186,9 @@ def _admit(db: Connection, house: House, plan: Plan, call: Call) -> tuple[Who, d
     first = _first(db, house, operation, call, who, found)
     if first is not None:
         needed.see(db, caller, first)
-    resolve.take(db, operation.steps[1:], call.values, found, first)
+    last = resolve.take(db, operation.steps[1:], call.values, found, first)
+    if first is not None and last is not None:
+        needed.reach(db, caller, first, last)
     return who, found
 
 
