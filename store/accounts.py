@@ -13,7 +13,7 @@ from store.connection import Connection, Row, listed
 from store.errors import Conflict, Invalid
 
 LOGIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,98}[A-Za-z0-9])?")
-COLUMNS = "id, login, kind, name, email, site_admin, created_at, updated_at"
+COLUMNS = "id, login, kind, name, email, site_admin, description, heard_of, created_at, updated_at"
 
 
 def create(
@@ -26,7 +26,10 @@ def create(
     site_admin: bool = False,
     password: str | None = None,
 ) -> Row:
-    """Make a User or an Organization. Invalid for a bad login, Conflict for a taken one."""
+    """Make a User or an Organization. Invalid for a bad login, Conflict for a taken one.
+
+    A login that events told of, and nothing else, is not taken: what was told of it stays with it.
+    """
     if not LOGIN.fullmatch(login):
         raise Invalid(
             f"{login!r} is no login: 1 to 100 letters, digits, '-', '_' or '.', "
@@ -37,7 +40,11 @@ def create(
     row = db.one(
         "INSERT INTO account (login, login_key, kind, name, email, site_admin, password_hash,"
         " created_at, updated_at) VALUES (:login, :key, :kind, :name, :email, :site_admin,"
-        f" :password_hash, :now, :now) ON CONFLICT (login_key) DO NOTHING RETURNING {COLUMNS}",
+        " :password_hash, :now, :now) ON CONFLICT (login_key) DO UPDATE SET"
+        " login = excluded.login, kind = excluded.kind, name = excluded.name,"
+        " email = excluded.email, site_admin = excluded.site_admin, heard_of = 0,"
+        " password_hash = excluded.password_hash, updated_at = excluded.updated_at"
+        f" WHERE account.heard_of = 1 RETURNING {COLUMNS}",
         login=login,
         key=login.lower(),
         kind=kind,

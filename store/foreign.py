@@ -1,0 +1,99 @@
+"""Reading what others tell: members of JSON objects from elsewhere, of which nothing is certain.
+
+What is not understood counts as not told. Nothing in here raises on anybody's data.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from store import clock
+from store.clock import SECOND
+
+MOST_INTEGER = 2**63
+# The year 10,000, beyond which no time can be shown.
+MOST_SECONDS = 253_402_300_800
+MOST_PARTS = 100
+
+Reader = Callable[[Any], Any]
+"""Takes the value of a member, which is not None, and returns what is kept, or ODD."""
+ODD: Any = object()
+
+
+def number(value: Any) -> Any:
+    """A whole number that is not negative."""
+    # bool is an int, and no number.
+    return value if type(value) is int and 0 <= value < MOST_INTEGER else ODD
+
+
+def flag(value: Any) -> Any:
+    """0 or 1."""
+    return int(value) if isinstance(value, bool) else ODD
+
+
+def text(most: int) -> Reader:
+    """A text, cut off after so many characters."""
+
+    def read(value: Any) -> Any:
+        # Not every engine keeps a NUL in a text.
+        return value.replace("\0", "")[:most] if isinstance(value, str) else ODD
+
+    return read
+
+
+def one_of(*values: str) -> Reader:
+    """One of these texts."""
+    return lambda value: value if isinstance(value, str) and value in values else ODD
+
+
+def moment(value: Any) -> Any:
+    """Microseconds, of an ISO 8601 time or of whole seconds since the epoch."""
+    if type(value) is int:
+        return value * SECOND if 0 <= value < MOST_SECONDS else ODD
+    try:
+        found = clock.parse(value)
+    except (TypeError, ValueError, OverflowError):
+        return ODD
+    return found if found >= 0 else ODD
+
+
+def nullable(reader: Reader) -> Reader:
+    """The same, or null, which says that there is none any more."""
+
+    def read(value: Any) -> Any:
+        return None if value is None else reader(value)
+
+    return read
+
+
+def fields(given: Mapping[str, Any], readers: Mapping[str, Reader | tuple[str, Reader]]) -> Any:
+    """Column to value, of the members that are told and understood.
+
+    `readers` gives each column its reader, with the member's name where that is another one.
+    """
+    found = {}
+    for column, how in readers.items():
+        name, reader = (column, how) if callable(how) else how
+        if name in given:
+            value = reader(given[name])
+            if value is not ODD:
+                found[column] = value
+    return found
+
+
+def one(given: Mapping[str, Any], name: str, reader: Reader) -> Any:
+    """One member; None where it is not told, or not understood."""
+    return fields(given, {name: reader}).get(name)
+
+
+def part(given: Mapping[str, Any], name: str) -> dict[str, Any] | None:
+    """An object within; None where there is none."""
+    found = given.get(name)
+    return found if isinstance(found, dict) else None
+
+
+def parts(given: Mapping[str, Any], name: str) -> list[dict[str, Any]] | None:
+    """The objects of an array within, the first hundred; None where there is no array."""
+    found = given.get(name)
+    if not isinstance(found, list):
+        return None
+    return [each for each in found[:MOST_PARTS] if isinstance(each, dict)]

@@ -1,0 +1,156 @@
+"""Issues, and what pull requests have of an issue: one count of numbers in a repository."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from store import foreign, labels, merging, milestones, strangers
+from store.connection import Connection, Row, listed
+
+COLUMNS = (
+    "id, repo_id, number, foreign_id, is_pull, title, body, state, state_reason, author_id,"
+    " author_association, closed_by_id, milestone_id, locked, lock_reason, comments, closed_at,"
+    " created_at, updated_at, told_at, deleted_at, moved_to, moved_number"
+)
+REASONS = ("completed", "reopened", "not_planned", "duplicate")
+ASSOCIATIONS = (
+    "COLLABORATOR",
+    "CONTRIBUTOR",
+    "FIRST_TIMER",
+    "FIRST_TIME_CONTRIBUTOR",
+    "MANNEQUIN",
+    "MEMBER",
+    "NONE",
+    "OWNER",
+)
+MOST_BODY = 262_144
+FIELDS = {
+    "foreign_id": ("id", foreign.number),
+    "title": foreign.text(1_024),
+    "body": foreign.nullable(foreign.text(MOST_BODY)),
+    "state": foreign.one_of("open", "closed"),
+    "state_reason": foreign.nullable(foreign.one_of(*REASONS)),
+    "author_association": foreign.one_of(*ASSOCIATIONS),
+    "locked": foreign.flag,
+    "lock_reason": ("active_lock_reason", foreign.nullable(foreign.text(100))),
+    "comments": foreign.number,
+    "closed_at": foreign.nullable(foreign.moment),
+    "created_at": foreign.moment,
+    "updated_at": foreign.moment,
+    "told_at": ("updated_at", foreign.moment),
+}
+PEOPLE = {"author_id": "user", "closed_by_id": "closed_by"}
+
+
+def get(db: Connection, repo_id: int, number: int) -> Row | None:
+    """The issue or pull request of this number, one that was deleted (`deleted_at`) or moved to
+    another repository (`moved_to`, `moved_number`) too.
+    """
+    return db.one(
+        f"SELECT {COLUMNS} FROM issue WHERE repo_id = :repo_id AND number = :number",
+        repo_id=repo_id,
+        number=number,
+    )
+
+
+def of(db: Connection, issue_ids: Iterable[int]) -> dict[int, Row]:
+    """The issues with these ids, by id."""
+    rows = db.all(
+        f"SELECT {COLUMNS} FROM issue WHERE id IN"
+        f" (SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)",
+        ids=listed(set(issue_ids)),
+    )
+    return {row["id"]: row for row in rows}
+
+
+def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | None:
+    """Make or change the issue that is told of, with its labels, milestone and assignees; its id,
+    None for what is no issue.
+    """
+    number = foreign.one(given, "number", foreign.number)
+    if number is None:
+        return None
+    fields = foreign.fields(given, FIELDS)
+    if foreign.part(given, "pull_request") is not None:
+        fields["is_pull"] = 1
+    before = get(db, repo["id"], number)
+    if before and (before["deleted_at"] or merging.outdated(before, fields)):
+        return int(before["id"])
+    fields |= _people(db, given) | _milestone(db, repo, given, event)
+    issue_id = _write(db, repo["id"], number, before, fields)
+    _set(db, repo, issue_id, given, event)
+    return issue_id
+
+
+def _people(db: Connection, given: dict[str, Any]) -> Row:
+    met = {column: strangers.meet(db, given.get(name)) for column, name in PEOPLE.items()}
+    return {column: account_id for column, account_id in met.items() if account_id is not None}
+
+
+def _milestone(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> Row:
+    if "milestone" not in given:
+        return {}
+    told = foreign.part(given, "milestone")
+    return {"milestone_id": None if told is None else milestones.put(db, repo, told, event)}
+
+
+def _write(db: Connection, repo_id: int, number: int, before: Row | None, fields: Row) -> int:
+    if before is None:
+        values = {
+            "repo_id": repo_id,
+            "number": number,
+            "title": "",
+            "state": "open",
+            "created_at": db.now,
+            "updated_at": db.now,
+            **fields,
+        }
+        made = merging.insert(db, "issue", values, "repo_id, number")
+        if made is not None:
+            return made
+        before = get(db, repo_id, number)
+        assert before is not None
+    merging.update(db, "issue", before, fields)
+    return int(before["id"])
+
+
+def _set(db: Connection, repo: Row, issue_id: int, given: dict[str, Any], event: Row) -> None:
+    assignees = strangers.several(db, given, "assignees")
+    if assignees is not None:
+        merging.relate(db, "issue_assignee", ("issue_id", "account_id"), issue_id, assignees)
+    told = foreign.parts(given, "labels")
+    if told is not None:
+        ids = [labels.put(db, repo, each, event) for each in told]
+        known = [each for each in ids if each is not None]
+        merging.relate(db, "issue_label", ("issue_id", "label_id"), issue_id, known)
+
+
+def assignees(db: Connection, issue_ids: Iterable[int]) -> dict[int, list[int]]:
+    """Issue to the accounts that it is assigned to; issues without any are left out."""
+    rows = db.tuples(
+        f"SELECT i.issue_id, i.account_id FROM {db.each('ids', wanted='integer')} AS w"
+        " JOIN issue_assignee i ON i.issue_id = w.wanted ORDER BY i.issue_id, i.account_id",
+        ids=listed(set(issue_ids)),
+    )
+    found: dict[int, list[int]] = {}
+    for issue_id, account_id in rows:
+        found.setdefault(issue_id, []).append(account_id)
+    return found
+
+
+def delete(db: Connection, issue: Row) -> None:
+    """Let an issue be gone; its number is not used again."""
+    db.execute(
+        "UPDATE issue SET deleted_at = :now WHERE id = :id AND deleted_at IS NULL",
+        now=db.now,
+        id=issue["id"],
+    )
+
+
+def move(db: Connection, issue: Row, repository: str, number: int) -> None:
+    """Let an issue have gone to another repository (`owner/name`), where it has this number."""
+    db.execute(
+        "UPDATE issue SET moved_to = :moved_to, moved_number = :number WHERE id = :id",
+        moved_to=repository,
+        number=number,
+        id=issue["id"],
+    )

@@ -1,0 +1,65 @@
+"""Writing rows of which only some columns are known: those told are set, the others stay.
+
+Table and column names are the program's own; they never come from outside.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from store.connection import Connection, Row, listed
+
+
+def insert(db: Connection, table: str, values: Mapping[str, Any], unique: str) -> int | None:
+    """A new row's id; None where there is one already whose `unique` columns are the same."""
+    made = db.insert_many(
+        table,
+        ", ".join(values),
+        [tuple(values.values())],
+        f"ON CONFLICT ({unique}) DO NOTHING RETURNING id",
+    )
+    return made[0][0] if made else None
+
+
+def update(db: Connection, table: str, row: Row, values: Mapping[str, Any]) -> bool:
+    """Set those of these columns that the row, found by its `id`, has otherwise; whether any."""
+    changed = {column: value for column, value in values.items() if row[column] != value}
+    if changed:
+        db.execute(
+            f"UPDATE {table} SET {', '.join(f'{column} = :{column}' for column in changed)}"
+            " WHERE id = :row_id",
+            **changed,
+            row_id=row["id"],
+        )
+    return bool(changed)
+
+
+def relate(
+    db: Connection, table: str, columns: tuple[str, str], of: int, wanted: Iterable[int]
+) -> bool:
+    """Make the rows (`of`, each of `wanted`) of a table of two columns all that it has of `of`;
+    whether that changes anything.
+    """
+    left, right = columns
+    rows = db.tuples(f"SELECT {right} FROM {table} WHERE {left} = :of", of=of)
+    before, after = {row[0] for row in rows}, set(wanted)
+    if gone := before - after:
+        db.execute(
+            f"DELETE FROM {table} WHERE {left} = :of AND {right} IN"
+            f" (SELECT id FROM {db.each('gone', id='integer')} AS g)",
+            of=of,
+            gone=listed(gone),
+        )
+    if new := after - before:
+        db.insert_many(
+            table,
+            f"{left}, {right}",
+            [(of, each) for each in sorted(new)],
+            f"ON CONFLICT ({left}, {right}) DO NOTHING",
+        )
+    return before != after
+
+
+def outdated(before: Row | None, fields: Mapping[str, Any]) -> bool:
+    """Whether what is told is older (`told_at`) than what is kept."""
+    told, kept = fields.get("told_at"), before and before["told_at"]
+    return told is not None and kept is not None and told < kept

@@ -1,0 +1,85 @@
+"""What a pull request has beyond an issue: where it comes from and where it is to go."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from store import foreign, issues, merging, strangers
+from store.connection import Connection, Row, listed
+
+COLUMNS = (
+    "p.id, p.issue_id, p.repo_id, i.number, p.foreign_id, p.draft, p.head_ref, p.head_sha,"
+    " p.head_repo, p.base_ref, p.base_sha, p.merged_at, p.merged_by_id, p.merge_commit_sha"
+)
+FROM = "FROM pull p JOIN issue i ON i.id = p.issue_id"
+SHA = foreign.text(64)
+FIELDS = {
+    "foreign_id": ("id", foreign.number),
+    "draft": foreign.flag,
+    "merged_at": foreign.nullable(foreign.moment),
+    "merge_commit_sha": foreign.nullable(SHA),
+}
+END = {"ref": foreign.text(255), "sha": SHA}
+
+
+def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | None:
+    """Make or change the pull request that is told of, the issue that it is too included; the
+    issue's id, None for what is no pull request.
+    """
+    # Its id is another one than that of the issue.
+    told = {**given, "pull_request": {}}
+    told.pop("id", None)
+    number = foreign.one(given, "number", foreign.number)
+    before = None if number is None else issues.get(db, repo["id"], number)
+    stale = merging.outdated(before, foreign.fields(given, issues.FIELDS))
+    issue_id = issues.put(db, repo, told, event)
+    if issue_id is not None and not stale:
+        _write(db, repo["id"], issue_id, _fields(db, given))
+    return issue_id
+
+
+def _fields(db: Connection, given: dict[str, Any]) -> Row:
+    fields: Row = foreign.fields(given, FIELDS)
+    for end in ("head", "base"):
+        told = foreign.part(given, end) or {}
+        fields |= {f"{end}_{key}": value for key, value in foreign.fields(told, END).items()}
+    head = foreign.part(given, "head") or {}
+    if "repo" in head:
+        source = foreign.part(head, "repo") or {}
+        fields["head_repo"] = foreign.one(source, "full_name", foreign.text(201))
+    merged_by = strangers.meet(db, given.get("merged_by"))
+    return fields if merged_by is None else {**fields, "merged_by_id": merged_by}
+
+
+def _write(db: Connection, repo_id: int, issue_id: int, fields: Row) -> None:
+    before = of_issues(db, [issue_id]).get(issue_id)
+    if before is not None:
+        merging.update(db, "pull", before, fields)
+        return
+    ends = {"head_ref": "", "head_sha": "", "base_ref": "", "base_sha": ""}
+    values = {"repo_id": repo_id, "issue_id": issue_id, **ends, **fields}
+    merging.insert(db, "pull", values, "issue_id")
+
+
+def of_issues(db: Connection, issue_ids: Iterable[int]) -> dict[int, Row]:
+    """Issue to its pull request; those that are none are left out."""
+    rows = db.all(
+        f"SELECT {COLUMNS} {FROM} WHERE p.issue_id IN"
+        f" (SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)",
+        ids=listed(set(issue_ids)),
+    )
+    return {row["issue_id"]: row for row in rows}
+
+
+def of_heads(db: Connection, repo_id: int, shas: Iterable[str]) -> dict[str, list[Row]]:
+    """Commit to the open pull requests of a repository whose head it is, by number."""
+    rows = db.all(
+        f"SELECT {COLUMNS} {FROM} JOIN {db.each('shas', wanted='text')} AS w"
+        " ON w.wanted = p.head_sha WHERE p.repo_id = :repo_id AND i.state = 'open'"
+        " AND i.deleted_at IS NULL ORDER BY i.number",
+        repo_id=repo_id,
+        shas=listed(set(shas)),
+    )
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row["head_sha"], []).append(row)
+    return found
