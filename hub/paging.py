@@ -1,7 +1,7 @@
 """Pages of a list: by number, or by a cursor that stays right while the list grows."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlencode
 
@@ -9,6 +9,7 @@ from hub.errors import Malformed
 from store import Row
 
 DEFAULT, MOST = 30, 100
+COUNTED = 2_000
 NUMBER = re.compile(r"[0-9]{1,9}")
 CURSOR = re.compile(r"(before|after)_([0-9]{1,18})")
 
@@ -21,7 +22,9 @@ def size_of(query: Mapping[str, str], default: int = DEFAULT, most: int = MOST) 
 
 
 class Page:
-    """A page by number. The handler tells how many items there are: `page.total = ...`."""
+    """A page by number. The handler tells how many items there are (`page.total = ...`) or, of a
+    list that grows without end, lets them be counted as far as it costs little (`page.count`).
+    """
 
     def __init__(self, query: Mapping[str, str], default: int = DEFAULT, most: int = MOST) -> None:
         given = query.get("page", "")
@@ -29,6 +32,15 @@ class Page:
         self.number = int(given) if NUMBER.fullmatch(given) and int(given) else 1
         self.offset = (self.number - 1) * self.limit
         self.total = 0
+        self._endless = False
+
+    def count(self, counted: Callable[[int], int]) -> None:
+        """Let `counted(most)` tell how many items there are, and stop at the most. Of a list with
+        more, the last page is not told.
+        """
+        most = max(COUNTED, self.offset + self.limit) + 1
+        self.total = counted(most)
+        self._endless = self.total >= most
 
     def links(self) -> dict[str, dict[str, Any]]:
         """Relation to the query members that differ from the request's."""
@@ -37,7 +49,9 @@ class Page:
         if self.number > 1:
             found["prev"] = min(self.number - 1, last)
         if self.number < last:
-            found |= {"next": self.number + 1, "last": last}
+            found["next"] = self.number + 1
+            if not self._endless:
+                found["last"] = last
         if self.number > 1:
             found["first"] = 1
         return {rel: {"page": number} for rel, number in found.items()}
