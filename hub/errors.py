@@ -24,9 +24,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from hub.answers import Answer, Header, header, json_answer
+from hub.seldom import Seldom
 from store.errors import Busy, Conflict, Invalid, Missing, Unavailable
 
 log = logging.getLogger("tocsin.hub")
+put_off = Seldom(log)
 
 
 class HubError(Exception):
@@ -181,7 +183,7 @@ def _message(error: Exception, status: int, request_id: str) -> str:
     if isinstance(error, Missing):
         return "Not Found"
     if isinstance(error, Unavailable):
-        log.warning("request %s was put off: %s", request_id, error)
+        put_off.warning("request %s was put off: %s", request_id, error)
         return "The service cannot get at its data right now. Please try again in a moment."
     if isinstance(error, Invalid) and error.field is not None:
         return "Validation Failed"

@@ -65,7 +65,7 @@ class HubSettings(WebSubSettings):
         1024 * 1024, ge=1024, description="size of any other request's body in bytes"
     )
     max_held_bytes: int = Field(
-        256 * 1024 * 1024,
+        128 * 1024 * 1024,
         ge=1024,
         description="size in bytes of all bodies that are being received; more is refused with 503",
     )

@@ -19,13 +19,14 @@ from store.backoff import pause
 from store.clock import Clock
 from store.connection import Connection, Session
 from store.errors import Busy, Contended, Unavailable, Unusable
+from store.measures import StoreMeasures
 
 log = logging.getLogger("tocsin.store")
 
 Call = Callable[[], None]
 # More is refused, so that a slow disk costs answers and not memory.
 MOST_WAITING = 20_000
-MOST_BYTES = 256 * 1024 * 1024
+MOST_BYTES = 64 * 1024 * 1024
 MOST_IN_GROUP = 2_000
 MOST_TRIES = 5
 
@@ -55,15 +56,23 @@ class Group:
 class Writer:
     """Takes jobs on the event loop, commits them on a thread."""
 
-    def __init__(self, session: Callable[[], Session], clock: Clock) -> None:
+    def __init__(
+        self,
+        session: Callable[[], Session],
+        clock: Clock,
+        measures: StoreMeasures | None = None,
+    ) -> None:
         self._connect = session
         self._session: Session | None = None
         self._closed = False
         self._clock = clock
+        self._measures = measures or StoreMeasures()
         self._loop = asyncio.get_running_loop()
         self._pending: list[Job] = []
         self._waiting = 0
         self._bytes = 0
+        self._measures.waiting.read = lambda: self._waiting
+        self._measures.held.read = lambda: self._bytes
         self._queue: queue.SimpleQueue[list[Job] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="tocsin-writer", daemon=True)
         self._thread.start()
@@ -73,6 +82,7 @@ class Writer:
         if self._closed:
             raise Unavailable("the store is closed")
         if self._waiting >= MOST_WAITING or self._bytes + job.weight > MOST_BYTES:
+            self._measures.refused.add()
             raise Busy("too much is waiting to be written; try again in a moment")
         self._waiting += 1
         self._bytes += job.weight
@@ -116,14 +126,18 @@ class Writer:
         return jobs, False
 
     def _commit(self, group: Group) -> None:
+        began = time.perf_counter()
         try:
             self._commit_at_last(group)
+            self._measures.writes.add(many=len(group.jobs))
         except BaseException as error:
+            self._measures.failures.add()
             self._roll_back()
             if not isinstance(error, Unavailable):
                 log.exception("a group of %d writes failed", len(group.jobs))
             for job in group.jobs:
                 job.error = job.error or error
+        self._measures.commits.add(time.perf_counter() - began)
 
     def _commit_at_last(self, group: Group) -> None:
         """Commit a group, more than once where transactions of other processes were in its way."""
