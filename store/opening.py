@@ -1,14 +1,16 @@
 """Opening a store: the only place that knows which engines there are."""
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from store import safety_copy
+from store import safety_copy, sealed
 from store.clock import Clock
 from store.connection import Engine
 from store.courier import Courier
 from store.errors import Unusable
+from store.key_file import generate, make
 from store.migrations import migrate
 from store.sqlite_engine import SqliteEngine
 from store.store import Store
@@ -36,14 +38,34 @@ def open_store(
         path = sqlite_path(url, data_dir)
         if not create and not path.exists():
             raise Unusable(f"there is no database at {path}: `tocsin serve` makes one")
-    vault = open_vault(key_path, create=create and key_file is None)
+    new = create and key_file is None and not key_path.exists()
+    vault = Vault([generate().value], key_path) if new else open_vault(key_path, create=False)
     store = Store(_engine(url, data_dir, vault), clock)
-    try:
+    with _shut_if_it_fails(store):
         _prepare(store, None if is_url(url) else sqlite_path(url, data_dir))
+        if new:
+            _make_key(store, key_path)
+        store.look(sealed.check)
+    return store
+
+
+def _make_key(store: Store, path: Path) -> None:
+    """A key for a database that has no use for another one. Unusable where it has."""
+    if store.look(sealed.any_there):
+        raise Unusable(
+            f"the key file {path} is missing, and this database holds secrets that open with its"
+            " key alone: put it back from where it is kept, or name it with key_file"
+        )
+    make(path)
+
+
+@contextlib.contextmanager
+def _shut_if_it_fails(store: Store) -> Iterator[None]:
+    try:
+        yield
     except BaseException:
         store.shut()
         raise
-    return store
 
 
 def _prepare(store: Store, path: Path | None) -> None:

@@ -8,6 +8,7 @@ from sqlite_utils import Database
 
 from store import bodies
 from store.errors import Invalid, Unusable
+from store.sealed import SEALED
 from store.sqlite_engine import SqliteEngine
 from store.store import Store
 
@@ -15,12 +16,8 @@ from store.store import Store
 UNSEEN = {
     ("account", "password_hash"),
     ("token", "hash"),
-    ("source", "secret"),
-    ("hook", "secret"),
     ("app", "secret_hash"),
-    ("one_time", "secret"),
-    ("websub", "secret"),
-    ("websub_request", "secret"),
+    *((one.table, one.column) for one in SEALED),
 }
 ALLOWED = {
     sqlite3.SQLITE_SELECT,

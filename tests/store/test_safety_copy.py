@@ -31,7 +31,7 @@ def used(folder: Path, clock: MovableClock) -> None:
 def upgrade(monkeypatch: pytest.MonkeyPatch, sql: str = "CREATE TABLE {name} (id {{id}})") -> None:
     """There is one more step from now on."""
     known = migrations.steps()
-    number = len(known) + 1
+    number = known[-1][0] + 1
     step = (number, f"{number}_more.sql", sql.format(name=f"more_{number}"))
     monkeypatch.setattr(migrations, "steps", lambda: [*known, step])
 
@@ -52,7 +52,7 @@ def test_the_copy_is_the_database_before_the_upgrade(
     tmp_path: Path, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     used(tmp_path, clock)
-    step = len(migrations.steps())
+    step = migrations.steps()[-1][0]
     upgrade(monkeypatch)
     opened(tmp_path, clock).shut()
     (copy,) = copies(tmp_path)
@@ -84,7 +84,7 @@ def test_the_last_few_are_kept(
     tmp_path: Path, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     used(tmp_path, clock)
-    first = len(migrations.steps())
+    first = migrations.steps()[-1][0]
     for _ in range(5):
         clock.advance(60)
         upgrade(monkeypatch)

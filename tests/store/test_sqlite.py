@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.fernet import Fernet
 from store_world import URL, FakeCourier, Gate, World
 
 from store import (
@@ -173,14 +174,20 @@ class TestAtRest:
 
     def test_another_key_opens_nothing_and_says_so(self, world: World, path: Path) -> None:
         world.hook("push", secret="s3cret")
+        key = path.parent / "secret.key"
+        key.write_bytes(Fernet.generate_key())
+        with pytest.raises(Unusable, match="restore the key file"):
+            open_store("sqlite", data_dir=path.parent)
+        key.unlink()
+        with pytest.raises(Unusable, match=r"secret\.key is missing, and this database holds"):
+            open_store("sqlite", data_dir=path.parent)
+        assert not key.exists(), "none is made in its place"
+
+    def test_a_key_is_made_where_nothing_needs_another(self, world: World, path: Path) -> None:
         (path.parent / "secret.key").unlink()
-        other = open_store("sqlite", data_dir=path.parent)
-        try:
-            (row,) = other.look(hooks.every)
-            with pytest.raises(Unusable, match="restore the key file"):
-                other.look(hooks.secret_of, row)
-        finally:
-            other.shut()
+        open_store("sqlite", data_dir=path.parent).shut()
+        world.hook("push", secret="s3cret")
+        open_store("sqlite", data_dir=path.parent).shut()
 
 
 class TestOneWorker:

@@ -1,0 +1,68 @@
+"""Which columns hold what the vault has sealed: the one list of them, for all that is done to every
+stored secret. A new one belongs here; tests look for those that are missing.
+"""
+
+from dataclasses import dataclass
+
+from store.connection import Connection
+from store.errors import Unusable
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """A column of sealed values, NULL where there is none, in a table with this primary key."""
+
+    table: str
+    column: str
+    key: tuple[str, ...] = ("id",)
+
+    def __str__(self) -> str:
+        return f"{self.table}.{self.column}"
+
+
+SEALED = (
+    Sealed("hook", "secret"),
+    Sealed("one_time", "secret", ("account_id",)),
+    Sealed("source", "secret"),
+    Sealed("websub", "secret"),
+    Sealed("websub_request", "secret"),
+)
+# Columns of bytes that are no secrets.
+PLAIN = frozenset({("event", "body"), ("event", "digest"), ("license_file", "content")})
+# Looked through for the newest value, so that a long table without any costs next to nothing.
+LOOKED_AT = 100
+
+
+def any_there(db: Connection) -> bool:
+    """Whether anything is sealed."""
+    return any(
+        db.value(f"SELECT 1 FROM {one.table} WHERE {one.column} IS NOT NULL LIMIT 1")
+        for one in SEALED
+    )
+
+
+def newest(db: Connection, one: Sealed, limit: int = 1) -> list[bytes]:
+    """The newest values of a column, of those that are among its newest rows."""
+    order = ", ".join(f"{name} DESC" for name in one.key)
+    rows = db.tuples(
+        f"SELECT sealed FROM (SELECT {one.column} AS sealed FROM {one.table}"
+        f" ORDER BY {order} LIMIT :most) AS w WHERE sealed IS NOT NULL LIMIT :limit",
+        most=max(LOOKED_AT, limit),
+        limit=limit,
+    )
+    return [row[0] for row in rows]
+
+
+def check(db: Connection) -> None:
+    """Unusable where nothing that is sealed opens: the key is another database's."""
+    problem: Unusable | None = None
+    for one in SEALED:
+        for sealed in newest(db, one):
+            try:
+                db.vault.open(sealed)
+            except Unusable as error:
+                problem = error
+            else:
+                return
+    if problem is not None:
+        raise problem
