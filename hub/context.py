@@ -1,13 +1,14 @@
 """What handlers are given: the open transaction, who asks, and ways to link and to emit."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hub import repository_shapes, shapes
+from hub import emitting, shapes
 from hub.auth import Caller
 from hub.body import Intake
 from hub.client import Clients
+from hub.emitting import Told
 from hub.limits import Limits, Status
 from hub.media import PLAIN, Media
 from hub.passwords import Passwords
@@ -93,15 +94,20 @@ class Context:
 
         With `only_hook` it goes to that hook alone, subscribed or not.
         """
-        assert event in self.emits, f"{event} is not in the declaration's emits"
+        ((repo_id, content),) = self._payloads(event, [(repo, payload)])
         name, _, action = event.partition(".")
-        if repo is not None:
-            payload["repository"] = repository_shapes.repository(self.urls, self.db, repo)
-        payload.setdefault("sender", self._sender())
-        if self.words:
-            payload = self.words.payload(payload)
-        repo_id = 0 if repo is None else repo["id"]
-        return events.emit(self.db, name, action or None, repo_id, payload, only_hook=only_hook)
+        return events.emit(self.db, name, action or None, repo_id, content, only_hook=only_hook)
+
+    def emit_all(self, event: str, told: Sequence[Told]) -> None:
+        """The same of many changes, with as few statements as of one."""
+        name, _, action = event.partition(".")
+        events.emit_all(self.db, name, action or None, self._payloads(event, told))
+
+    def _payloads(self, event: str, told: Sequence[Told]) -> list[tuple[int, dict[str, Any]]]:
+        assert event in self.emits, f"{event} is not in the declaration's emits"
+        sender = self._sender()
+        spoken = [(repo, {"sender": sender} | payload) for repo, payload in told]
+        return emitting.payloads(self.urls, self.words, self.db, spoken)
 
     def _sender(self) -> shapes.SimpleUser | None:
         account = accounts.get(self.db, self.caller.account_id) if self.caller else None

@@ -3,7 +3,7 @@
 import functools
 import inspect
 import operator
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from types import NoneType, UnionType
 from typing import Any, TypedDict, TypeVar, Union, Unpack, get_args, get_origin, get_type_hints
@@ -13,14 +13,19 @@ from pydantic import TypeAdapter
 from hub.access import Access, OnRepo
 from hub.answers import Reply
 from hub.context import Context, House
+from hub.emitting import Told
 from hub.paging import DEFAULT, MOST, Cursor, Page
 from hub.resolve import Loader, Step, steps_of
+from hub.urls import Urls
 from hub.versions import VERSIONS
-from store import Row
+from store import Connection, Row
 
 F = TypeVar("F", bound=Callable[..., Any])
 Before = Callable[[House, Any], Awaitable[None]]
 """Called with the parsed body after the caller was let in, before the transaction of the change."""
+
+Teller = Callable[[Urls, Connection, Sequence[Row]], list[Told]]
+"""Says what is told of rows that changed though nobody asked for it, in their order."""
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
@@ -130,11 +135,16 @@ class Group:
         self.name = name
         self.operations: list[Operation] = []
         self.events: dict[str, Any] = {}
+        self.tellers: dict[str, Teller] = {}
         self._loaders = loaders
 
     def tells(self, **payloads: Any) -> None:
         """Declare the payloads (types) of events under the hub's own names."""
         self.events |= payloads
+
+    def told(self, **tellers: Teller) -> None:
+        """Declare, by the event's name, how rows are told of that the worker changed."""
+        self.tellers |= tellers
 
     def __call__(self, line: str, access: Access, **details: Unpack[Details]) -> Callable[[F], F]:
         """Declare the function below as the operation of this line of the reference."""

@@ -22,6 +22,9 @@ class Urls:
     def user(self, login: str) -> str:
         return f"{self.root}/users/{quote(login)}"
 
+    def organization(self, login: str) -> str:
+        return f"{self.root}/orgs/{quote(login)}"
+
     def profile(self, login: str) -> str:
         """A person's page, where a browser would look for it."""
         return f"{self.origin}/{quote(login)}"

@@ -215,14 +215,25 @@ def emit(
 
     With `only_hook` it goes to that hook alone, subscribed or not: a ping.
     """
-    body = orjson.dumps(payload if action is None else {"action": action, **payload})
-    arrival = Arrival(repo_id, str(uuid.uuid4()), repo_id, name, body, action)
+    arrival = _change(name, action, repo_id, payload)
     if only_hook is None:
         (receipt,) = accept_all(db, [arrival])
         return receipt
     (event_id,) = _insert(db, [arrival]).values()
     add_delivery(db, event_id, only_hook, repo_id, redelivery=False)
     return Receipt(event_id, arrival.guid, 1, False)
+
+
+def emit_all(
+    db: Connection, name: str, action: str | None, changes: Sequence[tuple[int, dict[str, Any]]]
+) -> None:
+    """Write many changes as events, each a repository's id (0: none) and a payload."""
+    accept_all(db, [_change(name, action, repo_id, payload) for repo_id, payload in changes])
+
+
+def _change(name: str, action: str | None, repo_id: int, payload: dict[str, Any]) -> Arrival:
+    body = orjson.dumps(payload if action is None else {"action": action, **payload})
+    return Arrival(repo_id, str(uuid.uuid4()), repo_id, name, body, action)
 
 
 def add_delivery(
