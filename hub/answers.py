@@ -9,6 +9,8 @@ from starlette.types import Receive, Scope, Send
 
 JSON = (b"content-type", b"application/json; charset=utf-8")
 HTML = (b"content-type", b"text/html; charset=utf-8")
+# What begins the names of the forms that an answer in JSON may have beside its usual one.
+FORMS = b"application/vnd.service-"
 Header = tuple[bytes, bytes]
 
 
@@ -47,6 +49,20 @@ class Reply:
 def json_answer(status: int, content: Any, headers: Sequence[Header] = ()) -> Answer:
     """An answer whose body is `content` as JSON."""
     return Answer(status, orjson.dumps(content), [JSON, *headers])
+
+
+def in_form(answer: Answer, family: str, param: str) -> None:
+    """Call an answer in JSON by the name of the form that it has."""
+    kind = FORMS + f"{family}.{param}+json; charset=utf-8".encode()
+    answer.headers = [(JSON[0], kind) if line == JSON else line for line in answer.headers]
+
+
+def is_json(answer: Answer) -> bool:
+    """Whether its body is JSON, in whichever form."""
+    return any(
+        line == JSON or (line[0] == JSON[0] and line[1].startswith(FORMS))
+        for line in answer.headers
+    )
 
 
 def header(name: str, value: str) -> Header:

@@ -134,6 +134,8 @@ def media_types(operation: Operation, schema: Json) -> Json:
     """The forms of an answer: JSON, and what the operation has beside it."""
     found: Json = {"application/json": {"schema": schema}}
     family = f"-{operation.family}" if operation.family else ""
+    # Without a family of its own, another form is another kind of thing: a file, a page.
+    form = schema if family else {"type": "string"}
     for param in operation.media:
-        found[f"application/vnd.service{family}.{param}+json"] = {"schema": {"type": "string"}}
+        found[f"application/vnd.service{family}.{param}+json"] = {"schema": form}
     return found

@@ -65,7 +65,9 @@ class Details(TypedDict, total=False):
     media: tuple[str, ...]
     """Parameters of the media type that it knows beside plain JSON: raw, html, ..."""
     family: str
-    """What stands after the vendor in its own media types: `commitcomment`."""
+    """What stands after the vendor in its own media types (`commitcomment`), whose answers are JSON
+    too.
+    """
     category: str
     """The rate limit that it counts for; empty for none."""
     conditional: bool

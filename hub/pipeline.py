@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from starlette.types import Receive, Scope, Send
 
 from hub import access, conditional, cors, resolve
-from hub.answers import Answer, Header, Reply, header, json_answer
+from hub.answers import Answer, Header, Reply, header, in_form, json_answer
 from hub.call import Call, Work
 from hub.context import Context, House
 from hub.entry import Cost, Who, enter, meet, subject_of
@@ -240,6 +240,8 @@ def _perform(
     context = _context(db, house, operation, call, who)
     content = operation.function(context, **given)
     answer = _answer(plan, content, call.version or DEFAULT)
+    if operation.family and call.media.param is not None:
+        in_form(answer, operation.family, call.media.param)
     if pages is not None:
         _add_links(house, call, query, pages, answer)
     return answer, who, context.last_modified

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from hub.answers import JSON, Answer, Header
+from hub.answers import Answer, Header, is_json
 
 SERVICE = "service"
 # Prefixes of request headers that are understood whatever the vocabulary is.
@@ -89,9 +89,9 @@ class Vocabulary:
 
     def outward(self, answer: Answer) -> None:
         """Put an answer into the mapped words."""
-        spoken = [self._header(name, value) for name, value in answer.headers]
-        is_json, answer.headers = JSON in answer.headers, spoken
-        if not is_json:
+        whole = is_json(answer)
+        answer.headers = [self._header(name, value) for name, value in answer.headers]
+        if not whole:
             return
         body = answer.body
         for name, other in self._members.items():
