@@ -7,7 +7,7 @@ after a column whose index is the wrong one.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import orjson
 
@@ -16,6 +16,7 @@ from store.courier import Courier
 from store.vault import Vault
 
 Row = dict[str, Any]
+T = TypeVar("T")
 
 
 class Connection(Protocol):
@@ -72,8 +73,16 @@ class Connection(Protocol):
     def unhurried(self) -> None:
         """Let the rest of this transaction take as long as it takes, locks included."""
 
+    def before_commit(self, function: "Last[T]", item: T) -> None:
+        """Have `function` called with all such items as the last thing in this transaction; never
+        if it is rolled back. For what all writers have to queue for: so they do for a moment.
+        """
+
     def after_commit(self, call: Callable[[], None]) -> None:
         """Run `call` once this transaction is durable; never if it is rolled back."""
+
+
+Last = Callable[[Connection, list[T]], None]
 
 
 class Session(Protocol):
@@ -98,7 +107,7 @@ class Session(Protocol):
     def release(self) -> None: ...
 
     def undo(self) -> None:
-        """Roll back to the savepoint and release it."""
+        """Roll back to the savepoint and release it; what was collected since is forgotten."""
 
     def close(self) -> None: ...
 
@@ -125,7 +134,7 @@ class Engine(Protocol):
         """What announces new work to workers in other processes."""
 
     async def hear(self, called: Callable[[list[int]], None]) -> Callable[[], None]:
-        """Listen to the heralds of other processes; returns what ends it."""
+        """Listen to the heralds of other processes; returns, listening, what ends it."""
 
     def close(self) -> None: ...
 

@@ -96,7 +96,7 @@ class PostgresSession(Statements):
     def begin(self, now: int, *, write: bool, durable: bool = True) -> None:
         self.now = now
         self._write = write
-        self.finished.clear()
+        self._start_anew()
         self._raw = self._connections.borrow()
         # Each statement of a read sees what is committed when it starts, with BEGIN or without.
         if write:
@@ -112,6 +112,7 @@ class PostgresSession(Statements):
 
     def commit(self) -> None:
         assert self._raw is not None
+        self._conclude()
         status = self._raw.info.transaction_status
         # The server would answer COMMIT, and roll back, without a word of error.
         assert status != TransactionStatus.INERROR, "a statement has failed and was passed over"
@@ -133,12 +134,14 @@ class PostgresSession(Statements):
         self._raw, self._useless = None, False
 
     def savepoint(self) -> None:
+        self._set_mark()
         self._control("SAVEPOINT one")
 
     def release(self) -> None:
         self._control("RELEASE SAVEPOINT one")
 
     def undo(self) -> None:
+        self._back_to_mark()
         self._control("ROLLBACK TO SAVEPOINT one")
         self._control("RELEASE SAVEPOINT one")
 

@@ -45,7 +45,7 @@ def _translated() -> Iterator[None]:
             raise Unavailable(f"the database cannot be used right now: {error}") from error
         raise
     except sqlite3.IntegrityError as error:
-        # The only triggers that refuse are those of a database that was moved.
+        # Triggers refuse what comes to a database that was moved, and changes of the audit log.
         if error.sqlite_errorcode == sqlite3.SQLITE_CONSTRAINT_TRIGGER:
             raise Unavailable(str(error)) from error
         raise
@@ -111,7 +111,7 @@ class SqliteSession(Statements):
     def begin(self, now: int, *, write: bool, durable: bool = True) -> None:
         self.now = now
         self._checks = 0
-        self.finished.clear()
+        self._start_anew()
         if write != self._write:
             self.run(f"PRAGMA query_only = {'OFF' if write else 'ON'}", [])
             self._write = write
@@ -122,6 +122,7 @@ class SqliteSession(Statements):
         self.run("BEGIN IMMEDIATE" if write else "BEGIN", [])
 
     def commit(self) -> None:
+        self._conclude()
         self.run("COMMIT", [])
 
     def rollback(self) -> None:
@@ -130,12 +131,14 @@ class SqliteSession(Statements):
             self._raw.execute("ROLLBACK")
 
     def savepoint(self) -> None:
+        self._set_mark()
         self.run("SAVEPOINT one", [])
 
     def release(self) -> None:
         self.run("RELEASE one", [])
 
     def undo(self) -> None:
+        self._back_to_mark()
         self.run("ROLLBACK TO one", [])
         self.run("RELEASE one", [])
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar, Protocol, TypeVar
 
-from store.connection import Row
+from store.connection import Last, Row
 from store.courier import Courier
 from store.vault import Vault
 
@@ -41,6 +41,8 @@ class Statements(ABC):
         self.vault = vault
         self.now = 0
         self.finished: list[Callable[[], None]] = []
+        self._last: list[tuple[Last[Any], Any]] = []
+        self._mark = 0, 0
 
     @property
     def courier(self) -> Courier:
@@ -95,6 +97,30 @@ class Statements(ABC):
 
     def after_commit(self, call: Callable[[], None]) -> None:
         self.finished.append(call)
+
+    def before_commit(self, function: Last[T], item: T) -> None:
+        self._last.append((function, item))
+
+    def _conclude(self) -> None:
+        """Do what `before_commit` collected."""
+        while self._last:
+            found, self._last = self._last, []
+            for function in dict.fromkeys(each for each, _ in found):
+                function(self, [item for each, item in found if each is function])
+
+    def _start_anew(self) -> None:
+        """A transaction begins: nothing is collected yet."""
+        self.finished.clear()
+        self._last.clear()
+
+    def _set_mark(self) -> None:
+        """A savepoint begins."""
+        self._mark = len(self.finished), len(self._last)
+
+    def _back_to_mark(self) -> None:
+        """What was collected since the savepoint is undone with it."""
+        del self.finished[self._mark[0] :]
+        del self._last[self._mark[1] :]
 
 
 def _names(cursor: Cursor) -> list[str]:

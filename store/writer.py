@@ -249,7 +249,6 @@ def _runs(jobs: list[Job]) -> list[list[Job]]:
 
 
 def _execute(session: Session, run: list[Job]) -> None:
-    mark = len(session.finished)
     session.savepoint()
     try:
         _call(session.db, run)
@@ -257,7 +256,6 @@ def _execute(session: Session, run: list[Job]) -> None:
         raise
     except Exception as error:
         session.undo()
-        del session.finished[mark:]
         if len(run) == 1:
             run[0].error = error
             return
