@@ -27,11 +27,15 @@ INSERTED = (
     " body"
 )
 
+# In place of a source's id: of changes made here, which are in the state already.
+HERE = -1
+
 
 @dataclass(slots=True)
 class Arrival:
     """An event at the door. `scope` says whose `guid` it is: a repository's id, or minus a
-    source's; `repo_id` 0 is no repository known here. `body` is the exact JSON text.
+    source's; `repo_id` 0 is no repository known here; `source_id` 0 is somebody with a token.
+    `body` is the exact JSON text.
     """
 
     scope: int
@@ -177,7 +181,7 @@ def _announce(
             continue
         offer = offers.get(event_id)
         if offer is None:
-            offer = Offer(event_id, arrival.guid, arrival.name, arrival.body, [])
+            offer = Offer(event_id, arrival.guid, arrival.name, arrival.body, db.now, [])
             offers[event_id] = offer
         # A hook that is gone by now has none: its delivery is buried by who takes it up.
         offer.deliveries.append((delivery_id, hook_id, versions.get(hook_id, 0)))
@@ -233,7 +237,7 @@ def emit_all(
 
 def _change(name: str, action: str | None, repo_id: int, payload: dict[str, Any]) -> Arrival:
     body = orjson.dumps(payload if action is None else {"action": action, **payload})
-    return Arrival(repo_id, str(uuid.uuid4()), repo_id, name, body, action)
+    return Arrival(repo_id, str(uuid.uuid4()), repo_id, name, body, action, source_id=HERE)
 
 
 def add_delivery(

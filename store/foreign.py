@@ -30,12 +30,13 @@ def flag(value: Any) -> Any:
     return int(value) if isinstance(value, bool) else ODD
 
 
-def text(most: int) -> Reader:
-    """A text, cut off after so many characters."""
+def text(most: int, least: int = 0) -> Reader:
+    """A text of at least so many characters, cut off after `most`."""
 
     def read(value: Any) -> Any:
         # Not every engine keeps a NUL in a text.
-        return value.replace("\0", "")[:most] if isinstance(value, str) else ODD
+        found = value.replace("\0", "")[:most] if isinstance(value, str) else None
+        return ODD if found is None or len(found) < least else found
 
     return read
 

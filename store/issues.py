@@ -1,5 +1,6 @@
 """Issues, and what pull requests have of an issue: one count of numbers in a repository."""
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -38,6 +39,7 @@ FIELDS = {
     "updated_at": foreign.moment,
     "told_at": ("updated_at", foreign.moment),
 }
+NAMED = re.compile(r"[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}")
 PEOPLE = {"author_id": "user", "closed_by_id": "closed_by"}
 
 
@@ -154,3 +156,27 @@ def move(db: Connection, issue: Row, repository: str, number: int) -> None:
         number=number,
         id=issue["id"],
     )
+
+
+def happened(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
+    """Take up what an `issues` event says beyond the issue: who closed it, that it is gone."""
+    told = foreign.part(payload, "issue") or {}
+    number = foreign.one(told, "number", foreign.number)
+    issue = None if number is None else get(db, repo["id"], number)
+    if issue is None:
+        return
+    if event["action"] == "deleted":
+        delete(db, issue)
+    elif event["action"] == "closed" and event["sender_id"] is not None:
+        merging.update(db, "issue", issue, {"closed_by_id": event["sender_id"]})
+    elif event["action"] == "transferred":
+        _transferred(db, issue, foreign.part(payload, "changes") or {})
+
+
+def _transferred(db: Connection, issue: Row, changes: dict[str, Any]) -> None:
+    repository = foreign.part(changes, "new_repository") or {}
+    name = foreign.one(repository, "full_name", foreign.text(201))
+    new = foreign.part(changes, "new_issue") or {}
+    number = foreign.one(new, "number", foreign.number)
+    if name is not None and NAMED.fullmatch(name) and number is not None:
+        move(db, issue, name, number)

@@ -55,6 +55,11 @@ def by_name(db: Connection, name: str) -> Row | None:
     return db.one("SELECT id, name, owner_id, created_at FROM source WHERE name = :name", name=name)
 
 
+def get(db: Connection, source_id: int) -> Row | None:
+    """The source with this id, without its secret."""
+    return db.one("SELECT id, name, owner_id, created_at FROM source WHERE id = :id", id=source_id)
+
+
 def set_secret(db: Connection, source_id: int, secret: str) -> None:
     """Replace a source's secret. Invalid for an empty one."""
     db.execute(
