@@ -97,6 +97,17 @@ def of(db: Connection, account_ids: Iterable[int]) -> dict[int, Row]:
     return {row["id"]: row for row in rows}
 
 
+def users_named(db: Connection, logins: Iterable[str]) -> dict[str, Row]:
+    """The users of these logins, by the login in lower case; what is none is left out."""
+    columns = ", ".join(f"a.{name}" for name in COLUMNS.split(", "))
+    rows = db.all(
+        f"SELECT {columns} FROM {db.each('keys', wanted='text')} AS k"
+        " JOIN account a ON a.login_key = k.wanted WHERE a.kind = 'User'",
+        keys=listed({login.lower() for login in logins}),
+    )
+    return {row["login"].lower(): row for row in rows}
+
+
 def every(db: Connection) -> list[Row]:
     """Every account, by login."""
     return db.all(f"SELECT {COLUMNS} FROM account ORDER BY login_key")

@@ -5,6 +5,7 @@ bytes where a text takes 27; the API's text form is made at the edge.
 """
 
 import time
+from calendar import monthrange
 from datetime import UTC, datetime, timedelta
 
 MILLISECOND = 1_000
@@ -55,3 +56,14 @@ def parse(text: str) -> int:
         moment = moment.replace(tzinfo=UTC)
     # In whole numbers: a float of seconds loses microseconds from the year 2108 on.
     return (moment - EPOCH) // timedelta(microseconds=1)
+
+
+def months_later(moment: int, months: int) -> int:
+    """The same time of day on the same day so many months later; where that month is too short,
+    on its last day.
+    """
+    whole = datetime.fromtimestamp(moment // SECOND, UTC)
+    year, month = divmod(whole.year * 12 + whole.month - 1 + months, 12)
+    day = min(whole.day, monthrange(year, month + 1)[1])
+    moved = whole.replace(year=year, month=month + 1, day=day)
+    return (moved - EPOCH) // timedelta(microseconds=1) + moment % SECOND

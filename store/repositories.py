@@ -12,7 +12,8 @@ ROLES = ("read", "triage", "write", "maintain", "admin")
 SELECT = (
     "SELECT r.id, r.owner_id, a.login AS owner, a.kind AS owner_kind, r.name,"
     " a.login || '/' || r.name AS full_name, r.private, r.description, r.default_branch,"
-    " r.created_at, r.updated_at, r.pushed_at"
+    " r.created_at, r.updated_at, r.pushed_at, r.homepage, r.language, r.topics, r.fork,"
+    " r.archived, r.forks, r.size"
     " FROM repository r JOIN account a ON a.id = r.owner_id"
 )
 
@@ -132,6 +133,15 @@ def find(db: Connection, owner: str, name: str) -> Row | None:
 def get(db: Connection, repo_id: int) -> Row | None:
     """The repository with this id."""
     return db.one(f"{SELECT} WHERE r.id = :id", id=repo_id)
+
+
+def of(db: Connection, repo_ids: Iterable[int]) -> dict[int, Row]:
+    """The repositories with these ids, by id."""
+    rows = db.all(
+        f"{SELECT} JOIN {db.each('ids', wanted='integer')} AS i ON i.wanted = r.id",
+        ids=listed(set(repo_ids)),
+    )
+    return {row["id"]: row for row in rows}
 
 
 def every(db: Connection) -> list[Row]:
