@@ -9,6 +9,18 @@ from hub.urls import Urls
 from store import Row
 from store.clock import iso
 
+AuthorAssociation = Literal[
+    "COLLABORATOR",
+    "CONTRIBUTOR",
+    "FIRST_TIMER",
+    "FIRST_TIME_CONTRIBUTOR",
+    "MANNEQUIN",
+    "MEMBER",
+    "NONE",
+    "OWNER",
+]
+"""What an author has to do with the repository."""
+
 
 def node_id(kind: str, number: int | str) -> str:
     """The opaque form of an id."""

@@ -88,6 +88,14 @@ NAMES = frozenset(
         "workflow_run",
     ]
 )
-OWN = frozenset(["application_grant", "authorization", "email", "repository_subscription"])
+OWN = frozenset(
+    [
+        "application_grant",
+        "authorization",
+        "commit_comment_change",
+        "email",
+        "repository_subscription",
+    ]
+)
 """Written by the hub alone, and not among what `*` stands for."""
 EVERY = "*"

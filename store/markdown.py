@@ -3,6 +3,7 @@ transaction.
 """
 
 import html
+import re
 from dataclasses import dataclass, field
 
 import nh3
@@ -39,4 +40,5 @@ def to_html(source: str) -> str:
 
 def to_text(shown: str) -> str:
     """The text in this HTML."""
-    return html.unescape(nh3.clean(shown, tags=set())).strip()
+    plain = html.unescape(nh3.clean(shown, tags=set()))
+    return re.sub(r"\n{3,}", "\n\n", plain).strip()

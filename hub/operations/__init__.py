@@ -4,6 +4,7 @@ from hub.operation import Operation
 from hub.operations import (
     applications,
     authorizations,
+    commit_comments,
     emails,
     grants,
     hook_deliveries,
@@ -20,6 +21,7 @@ MODULES = (
     authorizations,
     applications,
     watching,
+    commit_comments,
     emails,
     licenses,
     hooks,

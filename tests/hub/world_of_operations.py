@@ -22,6 +22,7 @@ from store import (
     apps,
     attempts,
     authorizations,
+    commit_comments,
     emails,
     grants,
     hooks,
@@ -33,6 +34,7 @@ from store import (
 )
 from store.events import Arrival, accept_all
 from store.licenses import LicenseFile
+from store.markdown import Rendered
 
 PASSWORD = "open sesame"
 SECRET = "s" * 40
@@ -41,6 +43,7 @@ HASHED = Argon2id(
     salt=b"s" * 16, length=32, iterations=1, lanes=1, memory_cost=8
 ).derive_phc_encoded(PASSWORD.encode())
 RECEIVER = "https://receiver.example/in"
+COMMIT = "6dcb09b5b57875f334f61aebed695e2e4193db5e"
 # What requests change whatever comes of them: how much was asked, and how often in vain.
 COUNTS = {"spent", "failed_login", "refusal", "migration", "sqlite_sequence"}
 Headers = dict[str, str]
@@ -53,6 +56,7 @@ class Place:
     repo: Row
     hook: int
     delivery: int
+    comment: int
 
 
 @dataclass(frozen=True)
@@ -132,6 +136,8 @@ SAMPLES = {
     "fingerprint": Sample(lambda w: "laptop", absent="nothing"),
     "license": Sample(lambda w: "mit", absent="nothing"),
     "org": Sample(lambda w: "acme", lambda w: "umbra", "nobody"),
+    "comment_id": Sample(lambda w: w.hello.comment, lambda w: w.vault.comment),
+    "commit_sha": Sample(lambda w: COMMIT),
     "username": Sample(lambda w: "reader", absent="nobody"),
 }
 
@@ -244,7 +250,8 @@ def _repository(db: Connection, owner: Row, name: str, before: str, *, private: 
     licenses.put(db, repo["id"], "main", LicenseFile("LICENSE", b"All rights reserved."))
     hook = hooks.create(db, repo["id"], url=RECEIVER, events=["push"], content_type="json")
     accept_all(db, [Arrival(repo["id"], f"guid-{name}", repo["id"], "push", b'{"ref":"main"}')])
-    return Place(repo, hook["id"], 0)
+    comment = commit_comments.create(db, repo["id"], owner["id"], COMMIT, Rendered("Well *done*"))
+    return Place(repo, hook["id"], 0, comment["id"])
 
 
 def _app(db: Connection, owner: Row, name: str, kind: str) -> Row:

@@ -1,0 +1,239 @@
+"""Commit comments (group 6): what people say about a commit, a file in it, or a line."""
+
+import asyncio
+from typing import Annotated, Literal, NotRequired, cast
+
+from annotated_types import Ge, Le, MaxLen
+from typing_extensions import TypedDict
+
+from hub import shapes
+from hub.access import on_repo
+from hub.context import Context, House
+from hub.media import Media
+from hub.operation import Details, Group
+from hub.organization_shapes import OrganizationSimple
+from hub.paging import Page
+from hub.repository_shapes import MinimalRepository
+from hub.resolve import text
+from hub.shapes import AuthorAssociation, SimpleUser, node_id
+from hub.urls import Urls
+from hub.validation import Text
+from store import Row, accounts, associations, commit_comments
+from store.clock import iso
+from store.errors import Invalid
+from store.markdown import Rendered
+
+ops = Group("repos", comment_id=commit_comments.get, commit_sha=text)
+
+READ = on_repo("metadata", "read").or_anyone()
+COMMENT = on_repo("contents", "read", public_scopes=("public_repo",))
+CHANGE = on_repo("contents", "write", role="write", public_scopes=("public_repo",)).or_author()
+FORMS: Details = {"media": ("raw", "text", "html", "full"), "family": "commitcomment"}
+# The members that a form has of these; what is asked for without one has the first.
+BODIES = {
+    "raw": ("body",),
+    "text": ("body_text",),
+    "html": ("body_html",),
+    "full": ("body", "body_text", "body_html"),
+}
+COLUMNS = {"body": "body", "body_text": "plain", "body_html": "html"}
+
+Line = Annotated[int, Ge(0), Le(2**31 - 1)]
+
+
+class CommitComment(TypedDict):
+    """The media type says which of the bodies are there: `body` as it was written, `body_text`
+    without markup, `body_html` rendered.
+    """
+
+    html_url: str
+    url: str
+    id: int
+    node_id: str
+    body: NotRequired[str]
+    body_text: NotRequired[str]
+    body_html: NotRequired[str]
+    path: str | None
+    position: int | None
+    line: int | None
+    commit_id: str
+    user: SimpleUser | None
+    created_at: str
+    updated_at: str
+    author_association: AuthorAssociation
+
+
+class CommentText(TypedDict):
+    body: Annotated[Text, MaxLen(commit_comments.MOST_BODY)]
+
+
+class NewComment(CommentText):
+    path: NotRequired[Annotated[Text, MaxLen(commit_comments.MOST_PATH)]]
+    position: NotRequired[Line]
+    line: NotRequired[Line]
+
+
+class Written(CommentText):
+    rendered: Rendered
+
+
+class CommitCommentChange(TypedDict):
+    action: Literal["edited", "deleted"]
+    comment: CommitComment
+    repository: MinimalRepository
+    organization: NotRequired[OrganizationSimple]
+    sender: SimpleUser | None
+
+
+ops.tells(commit_comment_change=CommitCommentChange)
+
+
+async def render(house: House, body: CommentText) -> None:
+    """Render what is written before the transaction, which others would wait for."""
+    if not body["body"].strip():
+        raise Invalid(
+            "a comment says something", field="body", code="missing_field", resource="CommitComment"
+        )
+    cast("Written", body)["rendered"] = await asyncio.to_thread(Rendered, body["body"])
+
+
+@ops("GET /repos/{owner}/{repo}/comments", READ, **FORMS)
+def list_commit_comments_for_repo(ctx: Context, repo: Row, page: Page) -> list[CommitComment]:
+    """List commit comments for a repository
+
+    The oldest first.
+    """
+    return _page(ctx, repo, page)
+
+
+@ops("GET /repos/{owner}/{repo}/comments/{comment_id}", READ, **FORMS)
+def get_commit_comment(ctx: Context, repo: Row, comment: Row) -> CommitComment:
+    """Get a commit comment
+
+    One that a platform told of is also found by the id that it has there.
+    """
+    ctx.last_modified = comment["updated_at"]
+    return _one(ctx, repo, comment)
+
+
+@ops(
+    "PATCH /repos/{owner}/{repo}/comments/{comment_id}",
+    CHANGE,
+    before=render,
+    emits=("commit_comment_change.edited",),
+    **FORMS,
+)
+def update_commit_comment(
+    ctx: Context, repo: Row, comment: Row, body: CommentText
+) -> CommitComment:
+    """Update a commit comment"""
+    row = commit_comments.update(ctx.db, comment, cast("Written", body)["rendered"])
+    ctx.emit("commit_comment_change.edited", repo, comment=_told(ctx, repo, row))
+    return _one(ctx, repo, row)
+
+
+@ops(
+    "DELETE /repos/{owner}/{repo}/comments/{comment_id}",
+    CHANGE,
+    emits=("commit_comment_change.deleted",),
+)
+def delete_commit_comment(ctx: Context, repo: Row, comment: Row) -> None:
+    """Delete a commit comment"""
+    commit_comments.delete(ctx.db, comment)
+    ctx.emit("commit_comment_change.deleted", repo, comment=_told(ctx, repo, comment))
+
+
+@ops("GET /repos/{owner}/{repo}/commits/{commit_sha}/comments", READ, errors=(422,), **FORMS)
+def list_comments_for_commit(
+    ctx: Context, repo: Row, commit_sha: str, page: Page
+) -> list[CommitComment]:
+    """List commit comments
+
+    Those on one commit, which is named by its whole SHA. The oldest first.
+    """
+    return _page(ctx, repo, page, _commit(commit_sha))
+
+
+@ops(
+    "POST /repos/{owner}/{repo}/commits/{commit_sha}/comments",
+    COMMENT,
+    status=201,
+    before=render,
+    emits=("commit_comment.created",),
+    created=True,
+    **FORMS,
+)
+def create_commit_comment(
+    ctx: Context, repo: Row, commit_sha: str, body: NewComment
+) -> CommitComment:
+    """Create a commit comment
+
+    On the commit of this whole SHA. What a repository's commits are is not known here: any may be
+    spoken of.
+    """
+    assert ctx.caller is not None, "the declaration asks for a token"
+    author_id = ctx.caller.account_id
+    row = commit_comments.create(
+        ctx.db,
+        repo["id"],
+        author_id,
+        _commit(commit_sha),
+        cast("Written", body)["rendered"],
+        association=associations.of(ctx.db, repo, author_id),
+        path=body.get("path"),
+        position=body.get("position"),
+        line=body.get("line"),
+    )
+    ctx.emit("commit_comment.created", repo, comment=_told(ctx, repo, row))
+    return _one(ctx, repo, row)
+
+
+def _commit(sha: str) -> str:
+    found = commit_comments.sha(sha)
+    if found is None:
+        raise Invalid(f"No commit found for SHA: {sha[:100]}")
+    return found
+
+
+def _page(ctx: Context, repo: Row, page: Page, commit_id: str | None = None) -> list[CommitComment]:
+    page.count(
+        lambda most: commit_comments.count(ctx.db, repo["id"], most=most, commit_id=commit_id)
+    )
+    rows = commit_comments.page(
+        ctx.db, repo["id"], limit=page.limit, offset=page.offset, commit_id=commit_id
+    )
+    return _several(ctx, repo, rows, ctx.media)
+
+
+def _one(ctx: Context, repo: Row, row: Row) -> CommitComment:
+    return _several(ctx, repo, [row], ctx.media)[0]
+
+
+def _told(ctx: Context, repo: Row, row: Row) -> CommitComment:
+    return _several(ctx, repo, [row], Media())[0]
+
+
+def _several(ctx: Context, repo: Row, rows: list[Row], media: Media) -> list[CommitComment]:
+    ids = {row["author_id"] for row in rows if row["author_id"] is not None}
+    authors = accounts.of(ctx.db, ids) if ids else {}
+    users = {number: shapes.simple_user(ctx.urls, row) for number, row in authors.items()}
+    return [_shown(ctx.urls, repo, row, users.get(row["author_id"]), media) for row in rows]
+
+
+def _shown(urls: Urls, repo: Row, row: Row, user: SimpleUser | None, media: Media) -> CommitComment:
+    bodies = {name: row[COLUMNS[name]] for name in BODIES[media.param or "raw"]}
+    return {
+        "html_url": f"{urls.page(repo)}/commit/{row['commit_id']}#commitcomment-{row['id']}",
+        "url": f"{urls.repository(repo)}/comments/{row['id']}",
+        "id": row["id"],
+        "node_id": node_id("CommitComment", row["id"]),
+        **bodies,  # type: ignore[typeddict-item]
+        "path": row["path"],
+        "position": row["position"],
+        "line": row["line"],
+        "commit_id": row["commit_id"],
+        "user": user,
+        "created_at": iso(row["created_at"]),
+        "updated_at": iso(row["updated_at"]),
+        "author_association": row["author_association"],
+    }

@@ -1,0 +1,181 @@
+"""Comments on commits: of a whole commit, of a file in it, or of a line."""
+
+import re
+from typing import Any
+
+from store import foreign, merging, strangers
+from store.connection import Connection, Row
+from store.issues import ASSOCIATIONS
+from store.markdown import Rendered
+
+COLUMNS = (
+    "id, repo_id, foreign_id, commit_id, path, position, line, author_id, author_association,"
+    " body, html, plain, created_at, updated_at, told_at"
+)
+SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+MOST_BODY, MOST_PATH = 65_536, 4_096
+
+
+def _sha(value: Any) -> Any:
+    found = sha(value) if isinstance(value, str) else None
+    return foreign.ODD if found is None else found
+
+
+FIELDS = {
+    "commit_id": _sha,
+    "path": foreign.nullable(foreign.text(MOST_PATH)),
+    "position": foreign.nullable(foreign.number),
+    "line": foreign.nullable(foreign.number),
+    "author_association": foreign.one_of(*ASSOCIATIONS),
+    "body": foreign.text(MOST_BODY),
+    "created_at": foreign.moment,
+    "updated_at": foreign.moment,
+    "told_at": ("updated_at", foreign.moment),
+}
+
+
+def sha(text: str) -> str | None:
+    """A commit's whole SHA as it is kept; None for what is none."""
+    found = text.lower()
+    return found if SHA.fullmatch(found) else None
+
+
+def create(
+    db: Connection,
+    repo_id: int,
+    author_id: int,
+    commit_id: str,
+    text: Rendered,
+    *,
+    association: str = "NONE",
+    path: str | None = None,
+    position: int | None = None,
+    line: int | None = None,
+) -> Row:
+    """Make a comment on the commit of this whole SHA: COLUMNS."""
+    values = {
+        "repo_id": repo_id,
+        "commit_id": commit_id,
+        "path": path,
+        "position": position,
+        "line": line,
+        "author_id": author_id,
+        "author_association": association,
+        "created_at": db.now,
+        "updated_at": db.now,
+        **_forms(text),
+    }
+    made = merging.insert(db, "commit_comment", values, "repo_id, foreign_id")
+    row = None if made is None else get(db, repo_id, made)
+    assert row is not None
+    return row
+
+
+def _forms(text: Rendered) -> Row:
+    return {"body": text.source, "html": text.html, "plain": text.text}
+
+
+def update(db: Connection, comment: Row, text: Rendered) -> Row:
+    """Change what a comment says."""
+    changes = {**_forms(text), "updated_at": db.now}
+    merging.update(db, "commit_comment", comment, changes)
+    return {**comment, **changes}
+
+
+def delete(db: Connection, comment: Row) -> None:
+    """Take a comment away."""
+    db.execute("DELETE FROM commit_comment WHERE id = :id", id=comment["id"])
+
+
+def get(db: Connection, repo_id: int, comment_id: int) -> Row | None:
+    """The comment with this id: COLUMNS. One that a platform told of is also found by the id that
+    it has there.
+    """
+    return db.one(
+        f"SELECT {COLUMNS} FROM commit_comment WHERE repo_id = :repo_id AND id = :id",
+        repo_id=repo_id,
+        id=comment_id,
+    ) or _foreign(db, repo_id, comment_id)
+
+
+def _foreign(db: Connection, repo_id: int, foreign_id: int) -> Row | None:
+    return db.one(
+        f"SELECT {COLUMNS} FROM commit_comment"
+        " WHERE repo_id = :repo_id AND foreign_id = :foreign_id",
+        repo_id=repo_id,
+        foreign_id=foreign_id,
+    )
+
+
+def page(
+    db: Connection, repo_id: int, *, limit: int, offset: int, commit_id: str | None = None
+) -> list[Row]:
+    """A repository's comments, or those on one commit, by id."""
+    where, given = _where(repo_id, commit_id)
+    return db.all(
+        f"SELECT {COLUMNS} FROM commit_comment WHERE {where}"
+        " ORDER BY id LIMIT :limit OFFSET :offset",
+        limit=limit,
+        offset=offset,
+        **given,
+    )
+
+
+def count(db: Connection, repo_id: int, *, most: int, commit_id: str | None = None) -> int:
+    """How many there are of these, counted as far as `most`."""
+    where, given = _where(repo_id, commit_id)
+    total: int = db.value(
+        f"SELECT count(*) FROM (SELECT id FROM commit_comment WHERE {where} LIMIT :most) AS c",
+        most=most,
+        **given,
+    )
+    return total
+
+
+def _where(repo_id: int, commit_id: str | None) -> tuple[str, Row]:
+    if commit_id is None:
+        return "repo_id = :repo_id", {"repo_id": repo_id}
+    return (
+        "repo_id = :repo_id AND commit_id = :commit_id",
+        {"repo_id": repo_id, "commit_id": commit_id},
+    )
+
+
+def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | None:
+    """Make or change the comment that a platform tells of; its id, None for what is none."""
+    foreign_id = foreign.one(given, "id", foreign.number)
+    fields = foreign.fields(given, FIELDS)
+    if foreign_id is None:
+        return None
+    if "body" in fields:
+        fields |= _forms(Rendered(fields["body"]))
+    author_id = strangers.meet(db, given.get("user"))
+    if author_id is not None:
+        fields["author_id"] = author_id
+    before = _foreign(db, repo["id"], foreign_id)
+    if before is None:
+        return _add(db, repo["id"], foreign_id, fields)
+    if not merging.outdated(before, fields):
+        merging.update(db, "commit_comment", before, fields)
+    return int(before["id"])
+
+
+def _add(db: Connection, repo_id: int, foreign_id: int, fields: Row) -> int | None:
+    if "commit_id" not in fields:
+        return None
+    values = {
+        "repo_id": repo_id,
+        "foreign_id": foreign_id,
+        "author_association": "NONE",
+        "body": "",
+        "html": "",
+        "plain": "",
+        "created_at": db.now,
+        "updated_at": db.now,
+        **fields,
+    }
+    made = merging.insert(db, "commit_comment", values, "repo_id, foreign_id")
+    if made is not None:
+        return made
+    row = _foreign(db, repo_id, foreign_id)
+    return None if row is None else int(row["id"])
