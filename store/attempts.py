@@ -51,6 +51,8 @@ class Outcome:
     """Why the hook is to be disabled at once."""
     patience: int = 0
     """A hook that has failed for so long is disabled; 0: never."""
+    accepted_at: int | None = None
+    """When the event was accepted, where this is not a delivery made once more."""
 
     def recorded(self) -> tuple[object, ...]:
         """The values of INSERTED."""

@@ -11,19 +11,25 @@ from store.connection import Connection
 def take(db: Connection, holder: str, lifetime: int) -> int:
     """A new lease for `holder`, good for `lifetime` microseconds."""
     made: int = db.value(
-        "INSERT INTO lease (holder, expires_at) VALUES (:holder, :expires_at) RETURNING id",
+        "INSERT INTO lease (holder, expires_at, seen_at) VALUES (:holder, :expires_at, :now)"
+        " RETURNING id",
         holder=holder,
+        now=db.now,
         expires_at=db.now + lifetime,
     )
     return made
 
 
-def renew(db: Connection, lease_id: int, lifetime: int) -> bool:
-    """Prolong a lease; False if it has ended, and whatever was under it may be another's now."""
+def renew(db: Connection, lease_id: int, lifetime: int, lag: int = 0) -> bool:
+    """Prolong a lease, and say how far its holder is behind, in microseconds; False if it has
+    ended, and whatever was under it may be another's now.
+    """
     return (
         db.execute(
-            "UPDATE lease SET expires_at = :expires_at WHERE id = :id AND expires_at > :now",
+            "UPDATE lease SET expires_at = :expires_at, seen_at = :now, lag = :lag"
+            " WHERE id = :id AND expires_at > :now",
             expires_at=db.now + lifetime,
+            lag=lag,
             id=lease_id,
             now=db.now,
         )

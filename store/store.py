@@ -9,6 +9,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from store.clock import Clock
 from store.connection import Connection, Engine, Session, TooLong
 from store.courier import Courier
+from store.measures import StoreMeasures
 from store.writer import Job, Writer
 
 P = ParamSpec("P")
@@ -29,6 +30,7 @@ class Store:
         self.engine = engine(lambda: self.courier)
         self.clock = clock or self.engine.clock
         self.courier: Courier = self.engine.herald()
+        self.measures = StoreMeasures()
         self._inline: Session | None = None
         self._writer: Writer | None = None
         self._readers: ThreadPoolExecutor | None = None
@@ -109,7 +111,7 @@ class Store:
 
     def _write(self, job: Job) -> None:
         if self._writer is None:
-            self._writer = Writer(self.engine.session, self.clock)
+            self._writer = Writer(self.engine.session, self.clock, self.measures)
         self._writer.submit(job)
 
     def do(

@@ -47,6 +47,8 @@ class Claims:
         self._claiming: asyncio.Task[None] | None = None
         self._closed = False
         self._failures = 0
+        self.wanted_at: float | None = None
+        """Since when claims are wanted and none was made; None while none is wanted."""
         self.agenda = Agenda(store.clock, self.ring)
 
     def mark(self, lane: Lane) -> None:
@@ -62,7 +64,13 @@ class Claims:
 
     def soon(self) -> None:
         """Claim for the marked lanes, once those that are under way are done."""
-        if self._backlog and self._claiming is None and not self._closed:
+        if self._claiming is not None or self._closed:
+            return
+        if not self._backlog:
+            self.wanted_at = None
+        else:
+            if self.wanted_at is None:
+                self.wanted_at = asyncio.get_running_loop().time()
             self._claiming = asyncio.create_task(self._claim())
 
     async def _claim(self) -> None:
@@ -70,6 +78,8 @@ class Claims:
             while lanes := self._with_room():
                 await self._claim_for(lanes)
                 self._failures = 0
+                self.wanted_at = asyncio.get_running_loop().time()
+            self.wanted_at = None
         except (Busy, Unavailable) as error:
             log.error("nothing can be claimed: %s", error)
             self._failures += 1

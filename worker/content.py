@@ -34,6 +34,8 @@ class Content:
     guid: str
     body: bytes
     media: str = JSON
+    accepted_at: int | None = None
+    """When the event came in, in microseconds."""
     _form: bytes | None = None
 
     def bytes_for(self, content_type: str) -> bytes:
@@ -93,7 +95,7 @@ def _read(db: Connection, event_ids: list[int]) -> dict[int, Content | None]:
 def _content(db: Connection, event_id: int, row: Row | None) -> Content | None:
     if row is None or row["body"] is None:
         return None
-    content = Content(row["name"], row["guid"], row["body"])
+    content = Content(row["name"], row["guid"], row["body"], accepted_at=row["received_at"])
     if row["name"] == DISTRIBUTED:
         content.media = websub.media_of(db, event_id) or JSON
     return content

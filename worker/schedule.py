@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.interval import IntervalTrigger
@@ -12,6 +12,7 @@ from apscheduler.triggers.interval import IntervalTrigger
 from store import Store, jobs
 from store.clock import SECOND
 from store.errors import StoreError
+from store.measures import Tally
 
 JITTER = 0.1
 
@@ -26,6 +27,20 @@ class Job:
     every: float
     run: Callable[[], Awaitable[None]]
     once: bool = False
+
+
+def counted(job: Job, runs: Tally) -> Job:
+    """The job, with each of its runs counted as done or failed."""
+
+    async def run() -> None:
+        try:
+            await job.run()
+        except Exception:
+            runs.add(job.name, "failed")
+            raise
+        runs.add(job.name, "done")
+
+    return replace(job, run=run)
 
 
 def scheduler(store: Store, table: list[Job]) -> AsyncIOScheduler:

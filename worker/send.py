@@ -43,7 +43,10 @@ async def send(
         # A mistake of ours costs the attempt: what is tried again by schedule is not lost.
         log.exception("delivery %d to hook %d", item.delivery_id, hook_id)
         answer.error = f"internal: {type(error).__name__}: {error}"
-    return _outcome(target, item, hook_id, lease_id, answer, head, started, clock())
+    outcome = _outcome(target, item, hook_id, lease_id, answer, head, started, clock())
+    if not item.redelivery:
+        outcome.accepted_at = content.accepted_at
+    return outcome
 
 
 async def _post(poster: Poster, target: Target, head: str, body: bytes) -> Answer:

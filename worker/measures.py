@@ -1,0 +1,79 @@
+"""What the worker counts: attempts and what came of them, jobs, and how full its hands are."""
+
+from collections.abc import Sequence
+
+from store.attempts import DEAD, DELIVERED, Outcome
+from store.clock import SECOND
+from store.measures import Level, Measures, Spread, Tally
+
+# Bounds in seconds: a delivery may take days to arrive.
+PATIENT = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200, 86_400)
+ATTEMPT = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+# Where an attempt may fail; whatever else an error says is told of as `other`.
+STAGES = ("guard", "secret", "resolve", "connect", "tls", "send", "wait", "read")
+RESULTS = ("2xx", "3xx", "4xx", "5xx", "timeout", "protocol", "internal", "other", *STAGES)
+
+
+class WorkerMeasures(Measures):
+    """Counted by the group of outcomes that was recorded, not by the delivery."""
+
+    def __init__(self) -> None:
+        self.deliveries = Tally(
+            "tocsin_deliveries_total",
+            "Deliveries that ended: delivered, dead (no attempt is left), dropped (without one)",
+            ("outcome",),
+            [("delivered",), ("dead",), ("dropped",)],
+        )
+        self.attempts = Tally(
+            "tocsin_attempts_total",
+            "Attempts, by the status that came back or the stage they failed in",
+            ("result",),
+            [(result,) for result in RESULTS],
+        )
+        self.latency = Spread(
+            "tocsin_delivery_seconds",
+            "Time from accepting an event to having delivered it to a hook for the first time",
+            PATIENT,
+        )
+        self.durations = Spread("tocsin_attempt_seconds", "Time that an attempt took", ATTEMPT)
+        self.disabled = Tally(
+            "tocsin_hooks_disabled_total", "Hooks disabled: gone, or failing for too long"
+        )
+        self.jobs = Tally(
+            "tocsin_job_runs_total", "Runs of scheduled jobs in this process", ("job", "outcome")
+        )
+        self.in_flight = Level("tocsin_attempts_in_flight", "Attempts under way")
+        self.in_hand = Level(
+            "tocsin_deliveries_in_hand", "Deliveries in memory that wait for their turn"
+        )
+        self.resting = Level(
+            "tocsin_endpoints_resting", "Hooks whose endpoint rests after failures (open breakers)"
+        )
+
+    def recorded(self, outcomes: Sequence[Outcome], disabled: int) -> None:
+        """Count attempts that were written down, and the hooks that this disabled."""
+        for outcome in outcomes:
+            self.attempts.add(_result(outcome))
+            self.durations.add(outcome.duration / SECOND)
+            if outcome.state == DELIVERED:
+                self.deliveries.add("delivered")
+                if outcome.accepted_at is not None:
+                    arrived = outcome.started_at + outcome.duration
+                    self.latency.add((arrived - outcome.accepted_at) / SECOND)
+            elif outcome.state == DEAD:
+                self.deliveries.add("dead")
+        if disabled:
+            self.disabled.add(many=disabled)
+
+
+def _result(outcome: Outcome) -> str:
+    if outcome.error is not None:
+        return stage_of(outcome.error)
+    status = outcome.status_code
+    return f"{status // 100}xx" if status is not None and 200 <= status < 600 else "other"
+
+
+def stage_of(error: str) -> str:
+    """The stage that an attempt's error ("stage: message") names, of those there are."""
+    stage = error.partition(":")[0]
+    return stage if stage in RESULTS else "other"
