@@ -1,9 +1,8 @@
 """Comments on commits: of a whole commit, of a file in it, or of a line."""
 
-import re
 from typing import Any
 
-from store import foreign, merging, strangers
+from store import foreign, merging, refs, strangers
 from store.connection import Connection, Row
 from store.issues import ASSOCIATIONS
 from store.markdown import Rendered
@@ -12,13 +11,12 @@ COLUMNS = (
     "id, repo_id, foreign_id, commit_id, path, position, line, author_id, author_association,"
     " body, html, plain, created_at, updated_at, told_at"
 )
-SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 MOST_BODY, MOST_PATH = 65_536, 4_096
+BODY = foreign.text(MOST_BODY)
 
 
 def _sha(value: Any) -> Any:
-    found = sha(value) if isinstance(value, str) else None
-    return foreign.ODD if found is None else found
+    return value if isinstance(value, str) and refs.SHA.fullmatch(value) else foreign.ODD
 
 
 FIELDS = {
@@ -27,17 +25,11 @@ FIELDS = {
     "position": foreign.nullable(foreign.number),
     "line": foreign.nullable(foreign.number),
     "author_association": foreign.one_of(*ASSOCIATIONS),
-    "body": foreign.text(MOST_BODY),
+    "body": BODY,
     "created_at": foreign.moment,
     "updated_at": foreign.moment,
     "told_at": ("updated_at", foreign.moment),
 }
-
-
-def sha(text: str) -> str | None:
-    """A commit's whole SHA as it is kept; None for what is none."""
-    found = text.lower()
-    return found if SHA.fullmatch(found) else None
 
 
 def create(
@@ -141,14 +133,29 @@ def _where(repo_id: int, commit_id: str | None) -> tuple[str, Row]:
     )
 
 
+def prepare(payload: dict[str, Any]) -> None:
+    """Render the comment in an event's payload, before the transaction that takes it up."""
+    told = foreign.part(payload, "comment") or {}
+    body = foreign.one(told, "body", BODY)
+    if body is not None:
+        told["rendered"] = Rendered(body)
+
+
+def of(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
+    """Take up a `commit_comment` event."""
+    told = foreign.part(payload, "comment")
+    if told is not None:
+        put(db, repo, told, event)
+
+
 def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | None:
-    """Make or change the comment that a platform tells of; its id, None for what is none."""
+    """Make or change the comment that is told of; its id, None for what is no comment."""
     foreign_id = foreign.one(given, "id", foreign.number)
-    fields = foreign.fields(given, FIELDS)
     if foreign_id is None:
         return None
+    fields = foreign.fields(given, FIELDS)
     if "body" in fields:
-        fields |= _forms(Rendered(fields["body"]))
+        fields |= _forms(_rendered(given, fields["body"]))
     author_id = strangers.meet(db, given.get("user"))
     if author_id is not None:
         fields["author_id"] = author_id
@@ -158,6 +165,12 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | N
     if not merging.outdated(before, fields):
         merging.update(db, "commit_comment", before, fields)
     return int(before["id"])
+
+
+def _rendered(given: dict[str, Any], body: str) -> Rendered:
+    found = given.get("rendered")
+    # From outside it would be a part of JSON.
+    return found if isinstance(found, Rendered) and found.source == body else Rendered(body)
 
 
 def _add(db: Connection, repo_id: int, foreign_id: int, fields: Row) -> int | None:

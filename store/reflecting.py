@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from store import (
+    commit_comments,
     foreign,
     foreign_repositories,
     issues,
@@ -62,6 +63,7 @@ MEMBERS: dict[str, Put] = {
 """A payload's member, by its name, in this order."""
 
 EVENTS: dict[str, tuple[Of, ...]] = {
+    "commit_comment": (commit_comments.of,),
     "delete": (refs.deleted,),
     "issues": (issues.happened,),
     "label": (_label_event,),
@@ -69,6 +71,11 @@ EVENTS: dict[str, tuple[Of, ...]] = {
     "push": (refs.pushed,),
 }
 """What an event says beyond its objects, by its name; after them."""
+
+PREPARED: dict[str, Callable[[dict[str, Any]], None]] = {
+    "commit_comment": commit_comments.prepare,
+}
+"""What takes too long for a transaction is done to an event's payload before, by its name."""
 
 
 def reflect(db: Connection, event: Row, payload: dict[str, Any]) -> None:

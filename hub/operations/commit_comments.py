@@ -18,7 +18,7 @@ from hub.resolve import text
 from hub.shapes import AuthorAssociation, SimpleUser, node_id
 from hub.urls import Urls
 from hub.validation import Text
-from store import Row, accounts, associations, commit_comments
+from store import Row, accounts, associations, commit_comments, refs
 from store.clock import iso
 from store.errors import Invalid
 from store.markdown import Rendered
@@ -149,9 +149,10 @@ def list_comments_for_commit(
 ) -> list[CommitComment]:
     """List commit comments
 
-    Those on one commit, which is named by its whole SHA. The oldest first.
+    Those on one commit, named by its whole SHA or by a branch or tag that is known here. The
+    oldest first.
     """
-    return _page(ctx, repo, page, _commit(commit_sha))
+    return _page(ctx, repo, page, _commit(ctx, repo, commit_sha))
 
 
 @ops(
@@ -168,8 +169,7 @@ def create_commit_comment(
 ) -> CommitComment:
     """Create a commit comment
 
-    On the commit of this whole SHA. What a repository's commits are is not known here: any may be
-    spoken of.
+    On the commit of this whole SHA, which need not be known here, or that a branch or tag is at.
     """
     assert ctx.caller is not None, "the declaration asks for a token"
     author_id = ctx.caller.account_id
@@ -177,7 +177,7 @@ def create_commit_comment(
         ctx.db,
         repo["id"],
         author_id,
-        _commit(commit_sha),
+        _commit(ctx, repo, commit_sha),
         cast("Written", body)["rendered"],
         association=associations.of(ctx.db, repo, author_id),
         path=body.get("path"),
@@ -188,10 +188,12 @@ def create_commit_comment(
     return _one(ctx, repo, row)
 
 
-def _commit(sha: str) -> str:
-    found = commit_comments.sha(sha)
+def _commit(ctx: Context, repo: Row, named: str) -> str:
+    lowered = named.lower()
+    exact = lowered if refs.SHA.fullmatch(lowered) else named
+    found = refs.resolve(ctx.db, repo["id"], exact)
     if found is None:
-        raise Invalid(f"No commit found for SHA: {sha[:100]}")
+        raise Invalid(f"No commit found for SHA: {named[:100]}")
     return found
 
 
