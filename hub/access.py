@@ -59,6 +59,11 @@ class Access:
         """Every scope that can do."""
         return self.scopes + self.public_scopes
 
+    @property
+    def standing(self) -> str | None:
+        """What the caller has to be, in a sentence."""
+        return None if self.role is None else f"Role in the repository: {self.role}."
+
     def or_has(self, permission: str, level: str) -> Self:
         """Also a token with this permission."""
         return replace(self, permissions=(*self.permissions, (permission, level)))

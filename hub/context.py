@@ -7,8 +7,9 @@ from typing import Any
 from hub import emitting, shapes
 from hub.auth import Caller
 from hub.body import Intake
-from hub.client import Clients
+from hub.client import NOWHERE, Clients
 from hub.emitting import Told
+from hub.errors import WriteNeeded
 from hub.limits import Limits, Status
 from hub.media import PLAIN, Media
 from hub.passwords import Passwords
@@ -80,11 +81,20 @@ class Context:
     words: Vocabulary | None = None
     standing: Callable[[], list[Status]] | None = None
     """Tells where the caller stands with the rate limits, where there are any."""
+    address: Callable[[], str] = lambda: NOWHERE
+    """Tells where the request comes from, as `hub.client` has it."""
+    writes: bool = True
+    """Whether something can be written."""
 
     @property
     def now(self) -> int:
         """The transaction's time, in microseconds."""
         return self.db.now
+
+    def to_write(self) -> None:
+        """Go on where something can be written: a handler that only reads is run again there."""
+        if not self.writes:
+            raise WriteNeeded
 
     def emit(
         self, event: str, repo: Row | None, *, only_hook: int | None = None, **payload: Any

@@ -15,6 +15,7 @@ HubError
   Rejected         422  it can be read, and cannot be taken
 Moved         301, 307  it is elsewhere
 ClientGone              nobody is there to be answered
+WriteNeeded             it is asked for where nothing can be written
 
 The store's kinds are in `store.errors`.
 """
@@ -122,6 +123,10 @@ class Moved(Exception):
 
 class ClientGone(Exception):
     """Nobody is there to be answered."""
+
+
+class WriteNeeded(Exception):
+    """What is asked for has to be made first, in a transaction that can."""
 
 
 STATUSES: dict[type[Exception], int] = {

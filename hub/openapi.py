@@ -101,8 +101,8 @@ def _operation(operation: Operation, schemas: dict[Key, Json]) -> Json:
 def needs(access: Access) -> str:
     """What a caller needs, in a sentence each."""
     said = []
-    if access.role is not None:
-        said.append(f"Role in the repository: {access.role}.")
+    if access.standing is not None:
+        said.append(access.standing)
     if access.permissions:
         held = " or ".join(f"{name} ({level})" for name, level in access.permissions)
         said.append(f"Permission of fine-grained and app tokens: {held}.")

@@ -53,6 +53,8 @@ class Details(TypedDict, total=False):
     emits: tuple[str, ...]
     """Events that it writes."""
     before: Before
+    bodies: int
+    """How many times the usual bound its body may have."""
     deprecated: Deprecation
     since: str
     """The version of the API that brought it."""
@@ -88,6 +90,7 @@ class Operation:
     errors: tuple[int, ...]
     emits: tuple[str, ...]
     before: Before | None
+    bodies: int
     deprecated: Deprecation | None
     versions: tuple[str, ...]
     """Those that have it."""
@@ -193,6 +196,7 @@ def _derived(
         errors=details.get("errors", ()),
         emits=details.get("emits", ()),
         before=details.get("before"),
+        bodies=details.get("bodies", 1),
         deprecated=details.get("deprecated"),
         versions=_versions(details),
         per_page=(details.get("default_per_page", DEFAULT), details.get("max_per_page", MOST)),

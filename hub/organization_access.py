@@ -17,6 +17,10 @@ class OnOrg(Access):
 
     owner: bool = False
 
+    @property
+    def standing(self) -> str:
+        return f"Role in the organization: {'owner' if self.owner else 'member'}."
+
     def see(self, db: Connection, caller: Caller | None, row: Row) -> None:
         """Missing for who is no member, which includes tokens for another account alone."""
         assert caller is not None, "an organization's things are asked for with a token"

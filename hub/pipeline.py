@@ -19,7 +19,7 @@ from hub.answers import Answer, Header, Reply, header, in_form, json_answer
 from hub.call import Call, Work
 from hub.context import Context, House
 from hub.entry import Cost, Who, enter, meet, subject_of
-from hub.errors import ClientGone, Moved, Unsigned, error_answer, moved_answer
+from hub.errors import ClientGone, Moved, Unsigned, WriteNeeded, error_answer, moved_answer
 from hub.limits import READ, WRITE, Status
 from hub.operation import Deprecation, Operation
 from hub.paging import Cursor, Page, link_header
@@ -146,9 +146,12 @@ async def _respond(house: House, plan: Plan, call: Call) -> Answer:
     if operation.writes:
         await house.store.read(_admit, house, plan, call)
         await _prepare(house, operation, call)
-        answer, _, _ = await house.store.write(_perform, house, plan, call)
+        answer, _, _ = await house.store.write(_perform, house, plan, call, True)
         return answer
-    answer, who, last_modified = await house.store.read(_perform, house, plan, call)
+    try:
+        answer, who, last_modified = await house.store.read(_perform, house, plan, call, False)
+    except WriteNeeded:
+        answer, who, last_modified = await house.store.write(_perform, house, plan, call, True)
     if not operation.conditional:
         answer.headers.append(FRESH)
     elif answer.status == 200:
@@ -162,7 +165,8 @@ async def _respond(house: House, plan: Plan, call: Call) -> Answer:
 async def _prepare(house: House, operation: Operation, call: Call) -> None:
     # What has no body may be sent one; it is left unread.
     if operation.body is not None:
-        raw = await house.intake.read(call.headers, call.receive, house.settings.max_body_bytes)
+        most = operation.bodies * house.settings.max_body_bytes
+        raw = await house.intake.read(call.headers, call.receive, most)
         house.intake.give_back(len(raw))
         raw = house.vocabulary.inward(raw)
         call.body = read_body(operation.body, raw, only_object=operation.only_object)
@@ -225,7 +229,7 @@ def _follow(db: Connection, house: House, operation: Operation, call: Call, who:
 
 
 def _perform(
-    db: Connection, house: House, plan: Plan, call: Call
+    db: Connection, house: House, plan: Plan, call: Call, writes: bool
 ) -> tuple[Answer, Who, int | None]:
     who, found = _admit(db, house, plan, call)
     operation = plan.operation
@@ -238,6 +242,7 @@ def _perform(
         given["page"] = pages
     given |= {name: value for name, value in found.items() if name in operation.arguments}
     context = _context(db, house, operation, call, who)
+    context.writes = writes
     content = operation.function(context, **given)
     answer = _answer(plan, content, call.version or DEFAULT)
     if operation.family and call.media.param is not None:
@@ -258,6 +263,7 @@ def _context(db: Connection, house: House, operation: Operation, call: Call, who
         call.media,
         words=house.vocabulary,
         standing=_standing(db, house, call, who),
+        address=lambda: house.clients.address(call.scope),
     )
 
 

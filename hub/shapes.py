@@ -27,6 +27,10 @@ def node_id(kind: str, number: int | str) -> str:
     return base64.b64encode(f"0{len(kind)}:{kind}{number}".encode()).decode()
 
 
+class Nothing(TypedDict):
+    """An answer that is an empty object."""
+
+
 class SimpleUser(TypedDict):
     login: str
     id: int

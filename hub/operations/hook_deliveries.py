@@ -13,7 +13,7 @@ from hub.access import on_repo
 from hub.context import Context
 from hub.operation import Group
 from hub.paging import Cursor
-from hub.shapes import outcome_of
+from hub.shapes import Nothing, outcome_of
 from hub.validation import Moment, Text
 from store import Row, attempts, deliveries, hooks
 from store.clock import SECOND, iso
@@ -65,10 +65,6 @@ class Delivery(DeliveryItem):
     response: Response
     address: NotRequired[str | None]
     timings: NotRequired[dict[str, float]]
-
-
-class Nothing(TypedDict):
-    pass
 
 
 @ops("GET /repos/{owner}/{repo}/hooks/{hook_id}/deliveries", READ)

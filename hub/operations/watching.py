@@ -11,10 +11,10 @@ from hub.context import Context
 from hub.operation import Deprecation, Group
 from hub.paging import Page
 from hub.repository_shapes import MinimalRepository
-from store import Row, accounts, tokens, watching
+from hub.viewing import viewer_of
+from store import Row, accounts, watching
 from store.clock import iso
 from store.errors import Missing
-from store.viewers import Viewer
 
 ops = Group("activity", username=accounts.by_login)
 
@@ -148,19 +148,3 @@ def _watched(ctx: Context, account_id: int, page: Page) -> list[MinimalRepositor
     page.total = watching.count_watched(ctx.db, account_id, viewer)
     rows = watching.watched(ctx.db, account_id, viewer, limit=page.limit, offset=page.offset)
     return repository_shapes.repositories(ctx.urls, ctx.db, rows)
-
-
-def viewer_of(caller: Caller | None) -> Viewer:
-    """Who looks at a list of repositories."""
-    if caller is None:
-        return Viewer(None)
-    return Viewer(
-        caller.account,
-        private=tokens.implies(caller.scopes, "repo")
-        if caller.scoped
-        else "metadata" in caller.permissions,
-        # An installation's token is its organization's own.
-        token_id=None if caller.kind == "installation" else caller.token_id,
-        target_id=caller.target_id,
-        repositories=caller.repositories,
-    )
