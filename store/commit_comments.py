@@ -87,10 +87,11 @@ def get(db: Connection, repo_id: int, comment_id: int) -> Row | None:
         f"SELECT {COLUMNS} FROM commit_comment WHERE repo_id = :repo_id AND id = :id",
         repo_id=repo_id,
         id=comment_id,
-    ) or _foreign(db, repo_id, comment_id)
+    ) or by_foreign_id(db, repo_id, comment_id)
 
 
-def _foreign(db: Connection, repo_id: int, foreign_id: int) -> Row | None:
+def by_foreign_id(db: Connection, repo_id: int, foreign_id: int) -> Row | None:
+    """The comment that has this id where it comes from."""
     return db.one(
         f"SELECT {COLUMNS} FROM commit_comment"
         " WHERE repo_id = :repo_id AND foreign_id = :foreign_id",
@@ -159,7 +160,7 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | N
     author_id = strangers.meet(db, given.get("user"))
     if author_id is not None:
         fields["author_id"] = author_id
-    before = _foreign(db, repo["id"], foreign_id)
+    before = by_foreign_id(db, repo["id"], foreign_id)
     if before is None:
         return _add(db, repo["id"], foreign_id, fields)
     if not merging.outdated(before, fields):
@@ -190,5 +191,5 @@ def _add(db: Connection, repo_id: int, foreign_id: int, fields: Row) -> int | No
     made = merging.insert(db, "commit_comment", values, "repo_id, foreign_id")
     if made is not None:
         return made
-    row = _foreign(db, repo_id, foreign_id)
+    row = by_foreign_id(db, repo_id, foreign_id)
     return None if row is None else int(row["id"])

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TypeVar
 
-from hub.cli import apply_apps, apply_people, state
+from hub.cli import apply_apps, apply_people, load_comments, state
 from hub.cli.changes import Change, Outcome, outcome_of, placed, secret, together
-from hub.cli.options import ISSUER, account, repository
+from hub.cli.options import ISSUER, account, repository_named
 from hub.cli.part import Part
 from store import (
     Connection,
@@ -63,6 +63,7 @@ def apply(db: Connection, wanted: state.State, hashes: Mapping[str, str]) -> lis
         *_each(db, "tokens", wanted.tokens, apply_apps.token),
         *_each(db, "sources", wanted.sources, _source),
         *_each(db, "hooks", wanted.hooks, _hook),
+        *_each(db, "commit_comments", wanted.commit_comments, load_comments.commit_comment),
     ]
 
 
@@ -182,8 +183,7 @@ def _source(db: Connection, wanted: state.Source) -> Change:
 
 
 def _hook(db: Connection, wanted: state.Hook) -> Change:
-    owner, repo_name = wanted.repository.split("/")
-    repo = repository(db, (owner, repo_name))
+    repo = repository_named(db, wanted.repository)
     name = f"{repo['full_name']} {wanted.url}"
     known = hooks.by_url(db, repo["id"], wanted.url)
     fields = {

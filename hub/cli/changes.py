@@ -32,7 +32,9 @@ def placed(place: str) -> Iterator[None]:
 
 
 def outcome_of(before: object, after: object) -> Outcome:
-    """Whether a thing that is there was changed."""
+    """Whether a thing was changed; where it was not there before (None), it was made."""
+    if before is None:
+        return "created"
     return "unchanged" if before == after else "updated"
 
 

@@ -116,6 +116,12 @@ def app(db: Connection, name: str) -> Row:
     return found
 
 
+def repository_named(db: Connection, full_name: str) -> Row:
+    """The repository `owner/name`, or Missing."""
+    owner, _, name = full_name.partition("/")
+    return repository(db, (owner, name))
+
+
 def repository(db: Connection, full_name: tuple[str, str]) -> Row:
     """The repository of this owner and name, or Missing."""
     found = repositories.find(db, *full_name)

@@ -1,8 +1,17 @@
 """What the parts of a document for `tocsin load` have in common."""
 
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+
+def _utc(moment: datetime) -> datetime:
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+Moment = Annotated[datetime, AfterValidator(_utc)]
+"""A time; one that does not say where is UTC."""
 
 FullName = Annotated[str, Field(pattern=r"^[^/]+/[^/]+$")]
 """`owner/name`."""

@@ -3,12 +3,10 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, Self
 
 import yaml
 from pydantic import (
-    AfterValidator,
     BeforeValidator,
     Field,
     PrivateAttr,
@@ -17,7 +15,8 @@ from pydantic import (
     model_validator,
 )
 
-from hub.cli.part import FullName, Part
+from hub.cli.load_comments import CommitComment
+from hub.cli.part import FullName, Moment, Part
 from hub.cli.strict_yaml import Strict
 from store import licenses
 from store.clock import SECOND
@@ -29,10 +28,6 @@ LARGEST = 4_000_000
 
 Role = Literal["read", "triage", "write", "maintain", "admin"]
 Level = Literal["read", "write", "admin"]
-
-
-def _utc(moment: datetime) -> datetime:
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _address(given: object) -> object:
@@ -133,7 +128,7 @@ class Token(Part):
     permissions: dict[str, Level] = Field(default_factory=dict)
     sso: list[str] = Field(default_factory=list)
     value: SecretStr | None = None
-    expires_at: Annotated[datetime, AfterValidator(_utc)] | None = None
+    expires_at: Moment | None = None
 
     @model_validator(mode="after")
     def _known_again(self) -> Self:
@@ -179,6 +174,7 @@ class State(Part):
     tokens: list[Token] = Field(default_factory=list)
     sources: list[Source] = Field(default_factory=list)
     hooks: list[Hook] = Field(default_factory=list)
+    commit_comments: list[CommitComment] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _each_once(self) -> Self:
@@ -187,6 +183,8 @@ class State(Part):
         _once("repository", [each.name.lower() for each in self.repositories])
         _once("source", [each.name for each in self.sources])
         _once("hook", [f"{each.repository.lower()} {each.url}" for each in self.hooks])
+        told = self.commit_comments
+        _once("commit comment", [f"{each.repository.lower()} {each.id}" for each in told])
         noted = [each for each in self.tokens if each.value is None]
         _once("app", [each.name.lower() for each in self.apps])
         _once("token", [" ".join((each.user, each.app or "", each.note or "")) for each in noted])

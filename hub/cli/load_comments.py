@@ -1,0 +1,57 @@
+"""Commit comments in a state document."""
+
+from typing import Annotated, Any, Self
+
+from pydantic import Field, PrivateAttr, model_validator
+
+from hub.cli.changes import Change, outcome_of
+from hub.cli.options import account, repository_named
+from hub.cli.part import FullName, Moment, Part
+from store import Connection, commit_comments, reflecting, refs
+from store.markdown import Rendered
+
+Line = Annotated[int, Field(ge=0, lt=2**31)]
+
+
+class CommitComment(Part):
+    """Known again by its repository and `id`, which is that of the place it comes from."""
+
+    repository: FullName
+    id: int = Field(ge=0, lt=2**63)
+    commit: str = Field(pattern=f"^({refs.SHA.pattern})$")
+    author: str
+    body: str = Field(min_length=1, max_length=commit_comments.MOST_BODY, pattern="^[^\0]*$")
+    path: str | None = Field(None, max_length=commit_comments.MOST_PATH)
+    position: Line | None = None
+    line: Line | None = None
+    created_at: Moment | None = None
+    _rendered: Rendered = PrivateAttr()
+
+    @model_validator(mode="after")
+    def _render(self) -> Self:
+        # Here, before anybody waits for the store.
+        self._rendered = Rendered(self.body)
+        return self
+
+    def told(self) -> dict[str, Any]:
+        """As a platform would tell of it."""
+        found = {
+            **self.given("id", "body", "path", "position", "line"),
+            "commit_id": self.commit,
+            "user": {"login": self.author},
+            "rendered": self._rendered,
+        }
+        if self.created_at is not None:
+            found["created_at"] = self.created_at.isoformat()
+        return found
+
+
+def commit_comment(db: Connection, wanted: CommitComment) -> Change:
+    """Make a comment, or change it. Missing for an account or repository that there is not."""
+    repo = repository_named(db, wanted.repository)
+    account(db, wanted.author)
+    before = commit_comments.by_foreign_id(db, repo["id"], wanted.id)
+    commit_comments.put(db, repo, wanted.told(), reflecting.stated(db))
+    after = commit_comments.by_foreign_id(db, repo["id"], wanted.id)
+    name = f"{repo['full_name']} {wanted.id}"
+    return Change("commit comment", name, outcome_of(before, after))
