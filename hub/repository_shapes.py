@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, cast
 
+import orjson
 from typing_extensions import TypedDict
 
 from hub.shapes import SimpleUser, node_id, simple_user
@@ -113,6 +114,13 @@ class MinimalRepository(TypedDict):
     git_url: str
     ssh_url: str
     clone_url: str
+    homepage: str | None
+    language: str | None
+    topics: list[str]
+    archived: bool
+    size: int
+    forks_count: int
+    forks: int
     default_branch: str
     visibility: str
     created_at: str
@@ -176,12 +184,19 @@ def _described(urls: Urls, repo: Row, owner: Row) -> dict[str, Any]:
         "private": bool(repo["private"]),
         "html_url": urls.page(repo),
         "description": repo["description"],
-        "fork": False,
+        "fork": bool(repo["fork"]),
         "url": url,
         **{f"{name}_url": url + path for name, path in LINKS.items()},
         "git_url": f"git://{urls.host}/{repo['full_name']}.git",
         "ssh_url": f"git@{urls.host}:{repo['full_name']}.git",
         "clone_url": f"{urls.page(repo)}.git",
+        "homepage": repo["homepage"],
+        "language": repo["language"],
+        "topics": orjson.loads(repo["topics"]),
+        "archived": bool(repo["archived"]),
+        "size": repo["size"],
+        "forks_count": repo["forks"],
+        "forks": repo["forks"],
         "default_branch": repo["default_branch"],
         "visibility": "private" if repo["private"] else "public",
         "created_at": iso(repo["created_at"]),

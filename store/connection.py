@@ -70,6 +70,11 @@ class Connection(Protocol):
     def alone(self, name: str) -> None:
         """Wait until no other transaction, of any process, is past this line with this name."""
 
+    def writers(self, table: str) -> frozenset[str]:
+        """The transactions of others that are writing to this table, under names that are not
+        used again; none where one writes at a time.
+        """
+
     def unhurried(self) -> None:
         """Let the rest of this transaction take as long as it takes, locks included."""
 

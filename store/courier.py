@@ -52,6 +52,9 @@ class Courier(Protocol):
         """Say that these hooks have something due in the store."""
 
 
+    def arrived(self) -> None:
+        """Say that events were kept, whether anybody wants them or not."""
+
 class Herald:
     """Announces to a worker in another process by a datagram; nobody listening is no error."""
 
@@ -76,6 +79,9 @@ class Herald:
             self._socket.sendto(message, self._path)
 
     def close(self) -> None:
+    def arrived(self) -> None:
+        """What becomes of events but deliveries can wait until the worker looks."""
+
         self._socket.close()
 
 

@@ -84,6 +84,7 @@ def accept(db: Connection, arrivals: Sequence[Arrival]) -> list[Receipt | Except
         results.append(receipt)
         fresh.append((receipt, arrival))
     if fresh:
+        db.after_commit(db.courier.arrived)
         _fan_out(db, fresh)
     return [_repeated(db, result) if isinstance(result, Arrival) else result for result in results]
 

@@ -89,6 +89,17 @@ class PostgresSession(Statements):
     def alone(self, name: str) -> None:
         self.run("SELECT pg_advisory_xact_lock(:key)", {"key": zlib.crc32(name.encode())})
 
+    def writers(self, table: str) -> frozenset[str]:
+        # A transaction has this lock before it gets an id for a row, and until it ends.
+        rows = self.tuples(
+            "SELECT DISTINCT virtualtransaction FROM pg_locks WHERE locktype = 'relation'"
+            " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+            " AND relation = to_regclass(:name) AND mode = 'RowExclusiveLock' AND granted"
+            " AND pid IS DISTINCT FROM pg_backend_pid()",
+            name=table,
+        )
+        return frozenset(row[0] for row in rows)
+
     def unhurried(self) -> None:
         self._control("SET LOCAL lock_timeout = 0")
         self._control("SET LOCAL statement_timeout = 0")

@@ -47,6 +47,9 @@ class PostgresHerald:
 
     def wake(self, hooks: Iterable[int]) -> None:
         if self._thread is None:
+    def arrived(self) -> None:
+        """What becomes of events but deliveries can wait until a worker looks."""
+
             self._thread = threading.Thread(target=self._run, name="tocsin-herald", daemon=True)
             self._thread.start()
         self._queue.put(list(hooks))

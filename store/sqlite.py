@@ -51,6 +51,18 @@ def _translated() -> Iterator[None]:
         raise
 
 
+class _Rows(sqlite3.Cursor):
+    """Rows are found as they are fetched, and that may take too long, or fail, as well."""
+
+    def fetchone(self) -> Any:
+        with _translated():
+            return super().fetchone()
+
+    def fetchall(self) -> list[Any]:
+        with _translated():
+            return super().fetchall()
+
+
 @lru_cache(maxsize=64)
 def _each(parameter: str, columns: tuple[str, ...]) -> str:
     if len(columns) == 1:
@@ -94,7 +106,7 @@ class SqliteSession(Statements):
 
     def run(self, sql: str, parameters: dict[str, Any] | list[Any]) -> sqlite3.Cursor:
         with _translated():
-            return self._raw.execute(sql, parameters)
+            return self._raw.cursor(_Rows).execute(sql, parameters)
 
     def each(self, parameter: str, **columns: str) -> str:
         return _each(parameter, tuple(columns))
@@ -104,6 +116,9 @@ class SqliteSession(Statements):
 
     def alone(self, name: str) -> None:
         """Every transaction that writes is alone here."""
+
+    def writers(self, table: str) -> frozenset[str]:
+        return frozenset()
 
     def unhurried(self) -> None:
         """Nothing here ends a statement that is slow."""

@@ -93,6 +93,9 @@ class Statements(ABC):
     def alone(self, name: str) -> None: ...
 
     @abstractmethod
+    def writers(self, table: str) -> frozenset[str]: ...
+
+    @abstractmethod
     def unhurried(self) -> None: ...
 
     def after_commit(self, call: Callable[[], None]) -> None:

@@ -65,6 +65,10 @@ class WorkerSettings(WebSubSettings):
     keep_bodies: float = Field(
         7 * DAY, gt=0, description="seconds for which the events' bodies are kept"
     )
+    reflect: bool = Field(
+        True,
+        description="whether ingested events change what the API shows: issues, labels, ...",
+    )
     websub_signature: Literal["sha1", "sha256", "sha384", "sha512"] = Field(
         "sha256", description="how content is signed for WebSub subscribers that have a secret"
     )

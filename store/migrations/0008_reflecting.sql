@@ -1,4 +1,4 @@
--- How far the ingested events have been turned into state: one row.
+-- How far the ingested events have been turned into state: one row, once the first were.
 CREATE TABLE reflection (
     id INTEGER PRIMARY KEY,             -- 1
     event_id BIGINT NOT NULL,           -- events up to this one are done with
@@ -6,8 +6,6 @@ CREATE TABLE reflection (
     lease_id BIGINT,                    -- the worker that does it
     moved_at BIGINT NOT NULL
 );
-
-INSERT INTO reflection (id, event_id, moved_at) VALUES (1, 0, 0);
 
 -- Branches and tags, as pushes tell of them.
 CREATE TABLE ref (

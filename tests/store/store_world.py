@@ -137,6 +137,9 @@ class FakeCourier:
     def wake(self, hooks: Iterable[int]) -> None:
         self.woken.extend(sorted(hooks))
 
+    def arrived(self) -> None:
+        pass
+
 
 class SpiedSession:
     """A session that notes its transactions, and fails where it is told to."""

@@ -181,6 +181,7 @@ class House:
         assert worker is not None
         worker.dispatcher._stopping = True  # it must not go on in this process
         worker.dispatcher.claims._closed = True
+        worker._reflector._stopping = True
         assert worker._scheduler is not None
         worker._scheduler.shutdown(wait=False)
         assert worker._deaf is not None

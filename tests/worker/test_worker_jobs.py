@@ -32,7 +32,7 @@ async def test_the_table(house: House) -> None:
     worker = await house.work()
     assert worker._scheduler is not None
     found = {job.id: job.trigger.interval.total_seconds() for job in worker._scheduler.get_jobs()}
-    assert found == {"look": 5, "websub": 5, "prune": 600}
+    assert found == {"look": 5, "websub": 5, "prune": 600, "reflect": 1}
     assert 3 * found["look"] <= service.LEASE / 1e6, "a lease outlives a look that fails"
 
 
