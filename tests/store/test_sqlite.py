@@ -423,8 +423,16 @@ class TestBesideADaemon:
             assert await store.read(accounts.every) == []
         await writing
 
+    @pytest.mark.parametrize(
+        "sql",
+        [
+            "SELECT a.id FROM account a ORDER BY a.login",
+            "SELECT a.id FROM account a JOIN account b ON 1 = 1 LIMIT 20000",
+        ],
+        ids=["before the first row", "after it"],
+    )
     async def test_how_much_a_short_read_may_do(
-        self, store: Store, monkeypatch: pytest.MonkeyPatch
+        self, store: Store, monkeypatch: pytest.MonkeyPatch, sql: str
     ) -> None:
         def fill(db: Connection) -> None:
             db.insert_many(
@@ -434,7 +442,7 @@ class TestBesideADaemon:
             )
 
         def threads(db: Connection) -> str:
-            db.all("SELECT a.id FROM account a ORDER BY a.login")
+            db.all(sql)
             return threading.current_thread().name
 
         await store.write(fill)
