@@ -15,8 +15,7 @@ def of_app(db: Connection, app_id: int, value: str) -> Row | None:
     return read(
         db.one(
             f"{SELECT} WHERE t.hash = :hash AND t.app_id = :app_id"
-            " AND t.kind IN ('oauth', 'app_user')"
-            " AND (t.expires_at IS NULL OR t.expires_at > :now)",
+            f" AND t.kind IN ('oauth', 'app_user') AND {tokens.LIVE}",
             hash=tokens.digest(value),
             app_id=app_id,
             now=db.now,

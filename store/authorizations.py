@@ -14,8 +14,9 @@ COLUMNS = (
     " t.target_id, t.repositories, p.name AS app_name, p.url AS app_url, p.client_id"
 )
 SELECT = f"SELECT {COLUMNS} FROM token t LEFT JOIN app p ON p.id = t.app_id"
-# What a user manages: no token of an installation or with permissions of its own.
-MANAGED = "t.account_id = :account_id AND t.kind IN ('personal', 'oauth')"
+# What a user manages: no token of an installation or with permissions of its own, and none that
+# has ended.
+MANAGED = f"t.account_id = :account_id AND t.kind IN ('personal', 'oauth') AND {tokens.LIVE}"
 
 
 def create_personal(
@@ -116,8 +117,7 @@ def of_fingerprint(
     return read(
         db.one(
             f"{SELECT} WHERE {MANAGED} AND t.app_id = :app_id"
-            " AND coalesce(t.fingerprint, '') = :fingerprint"
-            " AND (t.expires_at IS NULL OR t.expires_at > :now) ORDER BY t.id LIMIT 1",
+            " AND coalesce(t.fingerprint, '') = :fingerprint ORDER BY t.id LIMIT 1",
             account_id=account_id,
             app_id=app_id,
             fingerprint=fingerprint or "",
@@ -130,7 +130,7 @@ def page(
     db: Connection, account_id: int, *, limit: int, offset: int, app_id: int | None = None
 ) -> list[Row]:
     """A user's authorizations by id, all or an app's."""
-    where, given = _where(account_id, app_id)
+    where, given = _where(db, account_id, app_id)
     rows = db.all(
         f"{SELECT} {where} ORDER BY t.id LIMIT :limit OFFSET :offset",
         limit=limit,
@@ -142,21 +142,27 @@ def page(
 
 def count(db: Connection, account_id: int, *, app_id: int | None = None) -> int:
     """How many authorizations `page` pages through."""
-    where, given = _where(account_id, app_id)
+    where, given = _where(db, account_id, app_id)
     found: int = db.value(f"SELECT count(*) FROM token t {where}", **given)
     return found
 
 
-def _where(account_id: int, app_id: int | None) -> tuple[str, dict[str, int]]:
+def _where(db: Connection, account_id: int, app_id: int | None) -> tuple[str, dict[str, int]]:
+    given = {"account_id": account_id, "now": db.now}
     if app_id is None:
-        return f"WHERE {MANAGED}", {"account_id": account_id}
-    return f"WHERE {MANAGED} AND t.app_id = :app_id", {"account_id": account_id, "app_id": app_id}
+        return f"WHERE {MANAGED}", given
+    return f"WHERE {MANAGED} AND t.app_id = :app_id", given | {"app_id": app_id}
 
 
 def get(db: Connection, account_id: int, token_id: int) -> Row | None:
     """The user's authorization with this id."""
     return read(
-        db.one(f"{SELECT} WHERE {MANAGED} AND t.id = :id", account_id=account_id, id=token_id)
+        db.one(
+            f"{SELECT} WHERE {MANAGED} AND t.id = :id",
+            account_id=account_id,
+            id=token_id,
+            now=db.now,
+        )
     )
 
 
@@ -226,6 +232,7 @@ def _check_note(db: Connection, account_id: int, note: str | None) -> None:
         f"SELECT 1 FROM token t WHERE {MANAGED} AND t.app_id IS NULL AND t.note = :note LIMIT 1",
         account_id=account_id,
         note=note,
+        now=db.now,
     ):
         raise _taken("note", "another token of this user has this note")
 

@@ -150,7 +150,7 @@ def _with_scopes(db: Connection, account_id: int, grants: list[Row]) -> list[Row
     for app_id, scopes in db.tuples(
         f"SELECT t.app_id, t.scopes FROM {db.each('apps', app_id='integer')} AS w"
         " JOIN token t ON t.app_id = w.app_id WHERE t.account_id = :account_id"
-        " AND coalesce(t.expires_at, :now + 1) > :now ORDER BY t.id",
+        f" AND {tokens.LIVE} ORDER BY t.id",
         apps=listed(held),
         account_id=account_id,
         now=db.now,

@@ -28,6 +28,16 @@ def collaborators(db: Connection, repo_id: int) -> dict[str, str]:
     )
 
 
+def granted(db: Connection, repo_id: int, account_id: int) -> str | None:
+    """The role that was granted to an account in a repository."""
+    role: str | None = db.value(
+        "SELECT role FROM collaborator WHERE repo_id = :repo_id AND account_id = :account_id",
+        repo_id=repo_id,
+        account_id=account_id,
+    )
+    return role
+
+
 def set_site_admin(db: Connection, account_id: int, site_admin: bool) -> None:
     """Say whether an account may do everything everywhere."""
     db.execute(

@@ -11,6 +11,7 @@ from functools import cache
 
 import orjson
 
+from store import jobs
 from store.clock import HOUR
 from store.connection import Connection, Row
 from store.errors import Conflict, Invalid
@@ -56,6 +57,8 @@ SCOPES = frozenset(
     [*CHILDREN, *ALONE, *(child for children in CHILDREN.values() for child in children)]
 )
 LEVELS = ("read", "write", "admin")
+LIVE = "(t.expires_at IS NULL OR t.expires_at > :now)"
+"""SQL for: the token `t` has not ended."""
 
 
 @cache
@@ -170,6 +173,8 @@ def create(
     )
     if row is None:
         raise Conflict("this token exists already")
+    if expires_at is not None:
+        jobs.wake(db)
     return value, row
 
 
@@ -183,10 +188,12 @@ def find(db: Connection, value: str) -> Row | None:
     row = db.one(
         "SELECT t.id, t.account_id, t.kind, t.scopes, t.permissions, t.expires_at, t.app_id,"
         " t.by_password, t.target_id, t.repositories, a.login, a.site_admin"
-        " FROM token t JOIN account a ON a.id = t.account_id WHERE t.hash = :hash",
+        " FROM token t JOIN account a ON a.id = t.account_id"
+        f" WHERE t.hash = :hash AND {LIVE}",
         hash=digest(value),
+        now=db.now,
     )
-    if row is None or (row["expires_at"] is not None and row["expires_at"] <= db.now):
+    if row is None:
         return None
     row["scopes"] = frozenset(orjson.loads(row["scopes"]))
     row["permissions"] = orjson.loads(row["permissions"])
@@ -196,12 +203,13 @@ def find(db: Connection, value: str) -> Row | None:
 
 
 def every(db: Connection) -> list[Row]:
-    """Every token with its account's login and its app's name, newest first; never a value."""
+    """Every live token with its account's login and its app's name, newest first; never a value."""
     rows = db.all(
         "SELECT t.id, a.login, t.kind, t.last_eight, t.note, t.scopes, t.permissions,"
         " t.created_at, t.expires_at, p.name AS app, t.fingerprint"
         " FROM token t JOIN account a ON a.id = t.account_id LEFT JOIN app p ON p.id = t.app_id"
-        " ORDER BY t.id DESC"
+        f" WHERE {LIVE} ORDER BY t.id DESC",
+        now=db.now,
     )
     for row in rows:
         row["scopes"] = json.loads(row["scopes"])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from store_world import FakeCourier, World
 
-from store import Store, deliveries, events, hooks, jobs, leases
+from store import Store, deliveries, events, hooks, leases
 from store.attempts import record
 from store.clock import HOUR, MINUTE, SECOND
 from store.deliveries import Claimed, Selection
@@ -450,25 +450,3 @@ def test_pages_of_deliveries(world: World) -> None:
     assert dead["event"] == "push"
     assert newest["attempt_id"] is None
     assert world.store.look(deliveries.counts) == {"waiting": 1, "delivered": 1, "dead": 1}
-
-
-def test_a_job_is_taken_once_when_it_is_due(world: World) -> None:
-    assert world.store.do(jobs.begin, "prune", MINUTE)
-    assert not world.store.do(jobs.begin, "prune", MINUTE)
-    assert world.store.do(jobs.begin, "other", MINUTE)
-    world.clock.advance(1)
-    world.store.do(jobs.end, "prune", "done")
-    world.clock.advance(58.999999)
-    assert not world.store.do(jobs.begin, "prune", MINUTE)
-    other, prune = world.store.look(jobs.every)
-    assert other["outcome"] is None
-    assert prune == {
-        "name": "prune",
-        "due_at": world.now + 1,
-        "started_at": world.now + 1 - MINUTE,
-        "ended_at": world.now + 1 - 59 * SECOND,
-        "outcome": "done",
-    }
-    world.clock.advance(0.000001)
-    assert world.store.do(jobs.begin, "prune", MINUTE)
-    assert world.store.look(jobs.every)[1]["outcome"] is None

@@ -1,0 +1,115 @@
+"""Interaction limits: who may for a while not comment, open issues or make pull requests, in what
+is an account's or in one repository.
+
+One that is over is none, whether its end has been told yet or not.
+"""
+
+from store import jobs
+from store.clock import DAY, SECOND, months_later
+from store.connection import Connection, Row
+from store.errors import Conflict
+
+LIMITS = ("existing_users", "contributors_only", "collaborators_only")
+# Expiry to days, or to months of the calendar.
+DAYS = {"one_day": 1, "three_days": 3, "one_week": 7}
+MONTHS = {"one_month": 1, "six_months": 6}
+EXPIRIES = (*DAYS, *MONTHS)
+COLUMNS = "id, account_id, repo_id, allowed, created_at, expires_at"
+
+
+def ends_at(now: int, expiry: str) -> int:
+    """When a limit ends that is set now: in whole seconds, as it is shown."""
+    end = now + DAYS[expiry] * DAY if expiry in DAYS else months_later(now, MONTHS[expiry])
+    return end // SECOND * SECOND
+
+
+def of_account(db: Connection, account_id: int) -> Row | None:
+    """The limit in all that is this account's."""
+    return db.one(
+        f"SELECT {COLUMNS} FROM interaction_limit"
+        " WHERE account_id = :account_id AND expires_at > :now",
+        account_id=account_id,
+        now=db.now,
+    )
+
+
+def in_force(db: Connection, repo: Row) -> Row | None:
+    """The limit in a repository: that of its owner, or else its own."""
+    return of_account(db, repo["owner_id"]) or db.one(
+        f"SELECT {COLUMNS} FROM interaction_limit WHERE repo_id = :repo_id AND expires_at > :now",
+        repo_id=repo["id"],
+        now=db.now,
+    )
+
+
+def limit_account(
+    db: Connection, account_id: int, allowed: str, ends: int
+) -> tuple[Row, list[Row]]:
+    """Limit all that is an account's. Also returns the limits of its repositories that this
+    overwrites.
+    """
+    _alone(db, account_id)
+    _end(db, "account_id = :account_id", account_id=account_id)
+    of_repositories = _end(
+        db,
+        "repo_id IN (SELECT r.id FROM repository r WHERE r.owner_id = :account_id)",
+        account_id=account_id,
+    )
+    return _begin(db, account_id, None, allowed, ends), of_repositories
+
+
+def limit_repository(db: Connection, repo: Row, allowed: str, ends: int) -> Row:
+    """Limit one repository. Conflict while its owner has a limit."""
+    _check_owner(db, repo)
+    _end(db, "repo_id = :repo_id", repo_id=repo["id"])
+    return _begin(db, None, repo["id"], allowed, ends)
+
+
+def free_account(db: Connection, account_id: int) -> Row | None:
+    """End an account's limit; None where there is none."""
+    _alone(db, account_id)
+    return next(iter(_end(db, "account_id = :account_id", account_id=account_id)), None)
+
+
+def free_repository(db: Connection, repo: Row) -> Row | None:
+    """End a repository's limit; None where there is none. Conflict while its owner has one."""
+    _check_owner(db, repo)
+    return next(iter(_end(db, "repo_id = :repo_id", repo_id=repo["id"])), None)
+
+
+def _alone(db: Connection, owner_id: int) -> None:
+    # Who sets one for a repository and who sets one for its owner must see each other.
+    db.alone(f"interaction limits of {owner_id}")
+
+
+def _check_owner(db: Connection, repo: Row) -> None:
+    _alone(db, repo["owner_id"])
+    if of_account(db, repo["owner_id"]) is not None:
+        kind = repo["owner_kind"].lower()
+        raise Conflict(f"The {kind} that owns this repository has an interaction limit.")
+
+
+def _begin(
+    db: Connection, account_id: int | None, repo_id: int | None, allowed: str, ends: int
+) -> Row:
+    row = db.one(
+        "INSERT INTO interaction_limit (account_id, repo_id, allowed, created_at, expires_at)"
+        f" VALUES (:account_id, :repo_id, :allowed, :now, :ends) RETURNING {COLUMNS}",
+        account_id=account_id,
+        repo_id=repo_id,
+        allowed=allowed,
+        now=db.now,
+        ends=ends,
+    )
+    assert row is not None
+    jobs.wake(db)
+    return row
+
+
+def _end(db: Connection, where: str, **given: int) -> list[Row]:
+    # What is over by itself stays, until that is told.
+    return db.all(
+        f"DELETE FROM interaction_limit WHERE {where} AND expires_at > :now RETURNING {COLUMNS}",
+        now=db.now,
+        **given,
+    )
