@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
 from typing import Any
 
@@ -17,12 +16,14 @@ from worker.content import Content, Contents
 from worker.guard import Guard
 from worker.hand import Hand
 from worker.lane import ROOM, Item, Lane
+from worker.measures import WorkerMeasures
 from worker.pulse import Pulse
 from worker.recorder import Recorder
 from worker.send import send
 from worker.settings import WorkerSettings
 from worker.target import Target, load
 from worker.transport import Poster
+from worker.turns import UNKNOWN, Turn, Turns
 from worker.websub_target import load_follower
 
 log = logging.getLogger("tocsin.worker")
@@ -51,15 +52,20 @@ class Dispatcher:
         self.claims = Claims(store, self._claim_lease, self._crowded, self._filled, self.pulse)
         self._lanes: dict[int, Lane] = {}
         self._full: set[int] = set()
-        self._parked: deque[Lane] = deque()
+        self._turns = Turns(settings.max_in_flight)
         self._tasks: set[asyncio.Task[None]] = set()
         self._hand = Hand(store)
         self._in_hand = 0
         self._unread = 0
-        self.in_flight = 0
         self._stopping = False
         self.errand: Callable[[], None] = lambda: None
         """Called when what is wanted is no delivery."""
+        self.news: Callable[[], None] = lambda: None
+        """Called when events were kept."""
+        self.measures = WorkerMeasures()
+        self.measures.in_flight.read = lambda: self.in_flight
+        self.measures.in_hand.read = lambda: self._in_hand
+        self.measures.resting.read = self._resting
 
     # The courier's side. `lease` and `full` are called on the writer's thread too.
 
@@ -81,7 +87,8 @@ class Dispatcher:
         """Take new deliveries in hand."""
         touched: dict[int, Lane] = {}
         for offer in offers:
-            self._contents.put(offer.event_id, Content(offer.name, offer.guid, offer.body))
+            content = Content(offer.name, offer.guid, offer.body, accepted_at=offer.accepted_at)
+            self._contents.put(offer.event_id, content)
             for delivery_id, hook_id, version in offer.deliveries:
                 lane = self._lane(hook_id)
                 lane.queue.append(Item(delivery_id, offer.event_id, 0, 0, version))
@@ -103,9 +110,29 @@ class Dispatcher:
         self.claims.soon()
 
     @property
+    def in_flight(self) -> int:
+        """How many requests are."""
+        return self._turns.in_flight
+
+    def arrived(self) -> None:
+        """Let what follows from events beside deliveries be seen to."""
+        self.news()
+
+    @property
     def queued(self) -> int:
         """How many deliveries are in hand and not in flight."""
         return self._in_hand
+
+    @property
+    def lag(self) -> float:
+        """For how many seconds something waits for this worker, and not for its endpoint."""
+        wanted = (self._turns.waits_since(), self.claims.wanted_at)
+        moments = [moment for moment in wanted if moment is not None]
+        now = asyncio.get_running_loop().time()
+        return max(now - min(moments, default=now), 0.0)
+
+    def _resting(self) -> int:
+        return sum(1 for lane in self._lanes.values() if lane.rest_until)
 
     # Lanes.
 
@@ -124,20 +151,20 @@ class Dispatcher:
     def _pump(self, lane: Lane) -> None:
         """Start what the lane may have in flight."""
         while lane.may_start() and not self._stopping:
-            if self.in_flight >= self._settings.max_in_flight or self._held_up():
-                self._park(lane)
-                break
             now = asyncio.get_running_loop().time()
+            if self._held_up() or not self._turns.may(lane.host):
+                self._turns.park(lane, now)
+                break
             wait = lane.wait(now)
             if wait > 0:
                 self._resume_later(lane, wait)
                 break
             lane.spend(now)
             lane.in_flight += 1
-            self.in_flight += 1
+            turn = self._turns.take(lane.host)
             if self.in_flight == 1:
                 self._moved()
-            self._spawn(self._run(lane, self._next(lane)))
+            self._spawn(self._run(lane, self._next(lane), turn))
         if lane.full:
             self._full.add(lane.hook_id)
         else:
@@ -156,18 +183,8 @@ class Dispatcher:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def _park(self, lane: Lane) -> None:
-        """Put the lane at the end of those that wait for their turn at the common limit."""
-        if not lane.parked:
-            lane.parked = True
-            self._parked.append(lane)
-
     def _unpark(self) -> None:
-        for _ in range(len(self._parked)):
-            if self.in_flight >= self._settings.max_in_flight or self._held_up():
-                return
-            lane = self._parked.popleft()
-            lane.parked = False
+        while not self._held_up() and (lane := self._turns.next()) is not None:
             self._pump(lane)
 
     def _resume_later(self, lane: Lane, wait: float) -> None:
@@ -186,10 +203,10 @@ class Dispatcher:
         self._pump(lane)
         self.claims.soon()
 
-    async def _run(self, lane: Lane, item: Item) -> None:
+    async def _run(self, lane: Lane, item: Item, turn: Turn) -> None:
         """Deliver this and more of the lane's queue, for as long as it may be in flight."""
         try:
-            while await self._deliver(lane, item):
+            while await self._deliver(lane, item, turn):
                 self._moved()
                 self._refill(lane)
                 if not lane.queue or self._gives_way(lane):
@@ -199,7 +216,7 @@ class Dispatcher:
                     self._pump(lane)
         finally:
             lane.in_flight -= 1
-            self.in_flight -= 1
+            self._turns.give(turn)
             self._moved()
             if not self._stopping:
                 self._unpark()
@@ -220,21 +237,25 @@ class Dispatcher:
                 self.claims.soon()
 
     def _gives_way(self, lane: Lane) -> bool:
-        if self._stopping or self._parked or self._held_up() or lane.rest_until:
+        if self._stopping or self._held_up() or lane.rest_until or self._turns.wanted(lane.host):
             return True
         return lane.in_flight > lane.limit or lane.rate is not None
 
-    async def _deliver(self, lane: Lane, item: Item) -> bool:
-        """Make one attempt; False where the store cannot be asked now."""
+    async def _deliver(self, lane: Lane, item: Item, turn: Turn) -> bool:
+        """Make one attempt; False where it is not the time for it after all."""
         lease_id = self._hand.lease
         assert lease_id is not None, "nothing is in hand without a lease"
         try:
             target = await self._target(lane, item)
+            if turn.host == UNKNOWN != lane.host and not self._turns.move(turn, lane.host):
+                self._keep(lane, item)
+                return False
             content = await target.content(self._contents, item.event_id) if target else None
             reason = _hopeless(target, content, item, self._store.clock.now())
             if reason is not None:
                 await self._store.note(deliveries.bury, lease_id, [item.delivery_id], reason)
                 self._hand.ids.discard(item.delivery_id)
+                self.measures.deliveries.add("dropped")
                 return True
         except (Busy, Unavailable) as error:
             self._put_back(lane, item, error)
@@ -259,10 +280,13 @@ class Dispatcher:
         if not self._unread:
             log.error("hook %d waits for the store: %s", lane.hook_id, error)
         self._unread += 1
-        lane.queue.appendleft(item)
-        self._in_hand += 1
+        self._keep(lane, item)
         wait = pause(self._unread, first=AGAIN_AFTER, longest=4 * AGAIN_AFTER)
         lane.pause(asyncio.get_running_loop().time() + wait)
+
+    def _keep(self, lane: Lane, item: Item) -> None:
+        lane.queue.appendleft(item)
+        self._in_hand += 1
 
     async def _target(self, lane: Lane, item: Item) -> Target | None:
         known = lane.target is not None
@@ -272,6 +296,7 @@ class Dispatcher:
             lane.stale = False
             reader = load_follower if lane.hook_id < 0 else load
             lane.target = await self._store.read(reader, lane.hook_id, self._settings, self._guard)
+            lane.host = _host(lane.target)
         if not known:
             # This request was started before it was known what the hook allows.
             lane.spend(asyncio.get_running_loop().time())
@@ -307,6 +332,7 @@ class Dispatcher:
 
     def _recorded(self, outcomes: Sequence[Outcome], disabled: set[int]) -> None:
         self._hand.ids.difference_update(outcome.delivery_id for outcome in outcomes)
+        self.measures.recorded(outcomes, len(disabled))
         for outcome in outcomes:
             if outcome.state == WAITING:
                 self.claims.agenda.enter(self._lane(outcome.hook_id), outcome.due_at)
@@ -355,6 +381,7 @@ class Dispatcher:
     def change(self, settings: WorkerSettings) -> None:
         """Work by these settings from the next attempt of each hook on."""
         self._settings = settings
+        self._turns.most = settings.max_in_flight
         for lane in self._lanes.values():
             lane.target = None
         self._unpark()
@@ -372,6 +399,10 @@ class Dispatcher:
         if self._tasks:
             await asyncio.wait(self._tasks)
         await self._recorder.drain(max(ends - loop.time(), LAST_WORDS))
+
+
+def _host(target: Target | None) -> str:
+    return UNKNOWN if target is None or target.endpoint is None else target.endpoint.authority
 
 
 def _over(target: Target, now: int) -> bool:

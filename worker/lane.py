@@ -32,6 +32,8 @@ class Lane:
 
     hook_id: int
     target: Target | None = None
+    host: str = ""
+    """Host and port that the hook leads to, once it was looked at."""
     queue: deque[Item] = field(default_factory=deque)
     in_flight: int = 0
     window: int = FIRST_WINDOW
@@ -48,6 +50,7 @@ class Lane:
     """Its hook may have been edited since `target` was read."""
     parked: bool = False
     """It waits for its turn at the limit that all lanes share."""
+    parked_at: float = 0.0
     timed: bool = False
     """A timer will take it up again."""
 

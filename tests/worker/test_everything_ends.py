@@ -142,5 +142,5 @@ async def test_everything_ends(house: House, seed: int, monkeypatch: pytest.Monk
     worker = house.worker
     assert worker is not None
     await worker.dispatcher.scan()
-    await until(lambda: not worker.dispatcher._parked)
+    await until(lambda: not worker.dispatcher._turns._parked)
     assert worker.dispatcher._in_hand == 0
