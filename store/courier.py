@@ -32,6 +32,7 @@ class Offer:
     guid: str
     name: str
     body: bytes
+    accepted_at: int
     deliveries: list[tuple[int, int, int]]
     """(delivery id, hook id, version of the hook)"""
 
@@ -51,9 +52,9 @@ class Courier(Protocol):
     def wake(self, hooks: Iterable[int]) -> None:
         """Say that these hooks have something due in the store."""
 
-
     def arrived(self) -> None:
         """Say that events were kept, whether anybody wants them or not."""
+
 
 class Herald:
     """Announces to a worker in another process by a datagram; nobody listening is no error."""
@@ -78,10 +79,10 @@ class Herald:
         with contextlib.suppress(OSError):
             self._socket.sendto(message, self._path)
 
-    def close(self) -> None:
     def arrived(self) -> None:
         """What becomes of events but deliveries can wait until the worker looks."""
 
+    def close(self) -> None:
         self._socket.close()
 
 
