@@ -136,7 +136,7 @@ class Group:
     `hub.resolve.Loader`. With `hub.resolve.text` a parameter is given to the handler as it is.
     """
 
-    def __init__(self, name: str, **loaders: Loader) -> None:
+    def __init__(self, name: str, /, **loaders: Loader) -> None:
         self.name = name
         self.operations: list[Operation] = []
         self.events: dict[str, Any] = {}
