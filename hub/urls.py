@@ -25,6 +25,9 @@ class Urls:
     def organization(self, login: str) -> str:
         return f"{self.root}/orgs/{quote(login)}"
 
+    def agent_variable(self, organization: str, name: str) -> str:
+        return f"{self.organization(organization)}/agents/variables/{name}"
+
     def profile(self, login: str) -> str:
         """A person's page, where a browser would look for it."""
         return f"{self.origin}/{quote(login)}"

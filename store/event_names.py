@@ -90,6 +90,7 @@ NAMES = frozenset(
 )
 OWN = frozenset(
     [
+        "agent_variable",
         "application_grant",
         "authorization",
         "commit_comment_change",

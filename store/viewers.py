@@ -4,7 +4,7 @@ for one, in SQL for many.
 The SQL speaks of a repository `r` and its owner, the account `a`.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,3 +64,17 @@ def _reached(db: Connection, viewer: Viewer) -> tuple[list[str], dict[str, Any]]
         reached.append(f"r.id IN (SELECT o.id FROM {db.each('only', id='integer')} AS o)")
         given["only"] = listed(viewer.repositories)
     return reached, given
+
+
+def shown_among(db: Connection, viewer: Viewer, owner_id: int, repo_ids: Iterable[int]) -> set[int]:
+    """Those of these repositories that are the owner's and that the viewer may see."""
+    shown, given = shown_to(db, viewer)
+    rows = db.tuples(
+        f"SELECT r.id FROM {db.each('wanted', wanted='integer')} AS w"
+        " JOIN repository r ON r.id = w.wanted JOIN account a ON a.id = r.owner_id"
+        f" WHERE r.owner_id = :owner_id AND {shown}",
+        wanted=listed(set(repo_ids)),
+        owner_id=owner_id,
+        **given,
+    )
+    return {number for (number,) in rows}

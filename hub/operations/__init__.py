@@ -2,6 +2,7 @@
 
 from hub.operation import Operation
 from hub.operations import (
+    agent_variables,
     applications,
     authorizations,
     commit_comments,
@@ -28,6 +29,7 @@ MODULES = (
     hook_deliveries,
     rate_limit,
 )
+    agent_variables,
 OPERATIONS: tuple[Operation, ...] = tuple(
     one for module in MODULES for one in module.ops.operations
 )

@@ -16,7 +16,7 @@ from store import Store
 pytestmark = pytest.mark.skipif(not CONTRACT, reason="TOCSIN_CONTRACT names no contract.json")
 HOOKS = "/repos/octo/hello/hooks"
 # Groups of the specification whose operations are still to come.
-MISSING = {3, 4, 5, 7, 8, 9, 11, 12, 14, 15, 16, 18, 19, 20, 23, 24}
+MISSING = {3, 4, 5, 7, 8, 9, 11, 14, 15, 18, 19, 20, 23, 24}
 # What is here and in no contract: the API about itself, and the doors for events.
 BEYOND = {("/", "get"), ("/versions", "get")}
 BEYOND |= {(line.partition(" ")[2], "post") for line in DOORS if "events" in line}
@@ -41,6 +41,8 @@ IMPOSSIBLE = {
 NARROWER = {
     "users/list-public-emails-for-authenticated-user": "nobody has no addresses of his own",
 }
+# Operation to the members of its body that may be left out here, and not in the contract.
+LENIENT = {"checks/create": {"status"}}
 SCHEMES = {"bearer": "token", "basicUser": "password", "basicApp": "app"}
 
 
@@ -124,11 +126,13 @@ def test_its_body(line: tuple[str, str]) -> None:
     assert ("requestBody" in theirs) == ("requestBody" in ours)
     if "requestBody" not in theirs:
         return
+    lenient = LENIENT.get(theirs["operationId"], set())
     for kind, media in theirs["requestBody"]["content"].items():
         wanted = members(held(), media["schema"])
         taken = members(own(), ours["requestBody"]["content"][kind]["schema"])
         assert wanted.keys() <= taken.keys()
-        assert {name for name in taken if taken[name]} == {name for name in wanted if wanted[name]}
+        needed = {name for name in wanted if wanted[name]} - lenient
+        assert {name for name in taken if taken[name]} == needed
     # What may be left out there may be left out here.
     assert ours["requestBody"]["required"] <= theirs["requestBody"].get("required", False)
 

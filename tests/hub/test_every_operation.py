@@ -286,7 +286,8 @@ async def test_a_missing_role(ask: Asked, world: World, operation: Operation) ->
     kind = operation.access.kinds[0]
     for role in repositories.ROLES:
         account = world.store.do(helper, world.vault.repo["id"], role)
-        headers = world.token(account, kind=kind, scopes=["repo"])
+        what = {"scopes": ["repo"]} if kind in CLASSIC else enough(operation, kind)
+        headers = world.token(account, kind=kind, **what)
         if repositories.at_least(role, needed):
             if operation.body is not None:
                 await ask.passes(at, headers)
@@ -308,12 +309,12 @@ async def test_a_missing_membership(ask: Asked, world: World, operation: Operati
     assert isinstance(access, OnOrg)
     at = path(operation, world)
     absent = path(operation, world, org="nobody")
-    member = world.store.do(member_of_acme)
+    member, elsewhere = world.store.do(member_of_acme), world.umbra.account["id"]
     for kind in access.kinds:
         what = enough(operation, kind)
         for outsider in (
             world.token(world.reader.account, kind=kind, **what),
-            *([] if kind in CLASSIC else [world.token(kind=kind, target_id=1_000_000, **what)]),
+            *([] if kind in CLASSIC else [world.token(kind=kind, target_id=elsewhere, **what)]),
         ):
             same(await ask.refused(at, outsider, 404), await ask.refused(absent, outsider, 404))
         headers = world.token(member, kind=kind, **what)
@@ -331,11 +332,12 @@ def enough(operation: Operation, kind: str) -> dict[str, Any]:
 
 
 def member_of_acme(db: Any) -> Any:
-    """One who is a member of acme and nothing more."""
+    """One who is a member of acme, may push to acme/tools, and nothing more."""
     account = accounts.by_login(db, "plain") or accounts.create(db, "plain")
-    acme = accounts.by_login(db, "acme")
-    assert acme is not None
-    accounts.join(db, acme["id"], account["id"], "member")
+    tools = repositories.find(db, "acme", "tools")
+    assert tools is not None
+    accounts.join(db, tools["owner_id"], account["id"], "member")
+    repositories.grant(db, tools["id"], account["id"], "write")
     return account
 
 

@@ -19,6 +19,7 @@ from store import (
     Row,
     Store,
     accounts,
+    agent_variables,
     apps,
     attempts,
     authorizations,
@@ -72,8 +73,16 @@ class Belongings:
 class World:
     """octo administers the public octo/hello and the private octo/vault, which were octo/before
     and octo/crypt; reader sees the one and not the other. Apps of reader's are lab and mill. octo
-    owns the organization acme, reader umbra.
+    owns the organization acme with acme/tools, reader umbra with umbra/kit.
     """
+@dataclass(frozen=True)
+class Holding:
+    """An organization, and what is its own."""
+
+    account: Row
+    repo: Row
+
+
 
     store: Store
     hello: Place
@@ -88,6 +97,8 @@ class World:
         """The header with a token of octo's, or of somebody else; the same for the same."""
         account = account or self.octo.account
         key = (account["id"], *((name, repr(value)) for name, value in sorted(what.items())))
+    acme: Holding
+    umbra: Holding
         if key not in self._tokens:
             self._tokens[key], _ = self.store.do(
                 lambda db: tokens.create(db, account["id"], **what)
@@ -144,6 +155,11 @@ SAMPLES = {
 
 def sample(operation: Operation, name: str) -> Sample:
     """AssertionError for a parameter that nothing can stand for."""
+    "ref": Sample(lambda w: "heads%2Fmain"),
+    "check_run_id": Sample(lambda w: w.hello.check_run, lambda w: w.vault.check_run),
+    "check_suite_id": Sample(lambda w: w.hello.check_suite, lambda w: w.vault.check_suite),
+    "name": Sample(lambda w: "REGION", lambda w: "umbra_ONLY", "NOTHING"),
+    "repository_id": Sample(lambda w: w.acme.repo["id"], lambda w: w.umbra.repo["id"]),
     found = SAMPLES.get(name)
     assert found is not None, (
         f"{operation.id}: nothing stands for {{{name}}} of {operation.path}; give it a line in"
@@ -225,9 +241,9 @@ def _people(db: Connection, store: Store) -> World:
         address = f"{account['login']}@tower.example"
         emails.add(db, account["id"], [address], verified=True)
         emails.show(db, account["id"], "public")
-    for owner, name in ((octo, "acme"), (reader, "umbra")):
-        organization = accounts.create(db, name, kind="Organization")
-        accounts.join(db, organization["id"], owner["id"], "admin")
+    holdings = [
+        _holding(db, *given) for given in ((octo, "acme", "tools"), (reader, "umbra", "kit"))
+    ]
     hello, vault = (
         _repository(db, octo, name, before, private=private)
         for name, before, private in (("hello", "before", False), ("vault", "crypt", True))
@@ -241,7 +257,16 @@ def _people(db: Connection, store: Store) -> World:
     sources.create(db, "forge", SECRET)
     owned = [_belongings(db, account, lab) for account in (octo, reader)]
     grants.issue(db, mill, octo["id"])
-    return World(store, hello, vault, *owned, lab, mill)
+    return World(store, hello, vault, *owned, lab, mill, *holdings)
+
+
+def _holding(db: Connection, owner: Row, login: str, repo_name: str) -> Holding:
+    organization = accounts.create(db, login, kind="Organization")
+    accounts.join(db, organization["id"], owner["id"], "admin")
+    repo = repositories.create(db, organization["id"], repo_name)
+    for name in ("region", f"{login}_only"):
+        agent_variables.create(db, organization["id"], name, "x", "selected", [repo["id"]])
+    return Holding(organization, repo)
 
 
 def _repository(db: Connection, owner: Row, name: str, before: str, *, private: bool) -> Place:
