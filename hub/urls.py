@@ -75,3 +75,13 @@ class Urls:
 
     def subscription(self, repo: Row) -> str:
         return f"{self.repository(repo)}/subscription"
+
+    def check_run(self, repo: Row, number: int) -> str:
+        return f"{self.repository(repo)}/check-runs/{number}"
+
+    def check_suite(self, repo: Row, number: int) -> str:
+        return f"{self.repository(repo)}/check-suites/{number}"
+
+    def app_page(self, slug: str) -> str:
+        """An application's page, where a browser would look for it."""
+        return f"{self.origin}/apps/{quote(slug)}"

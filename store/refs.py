@@ -41,9 +41,7 @@ def put(db: Connection, repo_id: int, name: str, sha: str) -> bool:
     if before is None:
         values = {"repo_id": repo_id, "name": name, "sha": sha, "updated_at": db.now}
         return merging.insert(db, "ref", values, "repo_id, name") is not None
-    if before["sha"] == sha:
-        return False
-    return merging.update(db, "ref", before, {"sha": sha, "updated_at": db.now})
+    return merging.update(db, "ref", before, {"sha": sha})
 
 
 def delete(db: Connection, repo_id: int, name: str) -> bool:
@@ -79,3 +77,14 @@ def every(db: Connection, repo_id: int) -> list[Row]:
     return db.all(
         f"SELECT {COLUMNS} FROM ref WHERE repo_id = :repo_id ORDER BY name", repo_id=repo_id
     )
+
+
+def branch_at(db: Connection, repo_id: int, sha: str) -> str | None:
+    """A branch (its short name) that is at this commit."""
+    heads = "refs/heads/"
+    rows = db.tuples(
+        "SELECT name FROM ref WHERE repo_id = :repo_id AND sha = :sha ORDER BY name",
+        repo_id=repo_id,
+        sha=sha,
+    )
+    return next((name.removeprefix(heads) for (name,) in rows if name.startswith(heads)), None)

@@ -5,6 +5,7 @@ from hub.operations import (
     agent_variables,
     applications,
     authorizations,
+    check_runs,
     commit_comments,
     emails,
     grants,
@@ -23,13 +24,14 @@ MODULES = (
     applications,
     watching,
     commit_comments,
+    check_runs,
     emails,
     licenses,
     hooks,
     hook_deliveries,
+    agent_variables,
     rate_limit,
 )
-    agent_variables,
 OPERATIONS: tuple[Operation, ...] = tuple(
     one for module in MODULES for one in module.ops.operations
 )

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, NotRequired, cast
 from annotated_types import Ge, Le, MaxLen
 from typing_extensions import TypedDict
 
-from hub import shapes
+from hub import commits, shapes
 from hub.access import on_repo
 from hub.context import Context, House
 from hub.media import Media
@@ -18,7 +18,7 @@ from hub.resolve import text
 from hub.shapes import AuthorAssociation, SimpleUser, node_id
 from hub.urls import Urls
 from hub.validation import Text
-from store import Row, accounts, associations, commit_comments, refs
+from store import Row, accounts, associations, commit_comments
 from store.clock import iso
 from store.errors import Invalid
 from store.markdown import Rendered
@@ -152,7 +152,7 @@ def list_comments_for_commit(
     Those on one commit, named by its whole SHA or by a branch or tag that is known here. The
     oldest first.
     """
-    return _page(ctx, repo, page, _commit(ctx, repo, commit_sha))
+    return _page(ctx, repo, page, commits.named(ctx.db, repo, commit_sha))
 
 
 @ops(
@@ -177,7 +177,7 @@ def create_commit_comment(
         ctx.db,
         repo["id"],
         author_id,
-        _commit(ctx, repo, commit_sha),
+        commits.named(ctx.db, repo, commit_sha),
         cast("Written", body)["rendered"],
         association=associations.of(ctx.db, repo, author_id),
         path=body.get("path"),
@@ -186,15 +186,6 @@ def create_commit_comment(
     )
     ctx.emit("commit_comment.created", repo, comment=_told(ctx, repo, row))
     return _one(ctx, repo, row)
-
-
-def _commit(ctx: Context, repo: Row, named: str) -> str:
-    lowered = named.lower()
-    exact = lowered if refs.SHA.fullmatch(lowered) else named
-    found = refs.resolve(ctx.db, repo["id"], exact)
-    if found is None:
-        raise Invalid(f"No commit found for SHA: {named[:100]}")
-    return found
 
 
 def _page(ctx: Context, repo: Row, page: Page, commit_id: str | None = None) -> list[CommitComment]:

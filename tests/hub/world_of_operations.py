@@ -23,11 +23,15 @@ from store import (
     apps,
     attempts,
     authorizations,
+    check_annotations,
+    check_runs,
+    check_suites,
     commit_comments,
     emails,
     grants,
     hooks,
     licenses,
+    refs,
     repositories,
     sources,
     tokens,
@@ -58,6 +62,8 @@ class Place:
     hook: int
     delivery: int
     comment: int
+    check_run: int = 0
+    check_suite: int = 0
 
 
 @dataclass(frozen=True)
@@ -69,12 +75,6 @@ class Belongings:
     authorization: int
 
 
-@dataclass
-class World:
-    """octo administers the public octo/hello and the private octo/vault, which were octo/before
-    and octo/crypt; reader sees the one and not the other. Apps of reader's are lab and mill. octo
-    owns the organization acme with acme/tools, reader umbra with umbra/kit.
-    """
 @dataclass(frozen=True)
 class Holding:
     """An organization, and what is its own."""
@@ -83,6 +83,12 @@ class Holding:
     repo: Row
 
 
+@dataclass
+class World:
+    """octo administers the public octo/hello and the private octo/vault, which were octo/before
+    and octo/crypt; reader sees the one and not the other. Apps of reader's are lab and mill. octo
+    owns the organization acme with acme/tools, reader umbra with umbra/kit.
+    """
 
     store: Store
     hello: Place
@@ -91,14 +97,14 @@ class Holding:
     reader: Belongings
     lab: Row
     mill: Row
+    acme: Holding
+    umbra: Holding
     _tokens: dict[Any, str] = field(default_factory=dict)
 
     def token(self, account: Row | None = None, **what: Any) -> Headers:
         """The header with a token of octo's, or of somebody else; the same for the same."""
         account = account or self.octo.account
         key = (account["id"], *((name, repr(value)) for name, value in sorted(what.items())))
-    acme: Holding
-    umbra: Holding
         if key not in self._tokens:
             self._tokens[key], _ = self.store.do(
                 lambda db: tokens.create(db, account["id"], **what)
@@ -149,17 +155,17 @@ SAMPLES = {
     "org": Sample(lambda w: "acme", lambda w: "umbra", "nobody"),
     "comment_id": Sample(lambda w: w.hello.comment, lambda w: w.vault.comment),
     "commit_sha": Sample(lambda w: COMMIT),
+    "ref": Sample(lambda w: "heads%2Fmain"),
+    "check_run_id": Sample(lambda w: w.hello.check_run, lambda w: w.vault.check_run),
+    "check_suite_id": Sample(lambda w: w.hello.check_suite, lambda w: w.vault.check_suite),
+    "name": Sample(lambda w: "REGION", lambda w: "umbra_ONLY", "NOTHING"),
+    "repository_id": Sample(lambda w: w.acme.repo["id"], lambda w: w.umbra.repo["id"]),
     "username": Sample(lambda w: "reader", absent="nobody"),
 }
 
 
 def sample(operation: Operation, name: str) -> Sample:
     """AssertionError for a parameter that nothing can stand for."""
-    "ref": Sample(lambda w: "heads%2Fmain"),
-    "check_run_id": Sample(lambda w: w.hello.check_run, lambda w: w.vault.check_run),
-    "check_suite_id": Sample(lambda w: w.hello.check_suite, lambda w: w.vault.check_suite),
-    "name": Sample(lambda w: "REGION", lambda w: "umbra_ONLY", "NOTHING"),
-    "repository_id": Sample(lambda w: w.acme.repo["id"], lambda w: w.umbra.repo["id"]),
     found = SAMPLES.get(name)
     assert found is not None, (
         f"{operation.id}: nothing stands for {{{name}}} of {operation.path}; give it a line in"
@@ -231,7 +237,7 @@ def make(store: Store) -> World:
     world = store.do(_people, store)
     for place in (world.hello, world.vault):
         attempted(store, place.hook)
-    return store.do(_with_deliveries, world)
+    return store.do(_with_checks, store.do(_with_deliveries, world))
 
 
 def _people(db: Connection, store: Store) -> World:
@@ -306,6 +312,22 @@ def _with_deliveries(db: Connection, world: World) -> World:
         (attempt,) = attempts.page(db, place.hook, limit=2)
         places.append(replace(place, delivery=attempt["id"]))
     return replace(world, hello=places[0], vault=places[1])
+
+
+def _with_checks(db: Connection, world: World) -> World:
+    places = [_checked(db, place, world.mill) for place in (world.hello, world.vault)]
+    return replace(world, hello=places[0], vault=places[1])
+
+
+def _checked(db: Connection, place: Place, app: Row) -> Place:
+    refs.put(db, place.repo["id"], "refs/heads/main", COMMIT)
+    suite, _ = check_suites.of_app(db, place.repo["id"], COMMIT, app["id"], "main")
+    fields = {"name": "lint", "status": "completed", "conclusion": "neutral"}
+    run = check_runs.create(db, suite, fields)
+    line = {"path": "a.py", "start_line": 1, "end_line": 1, "level": "notice", "message": "Hm"}
+    check_annotations.append(db, run["id"], [line])
+    check_suites.roll_up(db, suite["id"])
+    return replace(place, check_run=run["number"], check_suite=suite["number"])
 
 
 def parameters(operation: Operation) -> Mapping[str, Sample]:

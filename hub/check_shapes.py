@@ -1,0 +1,265 @@
+"""Check runs and check suites as answers and events show them, and the apps that they are of."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import orjson
+from typing_extensions import TypedDict
+
+from hub.shapes import SimpleUser, node_id, simple_user
+from hub.urls import Urls
+from store import Connection, Row, accounts, check_apps, check_tallies, pulls
+from store.clock import iso
+
+Status = Literal["queued", "in_progress", "completed", "waiting", "requested", "pending"]
+Conclusion = Literal[
+    "success",
+    "failure",
+    "neutral",
+    "cancelled",
+    "skipped",
+    "timed_out",
+    "action_required",
+    "stale",
+]
+"""`stale` is said by platforms alone, of runs that they gave up."""
+
+
+# Stands for the owner of an app whose platform does not tell of one.
+NOBODY: Row = {"id": 0, "login": "ghost", "kind": "User", "site_admin": 0}
+
+
+class Integration(TypedDict):
+    id: int
+    slug: str
+    node_id: str
+    owner: SimpleUser
+    name: str
+    description: str | None
+    external_url: str
+    html_url: str
+    created_at: str
+    updated_at: str
+    permissions: dict[str, str]
+    events: list[str]
+
+
+class PullRepository(TypedDict):
+    id: int
+    url: str
+    name: str
+
+
+class PullEnd(TypedDict):
+    ref: str
+    sha: str
+    repo: PullRepository
+
+
+class PullRequestMinimal(TypedDict):
+    id: int
+    number: int
+    url: str
+    head: PullEnd
+    base: PullEnd
+
+
+class Image(TypedDict):
+    alt: str
+    image_url: str
+    caption: str | None
+
+
+class Output(TypedDict):
+    title: str | None
+    summary: str | None
+    text: str | None
+    annotations_count: int
+    annotations_url: str
+    images: list[Image]
+
+
+class Action(TypedDict):
+    label: str
+    description: str
+    identifier: str
+
+
+class SuiteId(TypedDict):
+    id: int
+
+
+class CheckRun(TypedDict):
+    """`pull_requests` are the open ones from a branch of the repository itself that the commit is
+    the head of: those from forks are not looked for.
+    """
+
+    id: int
+    head_sha: str
+    node_id: str
+    external_id: str | None
+    url: str
+    html_url: str
+    details_url: str | None
+    status: Status
+    conclusion: Conclusion | None
+    started_at: str | None
+    completed_at: str | None
+    output: Output
+    name: str
+    check_suite: SuiteId
+    app: Integration | None
+    pull_requests: list[PullRequestMinimal]
+    actions: list[Action]
+
+
+class CheckSuite(TypedDict):
+    id: int
+    node_id: str
+    head_branch: str | None
+    head_sha: str
+    status: Status
+    conclusion: str | None
+    url: str
+    before: str | None
+    after: str | None
+    pull_requests: list[PullRequestMinimal]
+    app: Integration | None
+    created_at: str
+    updated_at: str
+    latest_check_runs_count: int
+    check_runs_url: str
+
+
+def check_runs(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[CheckRun]:
+    """Check runs of a repository, many with as few statements as one."""
+    apps = integrations(urls, db, {row["suite_id"] for row in rows})
+    heads = _heads(db, repo, rows)
+    return [
+        _check_run(urls, repo, row, apps.get(row["suite_id"]), heads.get(row["head_sha"], []))
+        for row in rows
+    ]
+
+
+def check_run(urls: Urls, db: Connection, repo: Row, row: Row) -> CheckRun:
+    """One check run."""
+    (shown,) = check_runs(urls, db, repo, [row])
+    return shown
+
+
+def _check_run(
+    urls: Urls, repo: Row, row: Row, app: Integration | None, heads: list[Row]
+) -> CheckRun:
+    url = urls.check_run(repo, row["number"])
+    return {
+        "id": row["number"],
+        "head_sha": row["head_sha"],
+        "node_id": node_id("CheckRun", row["number"]),
+        "external_id": row["external_id"],
+        "url": url,
+        "html_url": f"{urls.page(repo)}/runs/{row['number']}",
+        "details_url": row["details_url"],
+        "status": row["status"],
+        "conclusion": row["conclusion"],
+        "started_at": _time(row["started_at"]),
+        "completed_at": _time(row["completed_at"]),
+        "output": {
+            "title": row["title"],
+            "summary": row["summary"],
+            "text": row["content"],
+            "annotations_count": row["annotations"],
+            "annotations_url": f"{url}/annotations",
+            "images": row["images"],
+        },
+        "name": row["name"],
+        "check_suite": {"id": row["suite_number"]},
+        "app": app,
+        "pull_requests": _pulls(urls, repo, row, heads),
+        "actions": row["actions"],
+    }
+
+
+def check_suite(urls: Urls, db: Connection, repo: Row, row: Row) -> CheckSuite:
+    """A check suite."""
+    url = urls.check_suite(repo, row["number"])
+    heads = _heads(db, repo, [row]).get(row["head_sha"], [])
+    return {
+        "id": row["number"],
+        "node_id": node_id("CheckSuite", row["number"]),
+        "head_branch": row["head_branch"],
+        "head_sha": row["head_sha"],
+        "status": row["status"],
+        "conclusion": row["conclusion"],
+        "url": url,
+        "before": row["before_sha"],
+        "after": row["after_sha"],
+        "pull_requests": _pulls(urls, repo, row, heads),
+        "app": integrations(urls, db, [row["id"]]).get(row["id"]),
+        "created_at": iso(row["created_at"]),
+        "updated_at": iso(row["updated_at"]),
+        "latest_check_runs_count": check_tallies.total(
+            db, [row["id"]], status=None, only_latest=True
+        ),
+        "check_runs_url": f"{url}/check-runs",
+    }
+
+
+def _time(moment: int | None) -> str | None:
+    return None if moment is None else iso(moment)
+
+
+def integrations(
+    urls: Urls, db: Connection, suite_ids: Sequence[int] | set[int]
+) -> dict[int, Integration]:
+    """Suite to the app that it is of; those of none are left out."""
+    apps = check_apps.of(db, suite_ids)
+    owners = accounts.of(db, {app["owner_id"] for app in apps.values() if app["owner_id"]})
+    return {
+        suite_id: _integration(urls, app, owners.get(app["owner_id"]))
+        for suite_id, app in apps.items()
+    }
+
+
+def _integration(urls: Urls, app: Row, owner: Row | None) -> Integration:
+    page = app["html_url"] or urls.app_page(app["slug"])
+    return {
+        "id": app["number"],
+        "slug": app["slug"],
+        "node_id": node_id("App", app["number"]),
+        "owner": simple_user(urls, owner or NOBODY),
+        "name": app["name"],
+        "description": app["description"],
+        "external_url": app["external_url"] or page,
+        "html_url": page,
+        "created_at": iso(app["created_at"]),
+        "updated_at": iso(app["updated_at"]),
+        "permissions": app["permissions"],
+        "events": app["events"],
+    }
+
+
+def _heads(db: Connection, repo: Row, rows: Sequence[Row]) -> dict[str, list[Row]]:
+    found = pulls.of_heads(db, repo["id"], {row["head_sha"] for row in rows})
+    own = repo["full_name"].lower()
+    return {
+        sha: [row for row in heads if (row["head_repo"] or "").lower() == own]
+        for sha, heads in found.items()
+    }
+
+
+def _pulls(urls: Urls, repo: Row, row: Row, heads: list[Row]) -> list[PullRequestMinimal]:
+    """What the platform said of what it told of; otherwise the pull requests that are known."""
+    if row["pulls"] is not None:
+        return [_pull(urls, repo, each) for each in orjson.loads(row["pulls"])]
+    return [_pull(urls, repo, {**each, "id": each["foreign_id"] or each["id"]}) for each in heads]
+
+
+def _pull(urls: Urls, repo: Row, pull: Any) -> PullRequestMinimal:
+    here: PullRepository = {"id": repo["id"], "url": urls.repository(repo), "name": repo["name"]}
+    return {
+        "id": pull["id"],
+        "number": pull["number"],
+        "url": f"{here['url']}/pulls/{pull['number']}",
+        "head": {"ref": pull["head_ref"], "sha": pull["head_sha"], "repo": here},
+        "base": {"ref": pull["base_ref"], "sha": pull["base_sha"], "repo": here},
+    }

@@ -1,0 +1,235 @@
+"""Check runs (group 12): what apps find out about commits. They alone write; a run is its app's."""
+
+from typing import Annotated, Literal
+
+from annotated_types import Ge, Le, MaxLen
+from typing_extensions import TypedDict
+
+from hub import check_shapes, checking, commits
+from hub.access import on_repo
+from hub.check_shapes import CheckRun
+from hub.checking import NewRun, RunChange
+from hub.context import Context
+from hub.errors import Forbidden
+from hub.operation import Group
+from hub.paging import Page
+from hub.resolve import text
+from hub.shapes import Nothing
+from hub.validation import Text
+from store import Row, apps, check_annotations, check_runs, check_suites, refs
+from store.check_runs import Chosen
+from store.errors import Invalid
+
+ops = Group("checks", check_run_id=check_runs.get, check_suite_id=check_suites.get, ref=text)
+
+OF_APPS = ("app_user", "installation")
+READ = on_repo("checks", "read").or_anyone()
+WRITE = on_repo("checks", "write", role="write", kinds=OF_APPS)
+ASK = on_repo("checks", "write", role="write", kinds=("fine_grained", *OF_APPS))
+
+
+class Filter(TypedDict, total=False):
+    """`latest` is the newest run of each name in each suite."""
+
+    check_name: Annotated[Text, MaxLen(255)]
+    status: Literal["queued", "in_progress", "completed"]
+    filter: Literal["latest", "all"]
+
+
+class CommitFilter(Filter, total=False):
+    app_id: Annotated[int, Ge(0), Le(2**63 - 1)]
+
+
+class CheckRuns(TypedDict):
+    total_count: int
+    check_runs: list[CheckRun]
+
+
+class CheckAnnotation(TypedDict):
+    path: str
+    blob_href: str
+    start_line: int
+    end_line: int
+    start_column: int | None
+    end_column: int | None
+    annotation_level: str | None
+    title: str | None
+    message: str | None
+    raw_details: str | None
+
+
+@ops(
+    "POST /repos/{owner}/{repo}/check-runs",
+    WRITE,
+    status=201,
+    bodies=8,
+    emits=(
+        "check_suite.requested",
+        "check_run.created",
+        "check_run.completed",
+        "check_suite.completed",
+    ),
+)
+def create(ctx: Context, repo: Row, body: NewRun) -> CheckRun:
+    """Create a check run
+
+    The token's app makes it, in the app's suite for the commit, which is made if there is none. Of
+    one name a suite keeps the 1000 newest.
+    """
+    app = _app(ctx)
+    sha = checking.sha_of(body)
+    fields = checking.created(body, app, ctx.now)
+    branch = refs.branch_at(ctx.db, repo["id"], sha)
+    suite, made = check_suites.of_app(ctx.db, repo["id"], sha, app["id"], branch)
+    if made:
+        shown = check_shapes.check_suite(ctx.urls, ctx.db, repo, suite)
+        ctx.emit("check_suite.requested", repo, check_suite=shown)
+    run = check_runs.create(ctx.db, suite, fields)
+    completed = ("check_run.completed",) if run["conclusion"] else ()
+    return _written(ctx, repo, run, body, "check_run.created", *completed)
+
+
+@ops("GET /repos/{owner}/{repo}/check-runs/{check_run_id}", READ)
+def get(ctx: Context, repo: Row, check_run: Row) -> CheckRun:
+    """Get a check run"""
+    return check_shapes.check_run(ctx.urls, ctx.db, repo, check_run)
+
+
+@ops(
+    "PATCH /repos/{owner}/{repo}/check-runs/{check_run_id}",
+    WRITE,
+    bodies=8,
+    emits=("check_run.completed", "check_suite.completed"),
+)
+def update(ctx: Context, repo: Row, check_run: Row, body: RunChange) -> CheckRun:
+    """Update a check run
+
+    403 for the run of another app. A status that is not `completed` lets it begin anew: its
+    conclusion is gone.
+    """
+    app = _app(ctx)
+    if check_run["app_id"] != app["id"]:
+        raise Forbidden(
+            f"Invalid app_id `{app['id']}` - check run can only be modified by the app that"
+            " created it."
+        )
+    fields = checking.changed(body, check_run, ctx.now)
+    run = check_runs.update(ctx.db, check_run, fields)
+    concluded = run["conclusion"] not in (None, check_run["conclusion"])
+    return _written(ctx, repo, run, body, *(("check_run.completed",) if concluded else ()))
+
+
+@ops("GET /repos/{owner}/{repo}/check-runs/{check_run_id}/annotations", READ)
+def list_annotations(ctx: Context, repo: Row, check_run: Row, page: Page) -> list[CheckAnnotation]:
+    """List check run annotations
+
+    In the order in which they came. Those of a platform's runs are not known here.
+    """
+    page.total = 0 if check_run["reflected"] else check_run["annotations"]
+    rows = check_annotations.page(ctx.db, check_run["id"], limit=page.limit, offset=page.offset)
+    return [_annotation(ctx, repo, check_run["head_sha"], row) for row in rows]
+
+
+@ops(
+    "POST /repos/{owner}/{repo}/check-runs/{check_run_id}/rerequest",
+    ASK,
+    status=201,
+    errors=(422,),
+    emits=("check_run.rerequested",),
+)
+def rerequest_run(ctx: Context, repo: Row, check_run: Row) -> Nothing:
+    """Rerequest a check run
+
+    The app is told. The run stays as it is until the app changes it or makes a new one; its suite
+    is queued until then. 403 for an app that it is not of, 422 where it has not completed or is of
+    no app here.
+    """
+    assert ctx.caller is not None, "the declaration asks for a token"
+    if ctx.caller.app_id not in (None, check_run["app_id"]):
+        raise Forbidden("This check run is another app's.")
+    if check_run["app_id"] is None or check_run["status"] != "completed":
+        raise Invalid("This check run is not rerequestable")
+    check_runs.ask_again(ctx.db, check_run)
+    suite, _ = check_suites.roll_up(ctx.db, check_run["suite_id"])
+    shown = check_shapes.check_run(ctx.urls, ctx.db, repo, check_run)
+    whole = check_shapes.check_suite(ctx.urls, ctx.db, repo, suite)
+    ctx.emit("check_run.rerequested", repo, check_run={**shown, "check_suite": whole})
+    return {}
+
+
+@ops("GET /repos/{owner}/{repo}/check-suites/{check_suite_id}/check-runs", READ)
+def list_for_suite(
+    ctx: Context, repo: Row, check_suite: Row, page: Page, query: Filter
+) -> CheckRuns:
+    """List check runs in a check suite
+
+    Newest first.
+    """
+    return _listed(ctx, repo, [check_suite["id"]], page, query)
+
+
+@ops("GET /repos/{owner}/{repo}/commits/{ref}/check-runs", READ, errors=(422,))
+def list_for_ref(ctx: Context, repo: Row, ref: str, page: Page, query: CommitFilter) -> CheckRuns:
+    """List check runs for a Git reference
+
+    Those on the commit of this whole SHA, or that a branch (`main`, `heads/main`) or tag (`v1`,
+    `tags/v1`) is at; newest first. 422 for a name that nothing has.
+    """
+    sha = commits.named(ctx.db, repo, ref)
+    suites = check_suites.of_commit(ctx.db, repo["id"], sha, app_number=query.get("app_id"))
+    return _listed(ctx, repo, suites, page, query)
+
+
+def _app(ctx: Context) -> Row:
+    """The app that asks. Forbidden for a token that is of none."""
+    assert ctx.caller is not None, "the declaration asks for a token"
+    app = None if ctx.caller.app_id is None else apps.get(ctx.db, ctx.caller.app_id)
+    if app is None:
+        raise Forbidden("You must authenticate via an app: this token is of none.")
+    return app
+
+
+def _written(ctx: Context, repo: Row, run: Row, body: NewRun | RunChange, *events: str) -> CheckRun:
+    """The run, once its annotations are added and these events of it are told; where its suite
+    ended by it, that too.
+    """
+    added = checking.annotations_of(body)
+    check_annotations.append(ctx.db, run["id"], added)
+    run["annotations"] += len(added)
+    suite, ended = check_suites.roll_up(ctx.db, run["suite_id"])
+    shown = check_shapes.check_run(ctx.urls, ctx.db, repo, run)
+    whole = check_shapes.check_suite(ctx.urls, ctx.db, repo, suite)
+    for event in events:
+        ctx.emit(event, repo, check_run={**shown, "check_suite": whole})
+    if ended:
+        ctx.emit("check_suite.completed", repo, check_suite=whole)
+    return shown
+
+
+def _annotation(ctx: Context, repo: Row, sha: str, row: Row) -> CheckAnnotation:
+    return {
+        "path": row["path"],
+        "blob_href": ctx.urls.file_page(repo, sha, row["path"]),
+        "start_line": row["start_line"],
+        "end_line": row["end_line"],
+        "start_column": row["start_column"],
+        "end_column": row["end_column"],
+        "annotation_level": row["level"],
+        "title": row["title"],
+        "message": row["message"],
+        "raw_details": row["raw_details"],
+    }
+
+
+def _listed(ctx: Context, repo: Row, suites: list[int], page: Page, query: Filter) -> CheckRuns:
+    chosen = Chosen(
+        query.get("check_name"),
+        query.get("status"),
+        query.get("filter", "latest") == "latest",
+    )
+    page.total = check_runs.count(ctx.db, suites, chosen)
+    rows = check_runs.page(ctx.db, suites, chosen, limit=page.limit, offset=page.offset)
+    return {
+        "total_count": page.total,
+        "check_runs": check_shapes.check_runs(ctx.urls, ctx.db, repo, rows),
+    }
