@@ -198,7 +198,7 @@ def replay(
     made = db.tuples(
         "INSERT INTO delivery (event_id, hook_id, repo_id, state, due_at, redelivery)"
         f" SELECT e.id, s.hook_id, e.repo_id, {WAITING}, :now, 1{where}"
-        " AND e.id > :after AND e.id <= :last RETURNING hook_id",
+        " AND e.id > :after AND e.id <= :last ORDER BY e.id RETURNING hook_id",
         now=db.now,
         after=after,
         last=found[-1][0],

@@ -149,6 +149,7 @@ def _fan_out(db: Connection, fresh: Sequence[tuple[Receipt, Arrival]]) -> None:
         " THEN NULL ELSE CAST(:lease AS BIGINT) END"
         f" FROM {db.each('events', id='integer', repo_id='integer', name='text', every='text')}"
         " AS e JOIN subscription s ON s.repo_id = e.repo_id AND s.event IN (e.name, e.every)"
+        " ORDER BY e.id"
         " RETURNING id, event_id, hook_id, lease_id",
         now=db.now,
         lease=lease,

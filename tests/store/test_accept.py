@@ -9,7 +9,8 @@ import orjson
 import pytest
 from store_world import FakeCourier, World
 
-from store import Connection, Store, accounts, events, hooks, leases
+from store import Connection, Store, accounts, deliveries, events, hooks, leases
+from store.deliveries import Selection
 from store.errors import Conflict, Missing
 from store.event_names import EVERY, NAMES
 from store.events import Arrival, Receipt
@@ -84,6 +85,15 @@ class TestFanOut:
             "lease_id": None,
             "reason": None,
         }
+
+    def test_is_in_the_order_of_the_events(self, world: World) -> None:
+        for _ in range(3):
+            world.hook("*")
+        world.store.do(events.accept_all, [world.arrival(f"g-{at}") for at in range(50)])
+        assert [row["event_id"] for row in world.rows()] == [1 + at // 3 for at in range(150)]
+        assert world.store.do(deliveries.replay, Selection(), 0, 50, 50) == (150, 50)
+        again = [row["event_id"] for row in world.rows()[150:]]
+        assert again == [1 + at // 3 for at in range(150)]
 
     def test_does_not_reach_a_hook_that_is_gone(self, world: World) -> None:
         world.store.do(hooks.delete, world.hook("push"))
