@@ -43,6 +43,12 @@ END $$
 _numbers = itertools.count(1)
 
 
+def embedded(why: str) -> pytest.MarkDecorator:
+    """Marks a test of what only the embedded engine has; `why` is for who reads the test."""
+    assert why
+    return pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+
+
 @cache
 def server() -> str:
     """The server's URL; the test is skipped where there is none."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from engines import ENGINES, engine_url
 
 from hub.cli import main
 from store import Store, accounts, events, hooks, open_store, repositories
@@ -52,10 +53,20 @@ def listed(run: Run) -> Listed:
     return call
 
 
+@pytest.fixture(params=ENGINES)
+def url(
+    request: pytest.FixtureRequest, directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[str]:
+    """The engine under test: the commands of whatever uses this work on each of them."""
+    with engine_url(request.param) as named:
+        monkeypatch.setenv("TOCSIN_STORE", named)
+        yield named
+
+
 @pytest.fixture
-def store(directory: Path) -> Iterator[Store]:
+def store(url: str, directory: Path) -> Iterator[Store]:
     """The store that the commands work on."""
-    opened = open_store("sqlite", data_dir=directory)
+    opened = open_store(url, data_dir=directory)
     yield opened
     opened.shut()
 

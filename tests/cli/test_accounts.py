@@ -1,8 +1,11 @@
 """Users, organizations, repositories, tokens and sources: made, listed, refused."""
 
 import pytest
+from engines import embedded
 
 from store import Store, repositories, sources, tokens
+
+pytestmark = pytest.mark.usefixtures("url")
 
 
 def test_users(run, listed):
@@ -24,6 +27,7 @@ def test_a_taken_login_is_one_line(run):
     assert refused.stdout == ""
 
 
+@embedded("a database that is made by being opened")
 def test_reading_makes_no_database(run, directory):
     refused = run("user", "list", code=1)
     assert "tocsin serve" in refused.stderr

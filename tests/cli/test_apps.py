@@ -7,6 +7,8 @@ import pytest
 
 from store import Store, accounts, apps, grants, one_time, tokens
 
+pytestmark = pytest.mark.usefixtures("url")
+
 SECRET = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
 DOCUMENT = f"""
 users:

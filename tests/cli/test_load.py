@@ -6,6 +6,8 @@ import pytest
 
 from store import Store, accounts, hooks, repositories, sources, sso, tokens
 
+pytestmark = pytest.mark.usefixtures("url")
+
 DOCUMENT = """
 users:
   - {login: ada, name: Ada, email: ada@tower.example, site_admin: true, password: sesame}

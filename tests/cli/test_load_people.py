@@ -7,6 +7,8 @@ import pytest
 
 from store import Store, accounts, emails, license_catalog, licenses, repositories, watching
 
+pytestmark = pytest.mark.usefixtures("url")
+
 DOCUMENT: dict[str, Any] = {
     "users": [
         {"login": "ada", "emails": ["ada@tower.example", {"email": "a@tower.example"}]},

@@ -5,10 +5,13 @@ import io
 import json
 
 import pytest
+from engines import embedded
 
 from hub.cli import replay as replay_command
 from store import Store, attempts, hooks, refusals
 from store.attempts import Outcome
+
+pytestmark = pytest.mark.usefixtures("url")
 
 
 def failed(hook_id: int, delivery_id: int = 1) -> Outcome:
@@ -161,6 +164,7 @@ def test_status(run, listed, hook_id):
     assert "deliveries waiting" in run("status").stdout
 
 
+@embedded("a server has a shell of its own")
 def test_sql(run, listed, hook_id):
     assert listed("sql", "SELECT guid, text(body) AS body FROM event WHERE id = 1") == [
         {"guid": "guid-0", "body": '{"number": 0}'}
@@ -172,6 +176,7 @@ def test_sql(run, listed, hook_id):
     assert listed("sql", "SELECT 1 AS a, 2 AS a") == [{"a": 1, "a_2": 2}]
 
 
+@embedded("a server has a shell of its own")
 @pytest.mark.parametrize(
     "statement",
     [
@@ -192,11 +197,13 @@ def test_sql_only_reads(run, directory, hook_id, statement):
     assert {path.name for path in directory.iterdir()} <= files
 
 
+@embedded("a server has a shell of its own")
 def test_sql_says_what_is_wrong(run, hook_id):
     assert "no such table: nowhere" in run("sql", "SELECT * FROM nowhere", code=1).stderr
     assert "fails" in run("sql", "SELECT 1; SELECT 2", code=1).stderr
 
 
+@embedded("a server has a shell of its own")
 def test_sql_shows_no_secret(listed, hook_id):
     assert listed("sql", "SELECT secret, url FROM hook") == [
         {"secret": None, "url": "https://receiver.example/hook"}

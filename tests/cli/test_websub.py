@@ -1,8 +1,12 @@
 """`tocsin websub`: who follows what, and ending that."""
 
+import pytest
+
 from store import accounts, repositories, websub
 from store import websub_requests as requests
 from store.websub_topics import Topic
+
+pytestmark = pytest.mark.usefixtures("url")
 
 
 def _followed(db):
