@@ -77,6 +77,19 @@ def update(db: Connection, account_id: int, *, name: str | None, email: str | No
         emails.include(db, account_id, email)
 
 
+def describe(db: Connection, account_id: int, description: str | None) -> bool:
+    """Say what an organization is about; whether that changes anything."""
+    changed = db.execute(
+        "UPDATE account SET description = :description, updated_at = :now WHERE id = :id"
+        " AND coalesce(description, '') <> :key",
+        description=description,
+        key=description or "",
+        now=db.now,
+        id=account_id,
+    )
+    return changed > 0
+
+
 def by_login(db: Connection, login: str) -> Row | None:
     """The account of this login, whatever its case."""
     return db.one(f"SELECT {COLUMNS} FROM account WHERE login_key = :key", key=login.lower())

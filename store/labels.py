@@ -49,8 +49,7 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | N
     before = by_name(db, repo["id"], fields["name"]) or _by_foreign_id(db, repo["id"], fields)
     if before is None:
         return _add(db, repo["id"], fields)
-    if merging.update(db, "label", before, fields):
-        db.execute("UPDATE label SET updated_at = :now WHERE id = :id", now=db.now, id=before["id"])
+    merging.update(db, "label", before, fields)
     found: int = before["id"]
     return found
 

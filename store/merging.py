@@ -21,8 +21,13 @@ def insert(db: Connection, table: str, values: Mapping[str, Any], unique: str) -
 
 
 def update(db: Connection, table: str, row: Row, values: Mapping[str, Any]) -> bool:
-    """Set those of these columns that the row, found by its `id`, has otherwise; whether any."""
+    """Set those of these columns that the row, found by its `id`, has otherwise; whether any.
+
+    A row with `updated_at` was changed now, unless it is said when.
+    """
     changed = {column: value for column, value in values.items() if row[column] != value}
+    if changed and "updated_at" in row.keys() - values.keys():
+        changed["updated_at"] = db.now
     if changed:
         db.execute(
             f"UPDATE {table} SET {', '.join(f'{column} = :{column}' for column in changed)}"

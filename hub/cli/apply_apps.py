@@ -1,12 +1,12 @@
 """Bringing apps, and the tokens that users and apps hold, to a state document."""
 
-from hub.cli import options, state
+from hub.cli import options, parts
 from hub.cli.changes import Change, outcome_of, secret, together
 from store import Connection, Row, apps, grants, sso, tokens
 from store.errors import Conflict
 
 
-def app(db: Connection, wanted: state.App) -> Change:
+def app(db: Connection, wanted: parts.App) -> Change:
     """Known again by its name; what its tokens depend on does not change."""
     owner, given = options.account(db, wanted.owner), secret(wanted.client_secret)
     row = apps.by_name(db, wanted.name)
@@ -37,7 +37,7 @@ def app(db: Connection, wanted: state.App) -> Change:
     return Change("app", wanted.name, together(outcome_of(before, after), other))
 
 
-def token(db: Connection, wanted: state.Token) -> Change:
+def token(db: Connection, wanted: parts.Token) -> Change:
     """Known again by its value, or by whose it is and its note; it does not change."""
     owner = options.account(db, wanted.user)
     holder = None if wanted.app is None else options.app(db, wanted.app)
@@ -54,13 +54,13 @@ def token(db: Connection, wanted: state.Token) -> Change:
     return Change("token", name, together("unchanged", _authorise(db, known["id"], wanted)))
 
 
-def _authorise(db: Connection, token_id: int, wanted: state.Token) -> bool:
+def _authorise(db: Connection, token_id: int, wanted: parts.Token) -> bool:
     """Let the token in by the organizations that it names; whether one had not before."""
     found = [options.account(db, login) for login in wanted.sso]
     return sum(sso.authorise(db, token_id, organization["id"]) for organization in found) > 0
 
 
-def _made(db: Connection, wanted: state.Token, owner: Row, holder: Row | None) -> str:
+def _made(db: Connection, wanted: parts.Token, owner: Row, holder: Row | None) -> str:
     if holder is not None:
         value, _ = grants.issue(
             db,
@@ -88,7 +88,7 @@ def _made(db: Connection, wanted: state.Token, owner: Row, holder: Row | None) -
     return value
 
 
-def _known(db: Connection, wanted: state.Token) -> Row | None:
+def _known(db: Connection, wanted: parts.Token) -> Row | None:
     every = tokens.every(db)
     if wanted.value is not None:
         found = tokens.find(db, wanted.value.get_secret_value())
@@ -104,7 +104,7 @@ def _known(db: Connection, wanted: state.Token) -> Row | None:
     )
 
 
-def _differs(known: Row, owner: Row, holder: Row | None, wanted: state.Token) -> bool:
+def _differs(known: Row, owner: Row, holder: Row | None, wanted: parts.Token) -> bool:
     kind = wanted.kind if holder is None else apps.KINDS[holder["kind"]]
     permissions = wanted.permissions
     if holder is not None and kind == "app_user" and not permissions:

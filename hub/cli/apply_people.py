@@ -1,15 +1,77 @@
-"""Bringing users' email addresses, and what is around repositories, to a state document."""
+"""Bringing users, their email addresses and organizations to a state document."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from hub.cli import state
-from hub.cli.options import account
-from hub.cli.state import Address
-from store import Connection, Row, emails, licenses, watching
-from store.errors import Invalid
+from hub.cli import parts
+from hub.cli.changes import Change, Outcome, outcome_of, secret, together
+from hub.cli.options import ISSUER, account
+from store import Connection, Row, accounts, emails, one_time, people, sso
+from store.errors import Conflict, Invalid
 
 
-def emails_of(db: Connection, account_id: int, wanted: Sequence[Address]) -> bool:
+def user(hashes: Mapping[str, str], db: Connection, wanted: parts.User) -> Change:
+    row = accounts.by_login(db, wanted.login)
+    outcome: Outcome = "created"
+    if row is None or row["heard_of"]:
+        row = accounts.create(
+            db, wanted.login, name=wanted.name, email=wanted.email, site_admin=wanted.site_admin
+        )
+    else:
+        outcome = _describe(db, row, "User", wanted)
+        admin = wanted.given("site_admin").get("site_admin", bool(row["site_admin"]))
+        if admin != bool(row["site_admin"]):
+            people.set_site_admin(db, row["id"], admin)
+            outcome = "updated"
+    changed = emails_of(db, row["id"], wanted.emails)
+    changed = _log_in(hashes, db, row, wanted) or changed
+    return Change("user", wanted.login, together(outcome, changed))
+
+
+def _log_in(hashes: Mapping[str, str], db: Connection, row: Row, wanted: parts.User) -> bool:
+    """Set what the user logs in with; whether that changes anything."""
+    if wanted.login in hashes:
+        accounts.set_password(db, row["id"], hashes[wanted.login])
+    shared = secret(wanted.one_time_secret)
+    if shared is None or one_time.uses(db, row["id"], shared):
+        return wanted.login in hashes
+    one_time.set_up(db, row["id"], login=row["login"], issuer=ISSUER, secret=shared)
+    return True
+
+
+def _describe(
+    db: Connection, row: Row, kind: str, wanted: parts.User | parts.Organization
+) -> Outcome:
+    if row["kind"] != kind:
+        raise Conflict(f"{wanted.login!r} is known as {row['kind']}, not {kind}")
+    before = {"name": row["name"], "email": row["email"]}
+    after = before | wanted.given("name", "email")
+    if after != before:
+        accounts.update(db, row["id"], name=after["name"], email=after["email"])
+    return outcome_of(before, after)
+
+
+def organization(db: Connection, wanted: parts.Organization) -> Change:
+    row = accounts.by_login(db, wanted.login)
+    outcome: Outcome = "created"
+    if row is None or row["heard_of"]:
+        row = accounts.create(
+            db, wanted.login, kind="Organization", name=wanted.name, email=wanted.email
+        )
+    else:
+        outcome = _describe(db, row, "Organization", wanted)
+    before = people.members(db, row["id"])
+    for login, role in wanted.members.items():
+        accounts.join(db, row["id"], account(db, login)["id"], role)
+    changed = before != people.members(db, row["id"])
+    if "description" in wanted.model_fields_set:
+        changed = accounts.describe(db, row["id"], wanted.description) or changed
+    if "sso" in wanted.model_fields_set and wanted.sso != sso.enforced(db, row["id"]):
+        sso.enforce(db, row["id"], wanted.sso)
+        changed = True
+    return Change("organization", wanted.login, together(outcome, changed))
+
+
+def emails_of(db: Connection, account_id: int, wanted: Sequence[parts.Address]) -> bool:
     """Give a user these addresses; whether that changes anything."""
     before = _addresses(db, account_id)
     for each in wanted:
@@ -24,7 +86,7 @@ def _addresses(db: Connection, account_id: int) -> list[Row]:
     return emails.page(db, account_id, limit=emails.MOST, offset=0)
 
 
-def _email(db: Connection, account_id: int, wanted: Address) -> None:
+def _email(db: Connection, account_id: int, wanted: parts.Address) -> None:
     known = emails.of(db, account_id, [wanted.email])
     if not known:
         known = emails.add(db, account_id, [wanted.email], verified=wanted.verified)
@@ -34,35 +96,8 @@ def _email(db: Connection, account_id: int, wanted: Address) -> None:
         emails.make_primary(db, known[0])
 
 
-def _show(db: Connection, account_id: int, wanted: Address) -> None:
+def _show(db: Connection, account_id: int, wanted: parts.Address) -> None:
     (row,) = emails.of(db, account_id, [wanted.email])
     if not row["is_primary"]:
         raise Invalid(f"{wanted.email!r} has no visibility: it is not the primary address")
     emails.show(db, account_id, str(wanted.visibility))
-
-
-def around(db: Connection, repo: Row, wanted: state.Repository) -> bool:
-    """Set who watches a repository, its stars and its license file; whether that changes
-    anything.
-    """
-    changed = _watchers(db, repo, wanted)
-    if "stars" in wanted.model_fields_set:
-        changed = watching.set_stars(db, repo["id"], wanted.stars) or changed
-    if wanted.license_file is not None:
-        branch = wanted.license_file.branch or repo["default_branch"]
-        changed = licenses.put(db, repo["id"], branch, wanted.license_file.file) or changed
-    return changed
-
-
-def _watchers(db: Connection, repo: Row, wanted: state.Repository) -> bool:
-    before = watching.settings(db, repo["id"])
-    for login, how in wanted.watchers.items():
-        if before.get(login) != how:
-            watching.put(
-                db,
-                repo["id"],
-                account(db, login)["id"],
-                subscribed=how == "watching",
-                ignored=how == "ignoring",
-            )
-    return before != watching.settings(db, repo["id"])

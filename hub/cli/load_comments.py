@@ -33,6 +33,10 @@ class CommitComment(Part):
         self._rendered = Rendered(self.body)
         return self
 
+    @property
+    def known_by(self) -> tuple[str, str] | None:
+        return "commit comment", f"{self.repository.lower()} {self.id}"
+
     def told(self) -> dict[str, Any]:
         """As a platform would tell of it."""
         found = {

@@ -22,6 +22,13 @@ class Part(BaseModel):
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
+    @property
+    def known_by(self) -> tuple[str, str] | None:
+        """What it is, and the name by which it is known again: a document has each once. None for
+        what is not known again.
+        """
+        return None
+
     def given(self, *names: str) -> dict[str, Any]:
         """Those of these fields that the document has."""
         return {name: getattr(self, name) for name in names if name in self.model_fields_set}

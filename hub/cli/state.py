@@ -3,191 +3,46 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Self
 
 import yaml
-from pydantic import (
-    BeforeValidator,
-    Field,
-    PrivateAttr,
-    SecretStr,
-    ValidationError,
-    model_validator,
-)
+from pydantic import Field, ValidationError, model_validator
 
+from hub.cli import load_issues, parts
 from hub.cli.load_comments import CommitComment
-from hub.cli.part import FullName, Moment, Part
+from hub.cli.part import Part
 from hub.cli.strict_yaml import Strict
-from store import licenses
-from store.clock import SECOND
 from store.errors import Invalid
-from store.options import DeliveryOptions
 
 # Bytes of a document. Reading YAML takes about a second for each of them in millions.
 LARGEST = 4_000_000
-
-Role = Literal["read", "triage", "write", "maintain", "admin"]
-Level = Literal["read", "write", "admin"]
-
-
-def _address(given: object) -> object:
-    return {"email": given} if isinstance(given, str) else given
-
-
-class Address(Part):
-    """One of a user's email addresses. The first that a user has is the primary, until another
-    one is said to be; `visibility` is the primary's.
-    """
-
-    email: str
-    primary: bool = False
-    verified: bool = True
-    visibility: Literal["public", "private"] | None = None
-
-
-Email = Annotated[Address, BeforeValidator(_address)]
-
-
-class LicenseFile(Part):
-    """A license file, of the default branch if no other is named. Which license it is is found
-    out here, before anybody waits for the store.
-    """
-
-    name: str
-    text: str
-    branch: str | None = Field(None, min_length=1, max_length=255)
-    _file: licenses.LicenseFile = PrivateAttr()
-
-    @model_validator(mode="after")
-    def _recognised(self) -> Self:
-        try:
-            self._file = licenses.LicenseFile(self.name, self.text.encode())
-        except Invalid as error:
-            raise ValueError(str(error)) from None
-        return self
-
-    @property
-    def file(self) -> licenses.LicenseFile:
-        """As the store takes it."""
-        return self._file
-
-
-class User(Part):
-    login: str
-    name: str | None = None
-    email: str | None = None
-    site_admin: bool = False
-    password: SecretStr | None = None
-    one_time_secret: SecretStr | None = Field(None, description="base 32, of 16 bytes at least")
-    emails: list[Email] = Field(default_factory=list)
-
-
-class Organization(Part):
-    login: str
-    name: str | None = None
-    email: str | None = None
-    members: dict[str, Literal["member", "admin"]] = Field(default_factory=dict)
-    sso: bool = False
-
-
-class Repository(Part):
-    name: FullName
-    private: bool = False
-    description: str | None = None
-    collaborators: dict[str, Role] = Field(default_factory=dict)
-    watchers: dict[str, Literal["watching", "ignoring"]] = Field(default_factory=dict)
-    stars: int = Field(0, ge=0)
-    license_file: LicenseFile | None = None
-
-
-class App(Part):
-    """Known again by its name. A secret that is not given is made up where the app is made."""
-
-    name: str
-    owner: str
-    url: str
-    kind: Literal["oauth", "integration"] = "oauth"
-    description: str | None = None
-    permissions: dict[str, Level] = Field(default_factory=dict)
-    client_id: str | None = None
-    client_secret: SecretStr | None = None
-
-
-class Token(Part):
-    """Known again by its value, or where that is made up here by its user, app and note.
-
-    One of an app has the kind that the app says.
-    """
-
-    user: str
-    app: str | None = None
-    fingerprint: str | None = None
-    note: str | None = None
-    kind: Literal["personal", "fine_grained", "oauth", "app_user", "installation"] = "personal"
-    scopes: list[str] = Field(default_factory=list)
-    permissions: dict[str, Level] = Field(default_factory=dict)
-    sso: list[str] = Field(default_factory=list)
-    value: SecretStr | None = None
-    expires_at: Moment | None = None
-
-    @model_validator(mode="after")
-    def _known_again(self) -> Self:
-        if self.value is None and not self.note:
-            raise ValueError("a token without a value needs a note, by which it is known again")
-        if self.app is not None and "kind" in self.model_fields_set:
-            raise ValueError("an app's token is of the kind that the app says")
-        return self
-
-    def ends(self) -> int | None:
-        """When it expires, in microseconds."""
-        if self.expires_at is None:
-            return None
-        return round(self.expires_at.timestamp() * SECOND)
-
-
-class Source(Part):
-    name: str
-    secret: SecretStr
-    owner: str | None = None
-
-
-class Hook(Part):
-    """Known again by its repository and URL."""
-
-    repository: FullName
-    url: str
-    events: list[str] = Field(default_factory=lambda: ["push"])
-    content_type: Literal["json", "form"] = "form"
-    secret: SecretStr | None = None
-    insecure_ssl: bool = False
-    active: bool = True
-    delivery: DeliveryOptions = DeliveryOptions()
 
 
 class State(Part):
     """All of it. What the document does not mention stays as it is."""
 
-    users: list[User] = Field(default_factory=list)
-    organizations: list[Organization] = Field(default_factory=list)
-    repositories: list[Repository] = Field(default_factory=list)
-    apps: list[App] = Field(default_factory=list)
-    tokens: list[Token] = Field(default_factory=list)
-    sources: list[Source] = Field(default_factory=list)
-    hooks: list[Hook] = Field(default_factory=list)
+    users: list[parts.User] = Field(default_factory=list)
+    organizations: list[parts.Organization] = Field(default_factory=list)
+    repositories: list[parts.Repository] = Field(default_factory=list)
+    apps: list[parts.App] = Field(default_factory=list)
+    tokens: list[parts.Token] = Field(default_factory=list)
+    sources: list[parts.Source] = Field(default_factory=list)
+    hooks: list[parts.Hook] = Field(default_factory=list)
+    labels: list[load_issues.Label] = Field(default_factory=list)
+    milestones: list[load_issues.Milestone] = Field(default_factory=list)
+    issues: list[load_issues.Issue] = Field(default_factory=list)
+    pull_requests: list[load_issues.PullRequest] = Field(default_factory=list)
     commit_comments: list[CommitComment] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _each_once(self) -> Self:
-        users, groups = self.users, self.organizations
-        _once("login", [*(u.login.lower() for u in users), *(g.login.lower() for g in groups)])
-        _once("repository", [each.name.lower() for each in self.repositories])
-        _once("source", [each.name for each in self.sources])
-        _once("hook", [f"{each.repository.lower()} {each.url}" for each in self.hooks])
-        told = self.commit_comments
-        _once("commit comment", [f"{each.repository.lower()} {each.id}" for each in told])
-        noted = [each for each in self.tokens if each.value is None]
-        _once("app", [each.name.lower() for each in self.apps])
-        _once("token", [" ".join((each.user, each.app or "", each.note or "")) for each in noted])
+        keys: dict[str, list[str]] = {}
+        for name in type(self).model_fields:
+            for each in getattr(self, name):
+                if each.known_by is not None:
+                    keys.setdefault(each.known_by[0], []).append(each.known_by[1])
+        for what, names in keys.items():
+            _once(what, names)
         return self
 
 
