@@ -86,7 +86,7 @@ class Statements(ABC):
             values = [value for row in part for value in row]
             sql = _insert(table, columns, self.placeholder, len(part[0]), len(part), then)
             cursor = self.run(sql, values)
-            found += cursor.fetchall() if then else []
+            found += cursor.fetchall() if cursor.description else []
         return found
 
     @abstractmethod

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal, NotRequired
 
-from annotated_types import MaxLen
+from annotated_types import Ge, Lt, MaxLen
 from typing_extensions import TypedDict
 
 from hub import organization_shapes, repository_shapes
@@ -57,7 +57,7 @@ CHANGES: Details = {"emits": ("agent_variable.updated",)}
 Visibility = Literal["all", "private", "selected"]
 Name = Annotated[Text, MaxLen(1000)]
 Value = Annotated[Text, MaxLen(MOST_BYTES)]
-Ids = Annotated[list[int], MaxLen(MOST)]
+Ids = Annotated[list[Annotated[int, Ge(0), Lt(2**63)]], MaxLen(MOST)]
 
 
 class VariableMetadata(TypedDict):
