@@ -1,6 +1,7 @@
-"""`tocsin load`: bring accounts, repositories, apps, tokens, sources and hooks to a document."""
+"""`tocsin load`: bring all that the API shows to a document."""
 
 from collections import Counter
+from importlib.resources import files
 from typing import BinaryIO
 
 import click
@@ -14,8 +15,27 @@ from worker.addresses import Refused
 from worker.service import make_guard
 
 
+def _example(context: click.Context, parameter: click.Parameter, given: bool) -> None:
+    if given:
+        click.echo(example(), nl=False)
+        context.exit()
+
+
+def example() -> str:
+    """A document with every part that there is, and every member that a part may have."""
+    return files("hub.cli").joinpath("example.yaml").read_text(encoding="utf-8")
+
+
 @click.command()
 @click.argument("file", type=click.File("rb"))
+@click.option(
+    "--example",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_example,
+    help="Show a document with everything that it may have, and do nothing else.",
+)
 @options.as_json
 @options.configured
 def load(configuration: Configuration, file: BinaryIO, as_json: bool) -> None:
