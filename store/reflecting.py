@@ -8,6 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from store import (
+    check_runs,
+    check_suites,
     commit_comments,
     foreign,
     foreign_repositories,
@@ -59,6 +61,8 @@ MEMBERS: dict[str, Put] = {
     "milestone": _milestone,
     "issue": issues.put,
     "pull_request": pulls.put,
+    "check_suite": check_suites.put,
+    "check_run": check_runs.put,
 }
 """A payload's member, by its name, in this order."""
 
