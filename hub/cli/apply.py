@@ -12,6 +12,7 @@ from hub.cli import (
     apply_hooks,
     apply_people,
     apply_repositories,
+    load_agent_variables,
     load_comments,
     load_issues,
     state,
@@ -67,6 +68,7 @@ def apply(db: Connection, wanted: state.State, hashes: Mapping[str, str]) -> lis
         *_each(db, "issues", wanted.issues, load_issues.issue),
         *_each(db, "pull_requests", wanted.pull_requests, load_issues.pull_request),
         *_each(db, "commit_comments", wanted.commit_comments, load_comments.commit_comment),
+        *_each(db, "agent_variables", wanted.agent_variables, load_agent_variables.agent_variable),
     ]
     load_issues.recount(db, [*wanted.issues, *wanted.pull_requests])
     return changes

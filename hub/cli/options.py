@@ -9,7 +9,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import click
 
 from hub.cli.configuration import Configuration, Settings, configure
-from store import Connection, Row, Store, accounts, apps, open_store, repositories
+from store import Connection, Row, Store, accounts, apps, open_store, organizations, repositories
 from store.errors import Missing
 
 P = ParamSpec("P")
@@ -105,6 +105,14 @@ def account(db: Connection, login: str) -> Row:
     found = accounts.by_login(db, login)
     if found is None:
         raise Missing(f"there is no account {login!r}")
+    return found
+
+
+def organization(db: Connection, login: str) -> Row:
+    """The organization of this login, or Missing."""
+    found = organizations.by_login(db, login)
+    if found is None:
+        raise Missing(f"there is no organization {login!r}")
     return found
 
 

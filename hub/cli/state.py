@@ -9,6 +9,7 @@ import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from hub.cli import load_issues, parts
+from hub.cli.load_agent_variables import AgentVariable
 from hub.cli.load_comments import CommitComment
 from hub.cli.part import Part
 from hub.cli.strict_yaml import Strict
@@ -33,6 +34,7 @@ class State(Part):
     issues: list[load_issues.Issue] = Field(default_factory=list)
     pull_requests: list[load_issues.PullRequest] = Field(default_factory=list)
     commit_comments: list[CommitComment] = Field(default_factory=list)
+    agent_variables: list[AgentVariable] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _each_once(self) -> Self:
