@@ -1,8 +1,12 @@
 """What is told of a user's grants and authorizations, whoever changed them; never a token."""
 
+from collections.abc import Sequence
+
 from hub import app_shapes, shapes
 from hub.context import Context
-from store import Row, accounts, grants
+from hub.emitting import Told
+from hub.urls import Urls
+from store import Connection, Row, accounts, grants
 
 REVOKED = ("application_grant.deleted", "github_app_authorization.revoked")
 
@@ -15,6 +19,21 @@ def told(ctx: Context, event: str, row: Row) -> None:
         authorization=app_shapes.authorization(ctx.urls, row),
         user=user_of(ctx, row),
     )
+
+
+def expired(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[Told]:
+    """What is told of authorizations that have ended by themselves."""
+    users = accounts.of(db, {row["account_id"] for row in rows})
+    return [
+        (
+            None,
+            {
+                "authorization": app_shapes.authorization(urls, row),
+                "user": shapes.simple_user(urls, users[row["account_id"]]),
+            },
+        )
+        for row in rows
+    ]
 
 
 def revoke(ctx: Context, grant: Row) -> None:

@@ -6,7 +6,9 @@ HubError
   Forbidden        403  the one who asks may not
     Exhausted           it spent its rate limit
     TooFast             it asks too much at a time
+    Blocked             too many of its credentials were wrong
     Unsigned            its token was not let in by an organization with single sign-on
+  NotAllowed       405  this resource cannot be asked for that
   NotAcceptable    406  the resource has no such form
   TooSlow          408  its body did not come in time
   TooLarge         413  it is beyond a bound
@@ -78,6 +80,13 @@ class TooFast(Forbidden):
         )
 
 
+class Blocked(Forbidden):
+    """Too many of its credentials were wrong."""
+
+    def __init__(self) -> None:
+        super().__init__("Maximum number of login attempts exceeded. Please try again later.")
+
+
 class Unsigned(Forbidden):
     """Its token was not let in by an organization (a login) with single sign-on."""
 
@@ -87,6 +96,10 @@ class Unsigned(Forbidden):
             " to this organization."
         )
         self.organization = organization
+
+
+class NotAllowed(HubError):
+    """This resource, unlike others of its kind, cannot be asked for that."""
 
 
 class NotAcceptable(HubError):
@@ -134,6 +147,7 @@ STATUSES: dict[type[Exception], int] = {
     Unauthenticated: 401,
     Forbidden: 403,
     Missing: 404,
+    NotAllowed: 405,
     NotAcceptable: 406,
     TooSlow: 408,
     Conflict: 409,
@@ -145,8 +159,11 @@ STATUSES: dict[type[Exception], int] = {
     Unavailable: 503,
 }
 CLOSE: Header = (b"connection", b"close")
+BEARER: Header = header("WWW-Authenticate", 'Bearer realm="tocsin"')
 HEADERS: dict[type[Exception], tuple[Header, ...]] = {
-    Unauthenticated: (header("WWW-Authenticate", 'Bearer realm="tocsin"'),),
+    Unauthenticated: (BEARER,),
+    # It must tell what is allowed: nothing is.
+    NotAllowed: (header("Allow", ""),),
     TooSlow: (CLOSE,),
     Endless: (CLOSE,),
     Busy: (header("Retry-After", "1"),),

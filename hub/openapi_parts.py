@@ -60,6 +60,7 @@ MEANINGS = {
     401: "Nobody, or nobody known, asks",
     403: "The one who asks may not, or asks too often",
     404: "It is not there, or may not be seen",
+    405: "This resource cannot be asked for that",
     406: "It has no such form",
     408: "The body did not come in time",
     409: "It contradicts what is there",

@@ -73,6 +73,10 @@ class Urls:
         """A file's page, where a browser would look for it; `raw` is the file itself."""
         return f"{self.page(repo)}/{how}/{quote(branch)}/{quote(path)}"
 
+    def invitation(self, invitation_id: int) -> str:
+        """Where the invitee answers it."""
+        return f"{self.root}/user/repository_invitations/{invitation_id}"
+
     def subscription(self, repo: Row) -> str:
         return f"{self.repository(repo)}/subscription"
 

@@ -95,6 +95,10 @@ OWN = frozenset(
         "authorization",
         "commit_comment_change",
         "email",
+        "interaction_limit",
+        "pull_request_bypass_list",
+        "pull_request_creation_cap",
+        "repository_invitation",
         "repository_subscription",
     ]
 )

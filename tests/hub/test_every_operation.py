@@ -569,7 +569,8 @@ async def test_head(
         assert head.status_code == whole.status_code
         assert head.content == b""
         assert told(head) == told(whole)
-        assert head.headers["Content-Length"] == str(len(whole.content))
+        length = None if whole.status_code == 204 else str(len(whole.content))
+        assert head.headers.get("Content-Length") == length
 
 
 @reading
@@ -579,6 +580,9 @@ async def test_not_modified(
     at, headers = path(operation, world), first(operation, world)
     whole = await ask(at, headers)
     assert whole.status_code in successes(operation)
+    if whole.status_code == 204:
+        # Nothing is there that could be unchanged.
+        return
     assert ("ETag" in whole.headers) == operation.conditional
     if not operation.conditional:
         assert whole.headers["Cache-Control"] == "no-cache"

@@ -30,6 +30,8 @@ from store import (
     emails,
     grants,
     hooks,
+    interaction_limits,
+    invitations,
     licenses,
     refs,
     repositories,
@@ -37,6 +39,7 @@ from store import (
     tokens,
     watching,
 )
+from store.clock import DAY
 from store.events import Arrival, accept_all
 from store.licenses import LicenseFile
 from store.markdown import Rendered
@@ -64,6 +67,8 @@ class Place:
     comment: int
     check_run: int = 0
     check_suite: int = 0
+    invitation: int = 0
+    """To octo in the one, to reader in the other."""
 
 
 @dataclass(frozen=True)
@@ -158,6 +163,7 @@ SAMPLES = {
     "ref": Sample(lambda w: "heads%2Fmain"),
     "check_run_id": Sample(lambda w: w.hello.check_run, lambda w: w.vault.check_run),
     "check_suite_id": Sample(lambda w: w.hello.check_suite, lambda w: w.vault.check_suite),
+    "invitation_id": Sample(lambda w: w.hello.invitation, lambda w: w.vault.invitation),
     "name": Sample(lambda w: "REGION", lambda w: "umbra_ONLY", "NOTHING"),
     "repository_id": Sample(lambda w: w.acme.repo["id"], lambda w: w.umbra.repo["id"]),
     "username": Sample(lambda w: "reader", absent="nobody"),
@@ -254,9 +260,13 @@ def _people(db: Connection, store: Store) -> World:
         _repository(db, octo, name, before, private=private)
         for name, before, private in (("hello", "before", False), ("vault", "crypt", True))
     )
+    hello, vault = (
+        _inviting(db, *given) for given in ((hello, octo, reader), (vault, reader, octo))
+    )
     for account in (octo, reader):
         watching.put(db, hello.repo["id"], account["id"], subscribed=True, ignored=False)
     watching.put(db, vault.repo["id"], octo["id"], subscribed=True, ignored=False)
+    interaction_limits.limit_repository(db, hello.repo, "existing_users", db.now + DAY)
     lab, mill = (
         _app(db, reader, name, kind) for name, kind in (("lab", "oauth"), ("mill", "integration"))
     )
@@ -283,6 +293,11 @@ def _repository(db: Connection, owner: Row, name: str, before: str, *, private: 
     accept_all(db, [Arrival(repo["id"], f"guid-{name}", repo["id"], "push", b'{"ref":"main"}')])
     comment = commit_comments.create(db, repo["id"], owner["id"], COMMIT, Rendered("Well *done*"))
     return Place(repo, hook["id"], 0, comment["id"])
+
+
+def _inviting(db: Connection, place: Place, guest: Row, host: Row) -> Place:
+    row, _ = invitations.invite(db, place.repo["id"], guest["id"], host["id"], "read")
+    return replace(place, invitation=row["id"])
 
 
 def _app(db: Connection, owner: Row, name: str, kind: str) -> Row:

@@ -1,0 +1,118 @@
+"""Repository invitations, as their two sides and the events about them show them."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from hub import repository_shapes, shapes
+from hub.context import Context
+from hub.emitting import Told
+from hub.paging import Page
+from hub.repository_shapes import MinimalRepository
+from hub.shapes import SimpleUser, node_id
+from hub.urls import Urls
+from store import Connection, Row, accounts, invitations, repositories
+from store.clock import iso
+from store.invitations import Side
+
+Role = Literal["read", "write", "maintain", "triage", "admin"]
+
+
+class Invitation(TypedDict):
+    """Only open ones are shown: `expired` is false."""
+
+    id: int
+    node_id: str
+    invitee: SimpleUser | None
+    inviter: SimpleUser | None
+    permissions: Role
+    created_at: str
+    expired: bool
+    url: str
+    html_url: str
+
+
+class RepositoryInvitation(Invitation):
+    repository: MinimalRepository
+
+
+class InvitationEvent(TypedDict):
+    """Nobody sends an end that came by itself. The repository is beside the invitation."""
+
+    action: Literal["created", "edited", "deleted", "accepted", "declined", "expired"]
+    invitation: Invitation
+    repository: MinimalRepository
+    sender: NotRequired[SimpleUser]
+
+
+def invitation(
+    urls: Urls, repo: Row, people: dict[int, Row], row: Row, *, expired: bool = False
+) -> Invitation:
+    """An invitation without its repository; `people` are accounts by id."""
+    invitee, inviter = (people.get(row[name]) for name in ("invitee_id", "inviter_id"))
+    return {
+        "id": row["id"],
+        "node_id": node_id("RepositoryInvitation", row["id"]),
+        "invitee": None if invitee is None else shapes.simple_user(urls, invitee),
+        "inviter": None if inviter is None else shapes.simple_user(urls, inviter),
+        "permissions": row["role"],
+        "created_at": iso(row["created_at"]),
+        "expired": expired,
+        "url": urls.invitation(row["id"]),
+        "html_url": f"{urls.page(repo)}/invitations",
+    }
+
+
+def full(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[RepositoryInvitation]:
+    """Invitations with their repositories, with as few statements for many as for one."""
+    repos = repositories.of(db, {row["repo_id"] for row in rows})
+    listed = repository_shapes.repositories(urls, db, [*repos.values()])
+    shown = dict(zip(repos, listed, strict=True))
+    people = _people(db, rows)
+    return [
+        {
+            **invitation(urls, repos[row["repo_id"]], people, row),
+            "repository": shown[row["repo_id"]],
+        }
+        for row in rows
+    ]
+
+
+def page(ctx: Context, pages: Page, side: Side) -> list[RepositoryInvitation]:
+    """A page of the open invitations of a repository, or to a person."""
+    pages.count(lambda most: invitations.count(ctx.db, side, most))
+    rows = invitations.page(ctx.db, side, limit=pages.limit, offset=pages.offset)
+    return full(ctx.urls, ctx.db, rows)
+
+
+def tell(ctx: Context, action: str, repo: Row, row: Row) -> None:
+    """Tell what happened to an invitation."""
+    shown = invitation(ctx.urls, repo, _people(ctx.db, [row]), row)
+    ctx.emit(f"repository_invitation.{action}", repo, invitation=shown)
+
+
+def expired(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[Told]:
+    """What is told of invitations that nobody has answered in time."""
+    repos = repositories.of(db, {row["repo_id"] for row in rows})
+    people = _people(db, rows)
+    return [
+        (repo, {"invitation": invitation(urls, repo, people, row, expired=True)})
+        for row in rows
+        for repo in [repos[row["repo_id"]]]
+    ]
+
+
+def _people(db: Connection, rows: Iterable[Row]) -> dict[int, Row]:
+    return accounts.of(
+        db, {key for row in rows for key in (row["invitee_id"], row["inviter_id"]) if key}
+    )
+
+
+def tell_member(ctx: Context, action: str, repo: Row, member: Row, role: dict[str, Any]) -> None:
+    """Tell, as the platform does, that somebody is a collaborator or has another role; `role` has
+    its `to` and perhaps its `from`.
+    """
+    changes = {"permission": role, "role_name": role}
+    shown = shapes.simple_user(ctx.urls, member)
+    ctx.emit(f"member.{action}", repo, member=shown, changes=changes)

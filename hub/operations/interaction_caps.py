@@ -1,0 +1,174 @@
+"""Pull request creation caps (group 11): how many one user may have open, and who may have more."""
+
+from typing import Annotated, Literal, NotRequired
+
+from annotated_types import Interval, MaxLen
+from typing_extensions import TypedDict
+
+from hub import organization_shapes, shapes
+from hub.access import on_repo
+from hub.context import Context
+from hub.errors import NotAllowed
+from hub.operation import Group
+from hub.organization_access import on_org
+from hub.organization_shapes import OrganizationSimple
+from hub.repository_shapes import MinimalRepository
+from hub.shapes import SimpleUser
+from hub.validation import Text
+from store import Row, accounts, organizations, pull_request_caps
+from store.errors import Invalid
+from store.pull_request_caps import LEAST, MOST, MOST_BYPASSING
+
+ops = Group("interactions", org=organizations.by_login)
+
+ORG = on_org("organization_administration", "write", owner=True)
+REPO = on_repo("administration", "write", role="admin", public_scopes=("public_repo",))
+LIST = on_repo("administration", "write", role="maintain", public_scopes=("public_repo",))
+CHANGED = "pull_request_creation_cap.changed"
+ADDED, REMOVED = "pull_request_bypass_list.added", "pull_request_bypass_list.removed"
+
+Most = Annotated[int, Interval(ge=LEAST, le=MOST)]
+
+
+class WantedCap(TypedDict):
+    """Without `max_open_pull_requests` that stays as it is."""
+
+    enabled: bool
+    max_open_pull_requests: NotRequired[Most]
+
+
+class Cap(TypedDict):
+    enabled: bool
+    max_open_pull_requests: Most
+
+
+class Logins(TypedDict):
+    users: Annotated[list[Annotated[Text, MaxLen(100)]], MaxLen(MOST_BYPASSING)]
+
+
+class CapEvent(TypedDict):
+    """With the organization or repository whose cap it is."""
+
+    action: Literal["changed"]
+    pull_request_creation_cap: Cap
+    organization: NotRequired[OrganizationSimple]
+    repository: NotRequired[MinimalRepository]
+    sender: NotRequired[SimpleUser]
+
+
+class BypassEvent(TypedDict):
+    """`users` are those who are on the list from now on, or no longer."""
+
+    action: Literal["added", "removed"]
+    users: list[SimpleUser]
+    repository: MinimalRepository
+    sender: NotRequired[SimpleUser]
+
+
+ops.tells(pull_request_creation_cap=CapEvent, pull_request_bypass_list=BypassEvent)
+
+
+@ops("GET /orgs/{org}/interaction-limits/pulls/creation-cap", ORG)
+def get_pull_request_creation_cap_for_org(ctx: Context, org: Row) -> Cap:
+    """Get the pull request creation cap for an organization
+
+    How many pull requests one user may have open in all its public repositories together.
+    """
+    return _shown(pull_request_caps.get(ctx.db, "organization", org["id"]))
+
+
+@ops("PATCH /orgs/{org}/interaction-limits/pulls/creation-cap", ORG, emits=(CHANGED,))
+def update_pull_request_creation_cap_for_org(ctx: Context, org: Row, body: WantedCap) -> Cap:
+    """Update the pull request creation cap for an organization"""
+    shown = _put(ctx, "organization", org["id"], body)
+    organization = organization_shapes.organization(ctx.urls, org)
+    ctx.emit(CHANGED, None, pull_request_creation_cap=shown, organization=organization)
+    return shown
+
+
+@ops("GET /repos/{owner}/{repo}/interaction-limits/pulls/creation-cap", REPO, errors=(405,))
+def get_pull_request_creation_cap_for_repo(ctx: Context, repo: Row) -> Cap:
+    """Get the pull request creation cap for a repository
+
+    Private repositories have none: 405.
+    """
+    _check_public(repo)
+    return _shown(pull_request_caps.get(ctx.db, "repository", repo["id"]))
+
+
+@ops(
+    "PATCH /repos/{owner}/{repo}/interaction-limits/pulls/creation-cap",
+    REPO,
+    errors=(405,),
+    emits=(CHANGED,),
+)
+def update_pull_request_creation_cap_for_repo(ctx: Context, repo: Row, body: WantedCap) -> Cap:
+    """Update the pull request creation cap for a repository
+
+    Private repositories have none: 405.
+    """
+    _check_public(repo)
+    shown = _put(ctx, "repository", repo["id"], body)
+    ctx.emit(CHANGED, repo, pull_request_creation_cap=shown)
+    return shown
+
+
+@ops("GET /repos/{owner}/{repo}/interaction-limits/pulls/bypass-list", LIST)
+def get_pull_request_bypass_list_for_repo(ctx: Context, repo: Row) -> list[SimpleUser]:
+    """Get the pull request creation cap bypass list for a repository
+
+    Those who may make pull requests whatever the cap.
+    """
+    rows = pull_request_caps.bypassing(ctx.db, repo["id"])
+    return [shapes.simple_user(ctx.urls, row) for row in rows]
+
+
+@ops("PUT /repos/{owner}/{repo}/interaction-limits/pulls/bypass-list", LIST, emits=(ADDED,))
+def set_pull_request_bypass_list_for_repo(ctx: Context, repo: Row, body: Logins) -> None:
+    """Add users to the pull request creation cap bypass list for a repository
+
+    All of them or none; the list holds 100 at most.
+    """
+    users = _users(ctx, body)
+    _tell(ctx, ADDED, repo, users, pull_request_caps.let_bypass(ctx.db, repo["id"], users.keys()))
+
+
+@ops("DELETE /repos/{owner}/{repo}/interaction-limits/pulls/bypass-list", LIST, emits=(REMOVED,))
+def remove_pull_request_bypass_list_for_repo(ctx: Context, repo: Row, body: Logins) -> None:
+    """Remove users from the pull request creation cap bypass list for a repository
+
+    Who is not on it stays off it.
+    """
+    users = _users(ctx, body)
+    _tell(ctx, REMOVED, repo, users, pull_request_caps.end_bypass(ctx.db, repo["id"], users.keys()))
+
+
+def _check_public(repo: Row) -> None:
+    if repo["private"]:
+        raise NotAllowed("Only public repositories have a pull request creation cap.")
+
+
+def _put(ctx: Context, whose: str, key: int, body: WantedCap) -> Cap:
+    row = pull_request_caps.put(
+        ctx.db, whose, key, enabled=body["enabled"], most=body.get("max_open_pull_requests")
+    )
+    return _shown(row)
+
+
+def _shown(row: Row) -> Cap:
+    return {"enabled": bool(row["enabled"]), "max_open_pull_requests": row["most"]}
+
+
+def _users(ctx: Context, body: Logins) -> dict[int, Row]:
+    """The users who are named, by id. Invalid where one of them is none."""
+    known = accounts.users_named(ctx.db, body["users"])
+    for login in body["users"]:
+        if login.lower() not in known:
+            raise Invalid(f"{login!r} is no user.", field="users", resource="PullRequestBypassList")
+    return {row["id"]: row for row in known.values()}
+
+
+def _tell(ctx: Context, event: str, repo: Row, users: dict[int, Row], changed: set[int]) -> None:
+    if changed:
+        shown = [shapes.simple_user(ctx.urls, users[key]) for key in sorted(changed)]
+        ctx.emit(event, repo, users=shown)
