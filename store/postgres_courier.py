@@ -1,21 +1,18 @@
-"""Wake-up through NOTIFY: the heralds of PostgreSQL, and who listens to them.
+"""Wake-up through NOTIFY: the heralds of PostgreSQL.
 
 A notification may be lost with its connection; the worker's slow poll is the net beneath.
 """
 
-import asyncio
 import logging
 import queue
 import threading
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import orjson
-import psycopg
 
-from store.backoff import pause
 from store.courier import MOST_HOOKS, Offer
 from store.errors import StoreError
-from store.postgres_errors import Raw, plain, translated
+from store.postgres_errors import translated
 from store.postgres_pool import Connections
 
 log = logging.getLogger("tocsin.store")
@@ -23,7 +20,6 @@ log = logging.getLogger("tocsin.store")
 CHANNEL = "tocsin"
 # A notification holds 8,000 bytes; whoever is told of no hook in particular looks at all of them.
 MOST_BYTES = 7_000
-LONGEST_PAUSE = 10.0
 
 
 class PostgresHerald:
@@ -47,12 +43,12 @@ class PostgresHerald:
 
     def wake(self, hooks: Iterable[int]) -> None:
         if self._thread is None:
-    def arrived(self) -> None:
-        """What becomes of events but deliveries can wait until a worker looks."""
-
             self._thread = threading.Thread(target=self._run, name="tocsin-herald", daemon=True)
             self._thread.start()
         self._queue.put(list(hooks))
+
+    def arrived(self) -> None:
+        """What becomes of events but deliveries can wait until a worker looks."""
 
     def _run(self) -> None:
         open_ = True
@@ -89,7 +85,7 @@ def _message(hooks: set[int]) -> str:
     return message.decode() if len(hooks) <= MOST_HOOKS and len(message) <= MOST_BYTES else "[]"
 
 
-def _hooks(message: str) -> list[int] | None:
+def hooks_in(message: str) -> list[int] | None:
     """What a message names; None for one that no herald wrote."""
     try:
         found = orjson.loads(message)
@@ -97,47 +93,3 @@ def _hooks(message: str) -> list[int] | None:
         return None
     known = isinstance(found, list) and all(isinstance(hook, int) for hook in found)
     return found if known else None
-
-
-class _Ear:
-    def __init__(self, conninfo: str, called: Callable[[list[int]], None]) -> None:
-        self._conninfo = conninfo
-        self._called = called
-        self._loop = asyncio.get_running_loop()
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="tocsin-ear", daemon=True)
-        self._thread.start()
-
-    def _run(self) -> None:
-        tries = 0
-        while not self._ended.is_set():
-            try:
-                with psycopg.connect(self._conninfo, autocommit=True) as raw:
-                    raw.execute(f"LISTEN {CHANNEL}")
-                    tries = 0
-                    # What was said while nobody listened is found by looking.
-                    self._tell([])
-                    self._listen(raw)
-            except psycopg.Error as error:
-                tries += 1
-                log.warning("no wake-ups for now, the poll goes on: %s", plain(error))
-                self._ended.wait(pause(tries, longest=LONGEST_PAUSE))
-
-    def _listen(self, raw: Raw) -> None:
-        while not self._ended.is_set():
-            for said in raw.notifies(timeout=0.5):
-                hooks = _hooks(said.payload)
-                if hooks is not None:
-                    self._tell(hooks)
-
-    def _tell(self, hooks: list[int]) -> None:
-        if not self._ended.is_set() and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._called, hooks)
-
-    def end(self) -> None:
-        self._ended.set()
-
-
-async def hear(conninfo: str, called: Callable[[list[int]], None]) -> Callable[[], None]:
-    """Listen to heralds, again after every loss; returns what ends it."""
-    return _Ear(conninfo, called).end

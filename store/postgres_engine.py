@@ -14,7 +14,8 @@ from store.courier import Courier
 from store.errors import Unusable
 from store.postgres import PostgresSession
 from store.postgres_clock import PostgresClock
-from store.postgres_courier import PostgresHerald, hear
+from store.postgres_courier import PostgresHerald
+from store.postgres_ear import hear
 from store.postgres_errors import Raw, plain
 from store.postgres_pool import Connections
 from store.vault import Vault

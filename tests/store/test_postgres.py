@@ -24,12 +24,14 @@ from store.migrations import steps
 from store.postgres import PostgresSession
 from store.postgres_clock import PostgresClock
 from store.postgres_courier import CHANNEL, PostgresHerald, _message
+from store.postgres_ear import hear
 from worker import service
 from worker.answer import Answer
 from worker.service import Worker
 from worker.settings import WorkerSettings
 
 LEASE = 30 * SECOND
+PLANS = [jobs.Plan("prune", "every 600 s", 0)]
 Opened = Callable[[], Store]
 
 
@@ -371,11 +373,13 @@ class TestHooks:
 
 def test_a_job_is_begun_by_one_of_many(world: World, opened: Opened, clock: MovableClock) -> None:
     stores = [world.store, opened(), opened(), opened()]
+    world.store.do(jobs.plan, PLANS)
     for _ in range(5):
-        begun = at_once(
-            *(lambda store=store: store.do(jobs.begin, "prune", 600 * SECOND) for store in stores)
+        taken = at_once(
+            *(lambda store=store: store.do(jobs.take, "prune", "a worker") for store in stores)
         )
-        assert sorted(begun) == [False, False, False, True]
+        (row,) = [row for row in taken if row is not None]
+        world.store.do(jobs.done, row, clock.now() + 600 * SECOND)
         clock.advance(600)
 
 
@@ -384,11 +388,9 @@ def test_a_job_is_begun_by_one_of_many(world: World, opened: Opened, clock: Mova
 
 @pytest.fixture
 async def heard(store: Store) -> AsyncIterator[list[list[int]]]:
-    """What the first store hears of others; the first word is that it listens."""
+    """What the first store hears of others."""
     told: list[list[int]] = []
     end = await store.hear(told.append)
-    await soon(lambda: told, "the ear")
-    told.clear()
     yield told
     end()
 
@@ -433,6 +435,14 @@ class TestWakeUp:
         assert _message(long) == "[]"
         other.courier.wake(long)
         await soon(lambda: heard == [[]], "the wake-up")
+
+    async def test_that_cannot_be_heard_keeps_nobody_from_working(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        async with asyncio.timeout(5):
+            end = await hear("host=/nowhere", lambda hooks: None)
+        end()
+        assert [record.message[:19] for record in caplog.records] == ["no wake-ups for now"]
 
     def test_ends_at_once(self, store: Store) -> None:
         for _ in range(20):
@@ -681,11 +691,11 @@ class TestOpening:
 
     def test_of_a_read_does_not_write(self, world: World) -> None:
         with pytest.raises(Exception, match="a read does not write"):
-            world.store.look(jobs.begin, "prune", 1)  # type: ignore[arg-type]
+            world.store.look(jobs.plan, PLANS)
 
     def test_a_failed_statement_is_not_passed_over(self, world: World) -> None:
         def careless(db: Connection) -> None:
-            jobs.begin(db, "prune", 1)
+            jobs.plan(db, PLANS)
             with suppress(psycopg.Error):
                 db.execute("SELECT 1 / 0")
 

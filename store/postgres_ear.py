@@ -1,0 +1,81 @@
+"""Who listens to the heralds of PostgreSQL: a thread with a connection of its own."""
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable
+
+import psycopg
+
+from store.backoff import pause
+from store.postgres_courier import CHANNEL, hooks_in
+from store.postgres_errors import Raw, plain
+
+log = logging.getLogger("tocsin.store")
+
+LONGEST_PAUSE = 10.0
+
+
+class _Ear:
+    def __init__(self, conninfo: str, called: Callable[[list[int]], None]) -> None:
+        self._conninfo = conninfo
+        self._called = called
+        self._loop = asyncio.get_running_loop()
+        self.tried = asyncio.Event()
+        self._deaf = 0
+        """How often in a row it could not listen."""
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="tocsin-ear", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._ended.is_set():
+            try:
+                with psycopg.connect(self._conninfo, autocommit=True) as raw:
+                    raw.execute(f"LISTEN {CHANNEL}")
+                    self._begin()
+                    self._listen(raw)
+            except psycopg.Error as error:
+                self._wait(error)
+
+    def _begin(self) -> None:
+        if self._deaf:
+            # What was said while nobody listened is found by looking.
+            self._tell([])
+        self._deaf = 0
+        self._call(self.tried.set)
+
+    def _wait(self, error: psycopg.Error) -> None:
+        self._deaf += 1
+        if not self._ended.is_set():
+            log.warning("no wake-ups for now, the poll goes on: %s", plain(error))
+            self._call(self.tried.set)
+            self._ended.wait(pause(self._deaf, longest=LONGEST_PAUSE))
+
+    def _listen(self, raw: Raw) -> None:
+        while not self._ended.is_set():
+            for said in raw.notifies(timeout=0.5):
+                hooks = hooks_in(said.payload)
+                if hooks is not None:
+                    self._tell(hooks)
+
+    def _tell(self, hooks: list[int]) -> None:
+        self._call(lambda: self._called(hooks))
+
+    def _call(self, call: Callable[[], None]) -> None:
+        if not self._ended.is_set() and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(call)
+
+    def end(self) -> None:
+        self._ended.set()
+
+
+async def hear(conninfo: str, called: Callable[[list[int]], None]) -> Callable[[], None]:
+    """Listen to heralds, again after every loss; returns, once that was tried, what ends it."""
+    ear = _Ear(conninfo, called)
+    try:
+        await ear.tried.wait()
+    except BaseException:
+        ear.end()
+        raise
+    return ear.end
