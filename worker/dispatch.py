@@ -62,6 +62,8 @@ class Dispatcher:
         """Called when what is wanted is no delivery."""
         self.news: Callable[[], None] = lambda: None
         """Called when events were kept."""
+        self.news: Callable[[], None] = lambda: None
+        """Called when events were kept."""
         self.measures = WorkerMeasures()
         self.measures.in_flight.read = lambda: self.in_flight
         self.measures.in_hand.read = lambda: self._in_hand
@@ -113,6 +115,10 @@ class Dispatcher:
     def in_flight(self) -> int:
         """How many requests are."""
         return self._turns.in_flight
+
+    def arrived(self) -> None:
+        """Let what follows from events beside deliveries be seen to."""
+        self.news()
 
     def arrived(self) -> None:
         """Let what follows from events beside deliveries be seen to."""

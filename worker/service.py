@@ -16,6 +16,7 @@ from worker.addresses import Refused
 from worker.dispatch import Dispatcher
 from worker.guard import Guard
 from worker.prune import prune
+from worker.reflect import Reflector
 from worker.schedule import Job, run, scheduler
 from worker.settings import WorkerSettings
 from worker.transport import Poster, Transport
@@ -32,6 +33,7 @@ MARGIN = 10 * SECOND
 # After trouble with the store the others' leases are over too: so long they may come back first.
 COMEBACK = 10.0
 LOOK_EVERY = 5.0
+REFLECT_EVERY = 1.0
 PRUNE_EVERY = 600.0
 GRACE = 10.0
 
@@ -114,6 +116,9 @@ class Worker:
         self.dispatcher = Dispatcher(store, settings, self.guard, poster)
         self._errands = Errands(store, settings, self.guard, poster)
         self.dispatcher.errand = self._errands.soon
+        self._reflector = Reflector(store, lambda: self._lease or None, self._delivering)
+        self._reflector.wanted = settings.reflect
+        self.dispatcher.news = self._reflector.soon
         self._scheduler: AsyncIOScheduler | None = None
         self._deaf: Callable[[], None] | None = None
         self._lease = 0
@@ -121,6 +126,9 @@ class Worker:
         self._end_others_from = 0.0
         self._looking = Job("look", LOOK_EVERY, self._look)
         self._looks: set[asyncio.Task[None]] = set()
+
+    def _delivering(self) -> bool:
+        return bool(self.dispatcher.in_flight or self.dispatcher.queued)
 
     def _sender(self) -> Poster:
         assert self._transport is not None
@@ -138,11 +146,13 @@ class Worker:
         self._store.courier = self.dispatcher
         await self._look()
         self._errands.soon()
+        self._reflector.soon()
         self._scheduler = scheduler(
             self._store,
             [
                 self._looking,
                 Job("websub", LOOK_EVERY, self._errands.tick),
+                Job("reflect", REFLECT_EVERY, self._reflector.tick),
                 Job("prune", PRUNE_EVERY, self._prune, once=True),
             ],
         )
@@ -205,6 +215,7 @@ class Worker:
         self._settings = settings
         self.dispatcher.change(settings)
         self._errands.change(settings)
+        self._reflector.change(settings.reflect)
         if self._transport is not None:
             # What was dialled by the old rules is not used for what the new ones refuse.
             self._transport.pool.renew()
@@ -227,6 +238,7 @@ class Worker:
         for task in self._looks:
             task.cancel()
         await self._errands.stop()
+        await self._reflector.stop()
         await self.dispatcher.stop(GRACE)
         if self._lease:
             # Without the store the lease ends by itself.

@@ -1,0 +1,68 @@
+"""Where each lane's deliveries go, as its hook is now: read again when it may have changed."""
+
+from collections.abc import Collection
+
+from store import Store, events
+from worker.guard import Guard
+from worker.lane import Item, Lane
+from worker.settings import WorkerSettings
+from worker.target import Target, load
+from worker.turns import UNKNOWN
+from worker.websub_target import load_follower
+
+
+class Aim:
+    """Keeps the lanes' targets. Reading one raises Busy or Unavailable."""
+
+    def __init__(self, store: Store, settings: WorkerSettings, guard: Guard) -> None:
+        self._store = store
+        self._settings = settings
+        self._guard = guard
+
+    async def target(self, lane: Lane, item: Item) -> Target | None:
+        """Where this delivery goes; None where its hook is gone."""
+        # Whoever comes while it is read waits: by what it was before nothing is sent any more.
+        if lane.reading.locked() or self._outdated(lane, item):
+            async with lane.reading:
+                if self._outdated(lane, item):
+                    await self._read(lane)
+        return lane.target
+
+    def _outdated(self, lane: Lane, item: Item) -> bool:
+        target = lane.target
+        if target is None or lane.stale or target.version < item.version:
+            return True
+        return target.over(self._store.clock.now())
+
+    async def _read(self, lane: Lane) -> None:
+        reader = load_follower if lane.hook_id < 0 else load
+        lane.stale = True
+        while lane.stale:
+            lane.stale = False
+            try:
+                found = await self._store.read(reader, lane.hook_id, self._settings, self._guard)
+            except BaseException:
+                lane.stale = True
+                raise
+            lane.target = found
+            lane.host = _host(found)
+
+    async def check(self, lanes: Collection[Lane]) -> None:
+        """Find the lanes whose hooks were edited without a word of it."""
+        known = {lane.hook_id for lane in lanes if lane.target is not None}
+        versions = await self._store.read(events.hook_versions, known) if known else {}
+        for lane in lanes:
+            # What was read meanwhile is newer than the answer.
+            if lane.target is not None and lane.hook_id in known:
+                same = lane.target.version == versions.get(lane.hook_id)
+                lane.stale |= not same
+
+    def change(self, settings: WorkerSettings, lanes: Collection[Lane]) -> None:
+        """Read all of them again, by these settings."""
+        self._settings = settings
+        for lane in lanes:
+            lane.forget()
+
+
+def _host(target: Target | None) -> str:
+    return UNKNOWN if target is None or target.endpoint is None else target.endpoint.authority
