@@ -32,6 +32,11 @@ REFERENCES = (
     " pg_get_constraintdef(oid)) FROM pg_constraint WHERE contype = 'f'"
     " AND connamespace = CAST(current_schema() AS regnamespace)"
 )
+# What is not finished may lose entries of the audit log, which come again.
+TRIGGER = (
+    "ALTER TABLE audit DISABLE TRIGGER audit_delete",
+    "ALTER TABLE audit ENABLE TRIGGER audit_delete",
+)
 OTHERS = (
     "SELECT count(*) FROM pg_stat_activity"
     " WHERE datname = current_database() AND application_name = 'tocsin'"
@@ -102,13 +107,13 @@ class Target:
     def begin(self, key: str) -> None:
         """Close a migrated and empty database for the move of this key.
 
-        Its references are dropped until the end: rows come in no order, and one that has changed
-        goes before it comes again.
+        Its references are dropped, and what guards the audit log is off, until the end: rows come
+        in no order, and one that has changed goes before it comes again.
         """
         with self._link.transaction():
             for statement in MADE:
                 self._link.run(statement)
-            for dropped, made in self._link.rows(REFERENCES):
+            for dropped, made in [*self._link.rows(REFERENCES), TRIGGER]:
                 self._link.run(dropped)
                 self._link.run("INSERT INTO moving_reference (made) VALUES (%s)", [made])
             self._link.run("INSERT INTO moving (key) VALUES (%s)", [key])

@@ -21,6 +21,7 @@ class Sealed:
 
 
 SEALED = (
+    Sealed("audit_chain", "secret"),
     Sealed("hook", "secret"),
     Sealed("one_time", "secret", ("account_id",)),
     Sealed("source", "secret"),
@@ -28,7 +29,9 @@ SEALED = (
     Sealed("websub_request", "secret"),
 )
 # Columns of bytes that are no secrets.
-PLAIN = frozenset({("event", "body"), ("event", "digest"), ("license_file", "content")})
+PLAIN = frozenset(
+    {("audit", "digest"), ("event", "body"), ("event", "digest"), ("license_file", "content")}
+)
 # Looked through for the newest value, so that a long table without any costs next to nothing.
 LOOKED_AT = 100
 

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
+from store import audit_guard
 from store.clock import Clock
 from store.connection import Session
 from store.courier import Courier, Herald, hear, wake_path
@@ -29,7 +30,11 @@ class SqliteEngine:
             raise Unusable(f"SQLite {sqlite3.sqlite_version} is too old: {wanted} or newer")
         # Without the last word the highest id is given again once its row is gone, and a lease,
         # a hook or an event would be taken for the one that had it before.
-        self.words = {"id": "INTEGER PRIMARY KEY AUTOINCREMENT", "blob": "BLOB"}
+        self.words = {
+            "id": "INTEGER PRIMARY KEY AUTOINCREMENT",
+            "blob": "BLOB",
+            **audit_guard.SQLITE,
+        }
         self.clock = Clock()
         self.path = path
         self._vault = vault

@@ -12,6 +12,7 @@ from store_world import World
 
 from store import Connection, Row, Store, events, hooks, open_store, repositories, sources, tokens
 from store.attempts import DEAD, DELIVERED
+from store.sealed import SEALED
 
 Contents = dict[str, list[Row]]
 
@@ -68,6 +69,7 @@ TEXTS = (
     " ",
     "\x01\x7f",
 )
+SECRETS = {(one.table, one.column) for one in SEALED}
 BLOBS = (b"", bytes(range(256)), b"\\x00\\N\n\t")
 
 
@@ -85,7 +87,9 @@ def fill(db: Connection, name: str) -> None:
             fill(db, parent)
     for number in range(1, 8):
         row = {
-            column: _reference(db, *parents[column], number)
+            column: db.vault.seal(f"secret {number}")
+            if (name, column) in SECRETS
+            else _reference(db, *parents[column], number)
             if column in parents
             else _value(kind, number, nullable=not required and not pk)
             for column, kind, required, pk in columns

@@ -28,6 +28,8 @@ from store_world import World, make_world
 from store import (
     Connection,
     Store,
+    audit,
+    audit_check,
     moving_compare,
     moving_copy,
     moving_source,
@@ -35,7 +37,7 @@ from store import (
     sqlite,
 )
 from store.attempts import record
-from store.clock import MovableClock
+from store.clock import DAY, SECOND, MovableClock
 from store.errors import Conflict, StoreError, Unavailable, Unusable
 from store.moving import Mover, mover
 from store.moving_link import Link
@@ -149,6 +151,34 @@ def test_large_bodies_go_in_portions_of_their_own(
         mover.switch()
     assert sizes == [1, 2, 3, 4]
     assert same(world.store, arrived())
+
+
+def test_the_audit_log_arrives_and_stays_guarded(
+    world: World, moving: Moving, arrived: Callable[[], Store]
+) -> None:
+    """Also where its oldest entries go meanwhile."""
+
+    def write(db: Connection) -> None:
+        audit.add(db, audit.Entry(audit.Actor("ada", "token"), "x", "/x", "204"))
+
+    for _ in range(4):
+        world.store.do(write)
+    with moving() as mover:
+        mover.catch_up()
+        world.clock.advance(3 * DAY / SECOND)
+        world.store.do(write)
+        world.store.do(audit_check.let_go, world.clock.now() - DAY)
+        assert world.store.do(audit_check.drop, 0, 10) == 4
+        mover.catch_up()
+        mover.switch()
+    there = arrived()
+    assert same(world.store, there)
+    with pytest.raises(Unavailable, match="only added to"):
+        execute(there, "DELETE FROM audit WHERE id = 5")
+    there.do(write)
+    chain = there.look(audit_check.begin)
+    assert there.look(audit_check.check, chain, 10)
+    assert (chain.begun, chain.count, chain.problems) == (5, 3, [])
 
 
 def test_a_nul_in_text_is_replaced(

@@ -59,7 +59,9 @@ def test_the_newest_of_many(world: World) -> None:
     world.hook("push", url="https://receiver.example/none")
 
     def opened(db: Connection, limit: int) -> list[str]:
-        return [db.vault.open(one) for one in sealed.newest(db, SEALED[0], limit)]
+        return [
+            db.vault.open(one) for one in sealed.newest(db, sealed.Sealed("hook", "secret"), limit)
+        ]
 
     assert world.store.look(opened, 1) == ["hush-2"]
     assert world.store.look(opened, 2) == ["hush-2", "hush-1"]
