@@ -5,12 +5,13 @@ import logging
 from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
 from typing import Any
 
-from store import Store, deliveries, events
+from store import Store, deliveries
 from store.attempts import DELIVERED, WAITING, Outcome
 from store.backoff import pause
 from store.courier import Offer
 from store.errors import Busy, Unavailable
 from store.websub import ERRAND
+from worker.aim import Aim
 from worker.claims import AGAIN_AFTER, Claims
 from worker.content import Content, Contents
 from worker.guard import Guard
@@ -21,10 +22,9 @@ from worker.pulse import Pulse
 from worker.recorder import Recorder
 from worker.send import send
 from worker.settings import WorkerSettings
-from worker.target import Target, load
+from worker.target import Target
 from worker.transport import Poster
 from worker.turns import UNKNOWN, Turn, Turns
-from worker.websub_target import load_follower
 
 log = logging.getLogger("tocsin.worker")
 
@@ -43,8 +43,7 @@ class Dispatcher:
         self, store: Store, settings: WorkerSettings, guard: Guard, poster: Poster
     ) -> None:
         self._store = store
-        self._settings = settings
-        self._guard = guard
+        self._aim = Aim(store, settings, guard)
         self._poster = poster
         self._contents = Contents(store)
         self.pulse = Pulse()
@@ -60,8 +59,6 @@ class Dispatcher:
         self._stopping = False
         self.errand: Callable[[], None] = lambda: None
         """Called when what is wanted is no delivery."""
-        self.news: Callable[[], None] = lambda: None
-        """Called when events were kept."""
         self.news: Callable[[], None] = lambda: None
         """Called when events were kept."""
         self.measures = WorkerMeasures()
@@ -115,10 +112,6 @@ class Dispatcher:
     def in_flight(self) -> int:
         """How many requests are."""
         return self._turns.in_flight
-
-    def arrived(self) -> None:
-        """Let what follows from events beside deliveries be seen to."""
-        self.news()
 
     def arrived(self) -> None:
         """Let what follows from events beside deliveries be seen to."""
@@ -296,18 +289,12 @@ class Dispatcher:
 
     async def _target(self, lane: Lane, item: Item) -> Target | None:
         known = lane.target is not None
-        now = self._store.clock.now()
-        target = lane.target
-        if target is None or lane.stale or target.version < item.version or _over(target, now):
-            lane.stale = False
-            reader = load_follower if lane.hook_id < 0 else load
-            lane.target = await self._store.read(reader, lane.hook_id, self._settings, self._guard)
-            lane.host = _host(lane.target)
+        target = await self._aim.target(lane, item)
         if not known:
             # This request was started before it was known what the hook allows.
             lane.spend(asyncio.get_running_loop().time())
             self._pump(lane)
-        return lane.target
+        return target
 
     def _learn(self, lane: Lane, outcome: Outcome) -> None:
         if outcome.state == DELIVERED:
@@ -344,7 +331,7 @@ class Dispatcher:
                 self.claims.agenda.enter(self._lane(outcome.hook_id), outcome.due_at)
         for hook_id in disabled:
             log.warning("hook %d was disabled: see its reason", hook_id)
-            self._lane(hook_id).target = None
+            self._lane(hook_id).forget()
         self._unpark()
 
     # The worker's side.
@@ -367,7 +354,7 @@ class Dispatcher:
 
     async def scan(self) -> None:
         """Learn from the store what waits there: at the start, and now and then as a net."""
-        await self._forget_edited()
+        await self._aim.check([*self._lanes.values()])
         for hook_id, due_at in (await self._store.read(deliveries.waiting_hooks)).items():
             self.claims.agenda.enter(self._lane(hook_id), due_at)
         for lane in [lane for lane in self._lanes.values() if lane.idle]:
@@ -375,21 +362,10 @@ class Dispatcher:
             self._full.discard(lane.hook_id)
         self.claims.ring()
 
-    async def _forget_edited(self) -> None:
-        """What is in hand was taken before an edit, and does not tell of it."""
-        known = {lane.hook_id for lane in self._lanes.values() if lane.target is not None}
-        versions = await self._store.read(events.hook_versions, known) if known else {}
-        for hook_id in known & self._lanes.keys():
-            lane = self._lanes[hook_id]
-            if lane.target is not None and lane.target.version != versions.get(hook_id):
-                lane.target = None
-
     def change(self, settings: WorkerSettings) -> None:
         """Work by these settings from the next attempt of each hook on."""
-        self._settings = settings
         self._turns.most = settings.max_in_flight
-        for lane in self._lanes.values():
-            lane.target = None
+        self._aim.change(settings, self._lanes.values())
         self._unpark()
 
     async def stop(self, seconds: float) -> None:
@@ -407,19 +383,11 @@ class Dispatcher:
         await self._recorder.drain(max(ends - loop.time(), LAST_WORDS))
 
 
-def _host(target: Target | None) -> str:
-    return UNKNOWN if target is None or target.endpoint is None else target.endpoint.authority
-
-
-def _over(target: Target, now: int) -> bool:
-    return target.ends_at is not None and target.ends_at <= now
-
-
 def _hopeless(target: Target | None, content: Content | None, item: Item, now: int) -> str | None:
     """Why a delivery cannot be tried, if so."""
     if target is None:
         return "the hook is gone"
-    if _over(target, now):
+    if target.over(now):
         return "the lease has ended"
     if content is None:
         return "the payload is no longer kept"

@@ -4,6 +4,7 @@ Each lane has its own queue, concurrency, rate and breaker, so that an endpoint 
 costs the others nothing.
 """
 
+import asyncio
 from collections import deque
 from dataclasses import dataclass, field
 
@@ -48,6 +49,8 @@ class Lane:
     """When (microseconds) the store has something due, as far as is known."""
     stale: bool = False
     """Its hook may have been edited since `target` was read."""
+    reading: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while `target` is read."""
     parked: bool = False
     """It waits for its turn at the limit that all lanes share."""
     parked_at: float = 0.0
@@ -88,6 +91,11 @@ class Lane:
         """Count a request against the rate."""
         if self.rate is not None:
             self.allow_at = max(now, self.allow_at) + 1 / self.rate
+
+    def forget(self) -> None:
+        """Have its hook read before anything more is sent."""
+        self.target = None
+        self.stale = True
 
     def pause(self, until: float) -> None:
         """Start nothing before this moment."""

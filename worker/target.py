@@ -44,6 +44,10 @@ class Target:
     def __repr__(self) -> str:
         return f"Target({self.url!r}, version={self.version})"
 
+    def over(self, now: int) -> bool:
+        """Whether its time has ended by this moment."""
+        return self.ends_at is not None and self.ends_at <= now
+
     def takes(self, name: str, *, asked: bool) -> bool:
         """Whether an event of this name may still go there; `asked`: a person wants it sent."""
         if self.deleted:

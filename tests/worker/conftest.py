@@ -13,8 +13,8 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture
-async def house(anyio_backend: str, tmp_path: Path) -> AsyncIterator[House]:
+async def house(anyio_backend: str, url: str, tmp_path: Path) -> AsyncIterator[House]:
     """A house whose worker, if it has one at the end, must leave nothing leased."""
-    house = House(tmp_path)
+    house = House(tmp_path, url=url)
     yield house
     await house.close()

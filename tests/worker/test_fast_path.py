@@ -6,9 +6,10 @@ import socket
 from typing import Any
 
 import pytest
+from engines import embedded
 from house import Gate, House, until
 
-from store import Store, deliveries, events
+from store import Store, courier, deliveries, events, postgres_courier
 from worker import dispatch
 from worker import lane as lane_module
 from worker.lane import ROOM
@@ -206,9 +207,8 @@ async def test_a_command_of_another_process(house: House, hub: Store) -> None:
 async def test_a_wake_up_for_more_hooks_than_fit(
     house: House, hub: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from store import courier
-
-    monkeypatch.setattr(courier, "MOST_HOOKS", 3)
+    for module in (courier, postgres_courier):
+        monkeypatch.setattr(module, "MOST_HOOKS", 3)
     for _ in range(6):
         house.hook()
     await house.work()
@@ -233,6 +233,7 @@ async def test_a_lost_wake_up_is_made_up_by_looking(house: House, hub: Store) ->
     await house.over(delivered=3)
 
 
+@embedded("a datagram socket that anything may write to")
 @pytest.mark.parametrize(
     "junk", [b"", b"x", b"{}", b"[", b"[[]]", b'["a"]', b"7", b"null", b"[1e99]", os.urandom(200)]
 )
@@ -258,6 +259,7 @@ async def test_waking_for_hooks_that_are_not_there(house: House, hub: Store) -> 
     assert not worker.dispatcher._lanes
 
 
+@embedded("wake-ups through a socket in the file system")
 async def test_the_socket_goes_with_the_worker(house: House) -> None:
     await house.work()
     await house.rest()

@@ -132,11 +132,11 @@ async def test_410_disables_the_hook(house: House, caplog: pytest.LogCaptureFixt
 async def test_failing_for_five_days_disables(house: House) -> None:
     hook_id = await one_failed(house)
     assert house.hook_row(hook_id)["failing_since"] == house.clock.now()
-    house.clock.advance(5 * DAY - 1)
+    await house.advance(5 * DAY - 1)
     await house.event()
     await house.recorded(hook_id, 2)
     assert house.hook_row(hook_id)["active"]
-    house.clock.advance(1)
+    await house.advance(1)
     await house.event()
     await until(lambda: not house.hook_row(hook_id)["active"])
     row = house.hook_row(hook_id)
@@ -145,12 +145,12 @@ async def test_failing_for_five_days_disables(house: House) -> None:
 
 async def test_a_success_between_starts_the_five_days_anew(house: House) -> None:
     hook_id = await one_failed(house)
-    house.clock.advance(4 * DAY)
+    await house.advance(4 * DAY)
     house.network.script = succeeding
     await house.event()
     await until(lambda: house.hook_row(hook_id)["failing_since"] is None)
     house.network.script = failing
-    house.clock.advance(2 * DAY)
+    await house.advance(2 * DAY)
     await house.event()
     await until(lambda: house.hook_row(hook_id)["failing_since"] == house.clock.now())
     assert house.hook_row(hook_id)["active"]
@@ -161,7 +161,7 @@ async def test_how_long_is_the_hooks_option(
     house: House, disable_after: float, active: bool
 ) -> None:
     hook_id = await one_failed(house, options={"disable_after": disable_after})
-    house.clock.advance(400 * DAY)
+    await house.advance(400 * DAY)
     await house.event()
     await house.recorded(hook_id, 2)
     assert bool(house.hook_row(hook_id)["active"]) is active

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from engines import embedded
 from house import Gate, House, Post, said, settle, until
 
 from store import Connection, attempts, deliveries, events, leases
 from store.errors import Busy, StoreError, Unavailable
-from worker import claims, dispatch, recorder, service
+from worker import aim, claims, dispatch, recorder, service
 from worker.dispatch import Dispatcher
 
 PAUSE = 0.02
@@ -120,6 +121,7 @@ async def test_outcomes_that_come_during_the_pause_are_kept(house: House) -> Non
     assert len(house.network.posts) == 8
 
 
+@embedded("a lease that others cannot end, for there are none")
 async def test_trouble_that_outlasts_a_lease_sends_nothing_twice(house: House) -> None:
     hook_id = house.hook()
     worker = await house.work()
@@ -144,7 +146,7 @@ async def test_claiming_is_tried_until_it_works(house: House, error: StoreError)
 
 
 @pytest.mark.parametrize(
-    ("module", "name"), [(dispatch, "load"), (events, "several")], ids=["hook", "event"]
+    ("module", "name"), [(aim, "load"), (events, "several")], ids=["hook", "event"]
 )
 async def test_reading_is_tried_until_it_works(
     house: House, error: StoreError, module: Any, name: str
@@ -162,6 +164,23 @@ async def test_reading_is_tried_until_it_works(
         assert not house.network.posts
     await house.over(delivered=40)
     assert len(house.network.posts) == 40
+
+
+async def test_a_hook_that_cannot_be_read_after_an_edit_is_not_used_as_it_was(
+    house: House, error: StoreError
+) -> None:
+    gate = house.network.script = Gate(["h1.example"])
+    hook_id = house.hook(options={"concurrency": 2})
+    await house.work()
+    await house.events(20)
+    await until(lambda: house.network.in_flight["h1.example"] == 2)
+    with Trouble(aim, "load", error) as trouble:
+        house.edit(hook_id, url="https://moved.example/x")
+        gate.opened.set()
+        await until(lambda: trouble.tried >= 5)
+    await house.over(delivered=20)
+    assert len(house.network.to("h1.example")) == 2
+    assert len(house.network.to("moved.example")) == 18
 
 
 async def test_burying_is_tried_until_it_works(house: House, error: StoreError) -> None:
@@ -222,6 +241,7 @@ def _limit_pages(db: Connection, pages: int) -> None:
     db.value(f"PRAGMA max_page_count = {pages}")
 
 
+@embedded("a full disk is made by a limit of SQLite; a server has its own tests of outages")
 async def test_a_full_disk(house: House) -> None:
     for _ in range(3):
         house.hook()
@@ -274,6 +294,7 @@ async def test_stopping_does_not_wait_for_a_store_that_stays_away(
         await until(lambda: trouble.tried >= 1)
         await ends(worker.stop)
     assert len(house.leased()) == 3
+    house.outlive()
     await house.work()
     await house.over(delivered=3)
     assert len({post.guid for post in house.network.posts}) == 3

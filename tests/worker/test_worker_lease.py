@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from engines import embedded
 from house import Gate, House, settle, until
 
 from store import Connection, Store, leases
@@ -28,11 +29,12 @@ def held(db: Connection) -> list[int]:
 async def test_stopping_lets_what_is_in_flight_end_and_gives_back_the_rest(house: House) -> None:
     gate = house.network.script = Gate(["h1.example"])
     house.hook()
-    await house.work()
+    worker = await house.work()
     await house.events(30)
     await until(lambda: house.network.in_flight["h1.example"] == 4)
     assert len(house.leased()) == 30
     stopping = asyncio.create_task(house.rest())
+    await until(lambda: worker.dispatcher._stopping)
     await settle(10)
     assert not stopping.done()
     gate.opened.set()
@@ -149,6 +151,7 @@ async def test_a_crash_before_the_outcome_is_recorded_sends_again(
 # The one worker of a database.
 
 
+@embedded("one worker at a time; on a server there may be many")
 async def test_a_second_worker_is_refused(house: House) -> None:
     await house.work()
     other = house.another_store()
@@ -182,6 +185,7 @@ def one_of_many(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(house.store.engine, "exclusive", False)
 
 
+@embedded("one worker at a time, so that its lease need not end")
 async def test_the_only_worker_keeps_its_lease_whatever_the_clock_does(house: House) -> None:
     gate = house.network.script = Gate(["h1.example"])
     hook_id = house.hook()
