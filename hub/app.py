@@ -1,26 +1,26 @@
-"""The application: all wiring, and nothing is registered at import."""
+"""The applications, the hub's and the administrators': all wiring, and nothing at import."""
 
 import contextlib
 from collections.abc import AsyncIterator, Mapping
-from functools import cache
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.types import Lifespan, Receive, Scope, Send
 
-from hub import batches, cors, ingest, reference, subscribe, websub
+from hub import admin, batches, cors, ingest, reference, subscribe, websub
 from hub.access import public
-from hub.answers import Answer, json_answer
+from hub.admins import Admins
+from hub.answers import Answer
 from hub.call import Call, Work
 from hub.context import House, Judge
 from hub.docs import anchor_of, documentation
 from hub.entry import Cost, enter
-from hub.openapi import document
 from hub.operation import Operation
 from hub.operations import OPERATIONS
 from hub.pipeline import API, endpoint, operation_endpoint
 from hub.resolve import BY_ID, PARAMETER
 from hub.routing import Endpoint, Routes, path_of
+from hub.seeing import Seeing
 from hub.settings import HubSettings
 from store import Store
 from store.errors import Missing
@@ -33,37 +33,48 @@ def create_app(
     settings: HubSettings,
     judge: Judge,
     lifespan: Lifespan[Starlette] | None = None,
+    seeing: Seeing | None = None,
 ) -> Starlette:
     """The hub over a store. `judge(url)` raises Invalid where a callback may not be used."""
-    house = House(store, settings, judge)
-    prefix = house.urls.prefix
+    seeing = seeing or Seeing(store)
+    house = House(store, settings, judge, seeing.measures)
     routes = Routes(_missing(house))
     _add_operations(house, routes)
-    others = _others(house)
-    for line, (work, _, told) in others.items():
-        method, _, path = line.partition(" ")
-        # Also without the prefix: topics and the forges' webhooks are not paths of the API.
-        for served in {path, prefix + path}:
-            run = endpoint(house, work, f"#{anchor_of(line)}", told=told)
-            routes.add(method, served, run)
+    _add_others(house, routes)
     websub.add(house, routes)
-    _add_reference(house, routes, {line: text for line, (_, text, _) in others.items()})
-    routes.add("GET", "/healthz", endpoint(house, _healthy))
+    admins = Admins(house, apart=False)
+    admin.add(house, routes, seeing, admins, here=settings.admin_bind is None)
+    page = documentation(OPERATIONS, _texts(house), linked=settings.api_reference != "off")
+    routes.add("GET", f"{house.urls.prefix}/docs", endpoint(house, page))
+    if settings.api_reference in ("public", "users") or settings.admin_bind is None:
+        reference.add(house, routes, _texts(house), admins)
     return Starlette(routes=[routes], lifespan=_lasting(house, lifespan))
 
 
-def _add_reference(house: House, routes: Routes, others: Mapping[str, str]) -> None:
-    prefix = house.urls.prefix
-    routes.add("GET", f"{prefix}/docs", endpoint(house, documentation(OPERATIONS, others)))
+def create_admin_app(
+    store: Store, settings: HubSettings, judge: Judge, seeing: Seeing, *, describes: bool
+) -> Starlette:
+    """What administrators see, where that is apart; `describes` the API, too, if it is for them."""
+    house = House(store, settings, judge, seeing.measures)
+    routes = Routes(endpoint(house, _nothing))
+    admins = Admins(house, apart=True)
+    admin.add(house, routes, seeing, admins, here=True)
+    if describes and settings.api_reference == "admin":
+        reference.add(house, routes, _texts(house), admins)
+    return Starlette(routes=[routes], lifespan=_lasting(house, None))
 
-    # Made when it is first asked for: it costs more than all the rest of starting.
-    @cache
-    def described() -> Mapping[str, Any]:
-        content = document(OPERATIONS, others, house.urls.root)
-        return house.vocabulary.document(content) if house.vocabulary else content
 
-    for path, work in reference.works(described).items():
-        routes.add("GET", prefix + path, endpoint(house, work))
+def _add_others(house: House, routes: Routes) -> None:
+    for line, (work, _, told, door) in _others(house).items():
+        method, _, path = line.partition(" ")
+        # Also without the prefix: topics and the forges' webhooks are not paths of the API.
+        for served in {path, house.urls.prefix + path}:
+            run = endpoint(house, work, f"#{anchor_of(line)}", told=told, door=door)
+            routes.add(method, served, run)
+
+
+def _texts(house: House) -> dict[str, str]:
+    return {line: text for line, (_, text, _, _) in _others(house).items()}
 
 
 def _add_operations(house: House, routes: Routes) -> None:
@@ -89,15 +100,15 @@ def _paths(house: House, operation: Operation) -> list[str]:
     return [prefix + spelled for path in paths for spelled in house.vocabulary.paths(path)]
 
 
-def _others(house: House) -> Mapping[str, tuple[Work, str, tuple[Any, ...]]]:
-    """What is not declared as an operation: its line of the reference, its work, its text, and
-    what goes with its answers.
+def _others(house: House) -> Mapping[str, tuple[Work, str, tuple[Any, ...], str]]:
+    """What is not declared as an operation: its line of the reference, its work, its text, what
+    goes with its answers, and what its requests are counted under.
     """
     door = ingest.Ingest(house)
     return {
-        "POST /hub": (subscribe.subscribe(house), subscribe.DESCRIPTION, API),
-        "POST /events": (door.events, f"{ingest.EVENTS}\n\n{batches.DESCRIPTION}", ()),
-        "POST /{owner}/{repo}/events/{event}": (door.topic, ingest.TOPIC, ()),
+        "POST /hub": (subscribe.subscribe(house), subscribe.DESCRIPTION, API, "hub"),
+        "POST /events": (door.events, f"{ingest.EVENTS}\n\n{batches.DESCRIPTION}", (), "events"),
+        "POST /{owner}/{repo}/events/{event}": (door.topic, ingest.TOPIC, (), "topic"),
     }
 
 
@@ -122,10 +133,8 @@ def _missing(house: House) -> Endpoint:
         await house.store.read(enter, house, call, anybody, Cost())
         raise Missing("operation")
 
-    async def nothing(call: Call) -> Answer:
-        raise Missing("path")
-
-    within, elsewhere = endpoint(house, no_operation, told=API), endpoint(house, nothing)
+    within = endpoint(house, no_operation, told=API, door="api")
+    elsewhere = endpoint(house, _nothing)
 
     async def run(scope: Scope, receive: Receive, send: Send, values: Mapping[str, str]) -> None:
         path = path_of(scope)
@@ -144,5 +153,5 @@ def _preflight(methods: list[str]) -> Work:
     return work
 
 
-async def _healthy(call: Call) -> Answer:
-    return json_answer(200, {"status": "ok"})
+async def _nothing(call: Call) -> Answer:
+    raise Missing("path")

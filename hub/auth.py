@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hub.answers import Header, header
-from hub.errors import Forbidden, Unauthenticated
+from hub.errors import BEARER, Forbidden, Unauthenticated
 from store import Connection, Row, apps, tokens
 
 SCOPED = ("personal", "oauth")
@@ -63,17 +63,23 @@ class Caller:
 
 def token_of(headers: Mapping[bytes, bytes]) -> str | None:
     """The token in the Authorization header, None without one. Unauthenticated if it is none."""
+    value = credential_of(headers)
+    # What cannot be a token is not looked up.
+    if value is not None and not tokens.well_formed(value):
+        raise Unauthenticated("Bad credentials")
+    return value
+
+
+def credential_of(headers: Mapping[bytes, bytes]) -> str | None:
+    """What stands where a token belongs, None for nothing. Unauthenticated where none can be."""
     given = headers.get(b"authorization")
     if given is None:
         return None
     scheme, _, value = given.decode("latin-1").partition(" ")
     value = value.strip()
     if scheme.lower() == "basic":
-        value = _basic(value)
-    elif scheme.lower() not in ("bearer", "token"):
-        raise Unauthenticated("Bad credentials")
-    # What cannot be a token is not looked up.
-    if not tokens.well_formed(value):
+        return _basic(value)
+    if scheme.lower() not in ("bearer", "token"):
         raise Unauthenticated("Bad credentials")
     return value
 
@@ -92,6 +98,7 @@ def _pair(value: str) -> tuple[str, str]:
 
 
 BASIC = (header("WWW-Authenticate", 'Basic realm="tocsin", charset="UTF-8"'),)
+BEARER_OR_BASIC = (BEARER, *BASIC)
 
 
 def pair_of(headers: Mapping[bytes, bytes]) -> tuple[str, str]:

@@ -107,6 +107,7 @@ class Batches:
         _refuse((line.number, error) for line in lines if (error := _error(found, line)))
         arrived = await asyncio.to_thread(_arrivals, lines, found, source)
         receipts = await self._house.store.write(events.accept_all, arrived)
+        self._house.measures.took(receipts)
         return json_answer(202, _told(receipts))
 
 

@@ -29,6 +29,8 @@ class Call:
     """What it was charged."""
     person: Caller | HubError | None = None
     """The user whose password came with it, or why there is none."""
+    credentials: str = "token"
+    """Of which kind they have to be."""
     version: str | None = None
     """Of the API; None until it is known to be one."""
     media: Media = PLAIN

@@ -11,6 +11,7 @@ from hub.client import NOWHERE, Clients
 from hub.emitting import Told
 from hub.errors import WriteNeeded
 from hub.limits import Limits, Status
+from hub.measures import HubMeasures
 from hub.media import PLAIN, Media
 from hub.passwords import Passwords
 from hub.settings import HubSettings
@@ -30,6 +31,7 @@ class House:
     store: Store
     settings: HubSettings
     judge: Judge
+    measures: HubMeasures = field(default_factory=HubMeasures)
     urls: Urls = field(init=False)
     intake: Intake = field(init=False)
     limits: Limits | None = field(init=False)

@@ -10,6 +10,7 @@ from hub.call import Call, Work
 from hub.openapi import needs
 from hub.operation import Operation
 
+LINK = '<p><a href="reference">The same with schemas</a></p>'
 STYLE = "body{font-family:sans-serif;max-width:60em;margin:2em auto}code{font-size:1.1em}"
 
 
@@ -18,14 +19,18 @@ def anchor_of(line: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", line.lower()).strip("-")
 
 
-def documentation(operations: Sequence[Operation], others: Mapping[str, str]) -> Work:
-    """A page over operations, and over `others`: a line of the reference and its text each."""
+def documentation(
+    operations: Sequence[Operation], others: Mapping[str, str], *, linked: bool = True
+) -> Work:
+    """A page over operations, and over `others`: a line of the reference and its text each;
+    `linked` with the page that shows schemas.
+    """
     parts = [_section(one.id, f"{one.method} {one.path}", _text(one)) for one in operations]
     parts += [_section(anchor_of(line), line, text) for line, text in others.items()]
     page = (
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>tocsin: the API</title>'
         f"<style>{STYLE}</style><h1>tocsin: the API</h1>"
-        f'<p><a href="reference">The same with schemas</a></p>{"".join(parts)}</html>'
+        f"{LINK if linked else ''}{''.join(parts)}</html>"
     )
     answer = Answer(200, page.encode(), [HTML])
 

@@ -10,9 +10,8 @@ from hub.access import Access
 from hub.auth import Caller
 from hub.call import Call
 from hub.context import House
-from hub.errors import Forbidden, HubError, Unauthenticated
+from hub.errors import Blocked, Forbidden, HubError, Unauthenticated
 from hub.limits import READ, Subject
-from hub.passwords import TOO_MANY
 from store import Connection, Row
 
 NO_USER_AGENT = (
@@ -62,6 +61,7 @@ def enter(
     """
     refusal: HubError | None = None
     who = Who(None, None)
+    call.credentials = access.credentials
     try:
         who = _identify(db, house, call, access)
     except HubError as error:
@@ -122,5 +122,5 @@ def _charge(
     )
     is_bad = isinstance(refusal, Unauthenticated) and b"authorization" in call.headers
     if is_bad and call.person is None and limits.bad_token(db, subject):
-        return Forbidden(TOO_MANY)
+        return Blocked()
     return refusal

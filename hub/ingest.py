@@ -128,6 +128,7 @@ class Ingest:
         receipt: Receipt = await self._house.store.batch(
             events.accept, arrival, weight=len(arrival.body)
         )
+        self._house.measures.took([receipt])
         return json_answer(
             202,
             {"id": receipt.guid, "event_id": receipt.event_id, "deliveries": receipt.deliveries},

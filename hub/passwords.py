@@ -7,14 +7,13 @@ import asyncio
 
 from hub.answers import header
 from hub.auth import BASIC, Caller, bad_pair
-from hub.errors import Forbidden, Unauthenticated
+from hub.errors import Blocked, Unauthenticated
 from hub.settings import HubSettings
 from store import Connection, Row, Store, accounts, logins, one_time
 from store.errors import Busy
 
 # Checking one takes 64 MB and a tenth of a second of one processor.
 AT_ONCE, MOST_WAITING = 2, 50
-TOO_MANY = "Maximum number of login attempts exceeded. Please try again later."
 
 
 class Passwords:
@@ -27,13 +26,13 @@ class Passwords:
         self._waiting = 0
 
     async def check(self, login: str, password: str, code: str | None, address: str) -> Caller:
-        """The user. Unauthenticated, Forbidden after too many failures, Busy."""
+        """The user. Unauthenticated, Blocked after too many failures, Busy."""
         named = f"login {login.lower()[:100]}"
         times = await self._store.write(self._count, named, address)
         if times[0] > self._settings.failed_logins or (
             times[1] > self._settings.failed_logins_address
         ):
-            raise Forbidden(TOO_MANY)
+            raise Blocked
         account, stored, wants_code = await self._store.read(_look, login)
         if not await self._matches(password, stored) or account is None:
             raise bad_pair()

@@ -9,12 +9,13 @@ refused, and once more in the transaction of the change.
 """
 
 import os
+import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from starlette.types import Receive, Scope, Send
 
-from hub import access, conditional, cors, resolve
+from hub import access, access_log, conditional, cors, resolve
 from hub.answers import Answer, Header, Reply, header, in_form, json_answer
 from hub.call import Call, Work
 from hub.context import Context, House
@@ -27,6 +28,7 @@ from hub.routing import Endpoint, path_of
 from hub.validation import read_body, read_query
 from hub.versions import DEFAULT, Cut, cuts, trimmed
 from store import Connection, Row, repositories
+from store.about import ABOUT
 from store.clock import parse
 from store.errors import Missing
 
@@ -39,35 +41,44 @@ PRIVATE: Header = (b"cache-control", b"private, max-age=60, s-maxage=60")
 PUBLIC: Header = (b"cache-control", b"public, max-age=60, s-maxage=60")
 FRESH: Header = (b"cache-control", b"no-cache")
 API: tuple[Header, ...] = (*cors.HEADERS, VARY)
+# What a request is counted as whose client went away: it has no answer.
+GONE = 499
 
 
 def endpoint(
-    house: House, work: Work, reference: str = "", *, told: tuple[Header, ...] = ()
+    house: House,
+    work: Work,
+    reference: str = "",
+    *,
+    told: tuple[Header, ...] = (),
+    door: str = "other",
 ) -> Endpoint:
     """Where requests meet `work`: whatever goes wrong in it is answered as the API's errors are.
 
     `reference` is the operation's place in the documentation; `told` goes with every answer, and
-    is API for what belongs to the API.
+    is API for what belongs to the API; `door` is what its requests are counted under.
     """
     documented = house.settings.documentation() + reference
 
     async def run(scope: Scope, receive: Receive, send: Send, values: Mapping[str, str]) -> None:
         call = Call(scope, receive, values)
         request_id = os.urandom(16).hex()
+        ABOUT.set({"request_id": request_id})
+        began = time.perf_counter()
         try:
             answer = await work(call)
         except ClientGone:
+            house.measures.answered(door, GONE, time.perf_counter() - began)
             return
-        except Moved as error:
-            answer = moved_answer(error, scope["method"], documented)
         except Exception as error:  # the one place that answers for all of them
-            answer = error_answer(error, documented, request_id)
-            if isinstance(error, Unsigned):
-                url = house.urls.single_sign_on(error.organization)
-                answer.headers.append(header("X-Service-SSO", f"required; url={url}"))
+            answer = _failed(house, call, error, documented, request_id)
         finally:
             if house.limits is not None and told:
                 house.limits.end(call.ticket)
+        seconds = time.perf_counter() - began
+        house.measures.answered(door, answer.status, seconds)
+        if house.settings.access_log:
+            access_log.note(house, call, answer.status, seconds)
         answer.headers.append((b"x-service-request-id", request_id.encode()))
         answer.headers += call.told
         if told:
@@ -78,6 +89,17 @@ def endpoint(
         await answer(scope, receive, send)
 
     return run
+
+
+def _failed(house: House, call: Call, error: Exception, documented: str, request_id: str) -> Answer:
+    if isinstance(error, Moved):
+        return moved_answer(error, call.scope["method"], documented)
+    house.measures.refused(call, error)
+    answer = error_answer(error, documented, request_id)
+    if isinstance(error, Unsigned):
+        url = house.urls.single_sign_on(error.organization)
+        answer.headers.append(header("X-Service-SSO", f"required; url={url}"))
+    return answer
 
 
 def _tell(call: Call, answer: Answer) -> None:
@@ -120,7 +142,7 @@ def operation_endpoint(house: House, operation: Operation) -> Endpoint:
     async def work(call: Call) -> Answer:
         return await _respond(house, plan, call)
 
-    return endpoint(house, work, reference, told=tuple(told))
+    return endpoint(house, work, reference, told=tuple(told), door="api")
 
 
 def _deprecation(deprecated: Deprecation) -> list[Header]:

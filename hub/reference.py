@@ -1,13 +1,21 @@
 """The API's reference for people: Swagger UI over the OpenAPI document, from this server alone."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import cache
 from importlib.resources import files
+from typing import Any
 
 import orjson
 
+from hub.admins import Admins
 from hub.answers import HTML, JSON, Answer, Header
 from hub.call import Call, Work
+from hub.context import House
+from hub.openapi import document
+from hub.operations import OPERATIONS
+from hub.pipeline import endpoint
+from hub.routing import Routes
 from store.errors import Missing
 
 POLICY: Header = (
@@ -34,6 +42,32 @@ PAGE = b"""<!doctype html>
 <script src="reference/start.js"></script>
 </html>
 """
+
+
+def add(house: House, routes: Routes, others: Mapping[str, str], admins: Admins) -> None:
+    """Serve them to whom the setting names; `others` are the texts of what is no operation."""
+    checks = {"public": None, "users": admins.check_user, "admin": admins.check}
+    if house.settings.api_reference == "off":
+        return
+    check = checks[house.settings.api_reference]
+
+    # Made when it is first asked for: it costs more than all the rest of starting.
+    @cache
+    def described() -> Mapping[str, Any]:
+        content = document(OPERATIONS, others, house.urls.root)
+        return house.vocabulary.document(content) if house.vocabulary else content
+
+    for path, work in works(described).items():
+        shown = work if check is None else _for_some(check, work)
+        routes.add("GET", house.urls.prefix + path, endpoint(house, shown))
+
+
+def _for_some(check: Callable[[Call], Awaitable[None]], work: Work) -> Work:
+    async def run(call: Call) -> Answer:
+        await check(call)
+        return await work(call)
+
+    return run
 
 
 def works(document: Callable[[], Mapping[str, object]]) -> dict[str, Work]:

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
 
+from hub.admin_settings import AdminSettings
 from store.settings import WebSubSettings
 
 # Requests an hour, or in the window of RATE_WINDOWS. Source: the platform's published numbers.
@@ -37,7 +38,7 @@ DAY = 86_400
 WORDS = ("service", "assistant", "devenv")
 
 
-class HubSettings(WebSubSettings):
+class HubSettings(AdminSettings, WebSubSettings):
     """Where the hub listens, what it calls itself, and what it takes."""
 
     host: str = Field("127.0.0.1", description="address on which the hub listens")

@@ -39,7 +39,7 @@ def add(house: House, routes: Routes) -> None:
     for line, work in works.items():
         method, _, path = line.partition(" ")
         for served in {path, prefix + path}:
-            routes.add(method, served, endpoint(house, work))
+            routes.add(method, served, endpoint(house, work, door="websub"))
 
 
 class Hub:

@@ -37,7 +37,7 @@ class WorkerMeasures(Measures):
         )
         self.durations = Spread("tocsin_attempt_seconds", "Time that an attempt took", ATTEMPT)
         self.disabled = Tally(
-            "tocsin_hooks_disabled_total", "Hooks disabled: gone, or failing for too long"
+            "tocsin_hooks_given_up_total", "Hooks disabled: gone, or failing for too long"
         )
         self.jobs = Tally(
             "tocsin_job_runs_total", "Runs of scheduled jobs in this process", ("job", "outcome")

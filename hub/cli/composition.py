@@ -8,6 +8,7 @@ from hub.app import create_app
 from hub.cli.configuration import Settings
 from hub.cli.replaceable import Replaceable
 from hub.cli.server import bind, port_of, serving, url_of_all
+from hub.seeing import Seeing
 from store import Store
 from worker.guard import Guard
 from worker.service import Judge, Worker, change_guard, make_guard
@@ -37,37 +38,46 @@ async def running_worker(store: Store, settings: Settings, guard: Guard) -> Asyn
 class Hub:
     """A hub that answers on `sockets`."""
 
-    def __init__(self, store: Store, guard: Guard, sockets: Sequence[socket.socket]) -> None:
+    def __init__(
+        self, store: Store, guard: Guard, sockets: Sequence[socket.socket], seeing: Seeing
+    ) -> None:
         self._store = store
         self._guard = guard
+        self._seeing = seeing
         self._sockets = sockets
         self.app = Replaceable()
         self.url = url_of_all(sockets)
 
     async def change(self, settings: Settings) -> None:
         """Answer by these settings from now on. Unusable, with nothing changed, if they are."""
-        change_guard(self._guard, settings)
         listening = [one for one in self._sockets if one.family != socket.AF_UNIX]
         if listening:
             settings = settings.model_copy(update={"port": port_of(listening[0])})
-        await self.app.put(create_app(self._store, settings, Judge(self._guard)))
+        app = create_app(self._store, settings, Judge(self._guard), seeing=self._seeing)
+        change_guard(self._guard, settings)
+        await self.app.put(app)
 
 
 @contextlib.asynccontextmanager
 async def running_hub(
-    store: Store, settings: Settings, guard: Guard, inherited: Sequence[socket.socket] = ()
+    store: Store,
+    settings: Settings,
+    guard: Guard,
+    inherited: Sequence[socket.socket] = (),
+    seeing: Seeing | None = None,
 ) -> AsyncIterator[Hub]:
     """A hub that answers for the length of the block, on the sockets that are given to it or
     else on one of its own.
     """
+    seeing = seeing or Seeing(store)
     with contextlib.ExitStack() as stack:
         sockets = inherited or [bind(settings.host, settings.port)]
         for one in sockets:
             stack.enter_context(one)
-        hub = Hub(store, guard, sockets)
+        hub = Hub(store, guard, sockets, seeing)
         await hub.change(settings)
         try:
-            async with serving(hub.app, *sockets):
+            async with serving(hub.app, *sockets, connections=seeing.measures.connections):
                 yield hub
         finally:
             await hub.app.close()

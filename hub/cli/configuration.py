@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
 import orjson
-from pydantic import Field, ValidationError
+from pydantic import Field, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_settings import (
     BaseSettings,
@@ -38,6 +38,11 @@ class Settings(HubSettings, WorkerSettings, StoreSettings, BaseSettings):
 
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="what is logged to standard error: this and what is more severe"
+    )
+    log_format: Literal["auto", "human", "json"] = Field(
+        "auto",
+        description="how: for people (`human`), as one JSON object a line (`json`), or for people "
+        "on a terminal and in the journal and as JSON elsewhere (`auto`)",
     )
 
     @classmethod
@@ -133,11 +138,16 @@ def _explained(error: ValidationError, origins: Mapping[str, str]) -> Iterator[s
         if problem["type"] == "extra_forbidden":
             yield f"{place}: there is no such setting (from {origin})"
         else:
-            yield f"{place}: {_message(problem)} (from {origin})"
+            yield f"{place}: {_message(problem, secret=_is_secret(name))} (from {origin})"
 
 
-def _message(problem: Mapping[str, Any]) -> str:
-    value = problem["input"]
+def _is_secret(name: str) -> bool:
+    field = Settings.model_fields.get(name)
+    return field is not None and SecretStr in (field.annotation, *get_args(field.annotation))
+
+
+def _message(problem: Mapping[str, Any], *, secret: bool) -> str:
+    value = None if secret else problem["input"]
     shown = f", not {value!r}" if isinstance(value, str | int | float) else ""
     return f"{problem['msg'].removeprefix('Value error, ')}{shown}"
 
@@ -187,7 +197,8 @@ def _kind(annotation: Any) -> str:
         return " or ".join(f"`{part}`" for part in parts)
     if origin is not None and hasattr(annotation, "__metadata__"):
         return _kind(parts[0])
-    names = {bool: "yes or no", int: "integer", float: "number", str: "text", Path: "path"}
+    names = {bool: "yes or no", int: "integer", float: "number", Path: "path"}
+    names |= dict.fromkeys((str, SecretStr), "text")
     return names.get(annotation, getattr(annotation, "__name__", str(annotation)))
 
 

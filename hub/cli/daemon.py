@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from hub.cli import logs
+from hub.cli.admin import Admin
 from hub.cli.composition import Hub
 from hub.cli.configuration import Settings
 from hub.cli.notify import Notifier
+from hub.seeing import Seeing
 from store import Store
 from worker.pulse import Pulse
 from worker.service import Worker
@@ -16,7 +18,7 @@ from worker.service import Worker
 log = logging.getLogger("tocsin.serve")
 
 # What is open already: these settings are those of the start for as long as it runs.
-AT_START = ("data_dir", "store", "key_file", "host", "port")
+AT_START = ("data_dir", "store", "key_file", "host", "port", "admin_bind")
 
 
 @dataclass
@@ -29,10 +31,17 @@ class Daemon:
     notifier: Notifier
     worker: Worker | None = None
     hub: Hub | None = None
+    admin: Admin | None = None
     trouble: str = ""
     """What went wrong when settings were read again."""
     ended: asyncio.Event = field(default_factory=asyncio.Event)
+    seeing: Seeing = field(init=False)
     _pulse: Pulse = field(default_factory=Pulse)
+
+    def __post_init__(self) -> None:
+        self.seeing = Seeing(
+            self.store, stuck=lambda limit: self.pulse.stuck(limit), phase="starting"
+        )
 
     @property
     def said(self) -> str:
@@ -62,10 +71,12 @@ class Daemon:
         settings = wanted.model_copy(update={name: getattr(old, name) for name in AT_START})
         if self.hub is not None:
             await self.hub.change(settings)
+        if self.admin is not None:
+            await self.admin.change(settings)
         if self.worker is not None:
             self.worker.change(settings)
         self.settings = settings
-        logs.set_up(settings.log_level)
+        logs.set_up(settings.log_level, settings.log_format)
         later = [name for name in AT_START if getattr(wanted, name) != getattr(old, name)]
         if later:
             log.warning("in force only after a restart: %s", ", ".join(later))

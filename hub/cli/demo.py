@@ -35,7 +35,7 @@ EXPECTED = {"ping", *EVENTS}
 @click.option("--once", is_flag=True, help="End when all was delivered: 0 if all was verified.")
 def demo(once: bool) -> None:
     """Show it at work: a subscription, events, signed deliveries. Leaves nothing behind."""
-    logs.set_up("warning")
+    logs.set_up("warning", "human")
     with (
         TemporaryDirectory(prefix="tocsin-demo-") as directory,
         asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,

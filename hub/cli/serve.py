@@ -13,6 +13,7 @@ import click
 import uvloop
 
 from hub.cli import logs, options
+from hub.cli.admin import running_admin
 from hub.cli.composition import guarding, running_hub, running_worker
 from hub.cli.configuration import Settings, configure
 from hub.cli.daemon import Daemon
@@ -20,6 +21,7 @@ from hub.cli.heart import beating
 from hub.cli.notify import Notifier, inherited_sockets
 from hub.cli.reload import reloading
 from hub.cli.server import signals
+from worker.service import Judge
 
 log = logging.getLogger("tocsin.serve")
 
@@ -45,7 +47,7 @@ def serve(only: str | None, config: Path | None, store_url: str | None, **given:
         return configure({**given, "store": store_url}, config).settings
 
     settings = read()
-    logs.set_up(settings.log_level)
+    logs.set_up(settings.log_level, settings.log_format)
     notifier = Notifier()
     notifier.status("opening the database")
     store = options.opened(settings, create=True)
@@ -61,11 +63,13 @@ async def _serve(daemon: Daemon, only: str | None) -> None:
             stack.enter_context(reloading(daemon))
             stack.enter_context(beating(daemon))
             settle()
+            daemon.seeing.phase = "serving"
             daemon.notifier.ready(daemon.status())
             click.echo(f"tocsin is at work: {daemon.said}")
             await daemon.ended.wait()
             _end(daemon)
     finally:
+        await daemon.seeing.close()
         await daemon.store.close()
 
 
@@ -79,13 +83,17 @@ def settle() -> None:
 
 
 async def _start(daemon: Daemon, only: str | None, stack: contextlib.AsyncExitStack) -> None:
-    store, settings = daemon.store, daemon.settings
+    store, settings, seeing = daemon.store, daemon.settings, daemon.seeing
     guard = stack.enter_context(guarding(settings))
+    # First, and last to end: it tells of the others how they begin and end.
+    watching = running_admin(store, settings, seeing, Judge(guard), describes=only != "worker")
+    daemon.admin = await stack.enter_async_context(watching)
     if only != "hub":
         running = running_worker(store, settings, guard)
         daemon.worker = await stack.enter_async_context(running)
+        seeing.others = [daemon.worker.measures]
     if only != "worker":
-        serving = running_hub(store, settings, guard, inherited_sockets())
+        serving = running_hub(store, settings, guard, inherited_sockets(), seeing)
         daemon.hub = await stack.enter_async_context(serving)
     # Only who can write can serve.
     await store.note(lambda db: None)
@@ -93,6 +101,7 @@ async def _start(daemon: Daemon, only: str | None, stack: contextlib.AsyncExitSt
 
 def _end(daemon: Daemon) -> None:
     log.info("ending; a second signal ends at once")
+    daemon.seeing.phase = "ending"
     daemon.notifier.stopping("finishing what is under way")
     if daemon.worker is not None:
         # Beside the hub, so that both have all the time that there is.

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from store.errors import Unusable
+from store.measures import Level
 
 # Seconds for requests that are under way at the end, and of them those for kept connections.
 GRACE = 8
@@ -43,7 +44,8 @@ class Server(uvicorn.Server):
     loses no request.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, last_call: float = LAST_CALL) -> None:
+        self._last_call = last_call
         super().__init__(
             uvicorn.Config(
                 app,
@@ -80,16 +82,27 @@ class Server(uvicorn.Server):
             if isinstance(connection, Protocol):
                 connection.last_call()
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(LAST_CALL):
+            async with asyncio.timeout(self._last_call):
                 while self.server_state.connections:  # noqa: ASYNC110 - a set has no event
                     await asyncio.sleep(0.02)
         await super().shutdown(sockets)
 
 
 @contextlib.asynccontextmanager
-async def serving(app: ASGIApp, *bound: socket.socket) -> AsyncIterator[asyncio.Task[None]]:
-    """Serve `app` on bound sockets for the length of the block; gives the task that does it."""
-    server = Server(app)
+async def serving(
+    app: ASGIApp,
+    *bound: socket.socket,
+    last_call: float = LAST_CALL,
+    connections: Level | None = None,
+) -> AsyncIterator[asyncio.Task[None]]:
+    """Serve `app` on bound sockets for the length of the block; gives the task that does it.
+
+    At the end resting connections are kept for `last_call` seconds; `connections` is told how
+    many there are.
+    """
+    server = Server(app, last_call)
+    if connections is not None:
+        connections.read = lambda: len(server.server_state.connections)
     task = asyncio.create_task(server.serve([*bound]))
     listening = asyncio.create_task(server.listening.wait())
     try:

@@ -41,7 +41,8 @@ class Manager:
         self.process: subprocess.Popen[str] | None = None
 
     def start(self, *args: str, activated: bool = True, **environment: str) -> None:
-        given = {"NOTIFY_SOCKET": str(self.folder / "notify"), **environment}
+        given = {"NOTIFY_SOCKET": str(self.folder / "notify"), "TOCSIN_LOG_FORMAT": "human"}
+        given |= environment
         number = self.listening.fileno()
         command = ["-c", LAUNCH, str(number)] if activated else ["-m", "hub.cli", "serve"]
         self.process = subprocess.Popen(

@@ -1,0 +1,149 @@
+"""Who is an administrator: somebody at this machine, or with a token for it."""
+
+import hashlib
+import hmac
+import ipaddress
+from pathlib import Path
+
+from starlette.types import Scope
+
+from hub import auth
+from hub.admin_settings import LEAST_TOKEN, AdminSettings
+from hub.call import Call
+from hub.context import House
+from hub.errors import Blocked, Unauthenticated
+from hub.limits import Subject
+from store import Connection
+from store.errors import Unusable
+
+# What proxies add. Whoever has one of these does not come by himself.
+FORWARDED = {b"forwarded", b"via", b"x-real-ip", b"x-client-ip", b"true-client-ip"}
+FORWARDED_PREFIXES = (b"x-forwarded-", b"cf-", b"x-original-")
+
+
+class Admins:
+    """Tells administrators from others. `apart`: on a listener that is for them alone.
+
+    Unusable for a file with a token that cannot be read, or holds none.
+    """
+
+    def __init__(self, house: House, *, apart: bool) -> None:
+        self._house = house
+        self._settings = house.settings
+        self._digest = _token_digest(house.settings)
+        # A proxy in front of the API makes everybody come from this machine.
+        self._proxied = not apart and is_proxied(house)
+
+    async def check(self, call: Call) -> None:
+        """Unauthenticated, Blocked, for anybody else; a token that is wrong is refused also from
+        where none is needed.
+        """
+        call.credentials = "admin"
+        access = self._settings.admin_access
+        given = auth.credential_of(call.headers)
+        if access == "anybody":
+            return
+        if given is not None:
+            await self._check_token(call, given)
+        elif access == "token" or self._proxied or not is_local(call.scope):
+            raise _unauthenticated()
+
+    async def check_user(self, call: Call) -> None:
+        """The same for whoever has any token that is good."""
+        given = auth.credential_of(call.headers)
+        if given is None or self._is_ours(given):
+            await self.check(call)
+        else:
+            await self._house.store.read(self._authenticate, call)
+
+    async def _check_token(self, call: Call, given: str) -> None:
+        if self._is_ours(given):
+            return
+        caller = await self._house.store.read(self._authenticate, call)
+        # Fine-grained ones and those of apps are for what they were made for.
+        if not caller.site_admin or caller.kind != "personal":
+            raise _unauthenticated()
+
+    def _is_ours(self, given: str) -> bool:
+        digest = hashlib.sha256(given.encode()).digest()
+        return self._digest is not None and hmac.compare_digest(digest, self._digest)
+
+    def _authenticate(self, db: Connection, call: Call) -> auth.Caller:
+        try:
+            return auth.authenticate(db, auth.needed(auth.token_of(call.headers)))
+        except Unauthenticated:
+            limits = self._house.limits
+            subject = Subject("address", self._house.clients.address(call.scope))
+            if limits is not None and limits.bad_token(db, subject):
+                raise Blocked from None
+            raise
+
+
+def is_proxied(house: House) -> bool:
+    """Whether the API is meant to be reached through a proxy."""
+    settings = house.settings
+    named = settings.base_url is not None and not _is_this_machine(house.urls.host)
+    return named or bool(settings.trusted_proxies)
+
+
+def is_local(scope: Scope) -> bool:
+    """Whether a request comes from a process of this machine, and directly."""
+    headers = dict(scope["headers"])
+    if FORWARDED & headers.keys() or any(name.startswith(FORWARDED_PREFIXES) for name in headers):
+        return False
+    # Proxies that add nothing speak 1.0; and a browser that was led here by a name says it.
+    if scope.get("http_version") == "1.0" or not _names_this_machine(headers):
+        return False
+    client, server = scope.get("client"), scope.get("server")
+    if client is None:
+        # Only who comes through a socket of the file system has no address on either side.
+        return server is None or server[1] is None
+    return _is_loopback(client[0])
+
+
+def _names_this_machine(headers: dict[bytes, bytes]) -> bool:
+    host = headers.get(b"host", b"").decode("latin-1")
+    name = host.partition("]")[0].lstrip("[") if host.startswith("[") else host.partition(":")[0]
+    return _is_this_machine(name)
+
+
+def _is_this_machine(name: str) -> bool:
+    return name.lower() == "localhost" or _is_loopback(name)
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        number = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    mapped = getattr(number, "ipv4_mapped", None)
+    return number.is_loopback or (mapped is not None and mapped.is_loopback)
+
+
+def _unauthenticated() -> Unauthenticated:
+    return Unauthenticated(
+        "Requires authentication: this is for administrators (settings admin_access, admin_token)",
+        headers=auth.BEARER_OR_BASIC,
+    )
+
+
+def _token_digest(settings: AdminSettings) -> bytes | None:
+    token = _token(settings)
+    return None if token is None else hashlib.sha256(token.encode()).digest()
+
+
+def _token(settings: AdminSettings) -> str | None:
+    if settings.admin_token_file is not None:
+        return _read(settings.admin_token_file)
+    return None if settings.admin_token is None else settings.admin_token.get_secret_value()
+
+
+def _read(path: Path) -> str:
+    try:
+        token = path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is no text"
+        raise Unusable(f"admin_token_file: cannot read {path}: {why}") from None
+    if len(token) < LEAST_TOKEN:
+        raise Unusable(f"admin_token_file: {path} holds less than {LEAST_TOKEN} characters")
+    return token

@@ -1,0 +1,79 @@
+"""What the hub counts: requests at each door, events taken in, and who was turned away."""
+
+from hub.call import Call
+from hub.errors import Blocked, Exhausted, TooFast, Unauthenticated
+from hub.sources import HEADERS as SIGNATURES
+from store.events import Receipt
+from store.measures import Level, Measures, Spread, Tally
+
+DOORS = ("topic", "events", "hub", "websub", "api", "admin", "other")
+OUTCOMES = ("answered", "refused", "failed")
+KINDS = {kind: kind for kind in ("token", "password", "app", "admin")}
+
+
+class HubMeasures(Measures):
+    """Outlives the application, which is made anew where settings change."""
+
+    def __init__(self) -> None:
+        self.requests = Tally(
+            "tocsin_requests_total",
+            "Requests, by where they came in and status",
+            ("door", "status"),
+        )
+        self.seconds = Spread(
+            "tocsin_request_seconds",
+            "Time to the answer, by where it was asked; refused is 4xx, failed is 5xx",
+            labels=("door", "outcome"),
+        )
+        self.events = Tally(
+            "tocsin_events_total",
+            "Events taken in (accepted), or known already (repeated)",
+            ("outcome",),
+            [("accepted",), ("repeated",)],
+        )
+        self.fanned_out = Tally(
+            "tocsin_deliveries_due_total", "Deliveries that the events taken in called for"
+        )
+        self.limited = Tally(
+            "tocsin_rate_limited_total",
+            "Requests refused by a rate limit: of an hour (primary), or of pace (secondary)",
+            ("limit",),
+            [("primary",), ("secondary",)],
+        )
+        self.failed_logins = Tally(
+            "tocsin_failed_logins_total",
+            "Credentials that were wrong, and those refused after too many (blocked)",
+            ("kind",),
+            [("token",), ("password",), ("app",), ("signature",), ("admin",), ("blocked",)],
+        )
+        self.connections = Level("tocsin_connections", "Connections of clients")
+
+    def answered(self, door: str, status: int, seconds: float) -> None:
+        """Count a request that was answered."""
+        self.requests.add(door, str(status))
+        self.seconds.add(seconds, door, OUTCOMES[max(status // 100 - 3, 0)])
+
+    def took(self, receipts: list[Receipt]) -> None:
+        """Count events that were taken in."""
+        repeated = sum(1 for receipt in receipts if receipt.duplicate)
+        if repeated:
+            self.events.add("repeated", many=repeated)
+        if len(receipts) > repeated:
+            self.events.add("accepted", many=len(receipts) - repeated)
+        made = sum(receipt.deliveries for receipt in receipts if not receipt.duplicate)
+        if made:
+            self.fanned_out.add(many=made)
+
+    def refused(self, call: Call, error: Exception) -> None:
+        """Count an error for which somebody was turned away, if it is one of those."""
+        if isinstance(error, Exhausted):
+            self.limited.add("primary")
+        elif isinstance(error, TooFast):
+            self.limited.add("secondary")
+        elif isinstance(error, Unauthenticated):
+            if b"authorization" in call.headers:
+                self.failed_logins.add(KINDS.get(call.credentials, "token"))
+            elif any(name in call.headers for name, _ in SIGNATURES):
+                self.failed_logins.add("signature")
+        elif isinstance(error, Blocked):
+            self.failed_logins.add("blocked")

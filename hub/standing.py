@@ -1,0 +1,71 @@
+"""The store's figures as measures: how things stand with it, as it was asked last."""
+
+from importlib.metadata import version
+
+from store.clock import SECOND
+from store.figures import MOST, Figures
+from store.measures import Level, Measures, Reading
+
+
+class Standing(Measures):
+    """`figures` is what was found last; None where the store could not be asked."""
+
+    def __init__(self) -> None:
+        self.figures: Figures | None = None
+        self.info = Level("tocsin_info", "The version that runs, as a label", ("version",))
+        self.up = Level("tocsin_store_up", "Whether the database answers: 1, or 0")
+        self.backlog = Level(
+            "tocsin_backlog_deliveries",
+            "Deliveries without an outcome: due, later (for the next attempt), or held by workers;"
+            f" counted up to {MOST:,}",
+            ("state",),
+        )
+        self.oldest = Level(
+            "tocsin_oldest_due_seconds", "Age of the delivery that has been due for longest"
+        )
+        self.lag = Level(
+            "tocsin_delivery_lag_seconds",
+            "For how long deliveries wait for workers, and not for their endpoints",
+        )
+        self.workers = Level("tocsin_workers", "Workers at work on the database")
+        self.failing = Level("tocsin_hooks_failing", "Hooks to which deliveries fail at present")
+        self.disabled = Level("tocsin_hooks_disabled", "Hooks that were disabled for failing")
+        self.job_ended = Level(
+            "tocsin_job_ended_timestamp_seconds",
+            "When a job that one worker does for all ended last",
+            ("job",),
+        )
+        self.job_failed = Level(
+            "tocsin_job_failed", "Whether such a job failed when it ran last: 1, or 0", ("job",)
+        )
+        self._connect()
+
+    def _connect(self) -> None:
+        self.info.read = lambda: {(version("tocsin"),): 1}
+        self.up.read = lambda: 0 if self.figures is None else 1
+        self.backlog.read = self._backlog
+        self.oldest.read = lambda: self.figures and self.figures.age / SECOND
+        self.lag.read = lambda: self.figures and self.figures.lag / SECOND
+        self.workers.read = lambda: self.figures and len(self.figures.workers)
+        self.failing.read = lambda: self.figures and self.figures.failing
+        self.disabled.read = lambda: self.figures and self.figures.disabled
+        self.job_ended.read = self._job_ended
+        self.job_failed.read = self._job_failed
+
+    def _backlog(self) -> Reading:
+        found = self.figures
+        if found is None:
+            return None
+        return {("due",): found.due, ("later",): found.later, ("held",): found.held}
+
+    def _job_ended(self) -> Reading:
+        jobs = self.figures.jobs if self.figures else []
+        return {(job["name"],): job["ended_at"] / SECOND for job in jobs if job["ended_at"]}
+
+    def _job_failed(self) -> Reading:
+        jobs = self.figures.jobs if self.figures else []
+        return {
+            (job["name"],): int(job["outcome"] != "done")
+            for job in jobs
+            if job["outcome"] is not None
+        }
