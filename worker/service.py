@@ -15,9 +15,10 @@ from store.errors import Busy, Invalid, Unavailable, Unusable
 from worker.addresses import Refused
 from worker.dispatch import Dispatcher
 from worker.guard import Guard
+from worker.measures import WorkerMeasures
 from worker.prune import prune
 from worker.reflect import Reflector
-from worker.schedule import Job, run, scheduler
+from worker.schedule import Job, counted, run, scheduler
 from worker.settings import WorkerSettings
 from worker.transport import Poster, Transport
 from worker.websub import Errands
@@ -72,11 +73,11 @@ def _usable() -> Iterator[None]:
         raise Unusable(f"allow_networks or callback_ports: {error}") from error
 
 
-def _renew(db: Connection, lease_id: int, lifetime: int, end_others: bool) -> int:
+def _renew(db: Connection, lease_id: int, lifetime: int, end_others: bool, lag: float) -> int:
     """Prolong a lease and then, never before, end those whose time is over. Returns when it will
     end, 0 if it has.
     """
-    if not leases.renew(db, lease_id, lifetime):
+    if not leases.renew(db, lease_id, lifetime, round(lag * SECOND)):
         return 0
     if end_others:
         leases.end_expired(db)
@@ -124,8 +125,13 @@ class Worker:
         self._lease = 0
         self._one_look = asyncio.Lock()
         self._end_others_from = 0.0
-        self._looking = Job("look", LOOK_EVERY, self._look)
+        self._looking = counted(Job("look", LOOK_EVERY, self._look), self.measures.jobs)
         self._looks: set[asyncio.Task[None]] = set()
+
+    @property
+    def measures(self) -> WorkerMeasures:
+        """What it counts."""
+        return self.dispatcher.measures
 
     def _delivering(self) -> bool:
         return bool(self.dispatcher.in_flight or self.dispatcher.queued)
@@ -147,16 +153,16 @@ class Worker:
         await self._look()
         self._errands.soon()
         self._reflector.soon()
-        self._scheduler = scheduler(
-            self._store,
-            [
-                self._looking,
-                Job("websub", LOOK_EVERY, self._errands.tick),
-                Job("reflect", REFLECT_EVERY, self._reflector.tick),
-                Job("prune", PRUNE_EVERY, self._prune, once=True),
-            ],
-        )
+        others = [counted(job, self.measures.jobs) for job in self._table()]
+        self._scheduler = scheduler(self._store, [self._looking, *others])
         self._scheduler.start()
+
+    def _table(self) -> list[Job]:
+        return [
+            Job("websub", LOOK_EVERY, self._errands.tick),
+            Job("reflect", REFLECT_EVERY, self._reflector.tick),
+            Job("prune", PRUNE_EVERY, self._prune, once=True),
+        ]
 
     async def _take_lease(self) -> None:
         holder = f"{socket.gethostname()}:{os.getpid()}"
@@ -185,7 +191,8 @@ class Worker:
 
     async def _keep_lease(self) -> None:
         end_others = asyncio.get_running_loop().time() >= self._end_others_from
-        ends_at = await self._store.note(_renew, self._lease, self._lifetime(), end_others)
+        given = self._lease, self._lifetime(), end_others, self.dispatcher.lag
+        ends_at = await self._store.note(_renew, *given)
         if ends_at:
             self.dispatcher.keep(ends_at - MARGIN)
             return
