@@ -6,11 +6,13 @@ from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
 from typing import Any
 
 from store import Store, deliveries
+from store.about import ABOUT
 from store.attempts import DELIVERED, WAITING, Outcome
 from store.backoff import pause
 from store.courier import Offer
 from store.errors import Busy, Unavailable
 from store.websub import ERRAND
+from worker import ended
 from worker.aim import Aim
 from worker.claims import AGAIN_AFTER, Claims
 from worker.content import Content, Contents
@@ -244,6 +246,7 @@ class Dispatcher:
         """Make one attempt; False where it is not the time for it after all."""
         lease_id = self._hand.lease
         assert lease_id is not None, "nothing is in hand without a lease"
+        ABOUT.set({"delivery_id": item.delivery_id, "hook_id": lane.hook_id})
         try:
             target = await self._target(lane, item)
             if turn.host == UNKNOWN != lane.host and not self._turns.move(turn, lane.host):
@@ -326,6 +329,7 @@ class Dispatcher:
     def _recorded(self, outcomes: Sequence[Outcome], disabled: set[int]) -> None:
         self._hand.ids.difference_update(outcome.delivery_id for outcome in outcomes)
         self.measures.recorded(outcomes, len(disabled))
+        ended.tell(outcomes)
         for outcome in outcomes:
             if outcome.state == WAITING:
                 self.claims.agenda.enter(self._lane(outcome.hook_id), outcome.due_at)
