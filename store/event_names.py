@@ -94,6 +94,7 @@ OWN = frozenset(
         "application_grant",
         "authorization",
         "commit_comment_change",
+        "devenv_secret",
         "email",
         "interaction_limit",
         "pull_request_bypass_list",

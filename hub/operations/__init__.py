@@ -7,6 +7,7 @@ from hub.operations import (
     authorizations,
     check_runs,
     commit_comments,
+    devenv_secrets,
     emails,
     grants,
     hook_deliveries,
@@ -38,6 +39,7 @@ MODULES = (
     hooks,
     hook_deliveries,
     agent_variables,
+    devenv_secrets,
     rate_limit,
 )
 OPERATIONS: tuple[Operation, ...] = tuple(

@@ -27,6 +27,7 @@ from store import (
     check_runs,
     check_suites,
     commit_comments,
+    devenv_secrets,
     emails,
     grants,
     hooks,
@@ -164,6 +165,7 @@ SAMPLES = {
     "check_run_id": Sample(lambda w: w.hello.check_run, lambda w: w.vault.check_run),
     "check_suite_id": Sample(lambda w: w.hello.check_suite, lambda w: w.vault.check_suite),
     "invitation_id": Sample(lambda w: w.hello.invitation, lambda w: w.vault.invitation),
+    "secret_name": Sample(lambda w: "KEY", absent="NOTHING"),
     "name": Sample(lambda w: "REGION", lambda w: "umbra_ONLY", "NOTHING"),
     "repository_id": Sample(lambda w: w.acme.repo["id"], lambda w: w.umbra.repo["id"]),
     "username": Sample(lambda w: "reader", absent="nobody"),
@@ -291,6 +293,7 @@ def _repository(db: Connection, owner: Row, name: str, before: str, *, private: 
     licenses.put(db, repo["id"], "main", LicenseFile("LICENSE", b"All rights reserved."))
     hook = hooks.create(db, repo["id"], url=RECEIVER, events=["push"], content_type="json")
     accept_all(db, [Arrival(repo["id"], f"guid-{name}", repo["id"], "push", b'{"ref":"main"}')])
+    devenv_secrets.put(db, repo["id"], "key", b"hush")
     comment = commit_comments.create(db, repo["id"], owner["id"], COMMIT, Rendered("Well *done*"))
     return Place(repo, hook["id"], 0, comment["id"])
 
