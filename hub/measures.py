@@ -55,14 +55,12 @@ class HubMeasures(Measures):
 
     def took(self, receipts: list[Receipt]) -> None:
         """Count events that were taken in."""
-        repeated = sum(1 for receipt in receipts if receipt.duplicate)
-        if repeated:
-            self.events.add("repeated", many=repeated)
-        if len(receipts) > repeated:
-            self.events.add("accepted", many=len(receipts) - repeated)
-        made = sum(receipt.deliveries for receipt in receipts if not receipt.duplicate)
-        if made:
-            self.fanned_out.add(many=made)
+        for receipt in receipts:
+            if receipt.duplicate:
+                self.events.add("repeated")
+            else:
+                self.events.add("accepted")
+                self.fanned_out.add(many=receipt.deliveries)
 
     def refused(self, call: Call, error: Exception) -> None:
         """Count an error for which somebody was turned away, if it is one of those."""

@@ -60,6 +60,13 @@ class Spread:
         series[bisect_left(self.bounds, value)] += 1
         series[-1] += value
 
+    def add_all(self, values: Sequence[float]) -> None:
+        """Count values, where there are no labels."""
+        series, bounds = self._series[()], self.bounds
+        for value in values:
+            series[bisect_left(bounds, value)] += 1
+        series[-1] += sum(values)
+
     def values(self) -> Mapping[Labels, tuple[list[float], float]]:
         """By the labels' values how many there are in each range, the last one being unbounded,
         and the sum of all.

@@ -1,5 +1,6 @@
 """What the worker counts: attempts and what came of them, jobs, and how full its hands are."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from store.attempts import DEAD, DELIVERED, Outcome
@@ -52,25 +53,27 @@ class WorkerMeasures(Measures):
 
     def recorded(self, outcomes: Sequence[Outcome], disabled: int) -> None:
         """Count attempts that were written down, and the hooks that this disabled."""
-        for outcome in outcomes:
-            self.attempts.add(_result(outcome))
-            self.durations.add(outcome.duration / SECOND)
-            if outcome.state == DELIVERED:
-                self.deliveries.add("delivered")
-                if outcome.accepted_at is not None:
-                    arrived = outcome.started_at + outcome.duration
-                    self.latency.add((arrived - outcome.accepted_at) / SECOND)
-            elif outcome.state == DEAD:
-                self.deliveries.add("dead")
-        if disabled:
-            self.disabled.add(many=disabled)
+        said = Counter([o.status_code if o.error is None else o.error for o in outcomes])
+        for what, many in said.items():
+            self.attempts.add(_result(what), many=many)
+        self.durations.add_all([o.duration / SECOND for o in outcomes])
+        states = Counter([o.state for o in outcomes])
+        self.deliveries.add("delivered", many=states[DELIVERED])
+        self.deliveries.add("dead", many=states[DEAD])
+        self.latency.add_all(
+            [
+                (o.started_at + o.duration - o.accepted_at) / SECOND
+                for o in outcomes
+                if o.state == DELIVERED and o.accepted_at is not None
+            ]
+        )
+        self.disabled.add(many=disabled)
 
 
-def _result(outcome: Outcome) -> str:
-    if outcome.error is not None:
-        return stage_of(outcome.error)
-    status = outcome.status_code
-    return f"{status // 100}xx" if status is not None and 200 <= status < 600 else "other"
+def _result(said: int | str | None) -> str:
+    if isinstance(said, str):
+        return stage_of(said)
+    return f"{said // 100}xx" if said is not None and 200 <= said < 600 else "other"
 
 
 def stage_of(error: str) -> str:
