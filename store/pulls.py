@@ -70,6 +70,21 @@ def of_issues(db: Connection, issue_ids: Iterable[int]) -> dict[int, Row]:
     return {row["issue_id"]: row for row in rows}
 
 
+def of_branch(db: Connection, repo: Row, branch: str, *, most: int) -> list[Row]:
+    """The pull requests of a repository that come from this branch of it, open or not (`state`),
+    the latest.
+    """
+    return db.all(
+        f"SELECT {COLUMNS}, i.state {FROM} WHERE p.repo_id = :repo_id AND p.head_ref = :branch"
+        " AND p.head_repo = :head_repo AND i.deleted_at IS NULL"
+        " ORDER BY p.id DESC LIMIT :most",
+        repo_id=repo["id"],
+        branch=branch,
+        head_repo=repo["full_name"],
+        most=most,
+    )
+
+
 def of_heads(db: Connection, repo_id: int, shas: Iterable[str]) -> dict[str, list[Row]]:
     """Commit to the open pull requests of a repository whose head it is, by number."""
     rows = db.all(

@@ -13,9 +13,13 @@ from store import (
     commit_comments,
     foreign,
     foreign_repositories,
+    issue_history,
+    issue_relations,
+    issue_talk,
     issues,
     labels,
     milestones,
+    pull_history,
     pulls,
     refs,
     strangers,
@@ -67,12 +71,20 @@ MEMBERS: dict[str, Put] = {
 """A payload's member, by its name, in this order."""
 
 EVENTS: dict[str, tuple[Of, ...]] = {
-    "commit_comment": (commit_comments.of,),
-    "delete": (refs.deleted,),
-    "issues": (issues.happened,),
+    "commit_comment": (commit_comments.of, issue_talk.commit_commented),
+    "create": (pull_history.branch_made,),
+    "delete": (refs.deleted, pull_history.branch_gone),
+    "deployment": (pull_history.deployed,),
+    "issue_comment": (issue_talk.commented,),
+    "issue_dependencies": (issue_relations.related,),
+    "issues": (issues.happened, issue_history.of_issues),
     "label": (_label_event,),
     "milestone": (_milestone_event,),
-    "push": (refs.pushed,),
+    "pull_request": (issue_history.of_pulls,),
+    "pull_request_review": (issue_talk.reviewed,),
+    "pull_request_review_comment": (issue_talk.line_commented,),
+    "push": (refs.pushed, pull_history.pushed),
+    "sub_issues": (issue_relations.related,),
 }
 """What an event says beyond its objects, by its name; after them."""
 

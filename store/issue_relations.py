@@ -1,0 +1,57 @@
+"""From what platforms tell of how issues hang together to what happened to them: parents and
+parts, and what waits for what.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from store import foreign, issue_events, issues
+from store.connection import Connection, Row
+from store.issue_history import Told
+
+# Action to the member that is the issue itself, and that of the other one with its repository's.
+ROLES = {
+    "sub_issue_added": ("parent_issue", "sub_issue", "sub_issue"),
+    "sub_issue_removed": ("parent_issue", "sub_issue", "sub_issue"),
+    "parent_issue_added": ("sub_issue", "parent_issue", "parent_issue"),
+    "parent_issue_removed": ("sub_issue", "parent_issue", "parent_issue"),
+    "blocked_by_added": ("blocked_issue", "blocking_issue", "blocked_by"),
+    "blocked_by_removed": ("blocked_issue", "blocking_issue", "blocked_by"),
+    "blocking_added": ("blocking_issue", "blocked_issue", "blocking"),
+    "blocking_removed": ("blocking_issue", "blocked_issue", "blocking"),
+}
+OTHER = {
+    "number": foreign.number,
+    "title": foreign.text(1_024),
+    "state": foreign.one_of("open", "closed"),
+    "state_reason": foreign.nullable(foreign.one_of(*issues.REASONS)),
+}
+
+
+def related(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
+    """Take up a `sub_issues` or `issue_dependencies` event: it is about an issue of its repository,
+    and names another one, of whichever.
+    """
+    roles = ROLES.get(str(event["action"]))
+    if roles is None:
+        return
+    own, other, name = roles
+    given = foreign.part(payload, own) or {}
+    number = foreign.one(given, "number", foreign.number)
+    if number is None:
+        return
+    issues.put(db, repo, given, event)
+    issue, found = issues.get(db, repo["id"], number), _other(repo, payload, other)
+    if issue is not None and issue["deleted_at"] is None and found is not None:
+        told = Told(db, payload, given, event)
+        issue_events.add(db, issue, [told.happening(str(event["action"]), {name: found})])
+
+
+def _other(repo: Row, payload: Mapping[str, Any], name: str) -> dict[str, Any] | None:
+    given = foreign.part(payload, name) or {}
+    found: dict[str, Any] = foreign.fields(given, OTHER)
+    if not {"number", "title", "state"} <= found.keys():
+        return None
+    within = foreign.part(payload, f"{name}_repo") or {}
+    full_name = foreign.one(within, "full_name", foreign.text(201))
+    return found | {"repository": full_name or repo["full_name"]}

@@ -1,0 +1,123 @@
+"""From what platforms tell of comments and reviews to what was said, and to the timelines that it
+stands in.
+"""
+
+from typing import Any
+
+from store import (
+    commit_comments,
+    foreign,
+    issue_comments,
+    issue_events,
+    issue_references,
+    pulls,
+)
+from store.connection import Connection, Row
+from store.issue_events import Happening
+from store.issue_history import Told, subject
+
+# Kind of what is said to the kind of issue event that stands for it.
+STANDS = {"comment": "commented", "review": "reviewed", "line": "line-commented"}
+
+
+def commented(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
+    """Take up an `issue_comment` event."""
+    said = _said(db, repo, payload, event, "issue", "comment", "comment")
+    if said is not None and event["action"] in ("pinned", "unpinned"):
+        at = event["received_at"] if event["action"] == "pinned" else None
+        issue_comments.pin(db, said, event["sender_id"], at)
+
+
+def line_commented(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
+    """Take up a `pull_request_review_comment` event."""
+    _said(db, repo, payload, event, "pull_request", "comment", "line")
+
+
+def reviewed(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
+    """Take up a `pull_request_review` event."""
+    before = _known(db, repo, payload, "review", "review")
+    said = _said(db, repo, payload, event, "pull_request", "review", "review")
+    issue, told = subject(db, repo, payload, event, "pull_request")
+    if said is not None and issue is not None and event["action"] == "dismissed":
+        issue_events.add(db, issue, [_dismissed(told, said, before)])
+
+
+def _dismissed(told: Told, review: Row, before: Row | None) -> Happening:
+    state = str((before or review)["state"] or "dismissed")
+    made = told.happening(
+        "review_dismissed", {"dismissed_review": {"state": state, "dismissal_message": None}}
+    )
+    made.subject_id = review["id"]
+    return made
+
+
+def _known(
+    db: Connection, repo: Row, payload: dict[str, Any], member: str, kind: str
+) -> Row | None:
+    number = foreign.one(foreign.part(payload, member) or {}, "id", foreign.number)
+    return None if number is None else issue_comments.find(db, repo["id"], kind, number)
+
+
+def _said(
+    db: Connection,
+    repo: Row,
+    payload: dict[str, Any],
+    event: Row,
+    on: str,
+    member: str,
+    kind: str,
+) -> Row | None:
+    """Keep what the payload's member says, as being of this kind, on the issue that the member
+    `on` is; None for what is no such thing, or there no more.
+    """
+    issue, _ = subject(db, repo, payload, event, on)
+    if issue is None or issue["deleted_at"] is not None:
+        return None
+    if event["action"] == "deleted":
+        known = _known(db, repo, payload, member, kind)
+        if known is not None:
+            take_away(db, known)
+        return None
+    return say(db, repo, issue, kind, foreign.part(payload, member) or {})
+
+
+def say(db: Connection, repo: Row, issue: Row, kind: str, given: dict[str, Any]) -> Row | None:
+    """Keep what is said on an issue, and that it was said; None for what is nothing."""
+    before, said = issue_comments.put(db, issue, kind, given)
+    if said is None:
+        return None
+    by, at = said["author_id"], said["created_at"]
+    if before is None:
+        happening = Happening(STANDS[kind], by, at, subject_id=said["id"])
+        issue_events.add(db, issue, [happening])
+    if before is None or before["body"] != said["body"]:
+        issue_references.spoken(db, repo, issue, said["body"], by=by, at=said["updated_at"])
+    return said
+
+
+def take_away(db: Connection, said: Row) -> None:
+    """Let what was said be gone, from the timeline too."""
+    issue_events.forget(db, STANDS[said["kind"]], said["id"])
+    issue_comments.delete(db, said)
+
+
+def commit_commented(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
+    """Take up that a commit was commented which is the head of open pull requests."""
+    number = foreign.one(foreign.part(payload, "comment") or {}, "id", foreign.number)
+    comment = None if number is None else commit_comments.by_foreign_id(db, repo["id"], number)
+    if comment is not None:
+        stand(db, repo, comment)
+
+
+def stand(db: Connection, repo: Row, comment: Row) -> None:
+    """Let a commit's comment stand in the timelines of the open pull requests whose head it is."""
+    sha = comment["commit_id"]
+    for pull in pulls.of_heads(db, repo["id"], [sha]).get(sha, ()):
+        happening = Happening(
+            "commit-commented",
+            comment["author_id"],
+            comment["created_at"],
+            commit_id=sha,
+            subject_id=comment["id"],
+        )
+        issue_events.add(db, {"id": pull["issue_id"], "repo_id": repo["id"]}, [happening])
