@@ -22,6 +22,7 @@ class Call:
     receive: Receive
     values: Mapping[str, str]
     """The path's parameters."""
+    request_id: str = ""
     headers: dict[bytes, bytes] = field(init=False)
     told: list[Header] = field(default_factory=list)
     """Headers that its answer carries, whatever it is."""

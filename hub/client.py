@@ -7,6 +7,7 @@ from functools import lru_cache
 from starlette.types import Scope
 
 NOWHERE = "unknown"
+MOST = 100
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
@@ -20,7 +21,11 @@ class Clients:
         self._trusted: list[Network] = [ipaddress.ip_network(network) for network in trusted]
 
     def address(self, scope: Scope) -> str:
-        """The address of who asks."""
+        """What tells who asks from others: the address, or its network."""
+        return _network(self.origin(scope))
+
+    def origin(self, scope: Scope) -> str:
+        """The address of who asks, as it is."""
         client = scope.get("client")
         peer: str = client[0] if client else NOWHERE
         if self._trusted and self._is_proxy(peer):
@@ -28,7 +33,7 @@ class Clients:
                 peer = hop
                 if not self._is_proxy(hop):
                     break
-        return _network(peer)
+        return peer[:MOST]
 
     def _is_proxy(self, address: str) -> bool:
         try:
@@ -55,7 +60,7 @@ def _network(address: str) -> str:
     try:
         number = ipaddress.ip_address(address)
     except ValueError:
-        return address[:100]
+        return address
     if isinstance(number, ipaddress.IPv4Address):
         return str(number)
     if number.ipv4_mapped is not None:

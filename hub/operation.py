@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 
 from hub.access import Access, OnRepo
 from hub.answers import Reply
+from hub.auditing import declared
 from hub.context import Context, House
 from hub.emitting import Told
 from hub.paging import DEFAULT, MOST, Cursor, Page
@@ -74,6 +75,8 @@ class Details(TypedDict, total=False):
     """The rate limit that it counts for; empty for none."""
     conditional: bool
     """Whether its answer has an ETag; by default that of every GET."""
+    audited: bool
+    """Whether it changes something, so that the audit log tells of it; by default all but GET."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +104,15 @@ class Operation:
     family: str
     category: str
     conditional: bool
+    audited: bool
     steps: tuple[Step, ...]
     arguments: frozenset[str]
     """Those of the function that the path gives."""
     body: TypeAdapter[Any] | None
     only_object: bool
     """Whether a body that is no JSON object can be told to be wrong as such."""
+    fields: frozenset[str]
+    """The names of the body's members, and of their members after a dot."""
     query: TypeAdapter[Any] | None
     pages: type[Page] | type[Cursor] | None
     answer: Any
@@ -184,6 +190,7 @@ def _derived(
     answer = _without_reply(hints.pop("return"))
     _check_arguments(function, hints, steps)
     body = TypeAdapter(hints["body"]) if "body" in hints else None
+    schema = {} if body is None else body.json_schema()
     assert function.__doc__, f"{function.__name__} needs a docstring: it is the summary"
     return Operation(
         group=group,
@@ -205,10 +212,12 @@ def _derived(
         family=details.get("family", ""),
         category=details.get("category", "core"),
         conditional=details.get("conditional", method == "GET"),
+        audited=details.get("audited", method != "GET"),
         steps=steps,
         arguments=frozenset(step.argument for step in steps) & hints.keys(),
         body=body,
-        only_object=body is None or _is_object(body.json_schema()),
+        only_object=body is None or _is_object(schema),
+        fields=declared(schema),
         query=TypeAdapter(hints["query"]) if "query" in hints else None,
         pages=hints.get("page"),
         answer=answer,

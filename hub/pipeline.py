@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from starlette.types import Receive, Scope, Send
 
-from hub import access, access_log, conditional, cors, resolve
+from hub import access, access_log, auditing, conditional, cors, resolve
 from hub.answers import Answer, Header, Reply, header, in_form, json_answer
 from hub.call import Call, Work
 from hub.context import Context, House
@@ -61,8 +61,8 @@ def endpoint(
     documented = house.settings.documentation() + reference
 
     async def run(scope: Scope, receive: Receive, send: Send, values: Mapping[str, str]) -> None:
-        call = Call(scope, receive, values)
         request_id = os.urandom(16).hex()
+        call = Call(scope, receive, values, request_id)
         ABOUT.set({"request_id": request_id})
         began = time.perf_counter()
         try:
@@ -267,11 +267,35 @@ def _perform(
     context.writes = writes
     content = operation.function(context, **given)
     answer = _answer(plan, content, call.version or DEFAULT)
+    if operation.audited:
+        _record(db, house, operation, call, who, found, content, answer.status)
     if operation.family and call.media.param is not None:
         in_form(answer, operation.family, call.media.param)
     if pages is not None:
         _add_links(house, call, query, pages, answer)
     return answer, who, context.last_modified
+
+
+def _record(
+    db: Connection,
+    house: House,
+    operation: Operation,
+    call: Call,
+    who: Who,
+    found: dict[str, Any],
+    content: Any,
+    status: int,
+) -> None:
+    auditing.record(
+        db,
+        house,
+        call,
+        operation.id,
+        auditing.actor_of(house, call, *who),
+        status,
+        fields=auditing.changed(call.body, operation.fields),
+        ids=auditing.ids_of(found, content.body if isinstance(content, Reply) else content),
+    )
 
 
 def _context(db: Connection, house: House, operation: Operation, call: Call, who: Who) -> Context:

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
-from hub import access, hook_events
+from hub import access, auditing, hook_events
 from hub.access import on_repo
 from hub.answers import Answer
 from hub.auth import Caller
@@ -137,9 +137,21 @@ def _grant(db: Connection, house: House, call: Call, wish: Wish) -> None:
         if hook is not None:
             _remove(ctx, repo, hook, wish.event)
     elif hook is None:
-        hook_events.ping(ctx, repo, _create(db, repo, wish))
+        hook = _create(db, repo, wish)
+        hook_events.ping(ctx, repo, hook)
     else:
         _change(db, hook, wish)
+    auditing.record(
+        db,
+        house,
+        call,
+        f"hub/{wish.mode}",
+        auditing.actor_of(house, call, caller),
+        204,
+        target=f"/{repo['full_name']}/events/{wish.event}",
+        fields=() if wish.secret is None else ("hub.secret",),
+        ids=auditing.ids_of({"repo": repo}, hook),
+    )
 
 
 def _create(db: Connection, repo: Row, wish: Wish) -> Row:

@@ -31,6 +31,8 @@ class Store:
         self.clock = clock or self.engine.clock
         self.courier: Courier = self.engine.herald()
         self.measures = StoreMeasures()
+        self.witness: Callable[[Connection], None] | None = None
+        """Called in each transaction of `do`, before it ends: who did it is written then."""
         self._inline: Session | None = None
         self._writer: Writer | None = None
         self._readers: ThreadPoolExecutor | None = None
@@ -119,8 +121,15 @@ class Store:
     ) -> T:
         """Run a function that writes, here and now; safe beside a running daemon."""
         session = self.engine.session()
+
+        def witnessed(db: Connection) -> T:
+            result = function(db, *args, **kwargs)
+            if self.witness is not None:
+                self.witness(db)
+            return result
+
         try:
-            result = self._transact(session, True, lambda db: function(db, *args, **kwargs))
+            result = self._transact(session, True, witnessed)
             for call in session.finished:
                 call()
             return result

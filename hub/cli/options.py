@@ -9,6 +9,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import click
 
 from hub.cli.configuration import Configuration, Settings, configure
+from hub.cli.witness import Witness
 from store import Connection, Row, Store, accounts, apps, open_store, organizations, repositories
 from store.errors import Missing
 
@@ -78,10 +79,12 @@ def with_store(
 
 
 def opened(settings: Settings, *, create: bool) -> Store:
-    """The store of these settings."""
-    return open_store(
+    """The store of these settings; what the command under way changes in it is recorded."""
+    store = open_store(
         settings.store, data_dir=settings.data_dir, key_file=settings.key_file, create=create
     )
+    store.witness = Witness()
+    return store
 
 
 def read_secret(prompt: str, *, twice: bool = False) -> str:

@@ -49,7 +49,7 @@ def delete_authorization(ctx: Context, body: Held) -> None:
     app_events.revoke(ctx, grant)
 
 
-@ops("POST /applications/{client_id}/token", APP, errors=(404,))
+@ops("POST /applications/{client_id}/token", APP, errors=(404,), audited=False)
 def check_token(ctx: Context, body: Held) -> Authorization:
     """Check a token
 
