@@ -54,7 +54,7 @@ class Ledger:
                 assert length is not None
                 assert guid is not None
                 await reader.readexactly(int(length[1]))
-                self.got[guid[1].decode()] += 1
+                self.note(guid[1].decode())
                 await asyncio.sleep(self.pause)
                 writer.write(OK)
         except (EOFError, OSError, asyncio.CancelledError):
@@ -62,6 +62,10 @@ class Ledger:
         finally:
             self._tasks.discard(task)
             writer.close()
+
+    def note(self, guid: str) -> None:
+        """Write it down."""
+        self.got[guid] += 1
 
     async def end(self) -> None:
         for task in self._tasks:
@@ -71,8 +75,8 @@ class Ledger:
 
 
 @asynccontextmanager
-async def ledger(pause: float = 0.0) -> AsyncIterator[Ledger]:
-    made = Ledger(pause)
+async def ledger(pause: float = 0.0, made: Ledger | None = None) -> AsyncIterator[Ledger]:
+    made = made or Ledger(pause)
     server = await asyncio.start_server(made.serve, "127.0.0.1", 0)
     made.port = server.sockets[0].getsockname()[1]
     try:

@@ -1,0 +1,126 @@
+"""The clock and the names of hosts: neither is to be trusted."""
+
+import contextlib
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from store.clock import DAY
+from tests.torture.finding import Trial
+from tests.worker.house import House, Post, said, until
+from tests.worker.receivers import ok, serving
+from worker.answer import Answer
+from worker.guard import Guard
+
+ALLOWED = "127.0.0.2"
+FORBIDDEN = ("127.0.0.3", "169.254.169.254", "10.0.0.1", "::ffff:10.0.0.1", "fd00::1")
+
+
+async def clock(trial: Trial) -> None:
+    """A day forward, a day back, in the middle of retries: each is made once, none is forgotten."""
+    house = House(trial.folder)
+    sick = True
+    well: Counter[str] = Counter()
+
+    def answer(post: Post) -> Answer:
+        well[post.guid] += not sick
+        return said(500 if sick else 200)
+
+    house.network.script = answer
+    hook_id = house.hook(options={"breaker": 0, "disable_after": 0})
+    await house.work()
+    try:
+        for seconds in (0, 86_400, -86_400, 86_400, -86_400):
+            house.clock.advance(seconds)
+            before = len(house.network.posts)
+            await house.events(10)
+            await until(lambda before=before: len(house.network.posts) >= before + 10)
+        trial.none("leased in the past", _overdue(house))
+        sick = False
+        for _ in range(40):
+            await house.pass_time(3600)
+        await until(lambda: not house.counts()["waiting"])
+        counts = house.counts()
+        trial.find("delivered in the end", "50", counts["delivered"], counts["delivered"] == 50)
+        trial.none("sent again after a success", [guid for guid, n in well.items() if n > 1])
+        tried, sent = len(house.attempts(hook_id)), len(house.network.posts)
+        trial.find("attempts on record", str(sent), tried, tried == sent)
+    finally:
+        await house.close()
+
+
+def _overdue(house: House) -> list[Any]:
+    return [row for row in house.leased() if row["due_at"] < house.clock.now() - DAY]
+
+
+async def names(trial: Trial) -> None:
+    """A name that resolves, then does not, then leads inwards, then is well again."""
+    answers: list[str] = [ALLOWED]
+
+    async def resolve(host: str, port: int) -> list[str]:
+        if not answers:
+            raise OSError("no such name")
+        return answers
+
+    guard = Guard(allow_networks=[f"{ALLOWED}/32"], resolver=resolve)
+    house = House(trial.folder)
+    with dialled() as addresses:
+        async with serving(ok, host=ALLOWED) as receiver:
+            house.hook(
+                f"http://rebind.example:{receiver.port}/", options={"breaker": 0, "retries": [0, 1]}
+            )
+            await house.work(real=True, guard=guard)
+            try:
+                await house.event()
+                await until(lambda: house.counts()["delivered"] == 1)
+                for found in ([], *([one] for one in FORBIDDEN), [ALLOWED, FORBIDDEN[0]]):
+                    answers[:] = found
+                    assert house.worker is not None
+                    house.worker._transport.pool.renew()  # type: ignore[union-attr]
+                    known = _tried(house)
+                    await house.event()
+                    await until(lambda known=known: _tried(house) > known)
+                answers[:] = [ALLOWED]
+                await house.pass_time(10)
+                await until(lambda: not house.counts()["waiting"])
+                counts = house.counts()
+                wanted = len(FORBIDDEN) + 3
+                trial.find(
+                    "delivered in the end", str(wanted), counts["delivered"],
+                    counts["delivered"] == wanted,
+                )  # fmt: skip
+            finally:
+                await house.close()
+    trial.none("forbidden addresses dialled", addresses & set(FORBIDDEN))
+    trial.find("addresses dialled", ALLOWED, ", ".join(addresses), addresses == {ALLOWED})
+
+
+def _tried(house: House) -> int:
+    return sum(row["attempts"] for row in house.deliveries())
+
+
+_watching: list[set[str]] = []
+
+
+def _audit(event: str, arguments: tuple[Any, ...]) -> None:
+    if event == "socket.connect" and _watching and isinstance(arguments[1], tuple):
+        for each in _watching:
+            each.add(str(arguments[1][0]))
+
+
+@contextlib.contextmanager
+def dialled() -> Iterator[set[str]]:
+    """Every address that a socket of this process is connected to, whoever does it."""
+    if _audit not in _hooked:
+        sys.addaudithook(_audit)
+        _hooked.append(_audit)
+    found: set[str] = set()
+    _watching.append(found)
+    try:
+        yield found
+    finally:
+        _watching.remove(found)
+
+
+_hooked: list[Any] = []

@@ -1,0 +1,151 @@
+"""Receivers that behave as badly as they can, beside one that does not."""
+
+import asyncio
+import zlib
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+from store import Connection, hooks, repositories
+from tests.torture.finding import Trial
+from tests.torture.scene import Scene, scene, until
+from tests.worker.receivers import Call, Handler, Receiver, deaf, repeats, says, serving, silent
+
+EVENTS = 200
+TIMEOUT = 2.0
+CROWD = 10_000
+SLOW = 0.5
+QUICK = 1.0
+MEMORY = 200_000_000
+HEAD = b"HTTP/1.1 200 OK\r\n"
+
+
+async def reset(call: Call) -> None:
+    await call.request()
+    call.reset()
+
+
+async def shut(call: Call) -> None:
+    """Close before a request was read."""
+
+
+def bomb() -> bytes:
+    """A few bytes that would be 100 MB."""
+    packed = zlib.compressobj(9, zlib.DEFLATED, 31)
+    small = b"".join(packed.compress(bytes(1_000_000)) for _ in range(100)) + packed.flush()
+    lengths = b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(small)
+    return HEAD + lengths + small
+
+
+# Name, what it does, and how its deliveries end.
+HOSTILE: dict[str, tuple[Handler, str]] = {
+    "drips its answer": (repeats(HEAD + b"Content-Length: 100\r\n\r\n", b"x", 1.0), "waiting"),
+    "never ends its headers": (repeats(HEAD, b"X-More: and more\r\n", 0.01), "waiting"),
+    "never answers": (silent, "waiting"),
+    "never reads": (deaf, "waiting"),
+    "sends a gzip bomb": (says(bomb()), "delivered"),
+    "closes early": (says(HEAD + b"Content-Length: 100\r\n\r\nx", close=True), "waiting"),
+    "closes at once": (shut, "waiting"),
+    "resets": (reset, "waiting"),
+    "answers nonsense": (says(b"\x00\xff\r\n\r\n" * 100), "waiting"),
+    "answers without end": (repeats(HEAD + b"\r\n", b"x" * 65536), "delivered"),
+}
+
+
+async def hostile(trial: Trial) -> None:
+    """All of them at once, and one more that stalls in TLS; the healthy one notices nothing."""
+    async with scene(trial) as here, _all_of_them() as found:
+        for name, receiver in found.items():
+            kind = "https" if name == "stalls in TLS" else "http"
+            _hook(here, f"{kind}://127.0.0.1:{receiver.port}/{len(name)}")
+        await here.serve(TOCSIN_TIMEOUT=str(TIMEOUT), TOCSIN_RETRIES="[0, 600]")
+        here.post(2)
+        await here.accepted(EVENTS)
+        await here.rest()
+        took = await until(lambda: not here.sender.accepted - here.book.times.keys())
+        trial.find("the healthy one has all after", f"at most {QUICK:g} s", took, took <= QUICK)
+        memory = here.memory()
+        trial.find(
+            "memory", f"at most {MEMORY / 1e6:.0f} MB", f"{memory / 1e6:.0f} MB", memory <= MEMORY
+        )
+        await asyncio.sleep(2 * TIMEOUT)
+        daemon = here.daemon
+        assert daemon is not None
+        code = await daemon.end()
+        trial.find("the daemon ends as it should", "0", code, code == 0)
+        _ends(trial, here, list(found))
+
+
+@asynccontextmanager
+async def _all_of_them() -> AsyncIterator[dict[str, Receiver]]:
+    async with AsyncExitStack() as stack:
+        handlers = {name: handler for name, (handler, _) in HOSTILE.items()}
+        handlers["stalls in TLS"] = silent
+        yield {
+            name: await stack.enter_async_context(serving(handler))
+            for name, handler in handlers.items()
+        }
+
+
+def _ends(trial: Trial, here: Scene, names: list[str]) -> None:
+    expected = {name: state for name, (_, state) in HOSTILE.items()}
+    rows = here.site.rows()
+    trial.none("still leased", sum(row["lease_id"] is not None for row in rows))
+    for number, name in enumerate(names, start=2):
+        states = {row["state"] for row in rows if row["hook_id"] == number}
+        wanted = {expected.get(name, "waiting")} | {"waiting"}
+        what = f"the one that {name}: its deliveries are"
+        trial.find(what, " or ".join(sorted(wanted)), ", ".join(sorted(states)), states <= wanted)
+    count = len(here.sender.accepted) * (len(names) + 1)
+    trial.find("deliveries there are", f"{count:,}", f"{len(rows):,}", count == len(rows))
+
+
+async def crowd(trial: Trial) -> None:
+    """10,000 hooks lead to one host that takes half a second for each answer."""
+    connections = set[int]()
+    most = 0
+
+    async def slow(call: Call) -> None:
+        nonlocal most
+        connections.add(id(call))
+        most = max(most, len(connections))
+        try:
+            while True:
+                await call.request()
+                await asyncio.sleep(SLOW)
+                await call.say(HEAD + b"Content-Length: 0\r\n\r\n")
+        finally:
+            connections.discard(id(call))
+
+    async with scene(trial) as here, serving(slow) as receiver:
+        base = f"http://127.0.0.1:{receiver.port}"
+        with here.site.opened() as store:
+            store.do(_hooks, [f"{base}/{number}" for number in range(CROWD)])
+        await here.serve()
+        slowest = 0.0
+        for _ in range(5):
+            here.post(1)
+            await here.accepted(1)
+            await here.rest()
+            took = await until(lambda: not here.sender.accepted - here.book.times.keys())
+            slowest = max(slowest, took)
+        shown = f"{slowest:.2f} s"
+        trial.find("the other hook has each event after", "at most 2 s", shown, slowest <= 2)
+        memory = here.memory()
+        trial.find(
+            "memory", f"at most {MEMORY / 1e6:.0f} MB", f"{memory / 1e6:.0f} MB", memory <= MEMORY
+        )
+        trial.find("connections to the host", "at most 1,000", most, most <= 1000)
+        await here.end()
+
+
+def _hook(here: Scene, url: str, **options: Any) -> None:
+    with here.site.opened() as store:
+        store.do(_hooks, [url])
+
+
+def _hooks(db: Connection, urls: list[str]) -> None:
+    repo = repositories.find(db, "ada", "engine")
+    assert repo is not None
+    for url in urls:
+        hooks.create(db, repo["id"], url=url, events=["push"], content_type="json", secret="s")

@@ -1,0 +1,101 @@
+"""No room: on the disk, for one more write, in the queue of the writer."""
+
+import asyncio
+import contextlib
+import resource
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from tests.torture.fault_database import writing
+from tests.torture.finding import Trial
+from tests.torture.scene import Scene, scene, until
+
+DISK = 24 * 1024 * 1024
+LARGE = b'{"filler": "' + b"x" * 2_000_000 + b'"}'
+# What may be held at once: bodies being received and events waiting to be written.
+HELD = 700_000_000
+
+
+async def full_disk(trial: Trial) -> None:
+    """The data directory is on a small disk, which something else fills, and lets go of."""
+    async with _small_disk(trial) as there:
+        if there:
+            async with scene(trial) as here:
+                await _full_disk(trial, here)
+
+
+async def _full_disk(trial: Trial, here: Scene) -> None:
+    await here.serve()
+    here.post()
+    await here.accepted(200)
+    ballast = trial.folder / "ballast"
+    _fill(ballast)
+    await until(lambda: len(here.sender.refused) >= 20)
+    await asyncio.sleep(0.5)
+    ballast.unlink()
+    await here.accepted(200)
+    here.refusals()
+    await here.end()
+
+
+def _fill(file: Path) -> None:
+    with file.open("wb") as ballast, contextlib.suppress(OSError):
+        while True:
+            ballast.write(bytes(64 * 1024))
+            ballast.flush()
+
+
+@asynccontextmanager
+async def _small_disk(trial: Trial) -> AsyncIterator[bool]:
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK}", "tocsin-torture", str(trial.folder)]
+    done = await asyncio.to_thread(subprocess.run, mount, capture_output=True, text=True)
+    if done.returncode:
+        trial.find("not tried", "a tmpfs can be mounted", done.stderr.strip(), True)
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        await asyncio.to_thread(subprocess.run, ["umount", "-l", str(trial.folder)], check=True)
+
+
+async def failing_write(trial: Trial) -> None:
+    """The log of the database may not grow any more, and then may again."""
+    async with scene(trial) as here:
+        daemon = await here.serve()
+        here.post()
+        await here.accepted(100)
+        pid = daemon.process.pid
+        _, most = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (4096, most))
+        await until(lambda: len(here.sender.refused) >= 20)
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (most, most))
+        await here.accepted(100)
+        here.refusals()
+        await here.end()
+
+
+async def full_queue(trial: Trial) -> None:
+    """Nothing can be written while large events pour in."""
+    async with scene(trial) as here:
+        await here.serve(TOCSIN_MAX_BODY_BYTES=str(len(LARGE)))
+        here.sender.body = LARGE
+        here.post(1)
+        await here.accepted(2)
+        await here.rest()
+        before = here.memory()
+        most = 0
+        with writing(here.site):
+            here.post(400)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(8):
+                    while True:
+                        most = max(most, here.memory() - before)
+                        await asyncio.sleep(0.1)
+        await here.accepted(5)
+        here.refusals()
+        shown = f"{most / 1e6:.0f} MB"
+        trial.find("memory grows by", f"at most {HELD / 1e6:.0f} MB", shown, most <= HELD)
+        await here.end()

@@ -1,0 +1,32 @@
+"""Each thing that can go wrong outside, its documented outcome, and no lost event."""
+
+import dataclasses
+from collections.abc import Awaitable, Callable
+
+from tests.torture import fault_database, fault_outside, fault_receivers, fault_room
+from tests.torture.finding import Trial
+
+FAULTS: dict[str, Callable[[Trial], Awaitable[None]]] = {
+    "full disk": fault_room.full_disk,
+    "a write that fails": fault_room.failing_write,
+    "full queue": fault_room.full_queue,
+    "locked database": fault_database.locked,
+    "torn last frame of the log": fault_database.torn_frame,
+    "damaged last frame of the log": fault_database.damaged_frame,
+    "clock a day forward and back": fault_outside.clock,
+    "names that fail and rebind": fault_outside.names,
+    "hostile receivers": fault_receivers.hostile,
+    "10,000 subscriptions to one slow host": fault_receivers.crowd,
+}
+
+
+async def torture(trial: Trial) -> None:
+    """All of them, each with a folder of its own."""
+    for name, fault in FAULTS.items():
+        trial.tell(f"faults: {name}")
+        one = dataclasses.replace(trial, folder=trial.folder / name.replace(" ", "-"), findings=[])
+        one.folder.mkdir(parents=True)
+        await fault(one)
+        trial.findings += [
+            dataclasses.replace(each, what=f"{name}: {each.what}") for each in one.findings
+        ]

@@ -1,0 +1,89 @@
+"""Junk at every door: no error of the server's, an answer within a second, no growth."""
+
+import asyncio
+import re
+import time
+from collections import Counter
+
+from tests.system.daemon import LENGTH
+from tests.torture.finding import Trial
+from tests.torture.junk import Junk
+from tests.torture.scene import Scene, scene
+
+LIMIT = 1.0
+CONNECTIONS = 4
+GROWTH = 60_000_000
+STATUS = re.compile(rb"HTTP/1\.1 (\d{3}) ")
+
+
+class Fuzzer:
+    """Sends junk over connections of its own, and counts what comes of it."""
+
+    def __init__(self, here: Scene, seed: int) -> None:
+        self._here = here
+        self._junk = Junk(here.site.token, seed)
+        self.left = 0
+        self.seen: Counter[str] = Counter()
+        self.errors: list[str] = []
+        self.slow: list[str] = []
+        self.slowest = 0.0
+
+    async def send(self, count: int) -> None:
+        self.left = count
+        await asyncio.gather(*(self._send() for _ in range(CONNECTIONS)))
+
+    async def _send(self) -> None:
+        while self.left > 0:
+            self.left -= 1
+            request = self._junk.request()
+            began = time.monotonic()
+            answer = await self._answer(request)
+            took = time.monotonic() - began
+            self.slowest = max(self.slowest, took)
+            if took > LIMIT:
+                self.slow.append(f"{took:.1f} s: {request[:100]!r}")
+            status = STATUS.match(answer)
+            self.seen[status[1].decode() if status else "closed"] += 1
+            if status and status[1] >= b"500":
+                self.errors.append(f"{status[1].decode()}: {request[:200]!r}")
+
+    async def _answer(self, request: bytes) -> bytes:
+        """What comes back before the connection is closed, or the first answer."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self._here.site.port)
+        try:
+            writer.write(request)
+            # Who announces more than comes would wait for it, and so would we.
+            writer.write_eof()
+            async with asyncio.timeout(10 * LIMIT):
+                head = await reader.readuntil(b"\r\n\r\n")
+                length = LENGTH.search(head)
+                await reader.readexactly(int(length[1]) if length else 0)
+                return head
+        except (OSError, EOFError, asyncio.LimitOverrunError):
+            return b""
+        finally:
+            writer.close()
+
+
+async def torture(trial: Trial) -> None:
+    """So many requests, to every operation and every door."""
+    async with scene(trial, hook=False) as here:
+        await here.serve(TOCSIN_FAILED_TOKENS="1000000", TOCSIN_BODY_TIMEOUT="0.5")
+        fuzzer = Fuzzer(here, trial.seed)
+        await fuzzer.send(max(trial.rounds // 10, 200))
+        before = here.memory()
+        await fuzzer.send(trial.rounds)
+        growth = here.memory() - before
+        statuses = ", ".join(f"{status} {count:,}" for status, count in sorted(fuzzer.seen.items()))
+        trial.find("answers", "some", statuses, len(fuzzer.seen) > 3)
+        trial.none("errors of the server's", fuzzer.errors)
+        trial.find(
+            "the slowest", f"at most {LIMIT:g} s", f"{fuzzer.slowest:.2f} s {fuzzer.slow[:3]}",
+            not fuzzer.slow,
+        )  # fmt: skip
+        shown = f"{growth / 1e6:.0f} MB"
+        trial.find("memory grows by", f"at most {GROWTH / 1e6:.0f} MB", shown, growth <= GROWTH)
+        assert here.daemon is not None
+        code = await here.daemon.end()
+        trial.find("the daemon ends as it should", "0", code, code == 0)
+        trial.find("integrity", "ok", here.site.integrity(), here.site.integrity() == "ok")

@@ -1,0 +1,109 @@
+"""A daemon, who posts to it and a book of what comes, for the length of a fault."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from tests.system.daemon import Daemon, Site, ledger
+from tests.torture.book import Book
+from tests.torture.finding import Trial
+from tests.torture.ledger import undone
+from tests.torture.sender import Sender
+
+PATIENCE = 60.0
+AGAIN = 0.02
+
+
+class Scene:
+    """What a fault happens to."""
+
+    def __init__(self, trial: Trial, site: Site, book: Book) -> None:
+        self.trial, self.site, self.book = trial, site, book
+        self.sender = Sender(site)
+        self.daemon: Daemon | None = None
+        self._posting: asyncio.Task[None] | None = None
+
+    async def serve(self, **environment: str) -> Daemon:
+        self.daemon = await self.site.serve(**environment)
+        return self.daemon
+
+    def post(self, connections: int = 8) -> None:
+        """Post until `rest`."""
+        self.sender.over = False
+        self._posting = asyncio.create_task(self.sender.post(connections))
+
+    async def rest(self) -> None:
+        """No more events; those on their way are waited for."""
+        self.sender.over = True
+        if self._posting is not None:
+            await self._posting
+            self._posting = None
+
+    async def accepted(self, more: int) -> None:
+        """Wait until so many more events were accepted."""
+        known = len(self.sender.accepted)
+        await until(lambda: len(self.sender.accepted) >= known + more)
+
+    async def kill(self) -> None:
+        assert self.daemon is not None
+        await self.daemon.kill()
+        await self.rest()
+
+    async def end(self) -> None:
+        """Everything accepted comes; then the daemon ends, and what is left behind is looked at."""
+        await self.rest()
+        with contextlib.suppress(TimeoutError):
+            await until(lambda: not self.sender.accepted - self.book.times.keys())
+            await until(lambda: not undone(self.site))
+        assert self.daemon is not None
+        code = await self.daemon.end()
+        self.trial.find("the daemon ends as it should", "0", code, code == 0)
+        self.trial.none("accepted and lost", self.sender.accepted - self.book.times.keys())
+        self.trial.none("not delivered, or still leased", undone(self.site))
+        ok = self.site.integrity()
+        self.trial.find("integrity of the database", "ok", ok, ok == "ok")
+
+    def refusals(self) -> None:
+        """What was not accepted got a 503 that says when to come again."""
+        heads = self.sender.refused
+        wrong = [
+            head
+            for head in heads
+            if not head.startswith(b"HTTP/1.1 503 ") or b"\r\nretry-after: " not in head.lower()
+        ]
+        self.trial.find("events refused for now", "some", len(heads), bool(heads))
+        self.trial.none("refused otherwise than with 503 and Retry-After", wrong)
+
+    def memory(self) -> int:
+        """Bytes that the daemon has in memory."""
+        assert self.daemon is not None
+        status = Path(f"/proc/{self.daemon.process.pid}/status").read_text()
+        return 1024 * int(status.partition("VmRSS:")[2].split()[0])
+
+
+@asynccontextmanager
+async def scene(trial: Trial, *, hook: bool = True) -> AsyncIterator[Scene]:
+    """Nothing is started yet; what is left is ended."""
+    site = Site(trial.folder)
+    book = Book()
+    async with ledger(made=book):
+        if hook:
+            site.hook(book)
+        made = Scene(trial, site, book)
+        try:
+            yield made
+        finally:
+            await site.close()
+            await made.rest()
+
+
+async def until(condition: Callable[[], object], patience: float = PATIENCE) -> float:
+    """Wait for it; how long that took, in seconds. TimeoutError."""
+    began = time.monotonic()
+    async with asyncio.timeout(patience):
+        while not condition():  # noqa: ASYNC110 - it is another process that is waited for
+            await asyncio.sleep(AGAIN)
+    return time.monotonic() - began

@@ -1,0 +1,78 @@
+"""Posts numbered events without end, and knows which of them were accepted."""
+
+import asyncio
+import itertools
+
+from tests.system.daemon import LENGTH, Site
+
+CONNECTIONS = 8
+# Seconds between an answer and the next event of a connection.
+PAUSE = 0.005
+
+
+class Sender:
+    """Events `n-0`, `n-1`, ...; one whose answer did not come is posted again under its number."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._numbers = itertools.count()
+        self.again: list[str] = []
+        """Numbers to post before new ones."""
+        self.body: bytes | None = None
+        """Of every event; by default a small one."""
+        self.over = False
+        """Nothing more is posted once this is set."""
+        self.sent: set[str] = set()
+        self.accepted: set[str] = set()
+        self.refused: list[bytes] = []
+        """Heads of answers that were no 202."""
+
+    async def post(self, connections: int = CONNECTIONS) -> None:
+        """Post until the hub is gone, or `over` is set."""
+        await asyncio.gather(*(self._post() for _ in range(connections)))
+
+    async def _post(self) -> None:
+        try:
+            reader, writer = await asyncio.open_connection("127.0.0.1", self._site.port)
+        except OSError:
+            return
+        try:
+            going_on = True
+            while going_on and not self.over:
+                going_on = await self._accepted(reader, writer, self._next())
+                await asyncio.sleep(PAUSE)
+        finally:
+            writer.close()
+
+    def _next(self) -> str:
+        guid = self.again.pop() if self.again else f"n-{next(self._numbers)}"
+        self.sent.add(guid)
+        return guid
+
+    async def _accepted(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, guid: str
+    ) -> bool:
+        try:
+            writer.write(self.request(guid))
+            head = await reader.readuntil(b"\r\n\r\n")
+            length = LENGTH.search(head)
+            await reader.readexactly(int(length[1]) if length else 0)
+        except (EOFError, OSError):
+            head = b""
+        if head.startswith(b"HTTP/1.1 202 "):
+            self.accepted.add(guid)
+            return True
+        self.again.append(guid)
+        if head:
+            self.refused.append(head)
+        return bool(head) and b"\r\nconnection: close" not in head.lower()
+
+    def request(self, guid: str) -> bytes:
+        """The event as it goes over the wire."""
+        body = self.body or b'{"ref": "refs/heads/main", "filler": "%b"}' % (guid.encode() * 50)
+        head = (
+            "POST /ada/engine/events/push HTTP/1.1\r\nHost: tests\r\nUser-Agent: tests\r\n"
+            f"Authorization: Bearer {self._site.token}\r\nX-GitHub-Delivery: {guid}\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        )
+        return head.encode() + body

@@ -1,0 +1,15 @@
+"""What must not break, tried for a short time; `python -m tests.torture` tries for long."""
+
+import pytest
+
+from tests.torture.__main__ import run
+
+# Name to how often.
+SHORT = {"ledger": 30, "faults": 1, "machine": 15, "guard": 400, "fuzz": 1500}
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_what_is_promised_is_kept(name: str) -> None:
+    findings = run(name, SHORT[name])
+    assert findings
+    assert [each for each in findings if not each.kept] == []
