@@ -31,12 +31,10 @@ class Standing(Measures):
         self.failing = Level("tocsin_hooks_failing", "Hooks to which deliveries fail at present")
         self.disabled = Level("tocsin_hooks_disabled", "Hooks that were disabled for failing")
         self.job_ended = Level(
-            "tocsin_job_ended_timestamp_seconds",
-            "When a job that one worker does for all ended last",
-            ("job",),
+            "tocsin_job_ended_timestamp_seconds", "When a scheduled job ended last", ("job",)
         )
-        self.job_failed = Level(
-            "tocsin_job_failed", "Whether such a job failed when it ran last: 1, or 0", ("job",)
+        self.job_failures = Level(
+            "tocsin_job_failures", "How often in a row a scheduled job has failed", ("job",)
         )
         self._connect()
 
@@ -50,7 +48,7 @@ class Standing(Measures):
         self.failing.read = lambda: self.figures and self.figures.failing
         self.disabled.read = lambda: self.figures and self.figures.disabled
         self.job_ended.read = self._job_ended
-        self.job_failed.read = self._job_failed
+        self.job_failures.read = self._job_failures
 
     def _backlog(self) -> Reading:
         found = self.figures
@@ -62,10 +60,6 @@ class Standing(Measures):
         jobs = self.figures.jobs if self.figures else []
         return {(job["name"],): job["ended_at"] / SECOND for job in jobs if job["ended_at"]}
 
-    def _job_failed(self) -> Reading:
+    def _job_failures(self) -> Reading:
         jobs = self.figures.jobs if self.figures else []
-        return {
-            (job["name"],): int(job["outcome"] != "done")
-            for job in jobs
-            if job["outcome"] is not None
-        }
+        return {(job["name"],): job["failures"] for job in jobs}
