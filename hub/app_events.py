@@ -1,12 +1,39 @@
 """What is told of a user's grants and authorizations, whoever changed them; never a token."""
 
 from collections.abc import Sequence
+from typing import Literal, NotRequired
+
+from typing_extensions import TypedDict
 
 from hub import app_shapes, shapes
+from hub.app_shapes import Authorization, Grant
 from hub.context import Context
 from hub.emitting import Told
+from hub.shapes import SimpleUser
 from hub.urls import Urls
 from store import Connection, Row, accounts, grants
+
+
+class GrantEvent(TypedDict):
+    """A user, or the app itself, has ended what let an app act for the user"""
+
+    action: Literal["deleted"]
+    grant: Grant
+    user: SimpleUser
+    sender: SimpleUser | None
+
+
+class AuthorizationEvent(TypedDict):
+    """A user's token was made, changed, ended, or has expired
+
+    `token` in it is always empty.
+    """
+
+    action: Literal["created", "edited", "deleted", "reset", "expired"]
+    authorization: Authorization
+    user: SimpleUser
+    sender: NotRequired[SimpleUser | None]
+
 
 REVOKED = ("application_grant.deleted", "github_app_authorization.revoked")
 

@@ -18,6 +18,7 @@ from hub.openapi_parts import (
     media_types,
     path_parameter,
 )
+from hub.openapi_webhooks import webhook
 from hub.operation import Operation
 from hub.paging import CURSOR, Cursor, Page
 from hub.resolve import PARAMETER
@@ -28,11 +29,17 @@ REF = "#/components/schemas/{model}"
 Json = dict[str, Any]
 
 
-def document(operations: Sequence[Operation], others: Mapping[str, str], server: str) -> Json:
+def document(
+    operations: Sequence[Operation],
+    others: Mapping[str, str],
+    server: str,
+    events: Mapping[str, Any] | None = None,
+) -> Json:
     """The whole document for these operations, and `others` (line of the reference to its text),
-    served at `server`.
+    served at `server`; `events` are the types of the payloads of the hub's own.
     """
-    schemas, defined = _schemas(operations)
+    events = events or {}
+    schemas, defined = _schemas(operations, events)
     paths: dict[str, Json] = {}
     for operation in operations:
         described = _operation(operation, schemas)
@@ -50,6 +57,10 @@ def document(operations: Sequence[Operation], others: Mapping[str, str], server:
         },
         "servers": [{"url": server}],
         "paths": paths,
+        "webhooks": {
+            name: webhook(name, payload, schemas[name, EVENT])
+            for name, payload in sorted(events.items())
+        },
         "components": {
             "schemas": defined | ERRORS,
             "responses": RESPONSES,
@@ -60,10 +71,13 @@ def document(operations: Sequence[Operation], others: Mapping[str, str], server:
 
 
 Key = tuple[str, str]
+EVENT = "event"
 
 
-def _schemas(operations: Sequence[Operation]) -> tuple[dict[Key, Json], Json]:
-    """The schemas of bodies and answers by operation and part, and what they refer to."""
+def _schemas(
+    operations: Sequence[Operation], events: Mapping[str, Any]
+) -> tuple[dict[Key, Json], Json]:
+    """The schemas of bodies, answers and events, and what they refer to."""
     inputs: list[tuple[Key, Any, TypeAdapter[Any]]] = []
     for operation in operations:
         if operation.body is not None:
@@ -71,6 +85,8 @@ def _schemas(operations: Sequence[Operation]) -> tuple[dict[Key, Json], Json]:
         if operation.answer not in (None, type(None)):
             adapter = TypeAdapter(operation.answer)
             inputs.append(((operation.id, "answer"), "serialization", adapter))
+    for name, payload in events.items():
+        inputs.append(((name, EVENT), "serialization", TypeAdapter(payload)))
     found, common = TypeAdapter.json_schemas(inputs, ref_template=REF)
     return {key: schema for (key, _), schema in found.items()}, common.get("$defs", {})
 

@@ -13,7 +13,7 @@ from hub.answers import HTML, JSON, Answer, Header
 from hub.call import Call, Work
 from hub.context import House
 from hub.openapi import document
-from hub.operations import OPERATIONS
+from hub.operations import EVENTS, OPERATIONS
 from hub.pipeline import endpoint
 from hub.routing import Routes
 from store.errors import Missing
@@ -54,7 +54,7 @@ def add(house: House, routes: Routes, others: Mapping[str, str], admins: Admins)
     # Made when it is first asked for: it costs more than all the rest of starting.
     @cache
     def described() -> Mapping[str, Any]:
-        content = document(OPERATIONS, others, house.urls.root)
+        content = document(OPERATIONS, others, house.urls.root, EVENTS)
         return house.vocabulary.document(content) if house.vocabulary else content
 
     for path, work in works(described).items():

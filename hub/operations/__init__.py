@@ -1,5 +1,8 @@
 """The API's operations: one module a group of the specification."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from hub.operation import Operation
 from hub.operations import (
     agent_variables,
@@ -45,3 +48,7 @@ MODULES = (
 OPERATIONS: tuple[Operation, ...] = tuple(
     one for module in MODULES for one in module.ops.operations
 )
+EVENTS: Mapping[str, Any] = {
+    name: payload for module in MODULES for name, payload in module.ops.events.items()
+}
+"""The hub's own events, which the platform has no name for: the types of their payloads."""

@@ -22,6 +22,7 @@ ops = Group(
     client_id=text,
     fingerprint=text,
 )
+ops.tells(authorization=app_events.AuthorizationEvent)
 ops.told(authorization=app_events.expired)
 
 Scopes = Annotated[list[Annotated[str, MaxLen(100)]], MaxLen(100)]

@@ -10,6 +10,7 @@ from hub.access import on_user
 from hub.context import Context
 from hub.operation import Group
 from hub.paging import Page
+from hub.shapes import SimpleUser
 from hub.validation import Text
 from store import Row, emails
 from store.errors import Missing
@@ -35,13 +36,27 @@ class Visibility(TypedDict):
     visibility: Literal["public", "private"]
 
 
-class Email(TypedDict):
-    """`visibility` is null for all but the primary."""
+class EmailMetadata(TypedDict):
+    """An address, but not which it is; `visibility` is null for all but the primary."""
 
-    email: str
     primary: bool
     verified: bool
     visibility: str | None
+
+
+class Email(EmailMetadata):
+    email: str
+
+
+class EmailEvent(TypedDict):
+    """A user has added, removed or shown an email address"""
+
+    action: Literal["added", "removed", "visibility_changed"]
+    email: EmailMetadata
+    sender: SimpleUser | None
+
+
+ops.tells(email=EmailEvent)
 
 
 @ops("PATCH /user/email/visibility", WRITE, emits=("email.visibility_changed",), errors=(404,))
@@ -115,14 +130,13 @@ def _page(ctx: Context, page: Page, *, public: bool) -> list[Email]:
 
 
 def _shown(row: Row) -> Email:
+    return {"email": row["email"], **_told(row)}
+
+
+def _told(row: Row) -> EmailMetadata:
+    # An event is kept, and read by others: it tells of an address, and not which it is.
     return {
-        "email": row["email"],
         "primary": bool(row["is_primary"]),
         "verified": bool(row["verified"]),
         "visibility": row["visibility"],
     }
-
-
-def _told(row: Row) -> dict[str, object]:
-    # An event is kept, and read by others: it tells of an address, and not which it is.
-    return {name: value for name, value in _shown(row).items() if name != "email"}

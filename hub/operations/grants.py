@@ -9,6 +9,7 @@ from hub.paging import Page
 from store import Row, grants
 
 ops = Group("oauth-authorizations", grant_id=grants.get)
+ops.tells(application_grant=app_events.GrantEvent)
 
 
 @ops("GET /applications/grants", USER, deprecated=LEAVING, errors=(404,))

@@ -1,6 +1,7 @@
 """Watching (group 10): who is told what happens in a repository. It is no star."""
 
 from dataclasses import dataclass
+from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -44,6 +45,21 @@ class Subscription(TypedDict):
     created_at: str
     url: str
     repository_url: str
+
+
+class SubscriptionEvent(TypedDict):
+    """Somebody watches, ignores or leaves a repository
+
+    `subscription` is there unless it has ended.
+    """
+
+    action: Literal["updated", "deleted"]
+    subscription: NotRequired[Subscription]
+    repository: MinimalRepository
+    sender: shapes.SimpleUser | None
+
+
+ops.tells(repository_subscription=SubscriptionEvent)
 
 
 class Wanted(TypedDict, total=False):

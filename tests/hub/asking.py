@@ -1,16 +1,31 @@
 """Clients of a hub under test, whose answers are held to its document and to the contract."""
 
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
-from contracted import hold
+from contracted import hold, hold_event
 
 from hub.app import create_app
 from hub.settings import HubSettings
-from store import Store
+from store import Store, events
 from store.errors import Invalid
+from store.events import Arrival
+
+
+def _held(change: Callable[..., Arrival]) -> Callable[..., Arrival]:
+    def made(*given: Any) -> Arrival:
+        arrival = change(*given)
+        hold_event(arrival.name, json.loads(arrival.body))
+        return arrival
+
+    return made
+
+
+# Whatever a test makes the hub tell, by whichever way.
+events._change = _held(events._change)
 
 
 async def judge(url: str) -> None:

@@ -12,10 +12,12 @@ from typing import Any
 
 import httpx
 from jsonschema import Draft202012Validator, FormatChecker
+from pydantic import TypeAdapter
 
 from hub.openapi import document
 from hub.openapi_doors import DOORS
-from hub.operations import OPERATIONS
+from hub.operations import EVENTS, OPERATIONS
+from store.event_names import OWN
 
 CONTRACT = os.environ.get("TOCSIN_CONTRACT", "")
 # What the pipeline answers with, whichever operation is asked.
@@ -101,7 +103,7 @@ def contract() -> Described | None:
 @cache
 def own() -> Described:
     """The server's own document."""
-    return Described(document(OPERATIONS, dict.fromkeys(DOORS, "Do"), ""))
+    return Described(document(OPERATIONS, dict.fromkeys(DOORS, "Do"), "", EVENTS))
 
 
 def hold(answer: httpx.Response, prefix: str) -> None:
@@ -121,6 +123,23 @@ def hold(answer: httpx.Response, prefix: str) -> None:
     elif "content" in response or not answer.is_error:
         # Errors have the form of all errors, also where the contract has no word on it.
         held.conform(answer, *line)
+
+
+@cache
+def _payload(name: str) -> tuple[frozenset[str], Draft202012Validator]:
+    """The members of an own event's payload, and what validates it."""
+    described = own()
+    media = described.content["webhooks"][name]["post"]["requestBody"]["content"]
+    members = TypeAdapter(EVENTS[name]).json_schema()["properties"]
+    return frozenset(members), described.validator(media["application/json"])
+
+
+def hold_event(name: str, payload: Json) -> None:
+    """Hold an event's payload to the server's own document, if it is one of the hub's own."""
+    if name in OWN:
+        members, validator = _payload(name)
+        assert payload.keys() <= members, f"{name} tells of {payload.keys() - members}"
+        validator.validate(payload)
 
 
 @cache
