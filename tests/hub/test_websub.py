@@ -18,8 +18,8 @@ ATOM = "{http://www.w3.org/2005/Atom}"
 
 
 @pytest.fixture
-async def hub(anyio_backend: str, tmp_path: Path) -> AsyncIterator[Site]:
-    async with site(tmp_path) as made:
+async def hub(anyio_backend: str, tmp_path: Path, url: str) -> AsyncIterator[Site]:
+    async with site(tmp_path, url) as made:
         yield made
 
 
@@ -44,8 +44,8 @@ def assert_refused(answer: httpx.Response, status: int, *words: str) -> None:
 # The setting.
 
 
-async def test_switched_off_there_is_nothing(anyio_backend: str, tmp_path: Path) -> None:
-    async with site(tmp_path, websub=False) as made:
+async def test_switched_off_there_is_nothing(anyio_backend: str, tmp_path: Path, url: str) -> None:
+    async with site(tmp_path, url, websub=False) as made:
         await made.push()
         form = {"mode": "subscribe", "topic": made.topic(), "callback": "http://127.0.0.1:1024/"}
         assert (await made.ask(**form)).status_code == 404
@@ -288,10 +288,10 @@ async def test_the_habits_of_pubsubhubbub_do_no_harm(hub: Site, subscriber: Peer
 
 
 async def test_a_flood_for_one_host_or_from_one_address_is_refused(
-    anyio_backend: str, tmp_path: Path
+    anyio_backend: str, tmp_path: Path, url: str
 ) -> None:
     async with (
-        site(tmp_path, websub_requests_per_host=2, websub_requests_per_client=4) as hub,
+        site(tmp_path, url, websub_requests_per_host=2, websub_requests_per_client=4) as hub,
         peer() as one,
     ):
         form = {"mode": "subscribe", "topic": hub.topic()}

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from store import Row, Store, accounts, attempts, deliveries, events, hooks, leases, open_store
+from passing import keep_lease
+
+from store import Row, Store, accounts, attempts, deliveries, events, hooks, open_store
 from store import repositories as repos
 from store.clock import SECOND, MovableClock, parse
 from store.events import Arrival, Receipt
@@ -205,11 +207,7 @@ class House:
     async def advance(self, seconds: float) -> None:
         """Move the clock. The worker's lease lives on: its looks meanwhile would see to that."""
         assert self.worker is not None
-        dispatcher = self.worker.dispatcher
-        if not self.store.engine.exclusive:
-            lifetime = round(seconds * SECOND) + LEASE
-            assert await self.store.note(leases.renew, dispatcher._hand.lease, lifetime)
-            dispatcher.keep(self.clock.now() + lifetime)
+        await keep_lease(self.worker, self.store, seconds)
         self.clock.advance(seconds)
 
     async def pass_time(self, seconds: float) -> None:

@@ -2,11 +2,10 @@
 the sections of the W3C Recommendation of 23 January 2018.
 """
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from engines import ENGINES, engine_url
 from websub_site import PUSH, Peer, Request, Said, Site, peer, site, until
 
 from store import repositories, websub
@@ -25,22 +24,9 @@ CALLBACKS = [
 ]
 
 
-@pytest.fixture(params=ENGINES)
-def url(request: pytest.FixtureRequest) -> Iterator[str]:
-    with engine_url(request.param) as found:
-        yield found
-
-
 @pytest.fixture
-async def both(anyio_backend: str, tmp_path: Path, url: str) -> AsyncIterator[Site]:
-    """A site on either engine."""
-    async with site(tmp_path, url) as made:
-        yield made
-
-
-@pytest.fixture
-async def place(anyio_backend: str, tmp_path: Path) -> AsyncIterator[Site]:
-    async with site(tmp_path, retries=[0, 5]) as made:
+async def place(anyio_backend: str, tmp_path: Path, url: str) -> AsyncIterator[Site]:
+    async with site(tmp_path, url, retries=[0, 5]) as made:
         yield made
 
 
@@ -58,32 +44,32 @@ async def received(subscriber: Peer, many: int = 1) -> list[Request]:
 # 5.1 Subscriber Sends Subscription Request
 
 
-async def test_5_1_a_verified_request_overrides_what_was(both: Site, subscriber: Peer) -> None:
-    first = await both.subscribe(f"{subscriber.url}/x", secret="one", lease_seconds="5000")
-    ends_at = both.rows()[0]["lease_ends_at"]
-    again = await both.subscribe(f"{subscriber.url}/x", secret="two", lease_seconds="9000")
+async def test_5_1_a_verified_request_overrides_what_was(place: Site, subscriber: Peer) -> None:
+    first = await place.subscribe(f"{subscriber.url}/x", secret="one", lease_seconds="5000")
+    ends_at = place.rows()[0]["lease_ends_at"]
+    again = await place.subscribe(f"{subscriber.url}/x", secret="two", lease_seconds="9000")
     assert again == first
-    (row,) = both.rows()
+    (row,) = place.rows()
     assert row["lease_ends_at"] > ends_at + 3999 * 1_000_000
-    await both.push()
+    await place.push()
     (content,) = await received(subscriber)
     assert content.signed_by("two")
-    await both.subscribe(f"{subscriber.url}/x")
-    await both.push()
+    await place.subscribe(f"{subscriber.url}/x")
+    await place.push()
     assert (await received(subscriber, 2))[1].every("X-Hub-Signature") == []
 
 
-async def test_5_1_a_request_that_fails_changes_nothing(both: Site, subscriber: Peer) -> None:
-    await both.subscribe(f"{subscriber.url}/x", secret="one")
-    before = both.rows()
+async def test_5_1_a_request_that_fails_changes_nothing(place: Site, subscriber: Peer) -> None:
+    await place.subscribe(f"{subscriber.url}/x", secret="one")
+    before = place.rows()
     subscriber.agrees = False
-    form = {"topic": both.topic(), "callback": f"{subscriber.url}/x"}
-    await both.ask(mode="subscribe", secret="two", lease_seconds="4000", **form)
-    await both.ask(mode="unsubscribe", **form)
-    await both.settled(3)
+    form = {"topic": place.topic(), "callback": f"{subscriber.url}/x"}
+    await place.ask(mode="subscribe", secret="two", lease_seconds="4000", **form)
+    await place.ask(mode="unsubscribe", **form)
+    await place.settled(3)
     assert subscriber.modes() == ["subscribe", "subscribe", "unsubscribe"]
-    assert both.rows() == before
-    await both.push()
+    assert place.rows() == before
+    await place.push()
     assert (await received(subscriber))[0].signed_by("one")
 
 
@@ -97,16 +83,16 @@ async def test_5_1_topic_and_callback_are_the_key(place: Site, subscriber: Peer)
     assert sorted(one.target for one in subscriber.contents) == ["/x", "/y"]
 
 
-async def test_5_1_of_two_requests_the_later_one_counts(both: Site, subscriber: Peer) -> None:
+async def test_5_1_of_two_requests_the_later_one_counts(place: Site, subscriber: Peer) -> None:
     """Whichever of them is verified first."""
-    await both.subscribe(f"{subscriber.url}/x")
-    row = both.rows()[0]
+    await place.subscribe(f"{subscriber.url}/x")
+    row = place.rows()[0]
     request = {**row, "key": "k", "secret": None, "lease_seconds": 5000}
     late = {**request, "id": 11, "mode": "unsubscribe"}
     early = {**request, "id": 10, "mode": "subscribe"}
-    assert both.store.do(websub.verified, late, 0)
-    assert not both.store.do(websub.verified, early, both.clock.now())
-    assert len(both.rows()) == 1
+    assert place.store.do(websub.verified, late, 0)
+    assert not place.store.do(websub.verified, early, place.clock.now())
+    assert len(place.rows()) == 1
 
 
 # 5.1.1 Subscription Parameter Details
@@ -160,16 +146,16 @@ async def test_5_2_a_denial_is_told(place: Site, subscriber: Peer) -> None:
     assert place.rows(ended=True) == []
 
 
-async def test_5_2_who_follows_what_becomes_private_is_told(both: Site, subscriber: Peer) -> None:
-    await both.subscribe(f"{subscriber.url}/x", secret="s")
-    repo = both.rows()[0]["repo_id"]
-    both.store.do(repositories.update, repo, private=True, description=None)
-    await both.push()
-    assert both.deliveries() == []
-    await both.settled(2)
+async def test_5_2_who_follows_what_becomes_private_is_told(place: Site, subscriber: Peer) -> None:
+    await place.subscribe(f"{subscriber.url}/x", secret="s")
+    repo = place.rows()[0]["repo_id"]
+    place.store.do(repositories.update, repo, private=True, description=None)
+    await place.push()
+    assert place.deliveries() == []
+    await place.settled(2)
     assert subscriber.modes() == ["subscribe", "denied"]
     assert subscriber.questions[1].query["hub.reason"] == "the topic is no longer public"
-    (row,) = both.rows(ended=True)
+    (row,) = place.rows(ended=True)
     assert row["secret"] is None
 
 
@@ -209,16 +195,16 @@ async def test_5_2_an_operator_revokes(place: Site, subscriber: Peer) -> None:
 # 5.3 Hub Verifies Intent of the Subscriber
 
 
-async def test_5_3_what_the_hub_asks(both: Site, subscriber: Peer) -> None:
-    await both.subscribe(f"{subscriber.url}/x", lease_seconds="7200", secret="s")
-    await both.ask(mode="unsubscribe", topic=both.topic(), callback=f"{subscriber.url}/x")
-    await both.settled(2)
+async def test_5_3_what_the_hub_asks(place: Site, subscriber: Peer) -> None:
+    await place.subscribe(f"{subscriber.url}/x", lease_seconds="7200", secret="s")
+    await place.ask(mode="unsubscribe", topic=place.topic(), callback=f"{subscriber.url}/x")
+    await place.settled(2)
     first, second = subscriber.questions
     assert first.method == second.method == "GET"
     challenge = first.query["hub.challenge"]
     assert first.query == {
         "hub.mode": "subscribe",
-        "hub.topic": both.topic(),
+        "hub.topic": place.topic(),
         "hub.challenge": challenge,
         "hub.lease_seconds": "7200",
     }
@@ -314,16 +300,16 @@ async def _loopback(host: str, port: int) -> list[str]:
     return ["127.0.0.1"]
 
 
-async def test_5_3_1_leases_are_enforced(both: Site, subscriber: Peer) -> None:
-    await both.subscribe(f"{subscriber.url}/x", lease_seconds="3600")
-    await both.pass_time(3590)
-    await both.push()
+async def test_5_3_1_leases_are_enforced(place: Site, subscriber: Peer) -> None:
+    await place.subscribe(f"{subscriber.url}/x", lease_seconds="3600")
+    await place.pass_time(3590)
+    await place.push()
     await received(subscriber)
-    await both.pass_time(11)
-    (row,) = both.rows(ended=True)
+    await place.pass_time(11)
+    (row,) = place.rows(ended=True)
     assert row["reason"] == "the lease ended"
-    await both.push()
-    assert len(both.deliveries()) == 1
+    await place.push()
+    assert len(place.deliveries()) == 1
     assert subscriber.modes() == ["subscribe"]
 
 
@@ -332,7 +318,7 @@ async def test_5_3_1_nothing_is_sent_for_a_lease_that_is_over(
 ) -> None:
     """Not even what waited from before, and whether or not the worker has looked."""
     await place.subscribe(f"{subscriber.url}/x", lease_seconds="3600")
-    place.clock.by += 3601
+    await place.advance(3601)
     await place.push()
     (row,) = await place.over()
     assert (row["state"], row["reason"]) == ("dead", "the lease has ended")
@@ -344,7 +330,7 @@ async def test_5_1_a_renewal_counts_at_once(place: Site, subscriber: Peer) -> No
     await place.push()
     await received(subscriber)
     await place.subscribe(f"{subscriber.url}/x", lease_seconds="7200")
-    place.clock.by += 3601
+    await place.advance(3601)
     await place.push()
     await received(subscriber, 2)
 
@@ -365,18 +351,18 @@ async def test_what_is_in_hand_is_not_sent_to_who_unsubscribed(
     assert {row["state"] for row in place.deliveries()} == {"delivered", "dead"}
 
 
-async def test_drafts_of_releases_are_nobodys_business(both: Site, subscriber: Peer) -> None:
+async def test_drafts_of_releases_are_nobodys_business(place: Site, subscriber: Peer) -> None:
     path = "engine/events/release"
-    await both.subscribe(f"{subscriber.url}/1", topic=both.topic(path))
-    await both.subscribe(f"{subscriber.url}/2", topic=both.topic("engine/events.json"))
+    await place.subscribe(f"{subscriber.url}/1", topic=place.topic(path))
+    await place.subscribe(f"{subscriber.url}/2", topic=place.topic("engine/events.json"))
     public = b'{"release": {"draft": false, "name": "One", "tag_name": "1"}}'
     for body in (public, b'{"release": {"draft": true, "name": "Two"}}'):
-        await both.push(body, path)
-    await until(lambda: sorted(both.states()) == ["dead", *["delivered"] * 3])
+        await place.push(body, path)
+    await until(lambda: sorted(place.states()) == ["dead", *["delivered"] * 3])
     assert [one.body for one in subscriber.contents if one.target == "/1"] == [public]
     assert all(b"Two" not in one.body for one in subscriber.contents)
-    assert (await both.client.get(both.topic(path))).content == public
-    feed = (await both.client.get(both.topic("engine/events.json"))).json()
+    assert (await place.client.get(place.topic(path))).content == public
+    feed = (await place.client.get(place.topic("engine/events.json"))).json()
     assert [item["title"] for item in feed["items"]] == ["release: One"]
 
 
@@ -393,15 +379,15 @@ async def test_what_was_under_way_is_done_by_the_next_worker(place: Site, subscr
 # 7. Content Distribution
 
 
-async def test_7_what_is_sent(both: Site, subscriber: Peer) -> None:
-    await both.subscribe(f"{subscriber.url}/x")
-    await both.push()
+async def test_7_what_is_sent(place: Site, subscriber: Peer) -> None:
+    await place.subscribe(f"{subscriber.url}/x")
+    await place.push()
     (content,) = await received(subscriber)
     assert (content.method, content.target) == ("POST", "/x")
-    topic = await both.client.get(both.topic())
+    topic = await place.client.get(place.topic())
     assert content.body == topic.content == PUSH
     assert content.one("Content-Type") == topic.headers["Content-Type"] == "application/json"
-    assert content.one("Link") == f'<{both.hub}>; rel="hub", <{both.topic()}>; rel="self"'
+    assert content.one("Link") == f'<{place.hub}>; rel="hub", <{place.topic()}>; rel="self"'
     assert {name for name, _ in content.fields} == {
         "Host",
         "User-Agent",
@@ -414,18 +400,18 @@ async def test_7_what_is_sent(both: Site, subscriber: Peer) -> None:
 
 
 @pytest.mark.parametrize("key", ["events.json", "events.atom"])
-async def test_7_a_feed_is_sent_as_it_is(both: Site, subscriber: Peer, key: str) -> None:
-    topic = both.topic(f"engine/{key}")
-    await both.subscribe(f"{subscriber.url}/x", topic=topic)
-    await both.push(path="engine/events/secret_scanning_alert")
+async def test_7_a_feed_is_sent_as_it_is(place: Site, subscriber: Peer, key: str) -> None:
+    topic = place.topic(f"engine/{key}")
+    await place.subscribe(f"{subscriber.url}/x", topic=topic)
+    await place.push(path="engine/events/secret_scanning_alert")
     for many in (1, 2):
-        await both.push()
+        await place.push()
         content = (await received(subscriber, many))[many - 1]
-        page = await both.client.get(topic)
+        page = await place.client.get(topic)
         assert content.body == page.content
         assert content.one("Content-Type") == page.headers["Content-Type"]
-        assert content.one("Link") == f'<{both.hub}>; rel="hub", <{topic}>; rel="self"'
-    assert len(both.deliveries()) == 2
+        assert content.one("Link") == f'<{place.hub}>; rel="hub", <{topic}>; rel="self"'
+    assert len(place.deliveries()) == 2
 
 
 async def test_7_any_2xx_is_a_success(place: Site, subscriber: Peer) -> None:
@@ -454,35 +440,35 @@ async def test_7_all_else_is_a_failure_and_tried_again(place: Site, subscriber: 
 async def test_7_failing_ends_the_delivery_and_not_the_subscription(
     anyio_backend: str, tmp_path: Path, url: str, subscriber: Peer
 ) -> None:
-    async with site(tmp_path, url, retries=[0, 5], breaker=0) as both:
-        await both.subscribe(f"{subscriber.url}/x", lease_seconds=str(30 * DAY))
+    async with site(tmp_path, url, retries=[0, 5], breaker=0) as place:
+        await place.subscribe(f"{subscriber.url}/x", lease_seconds=str(30 * DAY))
         subscriber.status = 500
         for many in (1, 2, 3):
-            await both.push()
-            await both.over()
-            await both.pass_time(6)
-            await until(lambda: both.states() == ["dead"] * many)  # noqa: B023 - waited for here
+            await place.push()
+            await place.over()
+            await place.pass_time(6)
+            await until(lambda: place.states() == ["dead"] * many)  # noqa: B023 - waited for here
             # Longer than any hook that fails would be left active.
-            await both.pass_time(6 * DAY)
+            await place.pass_time(6 * DAY)
         subscriber.status = 204
-        assert len(both.rows()) == 1
-        await both.push()
-        await until(lambda: both.states()[-1] == "delivered")
+        assert len(place.rows()) == 1
+        await place.push()
+        await until(lambda: place.states()[-1] == "delivered")
 
 
-async def test_7_410_ends_the_subscription(both: Site, subscriber: Peer) -> None:
-    await both.subscribe(f"{subscriber.url}/x")
+async def test_7_410_ends_the_subscription(place: Site, subscriber: Peer) -> None:
+    await place.subscribe(f"{subscriber.url}/x")
     subscriber.status = 410
-    await both.push()
-    await until(lambda: both.rows() == [])
-    (row,) = both.rows(ended=True)
+    await place.push()
+    await until(lambda: place.rows() == [])
+    (row,) = place.rows(ended=True)
     assert row["reason"] == "the receiver answered 410 Gone"
-    await both.push()
-    assert len(both.deliveries()) == 1
+    await place.push()
+    assert len(place.deliveries()) == 1
     assert subscriber.modes() == ["subscribe"]
     subscriber.status = 204
-    await both.subscribe(f"{subscriber.url}/x")
-    await both.push()
+    await place.subscribe(f"{subscriber.url}/x")
+    await place.push()
     await received(subscriber, 2)
 
 
@@ -491,9 +477,9 @@ async def test_7_410_ends_the_subscription(both: Site, subscriber: Peer) -> None
 
 @pytest.mark.parametrize("method", ["sha1", "sha256", "sha384", "sha512"])
 async def test_7_1_content_is_signed(
-    anyio_backend: str, tmp_path: Path, subscriber: Peer, method: str
+    anyio_backend: str, tmp_path: Path, url: str, subscriber: Peer, method: str
 ) -> None:
-    async with site(tmp_path, websub_signature=method) as place:
+    async with site(tmp_path, url, websub_signature=method) as place:
         await place.subscribe(f"{subscriber.url}/x", secret="schlüssel")
         await place.push()
         (content,) = await received(subscriber)
@@ -508,23 +494,23 @@ async def test_8_2_the_hub_does_not_tell_secrets(place: Site, subscriber: Peer) 
     assert b"nobody" not in place.rows()[0]["secret"]
 
 
-async def test_switched_off_nothing_is_sent(anyio_backend: str, tmp_path: Path) -> None:
+async def test_switched_off_nothing_is_sent(anyio_backend: str, tmp_path: Path, url: str) -> None:
     async with peer() as subscriber:
-        async with site(tmp_path) as place:
+        async with site(tmp_path, url) as place:
             await place.subscribe(f"{subscriber.url}/x")
-        async with site(tmp_path, seeded=place.token, websub=False) as place:
+        async with site(tmp_path, url, seeded=place.token, websub=False) as place:
             await place.push()
             (row,) = await place.over()
             assert row["state"] == "dead"
         assert subscriber.contents == []
 
 
-async def test_what_ended_is_forgotten(both: Site, subscriber: Peer) -> None:
-    await both.subscribe(f"{subscriber.url}/x")
-    await both.subscribe(f"{subscriber.url}/y")
-    both.store.do(websub.deny, {1: "x"})
-    await both.settled(3)
-    both.clock.by += 31 * DAY
-    await both.worker._errands.prune()
-    assert [row["id"] for row in both.rows(ended=True)] == [2]
-    assert both.asked() == 0
+async def test_what_ended_is_forgotten(place: Site, subscriber: Peer) -> None:
+    await place.subscribe(f"{subscriber.url}/x")
+    await place.subscribe(f"{subscriber.url}/y")
+    place.store.do(websub.deny, {1: "x"})
+    await place.settled(3)
+    place.clock.by += 31 * DAY
+    await place.worker._errands.prune()
+    assert [row["id"] for row in place.rows(ended=True)] == [2]
+    assert place.asked() == 0

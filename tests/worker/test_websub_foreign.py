@@ -1,11 +1,10 @@
 """Topics that are hosted elsewhere: published, fetched, and what changed of them distributed."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import httpx
 import pytest
-from engines import ENGINES, engine_url
 from websub_site import Peer, Site, peer, site, until
 
 from store import Row
@@ -18,12 +17,6 @@ FEED = b"""<?xml version="1.0"?>
 """
 RSS = b'<rss version="2.0"><channel><title>T</title>%s</channel></rss>'
 ONE, TWO = b"<entry><id>1</id></entry>\n", b"<a:entry x='>'><id>2</id><p><entry/></p></a:entry >\n"
-
-
-@pytest.fixture(params=ENGINES)
-def url(request: pytest.FixtureRequest) -> Iterator[str]:
-    with engine_url(request.param) as found:
-        yield found
 
 
 @pytest.fixture
