@@ -100,7 +100,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def world(folder: Path) -> Iterator[World]:
-    """One world for all: nobody who is refused changes anything in it."""
+    """One world for all: nobody who is refused changes anything in it.
+
+    On the embedded engine alone: what is held here follows from the declarations, before and after
+    the statements, each of which its group's tests run on both engines.
+    """
     clock = MovableClock(parse("2026-11-21T07:33:00Z"))
     store = open_store("sqlite", data_dir=folder, clock=clock)
     yield make(store)

@@ -124,9 +124,9 @@ async def test_the_official_vector_through_the_whole_path(house: House) -> None:
 )
 @pytest.mark.parametrize("content_type", ["json", "form"])
 async def test_standard_webhooks_verified_by_their_package(
-    tmp_path: Path, secret: str, key: str, content_type: str
+    tmp_path: Path, url: str, secret: str, key: str, content_type: str
 ) -> None:
-    house = House(tmp_path, MovableClock())  # the package compares with the time of day
+    house = House(tmp_path, MovableClock(), url)  # the package compares with the time of day
     try:
         post = await one_post(house, b'{"a":1}', secret=secret, content_type=content_type)
         verifier = Webhook(key)
