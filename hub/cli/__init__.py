@@ -29,6 +29,7 @@ COMMANDS = {
     "redeliver": "redeliver:redeliver",
     "replay": "replay:replay",
     "status": "status:status",
+    "audit": "audit:audit",
     "migrate": "migrate:migrate",
     "sql": "sql:sql",
     "settings": "settings:settings",
