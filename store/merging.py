@@ -20,6 +20,18 @@ def insert(db: Connection, table: str, values: Mapping[str, Any], unique: str) -
     return made[0][0] if made else None
 
 
+def put(db: Connection, table: str, values: Mapping[str, Any], unique: str) -> None:
+    """A row, in the place of the one whose `unique` columns are the same."""
+    keys = unique.split(", ")
+    rest = ", ".join(f"{column} = excluded.{column}" for column in values if column not in keys)
+    db.insert_many(
+        table,
+        ", ".join(values),
+        [tuple(values.values())],
+        f"ON CONFLICT ({unique}) DO UPDATE SET {rest}",
+    )
+
+
 def update(db: Connection, table: str, row: Row, values: Mapping[str, Any]) -> bool:
     """Set those of these columns that the row, found by its `id`, has otherwise; whether any.
 

@@ -35,6 +35,17 @@ def resolve(db: Connection, repo_id: int, ref: str) -> str | None:
     return None
 
 
+def branches_at(db: Connection, repo_id: int, sha: str) -> list[str]:
+    """The short names of the branches that are at this commit."""
+    rows = db.tuples(
+        "SELECT name FROM ref WHERE repo_id = :repo_id AND sha = :sha ORDER BY name",
+        repo_id=repo_id,
+        sha=sha,
+    )
+    heads = "refs/heads/"
+    return [name.removeprefix(heads) for (name,) in rows if name.startswith(heads)]
+
+
 def put(db: Connection, repo_id: int, name: str, sha: str) -> bool:
     """Say what commit a ref is at; whether that changes anything."""
     before = get(db, repo_id, name)

@@ -15,6 +15,7 @@ from hub.cli import (
     load_agent_variables,
     load_comments,
     load_issues,
+    load_devenv_secrets,
     state,
 )
 from hub.cli.changes import Change, placed, secret
@@ -71,6 +72,7 @@ def apply(db: Connection, wanted: state.State, hashes: Mapping[str, str]) -> lis
         *_each(db, "agent_variables", wanted.agent_variables, load_agent_variables.agent_variable),
     ]
     load_issues.recount(db, [*wanted.issues, *wanted.pull_requests])
+        *_each(db, "devenv_secrets", wanted.devenv_secrets, load_devenv_secrets.devenv_secret),
     return changes
 
 

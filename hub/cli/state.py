@@ -12,6 +12,7 @@ from hub.cli import load_issues, parts
 from hub.cli.load_agent_variables import AgentVariable
 from hub.cli.load_comments import CommitComment
 from hub.cli.part import Part
+from hub.cli.load_devenv_secrets import DevenvSecret
 from hub.cli.strict_yaml import Strict
 from store.errors import Invalid
 
@@ -37,6 +38,7 @@ class State(Part):
     agent_variables: list[AgentVariable] = Field(default_factory=list)
 
     @model_validator(mode="after")
+    devenv_secrets: list[DevenvSecret] = Field(default_factory=list)
     def _each_once(self) -> Self:
         keys: dict[str, list[str]] = {}
         for name in type(self).model_fields:

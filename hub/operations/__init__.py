@@ -10,6 +10,7 @@ from hub.operations import (
     authorizations,
     check_runs,
     commit_comments,
+    devenv_machines,
     devenv_secrets,
     emails,
     grants,
@@ -42,6 +43,7 @@ MODULES = (
     hooks,
     hook_deliveries,
     agent_variables,
+    devenv_machines,
     devenv_secrets,
     rate_limit,
 )

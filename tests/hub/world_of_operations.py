@@ -28,6 +28,7 @@ from store import (
     check_suites,
     commit_comments,
     devenv_secrets,
+    devenvs,
     emails,
     grants,
     hooks,
@@ -165,6 +166,7 @@ SAMPLES = {
     "check_run_id": Sample(lambda w: w.hello.check_run, lambda w: w.vault.check_run),
     "check_suite_id": Sample(lambda w: w.hello.check_suite, lambda w: w.vault.check_suite),
     "invitation_id": Sample(lambda w: w.hello.invitation, lambda w: w.vault.invitation),
+    "devenv_name": Sample(lambda w: "octo-den", lambda w: "reader-den", "nothing"),
     "secret_name": Sample(lambda w: "KEY", absent="NOTHING"),
     "name": Sample(lambda w: "REGION", lambda w: "umbra_ONLY", "NOTHING"),
     "repository_id": Sample(lambda w: w.acme.repo["id"], lambda w: w.umbra.repo["id"]),
@@ -267,6 +269,9 @@ def _people(db: Connection, store: Store) -> World:
     )
     for account in (octo, reader):
         watching.put(db, hello.repo["id"], account["id"], subscribed=True, ignored=False)
+        den = {"account_id": account["id"], "repo_id": hello.repo["id"], "ref": "main"}
+        den |= {"machine": "basicLinux32gb", "location": "EastUs"}
+        devenvs.put(db, f"{account['login']}-den", den)
     watching.put(db, vault.repo["id"], octo["id"], subscribed=True, ignored=False)
     interaction_limits.limit_repository(db, hello.repo, "existing_users", db.now + DAY)
     lab, mill = (
