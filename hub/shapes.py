@@ -1,12 +1,13 @@
 """Answers that several groups share."""
 
 import base64
+from collections.abc import Iterable
 from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
 from hub.urls import Urls
-from store import Row
+from store import Connection, Row, accounts
 from store.clock import iso
 
 AuthorAssociation = Literal[
@@ -75,6 +76,13 @@ def simple_user(urls: Urls, account: Row) -> SimpleUser:
         "type": account["kind"],
         "site_admin": bool(account["site_admin"]),
     }
+
+
+def people(urls: Urls, db: Connection, ids: Iterable[int | None]) -> dict[int, SimpleUser]:
+    """The accounts with these ids, in short, by id."""
+    wanted = {each for each in ids if each is not None}
+    found = accounts.of(db, wanted) if wanted else {}
+    return {number: simple_user(urls, row) for number, row in found.items()}
 
 
 class HookConfig(TypedDict):

@@ -80,6 +80,30 @@ class Urls:
     def subscription(self, repo: Row) -> str:
         return f"{self.repository(repo)}/subscription"
 
+    def commit(self, repo: Row, sha: str) -> str:
+        return f"{self.repository(repo)}/commits/{sha}"
+
+    def commit_page(self, repo: Row, sha: str) -> str:
+        """A commit's page, where a browser would look for it."""
+        return f"{self.page(repo)}/commit/{sha}"
+
+    def issue(self, repo: Row, number: int) -> str:
+        return f"{self.repository(repo)}/issues/{number}"
+
+    def issue_page(self, repo: Row, issue: Row) -> str:
+        """The page of an issue or pull request, where a browser would look for it."""
+        kind = "pull" if issue["is_pull"] else "issues"
+        return f"{self.page(repo)}/{kind}/{issue['number']}"
+
+    def pull(self, repo: Row, number: int) -> str:
+        return f"{self.repository(repo)}/pulls/{number}"
+
+    def label(self, repo: Row, name: str) -> str:
+        return f"{self.repository(repo)}/labels/{quote(name, safe='')}"
+
+    def milestone(self, repo: Row, number: int) -> str:
+        return f"{self.repository(repo)}/milestones/{number}"
+
     def check_run(self, repo: Row, number: int) -> str:
         return f"{self.repository(repo)}/check-runs/{number}"
 

@@ -18,7 +18,7 @@ from hub.resolve import text
 from hub.shapes import AuthorAssociation, SimpleUser, node_id
 from hub.urls import Urls
 from hub.validation import Text
-from store import Row, accounts, associations, commit_comments
+from store import Row, associations, commit_comments
 from store.clock import iso
 from store.errors import Invalid
 from store.markdown import Rendered
@@ -207,16 +207,14 @@ def _told(ctx: Context, repo: Row, row: Row) -> CommitComment:
 
 
 def _several(ctx: Context, repo: Row, rows: list[Row], media: Media) -> list[CommitComment]:
-    ids = {row["author_id"] for row in rows if row["author_id"] is not None}
-    authors = accounts.of(ctx.db, ids) if ids else {}
-    users = {number: shapes.simple_user(ctx.urls, row) for number, row in authors.items()}
+    users = shapes.people(ctx.urls, ctx.db, (row["author_id"] for row in rows))
     return [_shown(ctx.urls, repo, row, users.get(row["author_id"]), media) for row in rows]
 
 
 def _shown(urls: Urls, repo: Row, row: Row, user: SimpleUser | None, media: Media) -> CommitComment:
     bodies = {name: row[COLUMNS[name]] for name in BODIES[media.param or "raw"]}
     return {
-        "html_url": f"{urls.page(repo)}/commit/{row['commit_id']}#commitcomment-{row['id']}",
+        "html_url": f"{urls.commit_page(repo, row['commit_id'])}#commitcomment-{row['id']}",
         "url": f"{urls.repository(repo)}/comments/{row['id']}",
         "id": row["id"],
         "node_id": node_id("CommitComment", row["id"]),
