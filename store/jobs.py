@@ -122,7 +122,7 @@ def done(db: Connection, taken: Row, due_at: int | None) -> None:
     """A job that was taken has ended well; it is due next at `due_at`."""
     # Run by hand before its time, it is still to be run at its time.
     on_time = taken["due_at"] is not None and taken["due_at"] <= taken["started_at"]
-    served_at = taken["due_at"] if on_time else taken["served_at"]
+    served_at = taken["started_at"] if on_time else taken["served_at"]
     _end(db, taken, "done", None, due_at=due_at, served_at=served_at, failures=0, rests_until=0)
 
 
@@ -196,27 +196,4 @@ def abandon(db: Connection) -> int:
         "UPDATE job SET held_until = 0, ended_at = :now, outcome = 'stopped'"
         " WHERE started_at IS NOT NULL AND ended_at IS NULL",
         now=db.now,
-    )
-
-
-def begin(db: Connection, name: str, every: int) -> bool:
-    """Take the next run of a job that is due every so many microseconds."""
-    plan(db, [Plan(name, "", due_at=db.now)] if get(db, name) is None else [])
-    taken = take(db, name, "")
-    if taken is not None:
-        db.execute(
-            "UPDATE job SET due_at = :due_at, held_until = 0 WHERE name = :name",
-            due_at=db.now + every,
-            name=name,
-        )
-    return taken is not None
-
-
-def end(db: Connection, name: str, outcome: str) -> None:
-    """Record how the run that was taken ended."""
-    db.execute(
-        "UPDATE job SET ended_at = :now, outcome = :outcome WHERE name = :name",
-        now=db.now,
-        name=name,
-        outcome=outcome,
     )

@@ -11,6 +11,7 @@ from store.attempts import DELIVERED, WAITING, Outcome
 from store.backoff import pause
 from store.courier import Offer
 from store.errors import Busy, Unavailable
+from store.jobs import TIMETABLE
 from store.websub import ERRAND
 from worker import ended
 from worker.aim import Aim
@@ -61,6 +62,8 @@ class Dispatcher:
         self._stopping = False
         self.errand: Callable[[], None] = lambda: None
         """Called when what is wanted is no delivery."""
+        self.plan: Callable[[], None] = lambda: None
+        """Called when a job may be due before what was known."""
         self.news: Callable[[], None] = lambda: None
         """Called when events were kept."""
         self.measures = WorkerMeasures()
@@ -104,6 +107,8 @@ class Dispatcher:
         for hook_id in hooks:
             if hook_id == ERRAND:
                 self.errand()
+            elif hook_id == TIMETABLE:
+                self.plan()
             else:
                 lane = self._lane(hook_id)
                 lane.stale = True

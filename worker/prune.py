@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from store import Connection, Store, retention
+from store import Connection, Store, retention, websub, websub_requests
 from store.clock import SECOND
 from worker.settings import WorkerSettings
 
@@ -16,7 +16,9 @@ PAUSE = 0.02
 
 
 async def prune(store: Store, settings: WorkerSettings) -> None:
-    """Drop bodies, attempts, events and deleted hooks that are older than they are kept."""
+    """Drop bodies, attempts, events, deleted hooks and what ended with WebSub, where they are older
+    than they are kept.
+    """
     now = store.clock.now()
     bodies = now - round(settings.keep_bodies * SECOND)
     attempts = now - round(settings.keep_attempts * SECOND)
@@ -24,6 +26,12 @@ async def prune(store: Store, settings: WorkerSettings) -> None:
     await _in_batches(store, retention.drop_attempts, attempts)
     await _in_batches(store, retention.drop_events, attempts)
     await store.note(retention.drop_hooks, attempts)
+    await store.note(_drop_websub, attempts)
+
+
+def _drop_websub(db: Connection, before: int) -> None:
+    websub.drop(db, before)
+    websub_requests.drop(db)
 
 
 async def _in_batches(

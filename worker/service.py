@@ -6,20 +6,21 @@ import logging
 import os
 import socket
 from collections.abc import Callable, Iterator
-
-from apscheduler.schedulers.asyncio import AsyncIOScheduler
+from dataclasses import replace
 
 from store import Connection, Store, leases
 from store.clock import DAY, SECOND
 from store.errors import Busy, Invalid, Unavailable, Unusable
 from worker.addresses import Refused
+from worker.beat import Beat, Beats, Run, counted, run
 from worker.dispatch import Dispatcher
+from worker.expire import Tell
 from worker.guard import Guard
 from worker.measures import WorkerMeasures
-from worker.prune import prune
 from worker.reflect import Reflector
-from worker.schedule import Job, counted, run, scheduler
+from worker.schedule import Works, nobody_told, table
 from worker.settings import WorkerSettings
+from worker.timetable import Job, Timetable
 from worker.transport import Poster, Transport
 from worker.websub import Errands
 
@@ -35,7 +36,6 @@ MARGIN = 10 * SECOND
 COMEBACK = 10.0
 LOOK_EVERY = 5.0
 REFLECT_EVERY = 1.0
-PRUNE_EVERY = 600.0
 GRACE = 10.0
 
 
@@ -106,11 +106,13 @@ class Worker:
         *,
         guard: Guard | None = None,
         poster: Poster | None = None,
+        tell: Tell = nobody_told,
     ) -> None:
         self._store = store
         self._settings = settings
         self.guard = guard or make_guard(settings)
         self._guard_is_ours = guard is None
+        self._holder = f"{socket.gethostname()}:{os.getpid()}"
         self._ended: asyncio.Task[None] | None = None
         self._transport = _transport(self.guard, settings) if poster is None else None
         poster = poster or self._sender()
@@ -120,12 +122,15 @@ class Worker:
         self._reflector = Reflector(store, lambda: self._lease or None, self._delivering)
         self._reflector.wanted = settings.reflect
         self.dispatcher.news = self._reflector.soon
-        self._scheduler: AsyncIOScheduler | None = None
+        self._tell = tell
+        self._beats = Beats()
+        self._timetable = Timetable(store)
+        self.dispatcher.plan = self._timetable.soon
         self._deaf: Callable[[], None] | None = None
         self._lease = 0
         self._one_look = asyncio.Lock()
         self._end_others_from = 0.0
-        self._looking = counted(Job("look", LOOK_EVERY, self._look), self.measures.jobs)
+        self._looking = self._beat("look", LOOK_EVERY, self._look)
         self._looks: set[asyncio.Task[None]] = set()
 
     @property
@@ -153,21 +158,25 @@ class Worker:
         await self._look()
         self._errands.soon()
         self._reflector.soon()
-        others = [counted(job, self.measures.jobs) for job in self._table()]
-        self._scheduler = scheduler(self._store, [self._looking, *others])
-        self._scheduler.start()
+        self._beats.start(
+            [
+                self._looking,
+                self._beat("websub", LOOK_EVERY, self._errands.tick),
+                self._beat("reflect", REFLECT_EVERY, self._reflector.tick),
+            ]
+        )
+        self._timetable.start(self._table(), f"{self._holder}/{self._lease}")
+
+    def _beat(self, name: str, every: float, run: Run) -> Beat:
+        return Beat(name, every, counted(name, run, self.measures.jobs))
 
     def _table(self) -> list[Job]:
-        return [
-            Job("websub", LOOK_EVERY, self._errands.tick),
-            Job("reflect", REFLECT_EVERY, self._reflector.tick),
-            Job("prune", PRUNE_EVERY, self._prune, once=True),
-        ]
+        jobs = table(Works(self._store, self._settings, self._tell))
+        return [replace(job, run=counted(job.name, job.run, self.measures.jobs)) for job in jobs]
 
     async def _take_lease(self) -> None:
-        holder = f"{socket.gethostname()}:{os.getpid()}"
         # Durable, for a database that forgot it could give the same number to another worker.
-        self._lease, ends_at = await self._store.write(_take, holder, self._lifetime())
+        self._lease, ends_at = await self._store.write(_take, self._holder, self._lifetime())
         self.dispatcher.hold(self._lease)
         self.dispatcher.keep(ends_at - MARGIN)
 
@@ -183,6 +192,7 @@ class Worker:
                 await self._keep_lease()
                 await self.dispatcher.reconcile()
                 await self.dispatcher.scan()
+                self._timetable.soon()
             except Unavailable:
                 self._end_others_from = asyncio.get_running_loop().time() + COMEBACK
                 raise
@@ -206,22 +216,20 @@ class Worker:
         if hooks:
             self.dispatcher.wake(hooks)
         else:
-            task = asyncio.get_running_loop().create_task(run(self._store, self._looking))
+            task = asyncio.get_running_loop().create_task(run(self._looking))
             self._looks.add(task)
             task.add_done_callback(self._looks.discard)
 
-    async def _prune(self) -> None:
-        await prune(self._store, self._settings)
-        await self._errands.prune()
-
-    def change(self, settings: WorkerSettings) -> None:
-        """Work by these settings from now on. Unusable, with nothing changed, for a network or
-        port that is none.
+    def change(self, settings: WorkerSettings, tell: Tell | None = None) -> None:
+        """Work, and perhaps tell, by these settings from now on. Unusable, with nothing changed,
+        for a network or port that is none.
         """
         change_guard(self.guard, settings)
         self._settings = settings
+        self._tell = tell or self._tell
         self.dispatcher.change(settings)
         self._errands.change(settings)
+        self._timetable.change(self._table())
         self._reflector.change(settings.reflect)
         if self._transport is not None:
             # What was dialled by the old rules is not used for what the new ones refuse.
@@ -238,8 +246,8 @@ class Worker:
         await self.begin_to_stop()
 
     async def _stop(self) -> None:
-        if self._scheduler is not None:
-            self._scheduler.shutdown(wait=False)
+        self._beats.stop()
+        await self._timetable.stop()
         if self._deaf is not None:
             self._deaf()
         for task in self._looks:

@@ -2,12 +2,15 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from store.options import Retries
 from store.settings import WebSubSettings
+from worker.when import checked
 
 DAY = 86_400
+Cron = Annotated[str, AfterValidator(checked)]
+"""Five fields of cron: minute, hour, day of the month, month, day of the week, in UTC."""
 
 
 class WorkerSettings(WebSubSettings):
@@ -64,6 +67,11 @@ class WorkerSettings(WebSubSettings):
     )
     keep_bodies: float = Field(
         7 * DAY, gt=0, description="seconds for which the events' bodies are kept"
+    )
+    prune_at: Cron = Field(
+        "*/10 * * * *",
+        description="when what is kept no longer is let go of: minute, hour, day of the month, "
+        "month and day of the week as in cron, in UTC",
     )
     reflect: bool = Field(
         True,

@@ -134,25 +134,27 @@ class _Lost(StoreError):
 class Timetable:
     """The jobs of a table on an APScheduler, from `start` to `stop`."""
 
-    def __init__(self, store: Store, table: Sequence[Job], holder: str) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
-        self._table = table
-        self._holder = holder
+        self._table: Sequence[Job] = ()
+        self._holder = ""
         self._scheduler = AsyncIOScheduler(timezone=UTC)
         self._running: dict[str, asyncio.Task[bool]] = {}
         self._looking: asyncio.Task[None] | None = None
         self._again = False
-        self._stopped = False
+        self._at_work = False
+        self._cleared = False
 
     @property
     def next_runs(self) -> dict[str, datetime]:
         """When this process is woken for which job."""
         return {job.id: job.next_run_time for job in self._scheduler.get_jobs()}
 
-    async def start(self) -> None:
-        """Take up what is overdue, in order, and be there for what will be due."""
-        if self._store.engine.exclusive:
-            await self._store.write(jobs.abandon)
+    def start(self, table: Sequence[Job], holder: str) -> None:
+        """Take up what is overdue, in order, and be there for what will be due; `holder` tells
+        this one from all others.
+        """
+        self._table, self._holder, self._at_work = table, holder, True
         self._scheduler.start()
         self.soon()
 
@@ -164,19 +166,26 @@ class Timetable:
     def soon(self) -> None:
         """Look at what is due."""
         self._again = True
-        if self._looking is None and not self._stopped:
+        if self._looking is None and self._at_work:
             self._looking = asyncio.get_running_loop().create_task(self._look())
 
     async def _look(self) -> None:
         try:
             while self._again:
                 self._again = False
+                await self._clear()
                 await self._take_turns()
         except StoreError as error:
             # The next look is in some seconds.
             log.error("jobs wait for the store: %s", error)
         finally:
             self._looking = None
+
+    async def _clear(self) -> None:
+        """Free what a crash has left in hand, where it can be nobody's."""
+        if not self._cleared and self._store.engine.exclusive:
+            await self._store.write(jobs.abandon)
+        self._cleared = True
 
     async def _take_turns(self) -> None:
         """Begin all that is due. What is overdue is begun in order, one after the other; whatever
@@ -238,8 +247,7 @@ class Timetable:
 
     async def stop(self) -> None:
         """Begin nothing more, and cut off what is under way."""
-        self._stopped = True
-        self._again = False
+        self._at_work = self._again = False
         if self._scheduler.running:
             self._scheduler.shutdown(wait=False)
         tasks = [*self._running.values(), *([self._looking] if self._looking is not None else [])]

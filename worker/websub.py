@@ -6,7 +6,7 @@ import logging
 from collections.abc import Coroutine
 from typing import Any
 
-from store import Connection, Row, Store, websub, websub_foreign, websub_requests
+from store import Row, Store, websub, websub_foreign, websub_requests
 from store.clock import SECOND
 from store.errors import StoreError
 from worker.guard import Guard
@@ -57,11 +57,6 @@ class Errands:
         if over or hidden:
             await self._store.write(websub.settle, over, hidden)
         self.soon()
-
-    async def prune(self) -> None:
-        """Forget what ended long ago."""
-        before = self._store.clock.now() - round(self._settings.keep_attempts * SECOND)
-        await self._store.note(_drop, before)
 
     async def _look(self) -> None:
         try:
@@ -146,8 +141,3 @@ class Errands:
         if self._in_hand:
             with contextlib.suppress(StoreError):
                 await self._store.write(websub_requests.release, [*self._in_hand])
-
-
-def _drop(db: Connection, before: int) -> None:
-    websub.drop(db, before)
-    websub_requests.drop(db)

@@ -46,7 +46,7 @@ class Every:
         if row is None or row["due_at"] is None:
             return db.now
         # Further off than that it was put by a clock that was ahead.
-        return min(row["due_at"], db.now + round(self.seconds * SECOND))
+        return min(int(row["due_at"]), db.now + round(self.seconds * SECOND))
 
     def next(self, db: Connection, row: Row) -> int | None:
         return int(row["started_at"]) + round(self.seconds * SECOND)
@@ -98,18 +98,16 @@ class Calendar:
         return self._unserved(db.now, row["served_at"])
 
     def next(self, db: Connection, row: Row) -> int | None:
-        served_at = row["served_at"]
-        if row["due_at"] is not None and row["due_at"] <= row["started_at"]:
-            served_at = row["due_at"]
-        return self._unserved(db.now, served_at)
+        on_time = row["due_at"] is not None and row["due_at"] <= row["started_at"]
+        return self._unserved(db.now, row["started_at"] if on_time else row["served_at"])
 
     def _unserved(self, now: int, served_at: int | None) -> int | None:
-        """The next time that was not served before the clock was put back."""
+        """The next time that was not served before, by a clock that was put back since."""
         first = self.due_after(now)
         if first is None or served_at is None or served_at < first:
             return first
         second = self.due_after(first)
-        # Served even later, it was by a clock that was far ahead: its times are no guide.
+        # A clock that was further ahead than that is no guide.
         return first if second is not None and served_at >= second else second
 
     def due_after(self, moment: int) -> int | None:
@@ -122,7 +120,7 @@ class Calendar:
 
 def checked(text: str) -> str:
     """The text, if it is one for a Calendar. ValueError if it is not, or names no day at all."""
-    if Calendar(text).duedue_after(0) is None:
+    if Calendar(text).due_after(0) is None:
         raise ValueError(f"{text!r} names no time that there will ever be")
     return text
 

@@ -5,7 +5,7 @@ CREATE TABLE job (
     name TEXT PRIMARY KEY,
     schedule TEXT NOT NULL,             -- in words, as the worker that planned it has it
     due_at BIGINT,                      -- NULL: there is nothing to be done
-    served_at BIGINT,                   -- the due time that the last run was for
+    served_at BIGINT,                   -- when the last run began that was not before its time
     asked_at BIGINT,                    -- somebody wants it to run now
     held_until BIGINT NOT NULL DEFAULT 0,
     holder TEXT,                        -- which worker has it in hand until then

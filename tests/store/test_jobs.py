@@ -57,7 +57,7 @@ def test_how_it_ended(planned: World) -> None:
     kept = row(planned)
     assert parts(kept, "outcome", "error", "failures") == ["done", None, 0]
     assert parts(kept, "started_at", "ended_at") == [planned.now - 2 * SECOND, planned.now]
-    assert parts(kept, "due_at", "served_at") == [planned.now + MINUTE, found["due_at"]]
+    assert parts(kept, "due_at", "served_at") == [planned.now + MINUTE, found["started_at"]]
     assert take(planned) is None
     planned.clock.advance(60)
     assert parts(taken(planned), "outcome", "ended_at") == [None, None]

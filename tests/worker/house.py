@@ -184,8 +184,9 @@ class House:
         worker.dispatcher._stopping = True  # it must not go on in this process
         worker.dispatcher.claims._closed = True
         worker._reflector._stopping = True
-        assert worker._scheduler is not None
-        worker._scheduler.shutdown(wait=False)
+        worker._beats.stop()
+        worker._timetable._at_work = False
+        worker._timetable._scheduler.shutdown(wait=False)
         assert worker._deaf is not None
         worker._deaf()
         for task in worker.dispatcher._tasks:

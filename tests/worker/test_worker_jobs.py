@@ -2,17 +2,17 @@
 
 import asyncio
 from collections import Counter
-from typing import Any
 
 import pytest
 from house import House, said, until
 
 from store import Connection, attempts, events, hooks, jobs, retention
 from store.errors import Unavailable
+from store.measures import Tally
 from worker import prune as module
 from worker import service
+from worker.beat import Beat, Beats, counted
 from worker.prune import prune
-from worker.schedule import Job, run, run_once, scheduler
 from worker.settings import WorkerSettings
 
 DAY = 86_400
@@ -25,18 +25,19 @@ def count(db: Connection) -> Counter[str]:
     return +found
 
 
-# The table.
+# The table, and what each worker does for itself.
 
 
 async def test_the_table(house: House) -> None:
     worker = await house.work()
-    assert worker._scheduler is not None
-    found = {job.id: job.trigger.interval.total_seconds() for job in worker._scheduler.get_jobs()}
-    assert found == {"look": 5, "websub": 5, "prune": 600, "reflect": 1}
-    assert 3 * found["look"] <= service.LEASE / 1e6, "a lease outlives a look that fails"
+    assert worker._beats.names == ["look", "websub", "reflect"]
+    assert 3 * service.LOOK_EVERY <= service.LEASE / 1e6, "a lease outlives a look that fails"
+    await until(lambda: len(house.store.look(jobs.every)) == 2)
+    found = {row["name"]: row["schedule"] for row in house.store.look(jobs.every)}
+    assert found == {"expire": "at the moment", "prune": "*/10 * * * *"}
 
 
-async def test_a_job_runs_at_its_time_one_run_after_the_other(house: House) -> None:
+async def test_a_beat_goes_on_one_run_after_the_other() -> None:
     running = most = runs = 0
 
     async def slow() -> None:
@@ -47,62 +48,28 @@ async def test_a_job_runs_at_its_time_one_run_after_the_other(house: House) -> N
         running -= 1
         runs += 1
 
-    planned = scheduler(house.store, [Job("slow", 0.01, slow)])
-    planned.start()
+    beats = Beats()
+    beats.start([Beat("slow", 0.01, slow)])
     await until(lambda: runs >= 3)
-    planned.shutdown(wait=False)
+    beats.stop()
     assert most == 1
 
 
-async def test_a_job_in_a_store_in_trouble_goes_on(
-    house: House, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_beat_that_fails_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+    runs = Tally("runs", "", ("name", "outcome"))
+    errors = [Unavailable("disk full"), ValueError("a mistake")]
+
     async def failing() -> None:
-        raise Unavailable("disk full")
+        if errors:
+            raise errors.pop(0)
 
-    await run(house.store, Job("failing", 1, failing))
-    assert "job failing: disk full" in caplog.text
-
-
-async def test_a_job_for_all_workers_runs_once(house: House) -> None:
-    runs = 0
-
-    async def counted() -> None:
-        nonlocal runs
-        runs += 1
-
-    job = Job("counted", 600, counted, once=True)
-    await asyncio.gather(*(run_once(house.store, job) for _ in range(5)))
-    assert runs == 1
-    (row,) = house.store.look(jobs.every)
-    assert (row["name"], row["outcome"]) == ("counted", "done")
-    house.clock.advance(600)
-    await run_once(house.store, job)
-    assert runs == 2
-
-
-async def test_how_it_ended_is_recorded(house: House, caplog: pytest.LogCaptureFixture) -> None:
-    async def failing() -> None:
-        raise Unavailable("disk full")
-
-    await run_once(house.store, Job("failing", 600, failing, once=True))
-    (row,) = house.store.look(jobs.every)
-    assert row["outcome"] == "disk full"
-    assert "disk full" in caplog.text
-
-
-async def test_a_job_that_cannot_be_taken(
-    house: House, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def failing(*args: Any) -> bool:
-        raise Unavailable("disk full")
-
-    async def never() -> None:
-        raise AssertionError("it was not taken")
-
-    monkeypatch.setattr(jobs, "begin", failing)
-    await run_once(house.store, Job("never", 600, never, once=True))
-    assert "cannot be recorded" in caplog.text
+    beats = Beats()
+    beats.start([Beat("failing", 0.01, counted("failing", failing, runs))])
+    await until(lambda: ("failing", "done") in runs.values())
+    beats.stop()
+    assert runs.values()["failing", "failed"] == 2
+    assert "failing: disk full" in caplog.text
+    assert "a mistake" in caplog.text
 
 
 # Pruning.
@@ -208,5 +175,5 @@ async def test_the_worker_prunes_by_its_settings(house: House) -> None:
     await house.event()
     await house.over(delivered=1)
     house.clock.advance(61)
-    await worker._prune()
+    await worker._table()[1].run()
     assert house.store.look(count)["bodies"] == 0
