@@ -15,7 +15,7 @@ PORTION = 1_000
 @click.option("--since", type=Moment(), help="Not before, such as 2h.")
 @click.option("--who", metavar="NAME", help="By this login, client id or user@host.")
 @click.option("--what", metavar="ACTION",
-              help="Of this kind: an operation such as repos/create-webhook, or a command.")  # fmt: skip
+              help="Of this kind: an operation (repos/create-webhook), or a command.")  # fmt: skip
 @click.option("--before", metavar="NUMBER", type=int, help="Go on before this entry.")
 @click.option("--verify", is_flag=True, help="Check every entry in place of listing them.")
 @click.option("--expect", metavar="NUMBER:DIGEST",

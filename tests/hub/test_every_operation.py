@@ -39,7 +39,7 @@ from hub.operations import OPERATIONS
 from hub.organization_access import NOT_AN_OWNER, OnOrg
 from hub.settings import RATE_LIMITS, HubSettings
 from hub.versions import VERSIONS
-from store import accounts, open_store, repositories, tokens
+from store import accounts, audit, open_store, repositories, tokens
 from store.clock import MovableClock, parse
 
 UNLIMITED = dict.fromkeys(RATE_LIMITS, 1_000_000)
@@ -361,6 +361,9 @@ async def test_who_is_let_in(
         if "scopes" in name:
             scopes = operation.access.accepted
             assert answer.headers["X-Accepted-OAuth-Scopes"] == ", ".join(scopes)
+    done = operation.audited and operation.body is None
+    logged = [row["action"] for row in world.store.look(audit.page, limit=10)]
+    assert logged == ([operation.id] if done else []), "what changes something is in the audit log"
 
 
 # What
