@@ -10,6 +10,8 @@ from websub_site import PUSH, Peer, Request, Said, Site, peer, site, until
 
 from store import repositories, websub
 from store import websub_requests as requests
+from worker.prune import prune
+from worker.settings import WorkerSettings
 from worker.websub_verify import with_query
 
 DAY = 86_400
@@ -511,6 +513,6 @@ async def test_what_ended_is_forgotten(place: Site, subscriber: Peer) -> None:
     place.store.do(websub.deny, {1: "x"})
     await place.settled(3)
     place.clock.by += 31 * DAY
-    await place.worker._errands.prune()
+    await prune(place.store, WorkerSettings())
     assert [row["id"] for row in place.rows(ended=True)] == [2]
     assert place.asked() == 0
