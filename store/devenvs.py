@@ -110,7 +110,7 @@ def restrict(db: Connection, repo_id: int, ref: str, wanted: Restriction) -> Non
     names = None if wanted.machines is None else orjson.dumps(wanted.machines).decode()
     values = {
         "repo_id": repo_id,
-        "ref": ref,
+        "ref": _short(ref),
         "cpus": wanted.cpus,
         "memory_in_bytes": wanted.memory_in_bytes,
         "storage_in_bytes": wanted.storage_in_bytes,
@@ -136,15 +136,30 @@ def prebuilt(db: Connection, repo_id: int, ref: str) -> dict[str, str]:
 
 def prebuild(db: Connection, repo_id: int, ref: str, machine: str, availability: str) -> None:
     """Say what has been built ahead."""
-    values = {"repo_id": repo_id, "ref": ref, "machine": machine, "availability": availability}
-    merging.put(db, "devenv_prebuild", values, "repo_id, ref, machine")
+    told = {"ref": _short(ref), "machine": machine, "availability": availability}
+    merging.put(db, "devenv_prebuild", {"repo_id": repo_id, **told}, "repo_id, ref, machine")
+
+
+def policy(db: Connection, repo_id: int) -> list[Row]:
+    """All that was said of what a repository has built ahead and asks for."""
+    return [
+        row
+        for table, order in (("devenv_prebuild", "ref, machine"), ("devenv_restriction", "ref"))
+        for row in db.all(
+            f"SELECT * FROM {table} WHERE repo_id = :repo_id ORDER BY {order}", repo_id=repo_id
+        )
+    ]
+
+
+def _short(ref: str) -> str:
+    return ref.removeprefix("refs/heads/")
 
 
 def _names(db: Connection, repo_id: int, ref: str) -> Iterable[str]:
     """The branch or commit as it may have been told of: a branch is its commit too, and a commit
     the branches that are at it.
     """
-    short = ref.removeprefix("refs/heads/")
+    short = _short(ref)
     sha = refs.resolve(db, repo_id, ref)
     at = refs.branches_at(db, repo_id, ref) if sha == ref else ()
     return {short, sha or short, *at}

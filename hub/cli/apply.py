@@ -16,6 +16,8 @@ from hub.cli import (
     load_comments,
     load_issues,
     load_devenv_secrets,
+    load_devenvs,
+    load_issues,
     state,
 )
 from hub.cli.changes import Change, placed, secret
@@ -71,8 +73,12 @@ def apply(db: Connection, wanted: state.State, hashes: Mapping[str, str]) -> lis
         *_each(db, "commit_comments", wanted.commit_comments, load_comments.commit_comment),
         *_each(db, "agent_variables", wanted.agent_variables, load_agent_variables.agent_variable),
     ]
-    load_issues.recount(db, [*wanted.issues, *wanted.pull_requests])
         *_each(db, "devenv_secrets", wanted.devenv_secrets, load_devenv_secrets.devenv_secret),
+        *_each(db, "devenv_locations", wanted.devenv_locations, load_devenvs.devenv_location),
+        *_each(db, "devenv_machines", wanted.devenv_machines, load_devenvs.devenv_machine),
+        *_each(db, "devenv_policies", wanted.devenv_policies, load_devenvs.devenv_policy),
+        *_each(db, "devenvs", wanted.devenvs, load_devenvs.devenv),
+    load_issues.recount(db, [*wanted.issues, *wanted.pull_requests])
     return changes
 
 

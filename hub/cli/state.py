@@ -8,7 +8,7 @@ from typing import Any, Self
 import yaml
 from pydantic import Field, ValidationError, model_validator
 
-from hub.cli import load_issues, parts
+from hub.cli import load_devenvs, load_issues, parts
 from hub.cli.load_agent_variables import AgentVariable
 from hub.cli.load_comments import CommitComment
 from hub.cli.part import Part
@@ -39,6 +39,10 @@ class State(Part):
 
     @model_validator(mode="after")
     devenv_secrets: list[DevenvSecret] = Field(default_factory=list)
+    devenv_locations: list[load_devenvs.DevenvLocation] = Field(default_factory=list)
+    devenv_machines: list[load_devenvs.DevenvMachine] = Field(default_factory=list)
+    devenv_policies: list[load_devenvs.DevenvPolicy] = Field(default_factory=list)
+    devenvs: list[load_devenvs.Devenv] = Field(default_factory=list)
     def _each_once(self) -> Self:
         keys: dict[str, list[str]] = {}
         for name in type(self).model_fields:
