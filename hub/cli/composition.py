@@ -9,6 +9,7 @@ from hub.cli.configuration import Settings
 from hub.cli.replaceable import Replaceable
 from hub.cli.server import bind, port_of, serving, url_of_all
 from hub.seeing import Seeing
+from hub.telling import Telling
 from store import Store
 from worker.guard import Guard
 from worker.service import Judge, Worker, change_guard, make_guard
@@ -27,7 +28,7 @@ def guarding(settings: Settings) -> Iterator[Guard]:
 @contextlib.asynccontextmanager
 async def running_worker(store: Store, settings: Settings, guard: Guard) -> AsyncIterator[Worker]:
     """A worker at work for the length of the block."""
-    worker = Worker(store, settings, guard=guard)
+    worker = Worker(store, settings, guard=guard, tell=Telling(settings))
     try:
         await worker.start()
         yield worker

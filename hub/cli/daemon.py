@@ -11,6 +11,7 @@ from hub.cli.composition import Hub
 from hub.cli.configuration import Settings
 from hub.cli.notify import Notifier
 from hub.seeing import Seeing
+from hub.telling import Telling
 from store import Store
 from worker.pulse import Pulse
 from worker.service import Worker
@@ -74,7 +75,7 @@ class Daemon:
         if self.admin is not None:
             await self.admin.change(settings)
         if self.worker is not None:
-            self.worker.change(settings)
+            self.worker.change(settings, Telling(settings))
         self.settings = settings
         logs.set_up(settings.log_level, settings.log_format)
         later = [name for name in AT_START if getattr(wanted, name) != getattr(old, name)]
