@@ -28,7 +28,7 @@ from typing import Any
 
 from hub.answers import Answer, Header, header, json_answer
 from hub.seldom import Seldom
-from store.errors import Busy, Conflict, Invalid, Missing, Unavailable
+from store.errors import Busy, Conflict, Gone, Invalid, Missing, Unavailable
 
 log = logging.getLogger("tocsin.hub")
 put_off = Seldom(log)
@@ -151,6 +151,7 @@ STATUSES: dict[type[Exception], int] = {
     NotAcceptable: 406,
     TooSlow: 408,
     Conflict: 409,
+    Gone: 410,
     TooLarge: 413,
     Unsupported: 415,
     Invalid: 422,

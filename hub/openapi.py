@@ -205,6 +205,8 @@ def _error_statuses(operation: Operation) -> set[int]:
         found.add(304)
     if operation.steps or operation.access.credentials == "app":
         found.add(404)
+    if "{issue_number}" in operation.path:
+        found.add(410)
     if "{owner}/{repo}" in operation.path:
         found |= {301} if operation.method == "GET" else {307}
     if operation.body is not None:

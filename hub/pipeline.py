@@ -1,8 +1,8 @@
 """What happens to every request, in order; the only place where those steps live.
 
 For an operation: who asks -> what it costs (403 beyond a limit) -> which version (400) -> nobody,
-where somebody is needed (401) -> form of the answer (406, 415) -> path into rows (404, 301) -> may
-they (403) -> query and body (400, 422) -> handler -> answer (304 where the client has it).
+where somebody is needed (401) -> form of the answer (406, 415) -> path into rows (404, 410, 301) ->
+may they (403) -> query and body (400, 422) -> handler -> answer (304 where the client has it).
 
 What changes something is let in by a read, so that nobody waits for the writer in order to be
 refused, and once more in the transaction of the change.
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from starlette.types import Receive, Scope, Send
 
-from hub import access, access_log, auditing, conditional, cors, resolve
+from hub import access_log, auditing, conditional, cors, elsewhere, resolve
 from hub.answers import Answer, Header, Reply, header, in_form, json_answer
 from hub.call import Call, Work
 from hub.context import Context, House
@@ -24,10 +24,11 @@ from hub.errors import ClientGone, Moved, Unsigned, WriteNeeded, error_answer, m
 from hub.limits import READ, WRITE, Status
 from hub.operation import Deprecation, Operation
 from hub.paging import Cursor, Page, link_header
+from hub.resolve import Left
 from hub.routing import Endpoint, path_of
 from hub.validation import read_body, read_query
 from hub.versions import DEFAULT, Cut, cuts, trimmed
-from store import Connection, Row, repositories
+from store import Connection, Row
 from store.about import ABOUT
 from store.clock import parse
 from store.errors import Missing
@@ -212,7 +213,10 @@ def _admit(db: Connection, house: House, plan: Plan, call: Call) -> tuple[Who, d
     first = _first(db, house, operation, call, who, found)
     if first is not None:
         needed.see(db, caller, first)
-    last = resolve.take(db, operation.steps[1:], call.values, found, first)
+    try:
+        last = resolve.take(db, operation.steps[1:], call.values, found, first)
+    except Left as error:
+        raise elsewhere.left(db, house, operation, call, who, error) from None
     if first is not None and last is not None:
         needed.reach(db, caller, first, last)
     return who, found
@@ -231,23 +235,8 @@ def _first(
     try:
         return resolve.take(db, operation.steps[:1], call.values, found, owner)
     except Missing:
-        _follow(db, house, operation, call, who)
+        elsewhere.follow(db, house, operation, call, who)
         raise
-
-
-def _follow(db: Connection, house: House, operation: Operation, call: Call, who: Who) -> None:
-    """Moved where the path has a name that a repository had before, for those who may see it."""
-    needed, values = operation.access, call.values
-    if not isinstance(needed, access.OnRepo) or "owner" not in values:
-        return
-    owner, name = values["owner"], values["repo"]
-    repo = None if "\0" in owner + name else repositories.formerly(db, owner, name)
-    if repo is not None and access.sees(db, needed, who.caller, repo):
-        path = path_of(call.scope).removeprefix(house.urls.prefix)
-        rest = "".join(f"/{segment}" for segment in path.split("/")[4:])
-        query = call.scope["query_string"].decode("latin-1")
-        url = f"{house.urls.root}/repositories/{repo['id']}{rest}"
-        raise Moved(f"{url}?{query}" if query else url)
 
 
 def _perform(

@@ -34,6 +34,17 @@ class Step:
     is_row: bool = True
 
 
+class Left(Exception):
+    """The row of this argument is there no more: it was deleted (`deleted_at`), or went to another
+    repository (`moved_to`, `moved_number`).
+    """
+
+    def __init__(self, argument: str, row: Row) -> None:
+        super().__init__(argument)
+        self.argument = argument
+        self.row = row
+
+
 def text(db: Connection, value: str) -> Row | None:
     """A loader for what is no row: the handler is given the parameter as it is."""
     raise NotImplementedError("it stands for itself")
@@ -117,7 +128,7 @@ def take(
 ) -> Row | None:
     """Add what the steps find to `found`, the first within `within`; returns the last row.
 
-    Missing for the first that is not there.
+    Missing for the first that is not there, Left for one that is there no more.
     """
     for step in steps:
         value = step.find(db, within, values)
@@ -125,5 +136,7 @@ def take(
             raise Missing(step.argument)
         found[step.argument] = value
         if step.is_row:
+            if value.get("deleted_at") is not None or value.get("moved_to") is not None:
+                raise Left(step.argument, value)
             within = value
     return within

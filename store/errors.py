@@ -2,6 +2,7 @@
 
 StoreError
   Missing      what was named is not there
+  Gone         it was there, and is there no more
   Conflict     it contradicts what is there
   Invalid      a value the store does not take
   Busy         too much is waiting to be written
@@ -17,6 +18,10 @@ class StoreError(Exception):
 
 class Missing(StoreError):
     """What was named is not there."""
+
+
+class Gone(StoreError):
+    """It was there, and is there no more."""
 
 
 class Conflict(StoreError):
