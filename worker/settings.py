@@ -68,6 +68,11 @@ class WorkerSettings(WebSubSettings):
     keep_bodies: float = Field(
         7 * DAY, gt=0, description="seconds for which the events' bodies are kept"
     )
+    keep_audit: float = Field(
+        400 * DAY,
+        ge=0,
+        description="seconds for which entries of the audit log are kept; 0: for ever",
+    )
     prune_at: Cron = Field(
         "*/10 * * * *",
         description="when what is kept no longer is let go of: minute, hour, day of the month, "

@@ -64,9 +64,9 @@ class Daemon:
             parts.append(f"{dispatcher.in_flight} in flight, {dispatcher.queued} queued")
         return "; ".join(parts)
 
-    async def change(self, wanted: Settings) -> None:
-        """Work by these settings as far as they can be changed now. Unusable, with nothing
-        changed, if they are.
+    async def change(self, wanted: Settings) -> list[str]:
+        """Work by these settings as far as they can be changed now; returns the names of those
+        that have changed. Unusable, with nothing changed, if they are.
         """
         old = self.settings
         settings = wanted.model_copy(update={name: getattr(old, name) for name in AT_START})
@@ -81,7 +81,9 @@ class Daemon:
         later = [name for name in AT_START if getattr(wanted, name) != getattr(old, name)]
         if later:
             log.warning("in force only after a restart: %s", ", ".join(later))
-        log.info("settings read again; changed: %s", ", ".join(_changed(old, settings)) or "none")
+        changed = _changed(old, settings)
+        log.info("settings read again; changed: %s", ", ".join(changed) or "none")
+        return changed
 
 
 def _changed(old: Settings, new: Settings) -> list[str]:

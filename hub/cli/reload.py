@@ -7,7 +7,10 @@ import signal
 from collections.abc import Iterator
 
 from hub.cli.daemon import Daemon
-from store.errors import Unusable
+from hub.cli.witness import actor
+from store import audit
+from store.audit import Entry
+from store.errors import StoreError, Unusable
 
 log = logging.getLogger("tocsin.serve")
 
@@ -32,8 +35,9 @@ async def _reload(daemon: Daemon, asked: asyncio.Event) -> None:
         await asked.wait()
         asked.clear()
         daemon.notifier.reloading()
+        changed, outcome = [], "failed"
         try:
-            await daemon.change(daemon.read())
+            changed, outcome = await daemon.change(daemon.read()), "done"
             daemon.trouble = ""
         except Unusable as error:
             log.error("the settings stay as they were: %s", error)
@@ -42,3 +46,12 @@ async def _reload(daemon: Daemon, asked: asyncio.Event) -> None:
             log.exception("the settings could not be put in force")
             daemon.trouble = "the settings could not be put in force"
         daemon.notifier.ready(daemon.status())
+        await _record(daemon, changed, outcome)
+
+
+async def _record(daemon: Daemon, changed: list[str], outcome: str) -> None:
+    entry = Entry(actor("daemon"), "settings reload", "SIGHUP", outcome, fields=tuple(changed))
+    try:
+        await daemon.store.write(audit.add, entry)
+    except StoreError as error:
+        log.error("the audit log was not told of it: %s", error)

@@ -42,9 +42,9 @@ def entry(context: click.Context, outcome: str, **ids: Any) -> Entry:
     )
 
 
-def actor() -> Actor:
+def actor(via: str = "command") -> Actor:
     """The user of this machine who runs this process, or had it run as somebody else."""
-    return Actor(f"{_person()}@{socket.gethostname()}", "command")
+    return Actor(f"{_person()}@{socket.gethostname()}", via)
 
 
 def _account() -> str:

@@ -10,11 +10,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
 from hub.cli import notify
+from store import audit, open_store
 
 PATIENCE = 20
 LAUNCH = """
@@ -168,6 +170,16 @@ def test_settings_are_read_again(manager, tmp_path):
     assert code == 0
     assert "WARNING tocsin.serve in force only after a restart: port\n" in said
     assert "INFO tocsin.serve settings read again; changed: require_user_agent\n" in said
+    assert reloads(tmp_path) == [("done", {"fields": ["require_user_agent"]})]
+
+
+def reloads(folder: Path) -> list[tuple[str, dict[str, Any]]]:
+    """What the audit log has of them, the last one first."""
+    store = open_store("sqlite", data_dir=folder)
+    rows = store.look(audit.page, limit=9, action="settings reload")
+    store.shut()
+    assert all(row["via"] == "daemon" for row in rows)
+    return [(row["outcome"], row["details"]) for row in rows]
 
 
 @pytest.mark.parametrize(
@@ -194,6 +206,7 @@ def test_settings_that_are_wrong_change_nothing(manager, tmp_path, text, reason)
     code, said = manager.ended()
     assert code == 0
     assert re.search(rf"ERROR tocsin.serve the settings stay as they were: .*{reason}", said), said
+    assert reloads(tmp_path) == [("done", {}), ("failed", {})]
 
 
 class Connection:

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 from house import House, said, until
 
-from store import Connection, attempts, events, hooks, jobs, retention
+from store import Connection, attempts, audit, audit_check, events, hooks, jobs, retention
 from store.errors import Unavailable
 from store.measures import Tally
 from worker import prune as module
@@ -99,6 +99,28 @@ async def test_pruning_keeps_to_the_settings(house: House, small_batches: None) 
         await prune(house.store, settings)
         assert house.store.look(count) == +Counter(expected), days
     assert house.store.look(attempts.page, hook_id, limit=10) == []
+
+
+async def test_the_audit_log_is_kept_longest(house: House, small_batches: None) -> None:
+    assert WorkerSettings().keep_audit == 400 * DAY
+
+    def write(db: Connection) -> None:
+        for number in range(8):
+            audit.add(db, audit.Entry(audit.Actor("ada", "token"), "x", f"/{number}", "204"))
+
+    house.store.do(write)
+    for days, settings, left in (
+        (399, WorkerSettings(), 8),
+        (3, WorkerSettings(keep_audit=0), 8),
+        (0, WorkerSettings(), 1),
+        (9, WorkerSettings(), 1),
+    ):
+        house.clock.advance(days * DAY)
+        await prune(house.store, settings)
+        assert len(house.store.look(audit.page, limit=10)) == left
+    chain = house.store.look(audit_check.begin)
+    house.store.look(audit_check.check, chain, 10)
+    assert (chain.begun, chain.count, chain.problems) == (9, 1, [])
 
 
 async def test_what_still_waits_is_kept(house: House, small_batches: None) -> None:
