@@ -121,7 +121,8 @@ class Operation:
     @property
     def id(self) -> str:
         """The published operationId."""
-        return f"{self.group}/{self.function.__name__.replace('_', '-')}"
+        # With an underscore at its end, a name may be that of a builtin.
+        return f"{self.group}/{self.function.__name__.rstrip('_').replace('_', '-')}"
 
     @property
     def summary(self) -> str:

@@ -28,6 +28,13 @@ class Urls:
     def agent_variable(self, organization: str, name: str) -> str:
         return f"{self.organization(organization)}/agents/variables/{name}"
 
+    def enterprise_team(self, enterprise: str, slug: str) -> str:
+        return f"{self.root}/enterprises/{enterprise}/teams/{slug}"
+
+    def enterprise_team_page(self, enterprise: str, slug: str) -> str:
+        """A team's page, where a browser would look for it."""
+        return f"{self.origin}/enterprises/{enterprise}/teams/{slug}"
+
     def profile(self, login: str) -> str:
         """A person's page, where a browser would look for it."""
         return f"{self.origin}/{quote(login)}"

@@ -96,6 +96,7 @@ OWN = frozenset(
         "commit_comment_change",
         "devenv_secret",
         "email",
+        "enterprise_team",
         "interaction_limit",
         "pull_request_bypass_list",
         "pull_request_creation_cap",

@@ -32,6 +32,8 @@ from world_of_operations import (
 
 from hub.access import ALL, CLASSIC, REFUSALS, OnRepo
 from hub.conditional import date
+from hub.enterprise_access import NO_MANAGER, OnEnterprise
+from hub.enterprise_access import NOT_AN_OWNER as NO_ENTERPRISE_OWNER
 from hub.media import PARAMS
 from hub.openapi import document
 from hub.operation import Operation
@@ -56,6 +58,11 @@ in_repository = pytest.mark.parametrize(
 in_organization = pytest.mark.parametrize(
     "operation",
     [one for one in OPERATIONS if isinstance(one.access, OnOrg)],
+    ids=lambda one: one.id,
+)
+in_enterprise = pytest.mark.parametrize(
+    "operation",
+    [one for one in OPERATIONS if isinstance(one.access, OnEnterprise)],
     ids=lambda one: one.id,
 )
 with_token = pytest.mark.parametrize(
@@ -313,7 +320,7 @@ async def test_a_missing_membership(ask: Asked, world: World, operation: Operati
     assert isinstance(access, OnOrg)
     at = path(operation, world)
     absent = path(operation, world, org="nobody")
-    member, elsewhere = world.store.do(member_of_acme), world.umbra.account["id"]
+    member, elsewhere = world.store.do(somebody, "plain", "acme"), world.umbra.account["id"]
     for kind in access.kinds:
         what = enough(operation, kind)
         for outsider in (
@@ -328,6 +335,26 @@ async def test_a_missing_membership(ask: Asked, world: World, operation: Operati
             await ask.passes(at, headers)
 
 
+@in_enterprise
+async def test_a_missing_place_in_an_enterprise(
+    ask: Asked, world: World, operation: Operation
+) -> None:
+    access = operation.access
+    assert isinstance(access, OnEnterprise)
+    at = path(operation, world)
+    absent = path(operation, world, enterprise="nothing")
+    for kind in access.kinds:
+        what = enough(operation, kind)
+        outsider = world.token(world.store.do(somebody, "stranger"), kind=kind, **what)
+        same(await ask.refused(at, outsider, 404), await ask.refused(absent, outsider, 404))
+        member = world.token(world.store.do(somebody, "plain", "acme"), kind=kind, **what)
+        if access.rank == "member":
+            await ask.passes(at, member)
+        else:
+            message = NO_ENTERPRISE_OWNER if access.rank == "owner" else NO_MANAGER
+            await ask.refused(at, member, 403, message)
+
+
 def enough(operation: Operation, kind: str) -> dict[str, Any]:
     """What a token of this kind has to hold."""
     if kind in CLASSIC:
@@ -335,13 +362,13 @@ def enough(operation: Operation, kind: str) -> dict[str, Any]:
     return {"permissions": dict(operation.access.permissions)}
 
 
-def member_of_acme(db: Any) -> Any:
-    """One who is a member of acme, may push to acme/tools, and nothing more."""
-    account = accounts.by_login(db, "plain") or accounts.create(db, "plain")
-    tools = repositories.find(db, "acme", "tools")
-    assert tools is not None
-    accounts.join(db, tools["owner_id"], account["id"], "member")
-    repositories.grant(db, tools["id"], account["id"], "write")
+def somebody(db: Any, login: str, organization: str | None = None) -> Any:
+    """One who is at most a member of this organization."""
+    account = accounts.by_login(db, login) or accounts.create(db, login)
+    if organization is not None:
+        found = accounts.by_login(db, organization)
+        assert found is not None
+        accounts.join(db, found["id"], account["id"], "member")
     return account
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from asserting import attempted
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
+from world_of_enterprises import TEAM, enterprise
 
 from hub.access import CLASSIC, Access
 from hub.operation import Operation
@@ -94,7 +95,8 @@ class Holding:
 class World:
     """octo administers the public octo/hello and the private octo/vault, which were octo/before
     and octo/crypt; reader sees the one and not the other. Apps of reader's are lab and mill. octo
-    owns the organization acme with acme/tools, reader umbra with umbra/kit.
+    owns the organization acme with acme/tools, reader umbra with umbra/kit; acme is in octo's
+    enterprise globe, umbra in reader's moon.
     """
 
     store: Store
@@ -159,6 +161,9 @@ SAMPLES = {
     "client_id": Sample(lambda w: "lab-client", lambda w: "mill-client", "nobody"),
     "fingerprint": Sample(lambda w: "laptop", absent="nothing"),
     "license": Sample(lambda w: "mit", absent="nothing"),
+    "enterprise": Sample(lambda w: "globe", lambda w: "moon", "nothing"),
+    "enterprise-team": Sample(lambda w: TEAM, lambda w: "ent:moon"),
+    "team_slug": Sample(lambda w: TEAM, lambda w: "ent:moon", "ent:nothing"),
     "org": Sample(lambda w: "acme", lambda w: "umbra", "nobody"),
     "comment_id": Sample(lambda w: w.hello.comment, lambda w: w.vault.comment),
     "commit_sha": Sample(lambda w: COMMIT),
@@ -260,6 +265,11 @@ def _people(db: Connection, store: Store) -> World:
     holdings = [
         _holding(db, *given) for given in ((octo, "acme", "tools"), (reader, "umbra", "kit"))
     ]
+    for slug, owner, other, holding in (
+        ("globe", octo, reader, holdings[0]),
+        ("moon", reader, octo, holdings[1]),
+    ):
+        enterprise(db, slug, owner, other, holding.account)
     hello, vault = (
         _repository(db, octo, name, before, private=private)
         for name, before, private in (("hello", "before", False), ("vault", "crypt", True))

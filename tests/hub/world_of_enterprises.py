@@ -1,0 +1,24 @@
+"""The enterprises in the world of all operations."""
+
+from store import (
+    Connection,
+    Row,
+    enterprise_assignments,
+    enterprise_memberships,
+    enterprise_teams,
+    enterprises,
+)
+
+TEAM = "ent:ops"
+
+
+def enterprise(db: Connection, slug: str, owner: Row, member: Row, organization: Row) -> None:
+    """One of `owner`, with the organization and a team that has both."""
+    made = enterprises.create(db, slug)
+    enterprises.join(db, made["id"], owner["id"], "owner")
+    enterprises.adopt(db, made["id"], organization["id"])
+    team = enterprise_teams.create(db, made["id"], "Ops" if slug == "globe" else slug)
+    enterprise_assignments.add(db, team, [organization["id"]])
+    enterprise_memberships.add(db, team["id"], [owner["id"], member["id"]])
+    if slug == "globe":
+        enterprises.join(db, made["id"], member["id"], "member")
