@@ -9,6 +9,7 @@ import threading
 from collections.abc import Collection, Iterable, Sequence
 
 import orjson
+import psycopg
 
 from store.courier import MOST_HOOKS, Offer
 from store.errors import StoreError
@@ -31,6 +32,8 @@ class PostgresHerald:
         self._connections = connections
         self._queue: queue.SimpleQueue[list[int] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
+        self._mute = False
+        """Nothing can be announced, and that is said."""
 
     def lease(self) -> int | None:
         return None
@@ -69,8 +72,12 @@ class PostgresHerald:
                     raw.execute("SELECT pg_notify(%s, %s)", [CHANNEL, _message(hooks)])
             finally:
                 self._connections.give_back(raw)
-        except StoreError as error:
-            log.warning("a wake-up was not sent, workers find it by themselves: %s", error)
+            self._mute = False
+        except (StoreError, psycopg.Error) as error:
+            # Not every database that speaks as PostgreSQL does knows NOTIFY.
+            if not self._mute:
+                log.warning("wake-ups are not sent, workers find it by themselves: %s", error)
+            self._mute = True
 
     def close(self) -> None:
         """Announce what is left, then end."""

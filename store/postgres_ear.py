@@ -46,11 +46,13 @@ class _Ear:
         self._call(self.tried.set)
 
     def _wait(self, error: psycopg.Error) -> None:
+        if self._ended.is_set():
+            return
         self._deaf += 1
-        if not self._ended.is_set():
+        if self._deaf == 1:
             log.warning("no wake-ups for now, the poll goes on: %s", plain(error))
-            self._call(self.tried.set)
-            self._ended.wait(pause(self._deaf, longest=LONGEST_PAUSE))
+        self._call(self.tried.set)
+        self._ended.wait(pause(self._deaf, longest=LONGEST_PAUSE))
 
     def _listen(self, raw: Raw) -> None:
         while not self._ended.is_set():

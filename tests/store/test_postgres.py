@@ -444,6 +444,20 @@ class TestWakeUp:
         end()
         assert [record.message[:19] for record in caplog.records] == ["no wake-ups for now"]
 
+    def test_that_the_database_does_not_know_ends_no_herald(
+        self, store: Store, url: str, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        sql(url, "ALTER FUNCTION pg_catalog.pg_notify(text, text) RENAME TO unknown_notify")
+        herald = PostgresHerald(store.engine._connections)  # type: ignore[attr-defined]
+        for _ in range(2):
+            herald.wake([1])
+            until(lambda: len(caplog.records) == 1, "the warning")
+        sql(url, "ALTER FUNCTION pg_catalog.unknown_notify(text, text) RENAME TO pg_notify")
+        herald.wake([1])
+        until(lambda: not herald._mute, "the word that got through")
+        herald.close()
+        assert [record.message[:21] for record in caplog.records] == ["wake-ups are not sent"]
+
     def test_ends_at_once(self, store: Store) -> None:
         for _ in range(20):
             herald = PostgresHerald(store.engine._connections)  # type: ignore[attr-defined]
