@@ -11,7 +11,18 @@ from rich.console import Console
 from tests.benchmarks import report
 from tests.benchmarks.figure import Bench, Row
 
-NAMES = ("ingest", "delivery", "pickup", "memory", "claim", "subscriptions", "reading", "postgres")
+NAMES = (
+    "ingest",
+    "delivery",
+    "pickup",
+    "memory",
+    "claim",
+    "subscriptions",
+    "reading",
+    "paging",
+    "postgres",
+    "growing",
+)
 
 
 @click.command()
