@@ -13,10 +13,11 @@ from hub.cli import (
     apply_people,
     apply_repositories,
     load_agent_variables,
+    load_checks,
     load_comments,
-    load_issues,
     load_devenv_secrets,
     load_devenvs,
+    load_enterprises,
     load_issues,
     state,
 )
@@ -71,13 +72,16 @@ def apply(db: Connection, wanted: state.State, hashes: Mapping[str, str]) -> lis
         *_each(db, "issues", wanted.issues, load_issues.issue),
         *_each(db, "pull_requests", wanted.pull_requests, load_issues.pull_request),
         *_each(db, "commit_comments", wanted.commit_comments, load_comments.commit_comment),
+        *_each(db, "check_runs", wanted.check_runs, load_checks.check_run),
         *_each(db, "agent_variables", wanted.agent_variables, load_agent_variables.agent_variable),
-    ]
         *_each(db, "devenv_secrets", wanted.devenv_secrets, load_devenv_secrets.devenv_secret),
         *_each(db, "devenv_locations", wanted.devenv_locations, load_devenvs.devenv_location),
         *_each(db, "devenv_machines", wanted.devenv_machines, load_devenvs.devenv_machine),
         *_each(db, "devenv_policies", wanted.devenv_policies, load_devenvs.devenv_policy),
         *_each(db, "devenvs", wanted.devenvs, load_devenvs.devenv),
+        *_each(db, "enterprises", wanted.enterprises, load_enterprises.enterprise),
+        *_each(db, "enterprise_teams", wanted.enterprise_teams, load_enterprises.team),
+    ]
     load_issues.recount(db, [*wanted.issues, *wanted.pull_requests])
     return changes
 

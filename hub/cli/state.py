@@ -10,9 +10,11 @@ from pydantic import Field, ValidationError, model_validator
 
 from hub.cli import load_devenvs, load_issues, parts
 from hub.cli.load_agent_variables import AgentVariable
+from hub.cli.load_checks import CheckRun
 from hub.cli.load_comments import CommitComment
-from hub.cli.part import Part
 from hub.cli.load_devenv_secrets import DevenvSecret
+from hub.cli.load_enterprises import Enterprise, EnterpriseTeam
+from hub.cli.part import Part
 from hub.cli.strict_yaml import Strict
 from store.errors import Invalid
 
@@ -35,14 +37,17 @@ class State(Part):
     issues: list[load_issues.Issue] = Field(default_factory=list)
     pull_requests: list[load_issues.PullRequest] = Field(default_factory=list)
     commit_comments: list[CommitComment] = Field(default_factory=list)
+    check_runs: list[CheckRun] = Field(default_factory=list)
     agent_variables: list[AgentVariable] = Field(default_factory=list)
-
-    @model_validator(mode="after")
     devenv_secrets: list[DevenvSecret] = Field(default_factory=list)
+    enterprises: list[Enterprise] = Field(default_factory=list)
+    enterprise_teams: list[EnterpriseTeam] = Field(default_factory=list)
     devenv_locations: list[load_devenvs.DevenvLocation] = Field(default_factory=list)
     devenv_machines: list[load_devenvs.DevenvMachine] = Field(default_factory=list)
     devenv_policies: list[load_devenvs.DevenvPolicy] = Field(default_factory=list)
     devenvs: list[load_devenvs.Devenv] = Field(default_factory=list)
+
+    @model_validator(mode="after")
     def _each_once(self) -> Self:
         keys: dict[str, list[str]] = {}
         for name in type(self).model_fields:
