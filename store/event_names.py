@@ -102,6 +102,7 @@ OWN = frozenset(
         "pull_request_creation_cap",
         "repository_invitation",
         "repository_subscription",
+        "secret_scanning_pattern_configuration",
     ]
 )
 """Written by the hub alone, and not among what `*` stands for."""

@@ -26,6 +26,7 @@ from hub.operations import (
     meta,
     rate_limit,
     received_invitations,
+    secret_patterns,
     watching,
 )
 
@@ -51,6 +52,7 @@ MODULES = (
     agent_variables,
     devenv_machines,
     devenv_secrets,
+    secret_patterns,
     rate_limit,
 )
 OPERATIONS: tuple[Operation, ...] = tuple(
