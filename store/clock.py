@@ -43,6 +43,11 @@ def iso(moment: int) -> str:
     return datetime.fromtimestamp(moment // SECOND, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def compact(moment: int) -> str:
+    """The same in a file's name: `20261121T073300Z`."""
+    return iso(moment).translate(str.maketrans("", "", "-:"))
+
+
 def iso_micro(moment: int) -> str:
     """The same with microseconds, for records: `2026-11-21T07:33:00.123456Z`."""
     whole = datetime.fromtimestamp(moment // SECOND, UTC)

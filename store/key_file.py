@@ -15,6 +15,7 @@ from pathlib import Path
 
 from cryptography.fernet import Fernet
 
+from store.copying import sync
 from store.errors import Conflict, Unusable
 
 NEXT = "next"
@@ -101,7 +102,7 @@ class Holder:
                 aside.replace(self.path)
         except OSError as error:
             raise Unusable(f"cannot write the key file {self.path}: {error.strerror}") from error
-        sync_directory(self.path.parent)
+        sync(self.path.parent)
         os.close(self._descriptor)
         self._descriptor = descriptor
 
@@ -156,12 +157,3 @@ def _aside(path: Path, text: bytes) -> Iterator[Path]:
         yield Path(name)
     finally:
         Path(name).unlink(missing_ok=True)
-
-
-def sync_directory(path: Path) -> None:
-    """Have the names in a directory on disk."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

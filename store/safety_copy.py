@@ -2,11 +2,10 @@
 
 import contextlib
 import logging
-import os
 import sqlite3
 from pathlib import Path
 
-from store import clock
+from store import clock, copying
 from store.errors import Unusable
 
 log = logging.getLogger("tocsin.store")
@@ -19,12 +18,13 @@ def make(path: Path, step: int, now: int) -> Path:
 
     Whatever is committed by now is in the copy, also what is in the write-ahead log alone.
     """
-    stamp = clock.iso(now).translate(str.maketrans("", "", "-:"))
-    target = path.with_name(f"{path.stem}.before-upgrade-{step:04}-{stamp}{path.suffix}")
+    target = path.with_name(
+        f"{path.stem}.before-upgrade-{step:04}-{clock.compact(now)}{path.suffix}"
+    )
     unfinished = target.with_name(f"{target.name}.part")
     try:
-        os.close(os.open(unfinished, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600))
-        _copy(path, unfinished)
+        copying.make_private(unfinished)
+        copying.copy(path, unfinished)
         unfinished.replace(target)
     except (OSError, sqlite3.Error) as error:
         with contextlib.suppress(OSError):
@@ -40,21 +40,6 @@ def make(path: Path, step: int, now: int) -> Path:
 def copies(path: Path) -> list[Path]:
     """The copies of a database that there are, the oldest first."""
     return sorted(path.parent.glob(f"{path.stem}.before-upgrade-*{path.suffix}"))
-
-
-def _copy(path: Path, target: Path) -> None:
-    with (
-        contextlib.closing(sqlite3.connect(path, timeout=10)) as source,
-        contextlib.closing(sqlite3.connect(target)) as copy,
-    ):
-        source.backup(copy)
-        # On its own it is one file, wherever it is put.
-        copy.execute("PRAGMA journal_mode = DELETE")
-    descriptor = os.open(target, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _forget(path: Path) -> None:

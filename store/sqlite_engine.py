@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
-from store import audit_guard
+from store import audit_guard, in_use
 from store.clock import Clock
 from store.connection import Session
 from store.courier import Courier, Herald, hear, wake_path
@@ -39,6 +39,7 @@ class SqliteEngine:
         self.path = path
         self._vault = vault
         self._courier = courier
+        self._shared: int | None = in_use.share(path)
         self._held: int | None = None
         self._herald: Herald | None = None
 
@@ -52,7 +53,7 @@ class SqliteEngine:
         """Hold the lock file for as long as this process lives; a crash lets go of it."""
         if self._held is not None:
             return True
-        path = self.path.with_suffix(".worker.lock")
+        path = in_use.worker_lock(self.path)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -77,3 +78,6 @@ class SqliteEngine:
         if self._held is not None:
             os.close(self._held)
             self._held = None
+        if self._shared is not None:
+            os.close(self._shared)
+            self._shared = None

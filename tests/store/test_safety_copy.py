@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from store import Store, accounts, migrations, open_store, safety_copy
+from store import Store, accounts, copying, migrations, open_store, safety_copy
 from store.clock import MovableClock
 from store.errors import Unusable
 
@@ -117,7 +117,7 @@ def test_without_a_copy_there_is_no_upgrade(
 
     with monkeypatch.context() as patched:
         upgrade(patched)
-        patched.setattr(safety_copy, "_copy", full)
+        patched.setattr(copying, "copy", full)
         with pytest.raises(Unusable, match=r"cannot be copied first: .*No space left"):
             opened(tmp_path, clock)
     assert list(tmp_path.glob("*.part")) == []
