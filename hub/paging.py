@@ -9,7 +9,7 @@ from hub.errors import Malformed
 from store import Row
 
 DEFAULT, MOST = 30, 100
-COUNTED = 5_000
+COUNTED = 1_000
 NUMBER = re.compile(r"[0-9]{1,9}")
 CURSOR = re.compile(r"(before|after)_([0-9]{1,18})")
 

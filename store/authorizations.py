@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping
 
 from store import grants, tokens
-from store.connection import Connection, Row
+from store.connection import ENDLESS, Connection, Row
 from store.errors import Invalid, Missing
 
 RESOURCE = "OauthAccess"
@@ -140,10 +140,16 @@ def page(
     return [opened(row) for row in rows]
 
 
-def count(db: Connection, account_id: int, *, app_id: int | None = None) -> int:
-    """How many authorizations `page` pages through."""
+def count(
+    db: Connection, account_id: int, most: int = ENDLESS, *, app_id: int | None = None
+) -> int:
+    """How many authorizations `page` pages through, counted to `most`."""
     where, given = _where(db, account_id, app_id)
-    found: int = db.value(f"SELECT count(*) FROM token t {where}", **given)
+    found: int = db.value(
+        f"SELECT count(*) FROM (SELECT t.id FROM token t {where} LIMIT :most) AS f",
+        most=most,
+        **given,
+    )
     return found
 
 

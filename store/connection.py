@@ -16,6 +16,9 @@ from store.courier import Courier
 from store.vault import Vault
 
 Row = dict[str, Any]
+
+# More than there is of anything, for a LIMIT that is none.
+ENDLESS = 2**31
 T = TypeVar("T")
 
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping
 
 from store import tokens
-from store.connection import Connection, Row, listed
+from store.connection import ENDLESS, Connection, Row, listed
 from store.errors import Invalid
 
 SELECT = (
@@ -115,10 +115,16 @@ def page(
     return _with_scopes(db, account_id, rows)
 
 
-def count(db: Connection, account_id: int, *, app_id: int | None = None) -> int:
-    """How many grants `page` pages through."""
+def count(
+    db: Connection, account_id: int, most: int = ENDLESS, *, app_id: int | None = None
+) -> int:
+    """How many grants `page` pages through, counted to `most`."""
     where, given = _where(account_id, app_id)
-    found: int = db.value(f"SELECT count(*) FROM app_grant g {where}", **given)
+    found: int = db.value(
+        f"SELECT count(*) FROM (SELECT g.id FROM app_grant g {where} LIMIT :most) AS f",
+        most=most,
+        **given,
+    )
     return found
 
 
@@ -149,7 +155,8 @@ def _with_scopes(db: Connection, account_id: int, grants: list[Row]) -> list[Row
     held: dict[int, list[str]] = {grant["app_id"]: [] for grant in grants}
     for app_id, scopes in db.tuples(
         f"SELECT t.app_id, t.scopes FROM {db.each('apps', app_id='integer')} AS w"
-        " JOIN token t ON t.app_id = w.app_id WHERE t.account_id = :account_id"
+        # Plus: found by the app, for the user may have many tokens of others.
+        " JOIN token t ON t.app_id = w.app_id WHERE +t.account_id = :account_id"
         f" AND {tokens.LIVE} ORDER BY t.id",
         apps=listed(held),
         account_id=account_id,

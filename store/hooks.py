@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from store.connection import Connection, Row, listed
+from store.connection import ENDLESS, Connection, Row, listed
 from store.errors import Invalid, Missing
 from store.event_names import EVERY, NAMES, OWN
 
@@ -164,11 +164,13 @@ def every(db: Connection) -> list[Row]:
     return [_row(row) for row in rows]
 
 
-def count(db: Connection, repo_id: int) -> int:
-    """How many hooks the repository has."""
+def count(db: Connection, repo_id: int, most: int = ENDLESS) -> int:
+    """How many hooks the repository has, counted to `most`."""
     found: int = db.value(
-        "SELECT count(*) FROM hook WHERE repo_id = :repo_id AND deleted_at IS NULL",
+        "SELECT count(*) FROM (SELECT id FROM hook WHERE repo_id = :repo_id"
+        " AND deleted_at IS NULL LIMIT :most) AS f",
         repo_id=repo_id,
+        most=most,
     )
     return found
 

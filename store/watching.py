@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from store import accounts, repositories
-from store.connection import Connection, Row, listed
+from store.connection import ENDLESS, Connection, Row, listed
 from store.viewers import Viewer, seen_by, shown_to
 
 COLUMNS = "repo_id, account_id, subscribed, ignored, created_at"
@@ -28,8 +28,9 @@ def put(
 
     One that neither watches nor ignores is none: it is not kept.
     """
+    db.alone(f"watching {repo_id} {account_id}")
     before = get(db, repo_id, account_id)
-    began = subscribed and not (before and before["subscribed"])
+    watched_before = bool(before and before["subscribed"])
     row = {
         "repo_id": repo_id,
         "account_id": account_id,
@@ -47,17 +48,29 @@ def put(
         " subscribed = excluded.subscribed, ignored = excluded.ignored",
         **row,
     )
-    return row, began
+    _count(db, repo_id, int(subscribed) - int(watched_before))
+    return row, subscribed and not watched_before
 
 
 def remove(db: Connection, repo_id: int, account_id: int) -> bool:
     """End the subscription. False where there is none."""
-    ended = db.execute(
-        "DELETE FROM watching WHERE repo_id = :repo_id AND account_id = :account_id",
+    ended = db.tuples(
+        "DELETE FROM watching WHERE repo_id = :repo_id AND account_id = :account_id"
+        " RETURNING subscribed",
         repo_id=repo_id,
         account_id=account_id,
     )
-    return ended > 0
+    _count(db, repo_id, -sum(subscribed for (subscribed,) in ended))
+    return bool(ended)
+
+
+def _count(db: Connection, repo_id: int, more: int) -> None:
+    if more:
+        db.execute(
+            "UPDATE repository SET watchers = watchers + :more WHERE id = :id",
+            more=more,
+            id=repo_id,
+        )
 
 
 def watchers(db: Connection, repo_id: int, *, limit: int, offset: int) -> list[Row]:
@@ -103,8 +116,7 @@ def notified(db: Connection, repo_id: int) -> list[int]:
 def counts(db: Connection, repo_ids: Iterable[int]) -> dict[int, tuple[int, int]]:
     """Repository to the number of its watchers and of its stars."""
     rows = db.tuples(
-        "SELECT r.id, (SELECT count(*) FROM watching w WHERE w.repo_id = r.id"
-        " AND w.subscribed = 1), r.stars"
+        "SELECT r.id, r.watchers, r.stars"
         f" FROM {db.each('ids', id='integer')} AS i JOIN repository r ON r.id = i.id",
         ids=listed(repo_ids),
     )
@@ -138,13 +150,14 @@ def watched(
     )
 
 
-def count_watched(db: Connection, account_id: int, viewer: Viewer) -> int:
-    """How many there are of these."""
+def count_watched(db: Connection, account_id: int, viewer: Viewer, most: int = ENDLESS) -> int:
+    """How many there are of these, counted to `most`."""
     shown, given = shown_to(db, viewer)
     total: int = db.value(
-        "SELECT count(*) FROM repository r JOIN account a ON a.id = r.owner_id"
-        f" {WATCHED} AND {shown}",
+        "SELECT count(*) FROM (SELECT 1 AS one FROM repository r"
+        f" JOIN account a ON a.id = r.owner_id {WATCHED} AND {shown} LIMIT :most) AS f",
         account_id=account_id,
+        most=most,
         **given,
     )
     return total

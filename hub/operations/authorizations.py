@@ -75,7 +75,7 @@ def list_authorizations(ctx: Context, page: Page, query: OfApp) -> list[Authoriz
     Never with the value of a token.
     """
     account_id, app_id = whose(ctx), filtered(ctx, query)
-    page.total = authorizations.count(ctx.db, account_id, app_id=app_id)
+    page.count(lambda most: authorizations.count(ctx.db, account_id, most, app_id=app_id))
     rows = authorizations.page(
         ctx.db, account_id, limit=page.limit, offset=page.offset, app_id=app_id
     )

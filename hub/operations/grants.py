@@ -19,7 +19,7 @@ def list_grants(ctx: Context, page: Page, query: OfApp) -> list[Grant]:
     One for each application that you let act for you, whatever the number of its tokens.
     """
     account_id, app_id = whose(ctx), filtered(ctx, query)
-    page.total = grants.count(ctx.db, account_id, app_id=app_id)
+    page.count(lambda most: grants.count(ctx.db, account_id, most, app_id=app_id))
     rows = grants.page(ctx.db, account_id, limit=page.limit, offset=page.offset, app_id=app_id)
     return [app_shapes.grant(ctx.urls, row) for row in rows]
 

@@ -86,7 +86,7 @@ async def judge_config(house: House, body: Config) -> None:
 @ops("GET /repos/{owner}/{repo}/hooks", READ)
 def list_webhooks(ctx: Context, repo: Row, page: Page) -> list[shapes.Hook]:
     """List repository webhooks"""
-    page.total = hooks.count(ctx.db, repo["id"])
+    page.count(lambda most: hooks.count(ctx.db, repo["id"], most))
     rows = hooks.page(ctx.db, repo["id"], limit=page.limit, offset=page.offset)
     last = hooks.last_responses(ctx.db, [row["id"] for row in rows])
     return [shapes.hook(ctx.urls, repo, row, last.get(row["id"])) for row in rows]

@@ -161,6 +161,6 @@ def _shown(ctx: Context, repo: Row, row: Row) -> Subscription:
 
 def _watched(ctx: Context, account_id: int, page: Page) -> list[MinimalRepository]:
     viewer = viewer_of(ctx.caller)
-    page.total = watching.count_watched(ctx.db, account_id, viewer)
+    page.count(lambda most: watching.count_watched(ctx.db, account_id, viewer, most))
     rows = watching.watched(ctx.db, account_id, viewer, limit=page.limit, offset=page.offset)
     return repository_shapes.repositories(ctx.urls, ctx.db, rows)

@@ -1,0 +1,240 @@
+"""Rows for every list of the API, by the hundred and by the hundred thousand.
+
+`FILL` says for each operation that has pages how its list, in the world of `world_of_operations`
+and for the one who is `first` let in, gets so many more rows. They differ in whom they name, so
+that a statement for each would be seen.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from world_of_operations import COMMIT, Place, World
+
+from store import Connection, Row
+
+# Beside the time at which the tests' clock stands: nothing filled is over.
+LATER = 2**52
+
+
+@dataclass(frozen=True)
+class Fill:
+    """What adds `n` rows, and how many such a list has at most (None: any number)."""
+
+    add: Callable[[Connection, World, int], object]
+    most: int | None = None
+
+
+def numbers(db: Connection, table: str, columns: str, rows: Iterable[tuple[Any, ...]]) -> list[int]:
+    """The ids of new rows."""
+    return [row[0] for row in db.insert_many(table, columns, [*rows], "RETURNING id")]
+
+
+def people(db: Connection, n: int) -> list[int]:
+    """New users."""
+    first = db.value("SELECT max(id) FROM account") + 1
+    rows = ((f"p{at}", f"p{at}", "User", db.now, db.now) for at in range(first, first + n))
+    return numbers(db, "account", "login, login_key, kind, created_at, updated_at", rows)
+
+
+def repositories(db: Connection, owner_ids: Iterable[int]) -> list[int]:
+    """A new repository for each of these."""
+    first = db.value("SELECT max(id) FROM repository") + 1
+    return numbers(
+        db,
+        "repository",
+        "owner_id, name, name_key, created_at, updated_at",
+        (
+            (owner_id, f"r{number}", f"r{number}", db.now, db.now)
+            for number, owner_id in enumerate(owner_ids, first)
+        ),
+    )
+
+
+def _apps(db: Connection, world: World, n: int) -> list[int]:
+    first = db.value("SELECT max(id) FROM app") + 1
+    columns = (
+        "owner_id, kind, name, name_key, url, permissions, client_id, secret_hash, created_at,"
+        " updated_at"
+    )
+    rows = (
+        (owner, "oauth", f"a{at}", f"a{at}", "https://a.example/", "{}", f"a{at}", "", 1, 1)
+        for at, owner in enumerate(people(db, n), first)
+    )
+    return numbers(db, "app", columns, rows)
+
+
+def grants(db: Connection, world: World, n: int) -> None:
+    octo = world.octo.account["id"]
+    rows = [(app, octo, 1, 1) for app in _apps(db, world, n)]
+    db.insert_many("app_grant", "app_id, account_id, created_at, updated_at", rows)
+
+
+def authorizations(db: Connection, world: World, n: int) -> None:
+    octo = world.octo.account["id"]
+    columns = (
+        "account_id, kind, hash, last_eight, scopes, permissions, created_at, updated_at,"
+        " by_password, app_id"
+    )
+    rows = [
+        (octo, "oauth", f"hash-{app}", "12345678", "[]", "{}", 1, 1, 1, app)
+        for app in _apps(db, world, n)
+    ]
+    db.insert_many("token", columns, rows)
+
+
+def watchers(db: Connection, world: World, n: int) -> None:
+    repo_id = world.hello.repo["id"]
+    _watch(db, [(repo_id, account_id, 1, 0, db.now) for account_id in people(db, n)])
+
+
+def watched_by(login: str) -> Callable[[Connection, World, int], None]:
+    def add(db: Connection, world: World, n: int) -> None:
+        account_id = db.value("SELECT id FROM account WHERE login = :login", login=login)
+        made = repositories(db, people(db, n))
+        _watch(db, [(repo_id, account_id, 1, 0, db.now) for repo_id in made])
+
+    return add
+
+
+def _watch(db: Connection, rows: list[tuple[int, ...]]) -> None:
+    db.insert_many("watching", "repo_id, account_id, subscribed, ignored, created_at", rows)
+    db.execute(
+        "UPDATE repository SET watchers = (SELECT count(*) FROM watching w"
+        " WHERE w.repo_id = repository.id AND w.subscribed = 1)"
+    )
+
+
+def commit_comments(db: Connection, world: World, n: int) -> None:
+    columns = (
+        "repo_id, commit_id, author_id, author_association, body, html, plain, created_at,"
+        " updated_at"
+    )
+    repo_id = world.hello.repo["id"]
+    rows = [(repo_id, COMMIT, who, "NONE", "x", "x", "x", 1, 1) for who in people(db, n)]
+    db.insert_many("commit_comment", columns, rows)
+
+
+def annotations(db: Connection, world: World, n: int) -> None:
+    run = _run(db, world.hello)
+    columns = "run_id, path, start_line, end_line, level, message"
+    rows = [(run["id"], f"{at}.py", at, at, "notice", "Hm") for at in range(n)]
+    db.insert_many("check_annotation", columns, rows)
+    db.execute(
+        "UPDATE check_run SET annotations = annotations + :n WHERE id = :id", n=n, id=run["id"]
+    )
+
+
+def _run(db: Connection, place: Place) -> Row:
+    row = db.one(
+        "SELECT id, suite_id FROM check_run WHERE number = :number", number=place.check_run
+    )
+    assert row is not None
+    return row
+
+
+def check_runs(db: Connection, world: World, n: int) -> None:
+    suite_id, repo_id = _run(db, world.hello)["suite_id"], world.hello.repo["id"]
+    columns = (
+        "number, repo_id, suite_id, name, latest, status, conclusion, title, summary, created_at,"
+        " updated_at"
+    )
+    rows = [
+        (2**40 + at, repo_id, suite_id, f"run-{at}", 1, "completed", "neutral", "T", "S", 1, 1)
+        for at in range(n)
+    ]
+    db.insert_many("check_run", columns, rows)
+    db.execute(
+        "UPDATE check_tally SET runs = runs + :n WHERE suite_id = :id AND latest = 1"
+        " AND status = 'completed' AND conclusion = 'neutral'",
+        n=n,
+        id=suite_id,
+    )
+
+
+INVITED = "repo_id, invitee_id, inviter_id, role, created_at, expires_at"
+
+
+def invitations(db: Connection, world: World, n: int) -> None:
+    repo_id = world.hello.repo["id"]
+    rows = [(repo_id, who, who, "read", 1, LATER) for who in people(db, n)]
+    db.insert_many("repository_invitation", INVITED, rows)
+
+
+def own_invitations(db: Connection, world: World, n: int) -> None:
+    octo, hosts = world.octo.account["id"], people(db, n)
+    made = zip(repositories(db, hosts), hosts, strict=True)
+    rows = [(repo_id, octo, host, "read", 1, LATER) for repo_id, host in made]
+    db.insert_many("repository_invitation", INVITED, rows)
+
+
+def hooks(db: Connection, world: World, n: int) -> None:
+    columns = "repo_id, url, content_type, events, options, created_at, updated_at"
+    repo_id = world.hello.repo["id"]
+    rows = [(repo_id, f"https://r{at}.example/", "json", '["push"]', "{}", 1, 1) for at in range(n)]
+    db.insert_many("hook", columns, rows)
+
+
+def deliveries(db: Connection, world: World, n: int) -> None:
+    attempt = db.one("SELECT * FROM attempt WHERE id = :id", id=world.hello.delivery)
+    assert attempt is not None
+    del attempt["id"]
+    db.insert_many("attempt", ", ".join(attempt), [tuple(attempt.values())] * n)
+
+
+def variables(db: Connection, world: World, n: int) -> None:
+    columns = "organization_id, name, value, visibility, created_at, updated_at"
+    acme = world.acme.account["id"]
+    rows = [(acme, f"V{at}", "x", "selected", 1, 1) for at in range(n)]
+    db.insert_many("agent_variable", columns, rows)
+
+
+def selected_repositories(db: Connection, world: World, n: int) -> None:
+    acme = world.acme.account["id"]
+    variable_id = db.value(
+        "SELECT id FROM agent_variable WHERE organization_id = :acme AND name = 'REGION'", acme=acme
+    )
+    rows = [(variable_id, repo_id) for repo_id in repositories(db, [acme] * n)]
+    db.insert_many("agent_variable_repository", "variable_id, repo_id", rows)
+
+
+def secrets(db: Connection, world: World, n: int) -> None:
+    columns = "repo_id, name, value, created_at, updated_at"
+    repo_id = world.hello.repo["id"]
+    rows = [(repo_id, f"S{at}", b"", 1, 1) for at in range(n)]
+    db.insert_many("devenv_secret", columns, rows)
+
+
+def emails(db: Connection, world: World, n: int) -> None:
+    columns = "account_id, email, email_key, is_primary, verified, created_at"
+    octo = world.octo.account["id"]
+    rows = [(octo, f"{at}@x.example", f"{at}@x.example", 0, 1, 1) for at in range(n)]
+    db.insert_many("email", columns, rows)
+
+
+def nothing(db: Connection, world: World, n: int) -> None:
+    """For a list that is what it is."""
+
+
+FILL: dict[str, Fill] = {
+    "oauth-authorizations/list-grants": Fill(grants),
+    "oauth-authorizations/list-authorizations": Fill(authorizations),
+    "activity/list-watchers-for-repo": Fill(watchers),
+    "activity/list-watched-repos-for-authenticated-user": Fill(watched_by("octo")),
+    "activity/list-repos-watched-by-user": Fill(watched_by("reader")),
+    "repos/list-commit-comments-for-repo": Fill(commit_comments),
+    "repos/list-comments-for-commit": Fill(commit_comments),
+    "checks/list-annotations": Fill(annotations),
+    "checks/list-for-suite": Fill(check_runs),
+    "checks/list-for-ref": Fill(check_runs),
+    "users/list-emails-for-authenticated-user": Fill(emails, most=100),
+    "users/list-public-emails-for-authenticated-user": Fill(nothing, most=1),
+    "licenses/get-all-commonly-used": Fill(nothing, most=0),
+    "repos/list-invitations": Fill(invitations),
+    "repos/list-invitations-for-authenticated-user": Fill(own_invitations),
+    "repos/list-webhooks": Fill(hooks),
+    "repos/list-webhook-deliveries": Fill(deliveries),
+    "agents/list-org-variables": Fill(variables, most=1_000),
+    "agents/list-selected-repos-for-org-variable": Fill(selected_repositories),
+    "devenvs/list-repo-secrets": Fill(secrets, most=100),
+}
