@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from store import merging, secret_catalog
+from store import enterprises, merging, secret_catalog
 from store.connection import Connection, Row
 from store.errors import Conflict, Invalid
 
@@ -140,11 +140,8 @@ def enterprise_settings(db: Connection, enterprise_id: int) -> dict[str, str]:
 
 
 def _of_enterprise(db: Connection, organization_id: int) -> dict[str, str] | None:
-    enterprise_id = db.value(
-        "SELECT enterprise_id FROM enterprise_organization WHERE organization_id = :id",
-        id=organization_id,
-    )
-    return None if enterprise_id is None else enterprise_settings(db, enterprise_id)
+    enterprise = enterprises.of_organization(db, organization_id)
+    return None if enterprise is None else enterprise_settings(db, enterprise["id"])
 
 
 def _known(one: secret_catalog.Pattern) -> Row:
