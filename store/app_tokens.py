@@ -1,11 +1,41 @@
-"""What an app does with the tokens that it holds for users: check, reset, narrow."""
+"""What an app does with the tokens that it holds: check, reset, narrow those of users; and those
+with which it speaks for itself.
+"""
 
 from collections.abc import Iterable, Mapping
 
 from store import grants, tokens
 from store.authorizations import SELECT, read
 from store.connection import Connection, Row
-from store.errors import Missing
+from store.errors import Invalid, Missing
+
+
+def install(
+    db: Connection,
+    app: Row,
+    account_id: int,
+    *,
+    permissions: Mapping[str, str] | None = None,
+    note: str | None = None,
+    expires_at: int | None = None,
+    value: str | None = None,
+) -> tuple[str, Row]:
+    """A token with which the app speaks for itself, in the account's repositories alone; its value
+    is returned this once. Invalid for an app that is no integration, and for more than it may do.
+    """
+    if app["kind"] != "integration":
+        raise Invalid("only an integration has installations", field="kind")
+    return tokens.create(
+        db,
+        account_id,
+        kind="installation",
+        permissions=grants.narrowed(app["permissions"], permissions),
+        note=note,
+        expires_at=expires_at,
+        value=value,
+        app_id=app["id"],
+        target_id=account_id,
+    )
 
 
 def of_app(db: Connection, app_id: int, value: str) -> Row | None:

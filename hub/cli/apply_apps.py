@@ -1,8 +1,10 @@
 """Bringing apps, and the tokens that users and apps hold, to a state document."""
 
+from typing import Any
+
 from hub.cli import options, parts
 from hub.cli.changes import Change, outcome_of, secret, together
-from store import Connection, Row, apps, grants, sso, tokens
+from store import Connection, Row, app_tokens, apps, grants, sso, tokens
 from store.errors import Conflict
 
 
@@ -61,31 +63,18 @@ def _authorise(db: Connection, token_id: int, wanted: parts.Token) -> bool:
 
 
 def _made(db: Connection, wanted: parts.Token, owner: Row, holder: Row | None) -> str:
+    given: dict[str, Any] = {
+        "permissions": wanted.permissions,
+        "note": wanted.note,
+        "expires_at": wanted.ends(),
+        "value": secret(wanted.value),
+    }
+    if holder is not None and wanted.kind == "installation":
+        return app_tokens.install(db, holder, owner["id"], **given)[0]
+    given |= {"scopes": wanted.scopes, "fingerprint": wanted.fingerprint}
     if holder is not None:
-        value, _ = grants.issue(
-            db,
-            holder,
-            owner["id"],
-            scopes=wanted.scopes,
-            permissions=wanted.permissions,
-            note=wanted.note,
-            fingerprint=wanted.fingerprint,
-            expires_at=wanted.ends(),
-            value=secret(wanted.value),
-        )
-        return value
-    value, _ = tokens.create(
-        db,
-        owner["id"],
-        kind=wanted.kind,
-        scopes=wanted.scopes,
-        permissions=wanted.permissions,
-        note=wanted.note,
-        fingerprint=wanted.fingerprint,
-        expires_at=wanted.ends(),
-        value=secret(wanted.value),
-    )
-    return value
+        return grants.issue(db, holder, owner["id"], **given)[0]
+    return tokens.create(db, owner["id"], kind=wanted.kind, **given)[0]
 
 
 def _known(db: Connection, wanted: parts.Token) -> Row | None:
@@ -105,9 +94,10 @@ def _known(db: Connection, wanted: parts.Token) -> Row | None:
 
 
 def _differs(known: Row, owner: Row, holder: Row | None, wanted: parts.Token) -> bool:
-    kind = wanted.kind if holder is None else apps.KINDS[holder["kind"]]
+    own = holder is None or wanted.kind == "installation"
+    kind = wanted.kind if own else apps.KINDS[holder["kind"]]
     permissions = wanted.permissions
-    if holder is not None and kind == "app_user" and not permissions:
+    if holder is not None and kind != "oauth" and not permissions:
         permissions = known["permissions"]
     ends = wanted.ends()
     if ends is None and kind == "installation":

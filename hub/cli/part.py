@@ -5,6 +5,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from store.clock import SECOND
+
 
 def _utc(moment: datetime) -> datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
@@ -12,6 +14,12 @@ def _utc(moment: datetime) -> datetime:
 
 Moment = Annotated[datetime, AfterValidator(_utc)]
 """A time; one that does not say where is UTC."""
+
+
+def microseconds(moment: datetime) -> int:
+    """As the store has times."""
+    return round(moment.timestamp() * SECOND)
+
 
 FullName = Annotated[str, Field(pattern=r"^[^/]+/[^/]+$")]
 """`owner/name`."""

@@ -4,9 +4,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, PrivateAttr, SecretStr, model_validator
 
-from hub.cli.part import FullName, Moment, Part
+from hub.cli.part import FullName, Moment, Part, microseconds
 from store import licenses, refs
-from store.clock import SECOND
 from store.errors import Invalid
 from store.options import DeliveryOptions
 
@@ -131,7 +130,7 @@ class App(Part):
 class Token(Part):
     """Known again by its value, or where that is made up here by its user, app and note.
 
-    One of an app has the kind that the app says.
+    One of an app has the kind that the app says, or is that of an installation of it.
     """
 
     user: str
@@ -157,15 +156,16 @@ class Token(Part):
     def _known_again(self) -> Self:
         if self.value is None and not self.note:
             raise ValueError("a token without a value needs a note, by which it is known again")
-        if self.app is not None and "kind" in self.model_fields_set:
+        installed = self.kind == "installation"
+        if self.app is not None and "kind" in self.model_fields_set and not installed:
             raise ValueError("an app's token is of the kind that the app says")
+        if installed and self.app is not None and (self.scopes or self.fingerprint):
+            raise ValueError("an installation's token has permissions alone")
         return self
 
     def ends(self) -> int | None:
         """When it expires, in microseconds."""
-        if self.expires_at is None:
-            return None
-        return round(self.expires_at.timestamp() * SECOND)
+        return None if self.expires_at is None else microseconds(self.expires_at)
 
 
 class Source(Part):

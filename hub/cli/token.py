@@ -6,7 +6,7 @@ import click
 
 from hub.cli import options, output
 from hub.cli.arguments import Pair, Span
-from store import Connection, Row, Store, grants, tokens
+from store import Connection, Row, Store, app_tokens, grants, tokens
 from store.errors import Missing
 
 
@@ -19,7 +19,9 @@ def token() -> None:
 @click.argument("login")
 @click.option("--kind", type=click.Choice(list(tokens.KINDS)),
               help="personal, if no app says otherwise.")  # fmt: skip
-@click.option("--app", metavar="NAME", help="The application that is to hold it.")
+@click.option("--app", metavar="NAME",
+              help="The application that is to hold it, for the user or, with --kind installation,"
+              " for itself.")  # fmt: skip
 @click.option("--fingerprint", help="Tells apart what one application holds of the user.")
 @click.option("--scope", "scopes", multiple=True, metavar="SCOPE",
               help="What it may do, such as repo or admin:repo_hook; repeatable.")  # fmt: skip
@@ -41,8 +43,10 @@ def create(
 ) -> None:
     """Make a token of the user LOGIN. Its value is printed this once and never again."""
 
-    if app is not None and kind is not None:
-        raise click.UsageError("an app's token is of the kind that the app says")
+    if app is not None and kind not in (None, "installation"):
+        raise click.UsageError("an app's token is of the kind that the app says, or installation")
+    if kind == "installation" and (scopes or fingerprint):
+        raise click.UsageError("an installation's token has permissions alone")
 
     def make(db: Connection) -> tuple[str, Row]:
         account_id = options.account(db, login)["id"]
@@ -53,8 +57,11 @@ def create(
             "fingerprint": fingerprint,
             "expires_at": None if expires is None else db.now + expires,
         }
-        if app is not None:
+        if app is not None and kind is None:
             return grants.issue(db, options.app(db, app), account_id, **given)
+        if app is not None:
+            del given["scopes"], given["fingerprint"]
+            return app_tokens.install(db, options.app(db, app), account_id, **given)
         return tokens.create(db, account_id, kind=kind or "personal", **given)
 
     # The value alone on standard output, so that a script can take it.
