@@ -24,6 +24,7 @@ apps:
 tokens:
   - {{user: ada, app: lab, note: first, fingerprint: a, scopes: [repo]}}
   - {{user: ada, app: Mill, note: first}}
+  - {{user: ada, kind: installation, note: itself, app: Mill}}
 """
 
 
@@ -74,6 +75,23 @@ def test_a_token_of_an_app(run, listed, store: Store, ada):
     run("token", "create", "ada", "--app", "None", code=1)
 
 
+def test_a_token_of_an_app_itself(run, store: Store, ada):
+    add(run)
+    add(run, "Mill", "--kind", "integration", "--permission", "checks=write")
+    own = ("token", "create", "ada", "--kind", "installation", "--app")
+    made = run(*own, "Mill")
+    assert made.stdout.startswith("tsi_")
+    found = store.look(tokens.find, made.stdout.strip())
+    mill = store.look(apps.by_name, "Mill")
+    ada_id = store.look(accounts.by_login, "ada")["id"]
+    assert (found["app_id"], found["target_id"]) == (mill["id"], ada_id)
+    assert found["permissions"] == {"checks": "write"}
+    assert found["expires_at"] is not None
+    assert "only an integration" in run(*own, "Lab", code=1).output
+    assert "not granted" in run(*own, "Mill", "--permission", "checks=admin", code=1).output
+    run(*own, "Mill", "--scope", "repo", code=2)
+
+
 def test_with_an_app_go_its_tokens(run, listed, ada):
     add(run)
     run("token", "create", "ada", "--app", "Lab")
@@ -120,7 +138,7 @@ def outcomes(result) -> list[str]:
 
 def test_a_document(run, store: Store):
     result = load(run)
-    assert outcomes(result) == ["created"] * 5
+    assert outcomes(result) == ["created"] * 6
     told = json.loads(result.stdout)
     mill = store.look(apps.by_name, "mill")
     assert list(told["app_secrets"]) == ["Mill"]
@@ -133,7 +151,7 @@ def test_a_document(run, store: Store):
     assert (found["kind"], found["scopes"]) == ("oauth", {"repo"})
     assert store.look(grants.count, mine) == 2
     again = load(run)
-    assert outcomes(again) == ["unchanged"] * 5
+    assert outcomes(again) == ["unchanged"] * 6
     assert json.loads(again.stdout)["app_secrets"] == {}
     for secret in ("sesame", SECRET, "s" * 40):
         assert secret not in result.output + again.output
@@ -151,8 +169,8 @@ def test_a_document(run, store: Store):
 def test_a_change_in_a_document(run, old: str, new: str, number: int):
     load(run)
     found = outcomes(load(run, DOCUMENT.replace(old, new)))
-    assert found == ["updated" if at == number else "unchanged" for at in range(5)]
-    assert outcomes(load(run, DOCUMENT.replace(old, new))) == ["unchanged"] * 5
+    assert found == ["updated" if at == number else "unchanged" for at in range(6)]
+    assert outcomes(load(run, DOCUMENT.replace(old, new))) == ["unchanged"] * 6
 
 
 @pytest.mark.parametrize(
@@ -161,7 +179,7 @@ def test_a_change_in_a_document(run, old: str, new: str, number: int):
         ("kind: integration", "kind: oauth", "apps[1]: the app 'Mill' has another"),
         ("lab-client", "other-client", "apps[0]: the app 'Lab' has another"),
         ("fingerprint: a", "fingerprint: b", "tokens[0]: this token is known"),
-        ("app: Mill, note", "app: Mill, kind: app_user, note", "tokens[1]: an app's token"),
+        ("app: Mill, note: f", "app: Mill, kind: app_user, note: f", "tokens[1]: an app's token"),
         ("app: Mill", "app: None", "tokens[1]: there is no app"),
         (SECRET, "AAAA", "users[0]: a one-time secret"),
         ("name: Mill", "name: LAB", "the app 'lab' is there 2 times"),
