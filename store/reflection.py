@@ -49,10 +49,13 @@ class Ahead:
 
 @dataclass(slots=True)
 class Item:
-    """An event with its payload; None where that is no JSON object."""
+    """An event with its payload; None where that is no JSON object. `error` is why it cannot be
+    taken up, if that is known before.
+    """
 
     event: Row
     payload: dict[str, Any] | None
+    error: Exception | None = None
 
 
 def claim(db: Connection, lease_id: int) -> bool:
@@ -134,8 +137,11 @@ def parsed(events: Sequence[Row]) -> list[Item]:
 def _item(event: Row) -> Item:
     payload = _payload(bytes(event.pop("body")))
     prepare = reflecting.PREPARED.get(event["name"])
-    if payload is not None and prepare is not None:
-        prepare(payload)
+    try:
+        if payload is not None and prepare is not None:
+            prepare(payload)
+    except Exception as error:
+        return Item(event, None, error)
     return Item(event, payload)
 
 
@@ -156,6 +162,8 @@ def advance(
     ends = time.monotonic() + seconds
     done = 0
     for item in items:
+        if item.error is not None:
+            raise item.error
         if item.payload is not None:
             reflecting.reflect(db, dict(item.event), item.payload)
         done += 1

@@ -3,7 +3,17 @@
 import click
 
 from hub.cli import options, output
-from store import Connection, Row, Store, accounts, deliveries, events, hooks, repositories
+from store import (
+    Connection,
+    Row,
+    Store,
+    accounts,
+    deliveries,
+    events,
+    hooks,
+    reflection,
+    repositories,
+)
 
 
 @click.command()
@@ -24,6 +34,7 @@ def _status(db: Connection) -> Row:
     counted = deliveries.counts(db)
     due = deliveries.waiting_hooks(db)
     overdue = [moment for moment in due.values() if moment <= db.now]
+    reflected = reflection.state(db)
     latest = next(iter(events.page(db, limit=1)), None)
     return {
         "accounts": len(accounts.every(db)),
@@ -37,5 +48,7 @@ def _status(db: Connection) -> Row:
         "hooks_with_backlog": len(overdue),
         "oldest_due_at": output.when(min(overdue, default=None)),
         "next_due_at": output.when(min(due.values(), default=None)),
+        "events_to_become_state": reflected["newest"] - reflected["event_id"],
+        "events_left_out_of_it": reflected["skipped"],
         "latest_event_at": output.when(latest["received_at"] if latest else None),
     }

@@ -129,6 +129,18 @@ async def test_one_that_cannot_be_taken_up_is_passed_over(
     assert "secret" not in said[0]
 
 
+async def test_one_that_cannot_even_be_prepared_is_passed_over(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(reflecting.PREPARED, "push", lambda payload: payload["missing"])
+    for body in (b'{"missing": 1}', b"{}", b'{"missing": 1}'):
+        await house.event(body)
+    await house.work()
+    await done(house)
+    assert taken_up(house) == 2
+    assert state(house)["skipped"] == 1
+
+
 async def test_nothing_is_lost_while_the_store_is_in_trouble(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
