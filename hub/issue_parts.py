@@ -105,16 +105,17 @@ def milestone(urls: Urls, repo: Row, row: Row, people: People) -> Milestone:
 
 
 def comment(urls: Urls, repo: Row, issue: Row, row: Row, people: People) -> IssueComment:
-    """What was said on an issue as a whole."""
+    """What was said on an issue as a whole, with the id that it has where it was said."""
+    number = row["foreign_id"]
     pin: Pin | None = None
     if row["pinned_at"] is not None:
         pinned_by = people.get(row["pinned_by_id"])
         pin = {"pinned_at": iso(row["pinned_at"]), "pinned_by": pinned_by}
     return {
-        "id": row["id"],
-        "node_id": node_id("IssueComment", row["id"]),
-        "url": f"{urls.repository(repo)}/issues/comments/{row['id']}",
-        "html_url": f"{urls.issue_page(repo, issue)}#issuecomment-{row['id']}",
+        "id": number,
+        "node_id": node_id("IssueComment", number),
+        "url": f"{urls.repository(repo)}/issues/comments/{number}",
+        "html_url": f"{urls.issue_page(repo, issue)}#issuecomment-{number}",
         "body": row["body"] or "",
         "user": people.get(row["author_id"]),
         "created_at": iso(row["created_at"]),

@@ -1,9 +1,10 @@
 """Comments on commits: of a whole commit, of a file in it, or of a line."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from store import foreign, merging, refs, strangers
-from store.connection import Connection, Row
+from store.connection import Connection, Row, listed
 from store.issues import ASSOCIATIONS
 from store.markdown import Rendered
 
@@ -100,6 +101,16 @@ def by_foreign_id(db: Connection, repo_id: int, foreign_id: int) -> Row | None:
     )
 
 
+def of(db: Connection, ids: Iterable[int]) -> dict[int, Row]:
+    """The comments with these ids, by id."""
+    rows = db.all(
+        f"SELECT {COLUMNS} FROM commit_comment WHERE id IN"
+        f" (SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)",
+        ids=listed(set(ids)),
+    )
+    return {row["id"]: row for row in rows}
+
+
 def page(
     db: Connection, repo_id: int, *, limit: int, offset: int, commit_id: str | None = None
 ) -> list[Row]:
@@ -136,17 +147,17 @@ def _where(repo_id: int, commit_id: str | None) -> tuple[str, Row]:
 
 def prepare(payload: dict[str, Any]) -> None:
     """Render the comment in an event's payload, before the transaction that takes it up."""
-    told = foreign.part(payload, "comment") or {}
-    body = foreign.one(told, "body", BODY)
+    given = foreign.part(payload, "comment") or {}
+    body = foreign.one(given, "body", BODY)
     if body is not None:
-        told["rendered"] = Rendered(body)
+        given["rendered"] = Rendered(body)
 
 
-def of(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
+def told(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
     """Take up a `commit_comment` event."""
-    told = foreign.part(payload, "comment")
-    if told is not None:
-        put(db, repo, told, event)
+    given = foreign.part(payload, "comment")
+    if given is not None:
+        put(db, repo, given, event)
 
 
 def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | None:

@@ -62,11 +62,15 @@ def add(db: Connection, issue: Row, happenings: Iterable[Happening]) -> int:
 
 
 def get(db: Connection, repo_id: int, event_id: int) -> Row | None:
-    """The event with this id, also of an issue that was deleted since; None for what is in
-    timelines alone.
+    """The event with this id, also of an issue that is gone since (`deleted_at`); None for what is
+    in timelines alone.
     """
+    columns = ", ".join(f"e.{name}" for name in COLUMNS.split(", "))
     row = db.one(
-        f"SELECT {COLUMNS} FROM issue_event WHERE id = :id AND repo_id = :repo_id",
+        f"SELECT {columns}, coalesce(i.deleted_at, CASE WHEN i.moved_to IS NOT NULL"
+        " THEN e.created_at END) AS deleted_at"
+        " FROM issue_event e JOIN issue i ON i.id = e.issue_id"
+        " WHERE e.id = :id AND e.repo_id = :repo_id",
         id=event_id,
         repo_id=repo_id,
     )

@@ -5,7 +5,7 @@ parts, and what waits for what.
 from collections.abc import Mapping
 from typing import Any
 
-from store import foreign, issue_events, issues
+from store import foreign, issue_events, issues, repositories
 from store.connection import Connection, Row
 from store.issue_history import Told
 
@@ -41,17 +41,20 @@ def related(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> N
     if number is None:
         return
     issues.put(db, repo, given, event)
-    issue, found = issues.get(db, repo["id"], number), _other(repo, payload, other)
+    issue, found = issues.get(db, repo["id"], number), _other(db, repo, payload, other)
     if issue is not None and issue["deleted_at"] is None and found is not None:
         told = Told(db, payload, given, event)
         issue_events.add(db, issue, [told.happening(str(event["action"]), {name: found})])
 
 
-def _other(repo: Row, payload: Mapping[str, Any], name: str) -> dict[str, Any] | None:
+def _other(
+    db: Connection, repo: Row, payload: Mapping[str, Any], name: str
+) -> dict[str, Any] | None:
     given = foreign.part(payload, name) or {}
     found: dict[str, Any] = foreign.fields(given, OTHER)
     if not {"number", "title", "state"} <= found.keys():
         return None
     within = foreign.part(payload, f"{name}_repo") or {}
-    full_name = foreign.one(within, "full_name", foreign.text(201))
-    return found | {"repository": full_name or repo["full_name"]}
+    owner, _, own = str(within.get("full_name", repo["full_name"])).partition("/")
+    row = None if "\0" in owner + own else repositories.find(db, owner, own)
+    return found | {"repo_id": None if row is None else row["id"]}

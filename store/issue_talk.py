@@ -43,12 +43,12 @@ def reviewed(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> 
 
 
 def _dismissed(told: Told, review: Row, before: Row | None) -> Happening:
-    state = str((before or review)["state"] or "dismissed")
-    made = told.happening(
-        "review_dismissed", {"dismissed_review": {"state": state, "dismissal_message": None}}
-    )
-    made.subject_id = review["id"]
-    return made
+    dismissed = {
+        "state": (before or review)["state"] or "dismissed",
+        "review_id": review["foreign_id"],
+        "dismissal_message": None,
+    }
+    return told.happening("review_dismissed", {"dismissed_review": dismissed})
 
 
 def _known(
@@ -121,3 +121,8 @@ def stand(db: Connection, repo: Row, comment: Row) -> None:
             subject_id=comment["id"],
         )
         issue_events.add(db, {"id": pull["issue_id"], "repo_id": repo["id"]}, [happening])
+
+
+def fall(db: Connection, comment: Row) -> None:
+    """Take a commit's comment out of the timelines."""
+    issue_events.forget(db, "commit-commented", comment["id"])

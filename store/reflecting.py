@@ -22,6 +22,7 @@ from store import (
     pull_history,
     pulls,
     refs,
+    secret_alerts,
     strangers,
 )
 from store.connection import Connection, Row
@@ -71,7 +72,7 @@ MEMBERS: dict[str, Put] = {
 """A payload's member, by its name, in this order."""
 
 EVENTS: dict[str, tuple[Of, ...]] = {
-    "commit_comment": (commit_comments.of, issue_talk.commit_commented),
+    "commit_comment": (commit_comments.told, issue_talk.commit_commented),
     "create": (pull_history.branch_made,),
     "delete": (refs.deleted, pull_history.branch_gone),
     "deployment": (pull_history.deployed,),
@@ -84,6 +85,7 @@ EVENTS: dict[str, tuple[Of, ...]] = {
     "pull_request_review": (issue_talk.reviewed,),
     "pull_request_review_comment": (issue_talk.line_commented,),
     "push": (refs.pushed, pull_history.pushed),
+    "secret_scanning_alert": (secret_alerts.happened,),
     "sub_issues": (issue_relations.related,),
 }
 """What an event says beyond its objects, by its name; after them."""

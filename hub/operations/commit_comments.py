@@ -6,20 +6,18 @@ from typing import Annotated, Literal, NotRequired, cast
 from annotated_types import Ge, Le, MaxLen
 from typing_extensions import TypedDict
 
-from hub import commits, shapes
+from hub import commits
 from hub.access import on_repo
+from hub.commit_comment_shapes import CommitComment, several
 from hub.context import Context, House
-from hub.media import Media
 from hub.operation import Details, Group
 from hub.organization_shapes import OrganizationSimple
 from hub.paging import Page
 from hub.repository_shapes import MinimalRepository
 from hub.resolve import text
-from hub.shapes import AuthorAssociation, SimpleUser, node_id
-from hub.urls import Urls
+from hub.shapes import SimpleUser
 from hub.validation import Text
-from store import Row, associations, commit_comments
-from store.clock import iso
+from store import Row, associations, commit_comments, issue_talk
 from store.errors import Invalid
 from store.markdown import Rendered
 
@@ -29,38 +27,8 @@ READ = on_repo("metadata", "read").or_anyone()
 COMMENT = on_repo("contents", "read", public_scopes=("public_repo",))
 CHANGE = on_repo("contents", "write", role="write", public_scopes=("public_repo",)).or_author()
 FORMS: Details = {"media": ("raw", "text", "html", "full"), "family": "commitcomment"}
-# The members that a form has of these; what is asked for without one has the first.
-BODIES = {
-    "raw": ("body",),
-    "text": ("body_text",),
-    "html": ("body_html",),
-    "full": ("body", "body_text", "body_html"),
-}
-COLUMNS = {"body": "body", "body_text": "plain", "body_html": "html"}
 
 Line = Annotated[int, Ge(0), Le(2**31 - 1)]
-
-
-class CommitComment(TypedDict):
-    """The media type says which of the bodies are there: `body` as it was written, `body_text`
-    without markup, `body_html` rendered.
-    """
-
-    html_url: str
-    url: str
-    id: int
-    node_id: str
-    body: NotRequired[str]
-    body_text: NotRequired[str]
-    body_html: NotRequired[str]
-    path: str | None
-    position: int | None
-    line: int | None
-    commit_id: str
-    user: SimpleUser | None
-    created_at: str
-    updated_at: str
-    author_association: AuthorAssociation
 
 
 class CommentText(TypedDict):
@@ -139,6 +107,7 @@ def update_commit_comment(
 )
 def delete_commit_comment(ctx: Context, repo: Row, comment: Row) -> None:
     """Delete a commit comment"""
+    issue_talk.fall(ctx.db, comment)
     commit_comments.delete(ctx.db, comment)
     ctx.emit("commit_comment_change.deleted", repo, comment=_told(ctx, repo, comment))
 
@@ -184,6 +153,7 @@ def create_commit_comment(
         position=body.get("position"),
         line=body.get("line"),
     )
+    issue_talk.stand(ctx.db, repo, row)
     ctx.emit("commit_comment.created", repo, comment=_told(ctx, repo, row))
     return _one(ctx, repo, row)
 
@@ -195,36 +165,12 @@ def _page(ctx: Context, repo: Row, page: Page, commit_id: str | None = None) -> 
     rows = commit_comments.page(
         ctx.db, repo["id"], limit=page.limit, offset=page.offset, commit_id=commit_id
     )
-    return _several(ctx, repo, rows, ctx.media)
+    return several(ctx.urls, ctx.db, repo, rows, ctx.media)
 
 
 def _one(ctx: Context, repo: Row, row: Row) -> CommitComment:
-    return _several(ctx, repo, [row], ctx.media)[0]
+    return several(ctx.urls, ctx.db, repo, [row], ctx.media)[0]
 
 
 def _told(ctx: Context, repo: Row, row: Row) -> CommitComment:
-    return _several(ctx, repo, [row], Media())[0]
-
-
-def _several(ctx: Context, repo: Row, rows: list[Row], media: Media) -> list[CommitComment]:
-    users = shapes.people(ctx.urls, ctx.db, (row["author_id"] for row in rows))
-    return [_shown(ctx.urls, repo, row, users.get(row["author_id"]), media) for row in rows]
-
-
-def _shown(urls: Urls, repo: Row, row: Row, user: SimpleUser | None, media: Media) -> CommitComment:
-    bodies = {name: row[COLUMNS[name]] for name in BODIES[media.param or "raw"]}
-    return {
-        "html_url": f"{urls.commit_page(repo, row['commit_id'])}#commitcomment-{row['id']}",
-        "url": f"{urls.repository(repo)}/comments/{row['id']}",
-        "id": row["id"],
-        "node_id": node_id("CommitComment", row["id"]),
-        **bodies,  # type: ignore[typeddict-item]
-        "path": row["path"],
-        "position": row["position"],
-        "line": row["line"],
-        "commit_id": row["commit_id"],
-        "user": user,
-        "created_at": iso(row["created_at"]),
-        "updated_at": iso(row["updated_at"]),
-        "author_association": row["author_association"],
-    }
+    return several(ctx.urls, ctx.db, repo, [row])[0]

@@ -35,7 +35,11 @@ from store import (
     hooks,
     interaction_limits,
     invitations,
+    issue_events,
+    issue_talk,
+    issues,
     licenses,
+    reflecting,
     refs,
     repositories,
     sources,
@@ -44,6 +48,7 @@ from store import (
 )
 from store.clock import DAY
 from store.events import Arrival, accept_all
+from store.issue_events import Happening
 from store.licenses import LicenseFile
 from store.markdown import Rendered
 
@@ -68,6 +73,9 @@ class Place:
     hook: int
     delivery: int
     comment: int
+    issue: int
+    """Its number."""
+    issue_event: int
     check_run: int = 0
     check_suite: int = 0
     invitation: int = 0
@@ -166,6 +174,8 @@ SAMPLES = {
     "team_slug": Sample(lambda w: TEAM, lambda w: "ent:moon", "ent:nothing"),
     "org": Sample(lambda w: "acme", lambda w: "umbra", "nobody"),
     "comment_id": Sample(lambda w: w.hello.comment, lambda w: w.vault.comment),
+    "issue_number": Sample(lambda w: w.hello.issue, lambda w: w.vault.issue),
+    "event_id": Sample(lambda w: w.hello.issue_event, lambda w: w.vault.issue_event),
     "commit_sha": Sample(lambda w: COMMIT),
     "ref": Sample(lambda w: "heads%2Fmain"),
     "check_run_id": Sample(lambda w: w.hello.check_run, lambda w: w.vault.check_run),
@@ -310,7 +320,21 @@ def _repository(db: Connection, owner: Row, name: str, before: str, *, private: 
     accept_all(db, [Arrival(repo["id"], f"guid-{name}", repo["id"], "push", b'{"ref":"main"}')])
     devenv_secrets.put(db, repo["id"], "key", b"hush")
     comment = commit_comments.create(db, repo["id"], owner["id"], COMMIT, Rendered("Well *done*"))
-    return Place(repo, hook["id"], 0, comment["id"])
+    number, happened = _issue(db, repo, 8 if private else 7)
+    return Place(repo, hook["id"], 0, comment["id"], number, happened)
+
+
+def _issue(db: Connection, repo: Row, number: int) -> tuple[int, int]:
+    """A pull request's number, and the id of an event of it; something was said on it too."""
+    given = {"number": number, "title": "Spelling", "pull_request": {}, "labels": [{"name": "bug"}]}
+    issues.put(db, repo, given, reflecting.stated(db))
+    issue = issues.get(db, repo["id"], number)
+    assert issue is not None
+    label = {"label": {"name": "bug", "color": "ff0000"}}
+    issue_events.add(db, issue, [Happening("labeled", repo["owner_id"], db.now, label)])
+    issue_talk.say(db, repo, issue, "comment", {"id": 1, "body": "Indeed"})
+    (event,) = issue_events.of_issue(db, issue["id"], limit=1, offset=0)
+    return number, event["id"]
 
 
 def _inviting(db: Connection, place: Place, guest: Row, host: Row) -> Place:

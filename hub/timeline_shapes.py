@@ -1,0 +1,255 @@
+"""The timeline of an issue or pull request: its events, and what was said, as it is shown."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NotRequired, Self
+
+from typing_extensions import TypedDict
+
+from hub import commit_comment_shapes, issue_shapes, line_comment_shapes
+from hub.commit_comment_shapes import CommitComment
+from hub.issue_event_shapes import IssueEvent, Shown
+from hub.issue_parts import IssueComment, comment
+from hub.issue_shapes import Issue
+from hub.line_comment_shapes import LineComment, Link
+from hub.shapes import AuthorAssociation, SimpleUser, node_id, people
+from hub.urls import Urls
+from store import Connection, Row, commit_comments, issue_comments, issues
+from store.clock import iso
+
+
+class Commented(IssueComment):
+    event: Literal["commented"]
+    actor: SimpleUser
+
+
+class ReviewLinks(TypedDict):
+    html: Link
+    pull_request: Link
+
+
+class Reviewed(TypedDict):
+    event: Literal["reviewed"]
+    id: int
+    node_id: str
+    user: SimpleUser
+    body: str | None
+    state: str
+    html_url: str
+    pull_request_url: str
+    _links: ReviewLinks
+    submitted_at: str
+    updated_at: str
+    commit_id: str
+    author_association: AuthorAssociation
+
+
+class Lines(TypedDict):
+    event: Literal["line-commented"]
+    node_id: str
+    comments: list[LineComment]
+
+
+class OfCommit(TypedDict):
+    event: Literal["commit-commented"]
+    node_id: str
+    commit_id: str
+    comments: list[CommitComment]
+
+
+class Who(TypedDict):
+    name: str
+    email: str
+    date: str
+
+
+class Tree(TypedDict):
+    sha: str
+    url: str
+
+
+class Verification(TypedDict):
+    verified: Literal[False]
+    reason: str
+    signature: None
+    payload: None
+    verified_at: None
+
+
+class Committed(TypedDict):
+    """`parents` is empty, and nothing verified: a push tells of neither."""
+
+    event: Literal["committed"]
+    sha: str
+    node_id: str
+    url: str
+    html_url: str
+    author: Who
+    committer: Who
+    message: str
+    tree: Tree
+    parents: list[Tree]
+    verification: Verification
+
+
+class Source(TypedDict):
+    type: Literal["issue"]
+    issue: NotRequired[Issue]
+
+
+class CrossReferenced(TypedDict):
+    event: Literal["cross-referenced"]
+    actor: SimpleUser
+    created_at: str
+    updated_at: str
+    source: Source
+
+
+TimelineEvent = IssueEvent | Commented | Reviewed | Lines | OfCommit | Committed | CrossReferenced
+
+
+@dataclass(slots=True)
+class Timeline:
+    """What a page of an issue's timeline is shown with."""
+
+    urls: Urls
+    repo: Row
+    issue: Row
+    events: Shown
+    people: Mapping[int, SimpleUser]
+    said: Mapping[int, Row]
+    """What was said on it, by id."""
+    comments: Mapping[int, CommitComment]
+    sources: Mapping[int, Issue]
+    """The issues that speak of it, by id."""
+
+    @classmethod
+    def of(cls, urls: Urls, db: Connection, repo: Row, issue: Row, rows: Sequence[Row]) -> Self:
+        """With as few statements for much as for little."""
+        about = _subjects(rows)
+        said = issue_comments.of(db, about("commented", "reviewed", "line-commented"))
+        others = commit_comments.of(db, about("commit-commented")).values()
+        shown = commit_comment_shapes.several(urls, db, repo, [*others])
+        sources = [*issues.of(db, about("cross-referenced")).values()]
+        there = [row for row in sources if row["deleted_at"] is None]
+        known = {row[name] for row in said.values() for name in ("author_id", "pinned_by_id")}
+        return cls(
+            urls,
+            repo,
+            issue,
+            Shown.of(urls, db, repo, rows),
+            people(urls, db, known),
+            said,
+            {one["id"]: one for one in shown},
+            issue_shapes.several(urls, db, repo, there),
+        )
+
+    def shown(self, row: Row) -> TimelineEvent:
+        """One of its events."""
+        make = OTHERWISE.get(row["kind"])
+        return self.events.event(row) if make is None else make(self, row)
+
+
+def _subjects(rows: Sequence[Row]) -> Callable[..., set[int]]:
+    return lambda *kinds: {row["subject_id"] for row in rows if row["kind"] in kinds}
+
+
+def _commented(timeline: Timeline, row: Row) -> Commented:
+    said = timeline.said[row["subject_id"]]
+    made = comment(timeline.urls, timeline.repo, timeline.issue, said, timeline.people)
+    actor = timeline.events.person(said["author_id"])
+    return {**made, "user": actor, "event": "commented", "actor": actor}
+
+
+def _reviewed(timeline: Timeline, row: Row) -> Reviewed:
+    said, urls = timeline.said[row["subject_id"]], timeline.urls
+    number = said["foreign_id"]
+    pull = urls.pull(timeline.repo, timeline.issue["number"])
+    page = f"{urls.issue_page(timeline.repo, timeline.issue)}#pullrequestreview-{number}"
+    return {
+        "event": "reviewed",
+        "id": number,
+        "node_id": node_id("PullRequestReview", number),
+        "user": timeline.events.person(said["author_id"]),
+        "body": said["body"],
+        "state": said["state"] or "commented",
+        "html_url": page,
+        "pull_request_url": pull,
+        "_links": {"html": {"href": page}, "pull_request": {"href": pull}},
+        "submitted_at": iso(said["created_at"]),
+        "updated_at": iso(said["updated_at"]),
+        "commit_id": said["commit_id"] or "",
+        "author_association": said["author_association"],
+    }
+
+
+def _lines(timeline: Timeline, row: Row) -> Lines:
+    said = timeline.said[row["subject_id"]]
+    user = timeline.people.get(said["author_id"])
+    made = line_comment_shapes.one(timeline.urls, timeline.repo, timeline.issue, said, user)
+    key = node_id("PullRequestReviewThread", said["foreign_id"])
+    return {"event": "line-commented", "node_id": key, "comments": [made]}
+
+
+def _of_commit(timeline: Timeline, row: Row) -> OfCommit:
+    return {
+        "event": "commit-commented",
+        "node_id": node_id("PullRequestCommitCommentThread", row["id"]),
+        "commit_id": row["commit_id"],
+        "comments": [timeline.comments[row["subject_id"]]],
+    }
+
+
+def _committed(timeline: Timeline, row: Row) -> Committed:
+    urls, repo, sha, given = timeline.urls, timeline.repo, row["commit_id"], row["members"]
+    url, date = f"{urls.repository(repo)}/git", iso(row["created_at"])
+    tree = given["tree"] or ""
+    return {
+        "event": "committed",
+        "sha": sha,
+        "node_id": node_id("Commit", sha),
+        "url": f"{url}/commits/{sha}",
+        "html_url": urls.commit_page(repo, sha),
+        "author": _who(given["author"], date),
+        "committer": _who(given["committer"], date),
+        "message": given["message"],
+        "tree": {"sha": tree, "url": f"{url}/trees/{tree}"},
+        "parents": [],
+        "verification": {
+            "verified": False,
+            "reason": "gpgverify_unavailable",
+            "signature": None,
+            "payload": None,
+            "verified_at": None,
+        },
+    }
+
+
+def _who(given: Mapping[str, Any], date: str) -> Who:
+    return {"name": given.get("name", ""), "email": given.get("email", ""), "date": date}
+
+
+def _cross_referenced(timeline: Timeline, row: Row) -> CrossReferenced:
+    source: Source = {"type": "issue"}
+    issue = timeline.sources.get(row["subject_id"])
+    if issue is not None:
+        source["issue"] = issue
+    at = iso(row["created_at"])
+    return {
+        "event": "cross-referenced",
+        "actor": timeline.events.person(row["actor_id"]),
+        "created_at": at,
+        "updated_at": at,
+        "source": source,
+    }
+
+
+OTHERWISE: dict[str, Callable[[Timeline, Row], TimelineEvent]] = {
+    "commented": _commented,
+    "commit-commented": _of_commit,
+    "committed": _committed,
+    "cross-referenced": _cross_referenced,
+    "line-commented": _lines,
+    "reviewed": _reviewed,
+}
+"""Kinds that are no events in the form of the others."""
