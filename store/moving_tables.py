@@ -15,6 +15,13 @@ from store.errors import Conflict
 Values = tuple[Any, ...]
 
 MASK = (1 << 128) - 1
+# What is not copied, and why.
+STAYS = {
+    "migration": "each side records the steps that made it",
+    "moving": "how far the move is, which is nothing of the installation's",
+}
+# Of the same kind as `moving`, and what SQLite keeps for itself.
+STAYING = ("moving_", "sqlite_")
 
 
 class Collision(Conflict):
@@ -73,8 +80,8 @@ def tables_of(db: Connection) -> list[Table]:
 
 
 def moves(name: str) -> bool:
-    """Whether a table of this name is moved: the others each side keeps for itself."""
-    return name not in ("migration", "moving") and not name.startswith(("sqlite_", "moving_"))
+    """Whether a table of this name is moved: all are but those that are named above."""
+    return name not in STAYS and not name.startswith(STAYING)
 
 
 def _table(db: Connection, name: str) -> Table:

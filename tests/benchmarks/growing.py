@@ -49,10 +49,11 @@ def measure(bench: Bench) -> Iterator[Row]:
             yield _row(f"table {table}, its indexes included, a row", BYTES, size / many)
         store.shut()
         bench.said("letting go")
-        before = server.spent()
+        before, wal = server.spent(), _wal(url)
         took = apart.call(let_go, url=url, directory=str(bench.directory))
         yield _row("letting go: worker's processor time a delivery", US, took["cpu"] / total)
         yield _row("letting go: PostgreSQL's", US, (server.spent() - before) / total)
+        yield _row("letting go: write-ahead log", BYTES, (_wal(url) - wal) / total)
         yield _row("letting go", "/s", total / took["seconds"])
 
 

@@ -42,7 +42,7 @@ from store.errors import Conflict, StoreError, Unavailable, Unusable
 from store.moving import Mover, mover
 from store.moving_link import Link
 from store.moving_source import Source
-from store.moving_tables import Collision
+from store.moving_tables import STAYS, Collision
 
 Moving = Callable[[], AbstractContextManager[Mover]]
 SEEDS = range(3)
@@ -134,6 +134,26 @@ def test_every_value_of_every_table_arrives(
     for name, rows in before.items():
         key = lambda row: repr(sorted(row.items()))  # noqa: E731
         assert sorted(found[name], key=key) == sorted(rows, key=key), name
+
+
+def test_every_table_is_moved_or_stays_for_a_reason(
+    world: World, moving: Moving, target: str
+) -> None:
+    """A step that adds a table need not think of moving: the test above fills and compares it."""
+    sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+    before = {name for (name,) in world.store.look(lambda db: db.tuples(sql))}
+    with moving() as mover:
+        mover.catch_up()
+        moved = {each.table for each in mover.compare()}
+    with psycopg.connect(target) as raw:
+        there = raw.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+        assert {name for (name,) in there} - moved == {
+            *STAYS,
+            "moving_reached",
+            "moving_reference",
+        }
+    assert before - moved == {"migration"}
+    assert all(STAYS.values())
 
 
 def test_large_bodies_go_in_portions_of_their_own(
