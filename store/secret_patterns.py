@@ -106,7 +106,8 @@ def put(db: Connection, organization_id: int, row: Mapping[str, Any]) -> None:
 def told(db: Connection, organization_id: int, given: Mapping[str, Any]) -> bool:
     """Add a pattern, or change those of its columns that are given; whether that changes anything.
 
-    Invalid for one that no provider is known for and that has no `display_name`, and for too many.
+    Invalid for one that is not known and has no `display_name`, for too many, and for making a
+    provider's pattern the organization's own.
     """
     alone(db, organization_id)
     known = {row["token_type"]: row for row in every(db, organization_id)}
@@ -114,10 +115,12 @@ def told(db: Connection, organization_id: int, given: Mapping[str, Any]) -> bool
     after = {**(before or _new(given)), **given}
     if after == before:
         return False
-    own = [row for row in known.values() if row["custom"]]
-    if before is None and after["custom"] and len(own) >= MOST:
+    if before is not None and after["custom"] != before["custom"]:
+        raise Invalid(f"{given['token_type']!r} is a pattern of another kind", field="custom")
+    own = [row for row in known.values() if row["token_type"] not in secret_catalog.every()]
+    if before is None and len(own) >= MOST:
         raise Invalid(f"an organization has at most {MOST} patterns of its own")
-    if after["custom"]:
+    if after["custom"] and (before is None or given.keys() - {"token_type", *COUNTS}):
         after["version"] = _new_version()
     put(db, organization_id, after)
     return True
@@ -162,11 +165,11 @@ def _new(given: Mapping[str, Any]) -> Row:
     if name is None:
         raise Invalid(f"the pattern {given['token_type']!r} is new and needs a display_name")
     custom = given.get("custom", 0)
-    pattern = secret_catalog.Pattern(given["token_type"], slug_of(name), name, DISABLED)
+    pattern = secret_catalog.Pattern(given["token_type"], _slug_of(name), name, DISABLED)
     return _known(pattern) | {"custom": custom, "setting": DISABLED if custom else NOT_SET}
 
 
-def slug_of(name: str) -> str:
+def _slug_of(name: str) -> str:
     """What a pattern of this name is called in links."""
     return "-".join(name.lower().split())
 

@@ -19,6 +19,7 @@ from hub.cli import (
     load_devenvs,
     load_enterprises,
     load_issues,
+    load_secret_patterns,
     state,
 )
 from hub.cli.changes import Change, placed, secret
@@ -81,6 +82,13 @@ def apply(db: Connection, wanted: state.State, hashes: Mapping[str, str]) -> lis
         *_each(db, "devenvs", wanted.devenvs, load_devenvs.devenv),
         *_each(db, "enterprises", wanted.enterprises, load_enterprises.enterprise),
         *_each(db, "enterprise_teams", wanted.enterprise_teams, load_enterprises.team),
+        *_each(db, "secret_patterns", wanted.secret_patterns, load_secret_patterns.secret_pattern),
+        *_each(
+            db,
+            "enterprise_secret_patterns",
+            wanted.enterprise_secret_patterns,
+            load_secret_patterns.enterprise_secret_pattern,
+        ),
     ]
     load_issues.recount(db, [*wanted.issues, *wanted.pull_requests])
     return changes

@@ -8,7 +8,7 @@ from typing import Any, Self
 import yaml
 from pydantic import Field, ValidationError, model_validator
 
-from hub.cli import load_devenvs, load_issues, parts
+from hub.cli import load_devenvs, load_issues, load_secret_patterns, parts
 from hub.cli.load_agent_variables import AgentVariable
 from hub.cli.load_checks import CheckRun
 from hub.cli.load_comments import CommitComment
@@ -46,6 +46,10 @@ class State(Part):
     devenv_machines: list[load_devenvs.DevenvMachine] = Field(default_factory=list)
     devenv_policies: list[load_devenvs.DevenvPolicy] = Field(default_factory=list)
     devenvs: list[load_devenvs.Devenv] = Field(default_factory=list)
+    secret_patterns: list[load_secret_patterns.SecretPattern] = Field(default_factory=list)
+    enterprise_secret_patterns: list[load_secret_patterns.EnterpriseSecretPattern] = Field(
+        default_factory=list
+    )
 
     @model_validator(mode="after")
     def _each_once(self) -> Self:

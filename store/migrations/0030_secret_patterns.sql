@@ -29,5 +29,6 @@ CREATE TABLE secret_alert (
     token_type TEXT NOT NULL,
     false_positive SMALLINT NOT NULL,
     bypassed SMALLINT NOT NULL,
+    told_at BIGINT,                     -- the platform's time of what was told last
     PRIMARY KEY (repo_id, number)
 );
