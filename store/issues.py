@@ -168,7 +168,9 @@ def happened(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> 
     if event["action"] == "deleted":
         delete(db, issue)
     elif event["action"] == "closed" and event["sender_id"] is not None:
-        merging.update(db, "issue", issue, {"closed_by_id": event["sender_id"]})
+        # Told with the issue, whose time stays.
+        told_with = {"closed_by_id": event["sender_id"], "updated_at": issue["updated_at"]}
+        merging.update(db, "issue", issue, told_with)
     elif event["action"] == "transferred":
         _transferred(db, issue, foreign.part(payload, "changes") or {})
 
