@@ -92,6 +92,7 @@ OWN = frozenset(
     [
         "agent_variable",
         "application_grant",
+        "assistant_seat",
         "authorization",
         "commit_comment_change",
         "devenv_secret",

@@ -7,7 +7,7 @@ exactly the worker comes.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from store import interaction_limits, invitations, token_expiry
+from store import assistant_seats, interaction_limits, invitations, token_expiry
 from store.connection import Connection, Row
 
 
@@ -51,6 +51,7 @@ def of_table(event: str, table: str, columns: str) -> Expiring:
 EXPIRING = (
     of_table("interaction_limit.expired", "interaction_limit", interaction_limits.COLUMNS),
     of_table("repository_invitation.expired", "repository_invitation", invitations.COLUMNS),
+    of_table("assistant_seat.cancelled", "assistant_seat", assistant_seats.COLUMNS),
     Expiring("authorization.expired", token_expiry.next_due, token_expiry.expire),
 )
 

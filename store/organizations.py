@@ -1,7 +1,9 @@
 """Organizations, and what somebody is in one."""
 
+from collections.abc import Iterable
+
 from store import accounts
-from store.connection import Connection, Row
+from store.connection import Connection, Row, listed
 
 
 def by_login(db: Connection, login: str) -> Row | None:
@@ -18,3 +20,16 @@ def role_of(db: Connection, organization: Row, account: Row) -> str | None:
     if account["site_admin"] or account["id"] == organization["id"]:
         return "admin"
     return accounts.organization_role(db, organization["id"], account["id"])
+
+
+def members_named(db: Connection, organization_id: int, logins: Iterable[str]) -> dict[str, int]:
+    """Login in lower case to account, of those of these who are members."""
+    return dict(
+        db.tuples(
+            f"SELECT a.login_key, a.id FROM {db.each('logins', login='text')} AS w"
+            " JOIN account a ON a.login_key = w.login JOIN membership m ON m.account_id = a.id"
+            " WHERE m.organization_id = :organization_id",
+            logins=listed({login.lower() for login in logins}),
+            organization_id=organization_id,
+        )
+    )

@@ -7,6 +7,7 @@ from hub.operation import Operation
 from hub.operations import (
     agent_variables,
     applications,
+    assistant_billing,
     authorizations,
     check_runs,
     commit_comments,
@@ -39,6 +40,7 @@ MODULES = (
     enterprise_team_organizations,
     enterprise_teams,
     enterprise_team_memberships,
+    assistant_billing,
     watching,
     commit_comments,
     issue_events,

@@ -1,8 +1,10 @@
-"""The enterprises in the world of all operations."""
+"""The enterprises in the world of all operations, and who has a seat at the assistant."""
 
 from store import (
     Connection,
     Row,
+    assistant_seats,
+    assistant_subscriptions,
     enterprise_assignments,
     enterprise_memberships,
     enterprise_teams,
@@ -22,3 +24,5 @@ def enterprise(db: Connection, slug: str, owner: Row, member: Row, organization:
     enterprise_memberships.add(db, team["id"], [owner["id"], member["id"]])
     if slug == "globe":
         enterprises.join(db, made["id"], member["id"], "member")
+    assistant_subscriptions.put(db, organization["id"])
+    assistant_seats.give_users(db, organization["id"], [owner["id"], member["id"]])

@@ -1,0 +1,324 @@
+"""Seats at the coding assistant (group 9): an organization's, for its owners."""
+
+from collections.abc import Sequence
+from datetime import date
+from typing import Annotated, Any, Literal, NotRequired
+
+from annotated_types import MaxLen, MinLen
+from typing_extensions import TypedDict
+
+from hub import organization_shapes, shapes, team_shapes
+from hub.context import Context
+from hub.emitting import Told
+from hub.operation import Group
+from hub.organization_access import on_org
+from hub.organization_shapes import OrganizationSimple
+from hub.paging import Page
+from hub.shapes import SimpleUser
+from hub.team_shapes import Team
+from hub.urls import Urls
+from hub.validation import Text
+from store import (
+    Connection,
+    Row,
+    accounts,
+    assistant_seats,
+    assistant_subscriptions,
+    organizations,
+    teams,
+)
+from store.clock import iso
+from store.errors import Invalid, Missing
+
+ops = Group("assistant", org=organizations.by_login, username=accounts.by_login)
+
+READ = on_org(
+    "assistant_business", "read", owner=True, scopes=("manage_billing:assistant", "read:org")
+).or_has("organization_administration", "read")
+WRITE = on_org(
+    "assistant_business", "write", owner=True, scopes=("manage_billing:assistant", "admin:org")
+).or_has("organization_administration", "write")
+GIVEN = ("assistant_seat.created", "assistant_seat.refreshed")
+CANCELLED = ("assistant_seat.cancellation_pending",)
+MOST = 1000
+
+Plan = Literal["business", "enterprise"]
+Switch = Literal["enabled", "disabled", "unconfigured"]
+Names = Annotated[list[Annotated[Text, MaxLen(100)]], MinLen(1), MaxLen(MOST)]
+
+
+class SeatBreakdown(TypedDict):
+    """Cycles are months of the calendar."""
+
+    total: int
+    added_this_cycle: int
+    pending_cancellation: int
+    pending_invitation: int
+    active_this_cycle: int
+    inactive_this_cycle: int
+
+
+class Billing(TypedDict):
+    seat_breakdown: SeatBreakdown
+    public_code_suggestions: Literal["allow", "block", "unconfigured"]
+    ide_chat: Switch
+    platform_chat: Switch
+    cli: Switch
+    seat_management_setting: Literal["assign_all", "assign_selected", "disabled", "unconfigured"]
+    plan_type: Plan
+
+
+class Seat(TypedDict):
+    assignee: SimpleUser | None
+    assigning_team: Team | None
+    organization: OrganizationSimple
+    pending_cancellation_date: date | None
+    last_activity_at: str | None
+    last_activity_editor: str | None
+    last_authenticated_at: str | None
+    created_at: str
+    updated_at: str
+    plan_type: Plan
+
+
+class Seats(TypedDict):
+    total_seats: int
+    seats: list[Seat]
+
+
+class SelectedTeams(TypedDict):
+    """Names or slugs of the organization's teams."""
+
+    selected_teams: Names
+
+
+class SelectedUsers(TypedDict):
+    selected_usernames: Names
+
+
+class Created(TypedDict):
+    """Seats that are new, and those that were to end and stay."""
+
+    seats_created: int
+
+
+class Cancelled(TypedDict):
+    seats_cancelled: int
+
+
+class AssistantSeatEvent(TypedDict):
+    action: Literal["created", "refreshed", "cancellation_pending", "cancelled"]
+    seat: dict[str, Any]
+    organization: OrganizationSimple
+    sender: NotRequired[SimpleUser]
+
+
+@ops("GET /orgs/{org}/assistant/billing", READ, errors=(404, 422))
+def get_assistant_organization_details(ctx: Context, org: Row) -> Billing:
+    """Get assistant seat information and settings for an organization
+
+    Counted from the seats. 404 for an organization that has no subscription, 422 where it cannot
+    be paid for.
+    """
+    row = assistant_subscriptions.billed(ctx.db, org["id"])
+    breakdown: Any = assistant_seats.breakdown(ctx.db, org["id"])
+    return {
+        "seat_breakdown": breakdown,
+        "public_code_suggestions": row["public_code"],
+        "ide_chat": row["ide_chat"],
+        "platform_chat": row["platform_chat"],
+        "cli": row["cli"],
+        "seat_management_setting": row["seat_management"],
+        "plan_type": row["plan"],
+    }
+
+
+@ops("GET /orgs/{org}/assistant/billing/seats", READ, errors=(404,), default_per_page=50)
+def list_assistant_seats(ctx: Context, org: Row, page: Page) -> Seats:
+    """List all assistant seat assignments for an organization"""
+    plan = _plan(ctx.db, org["id"])
+    page.total = assistant_seats.breakdown(ctx.db, org["id"])["total"]
+    rows = assistant_seats.page(ctx.db, org["id"], limit=page.limit, offset=page.offset)
+    return {"total_seats": page.total, "seats": _seats(ctx.urls, ctx.db, org, plan, rows)}
+
+
+@ops(
+    "POST /orgs/{org}/assistant/billing/selected_teams",
+    WRITE,
+    status=201,
+    errors=(404,),
+    emits=GIVEN,
+)
+def add_assistant_seats_for_teams(ctx: Context, org: Row, body: SelectedTeams) -> Created:
+    """Add teams to the assistant subscription for an organization
+
+    A seat for each member of each team, of today.
+    """
+    _check_assignable(ctx, org)
+    found = [row["id"] for row in _teams(ctx, org, body)]
+    return _given(ctx, org, assistant_seats.give_teams(ctx.db, org["id"], found))
+
+
+@ops("DELETE /orgs/{org}/assistant/billing/selected_teams", WRITE, errors=(404,), emits=CANCELLED)
+def cancel_assistant_seat_assignment_for_teams(
+    ctx: Context, org: Row, body: SelectedTeams
+) -> Cancelled:
+    """Remove teams from the assistant subscription for an organization
+
+    Their members' seats end with the billing cycle, but for those who have one otherwise.
+    """
+    assistant_subscriptions.billed(ctx.db, org["id"])
+    found = [row["id"] for row in _teams(ctx, org, body)]
+    return _cancelled(ctx, org, assistant_seats.cancel_teams(ctx.db, org["id"], found))
+
+
+@ops(
+    "POST /orgs/{org}/assistant/billing/selected_users",
+    WRITE,
+    status=201,
+    errors=(404,),
+    emits=GIVEN,
+)
+def add_assistant_seats_for_users(ctx: Context, org: Row, body: SelectedUsers) -> Created:
+    """Add users to the assistant subscription for an organization"""
+    _check_assignable(ctx, org)
+    found = _users(ctx, org, body)
+    return _given(ctx, org, assistant_seats.give_users(ctx.db, org["id"], found))
+
+
+@ops("DELETE /orgs/{org}/assistant/billing/selected_users", WRITE, errors=(404,), emits=CANCELLED)
+def cancel_assistant_seat_assignment_for_users(
+    ctx: Context, org: Row, body: SelectedUsers
+) -> Cancelled:
+    """Remove users from the assistant subscription for an organization
+
+    Their seats end with the billing cycle, but for those who have theirs through a team.
+    """
+    assistant_subscriptions.billed(ctx.db, org["id"])
+    found = _users(ctx, org, body)
+    return _cancelled(ctx, org, assistant_seats.cancel_users(ctx.db, org["id"], found))
+
+
+@ops("GET /orgs/{org}/members/{username}/assistant", READ, errors=(422,))
+def get_assistant_seat_details_for_user(ctx: Context, org: Row, username: Row) -> Seat:
+    """Get assistant seat assignment details for a user
+
+    404 for who has none.
+    """
+    plan = assistant_subscriptions.billed(ctx.db, org["id"])["plan"]
+    row = assistant_seats.of(ctx.db, org["id"], username["id"])
+    if row is None:
+        raise Missing("seat")
+    (seat,) = _seats(ctx.urls, ctx.db, org, plan, [row])
+    return seat
+
+
+def _check_assignable(ctx: Context, org: Row) -> None:
+    row = assistant_subscriptions.of(ctx.db, org["id"])
+    if row is None:
+        raise Invalid("The organization has no business or enterprise plan.")
+    assistant_subscriptions.check_assignable(assistant_subscriptions.billed(ctx.db, org["id"]))
+    if row["seat_management"] == "disabled":
+        assistant_subscriptions.put(ctx.db, org["id"], seat_management="assign_selected")
+
+
+def _teams(ctx: Context, org: Row, body: SelectedTeams) -> list[Row]:
+    rows = teams.named(ctx.db, org["id"], body["selected_teams"])
+    known = {row["slug"] for row in rows}
+    unknown = [name for name in body["selected_teams"] if teams.slug_of(name) not in known]
+    _check_known(unknown, "selected_teams", "no teams of the organization")
+    return rows
+
+
+def _users(ctx: Context, org: Row, body: SelectedUsers) -> list[int]:
+    found = organizations.members_named(ctx.db, org["id"], body["selected_usernames"])
+    unknown = [name for name in body["selected_usernames"] if name.lower() not in found]
+    _check_known(unknown, "selected_usernames", "no members of the organization")
+    return sorted(set(found.values()))
+
+
+def _check_known(unknown: Sequence[str], field: str, what: str) -> None:
+    if unknown:
+        named = ", ".join(sorted(set(unknown))[:10])
+        raise Invalid(f"{what}: {named}", field=field, resource="AssistantSeat")
+
+
+def _given(ctx: Context, org: Row, rows: tuple[list[Row], list[Row]]) -> Created:
+    new, refreshed = rows
+    ctx.emit_all("assistant_seat.created", told(ctx.urls, ctx.db, new))
+    ctx.emit_all("assistant_seat.refreshed", told(ctx.urls, ctx.db, refreshed))
+    return {"seats_created": len(new) + len(refreshed)}
+
+
+def _cancelled(ctx: Context, org: Row, rows: list[Row]) -> Cancelled:
+    ctx.emit_all("assistant_seat.cancellation_pending", told(ctx.urls, ctx.db, rows))
+    return {"seats_cancelled": len(rows)}
+
+
+def _plan(db: Connection, organization_id: int) -> Plan:
+    row = assistant_subscriptions.of(db, organization_id)
+    if row is None:
+        raise Missing("subscription")
+    plan: Plan = row["plan"]
+    return plan
+
+
+def _seats(urls: Urls, db: Connection, org: Row, plan: Plan, rows: Sequence[Row]) -> list[Seat]:
+    users = accounts.of(db, {row["account_id"] for row in rows})
+    through = teams.of(db, {row["team_id"] for row in rows if row["team_id"] is not None})
+    owner = organization_shapes.organization(urls, org)
+    return [
+        {
+            "assignee": shapes.simple_user(urls, users[row["account_id"]]),
+            "assigning_team": _team(urls, org, through.get(row["team_id"])),
+            "organization": owner,
+            **_times(row),
+            "plan_type": plan,
+        }
+        for row in rows
+    ]
+
+
+def _team(urls: Urls, org: Row, row: Row | None) -> Team | None:
+    return None if row is None else team_shapes.team(urls, org, row)
+
+
+def _times(row: Row) -> Any:
+    return {
+        "pending_cancellation_date": _or_none(row["expires_at"], lambda at: iso(at)[:10]),
+        "last_activity_at": _or_none(row["active_at"], iso),
+        "last_activity_editor": row["editor"],
+        "last_authenticated_at": _or_none(row["authenticated_at"], iso),
+        "created_at": iso(row["created_at"]),
+        "updated_at": iso(row["updated_at"]),
+    }
+
+
+def _or_none(value: int | None, shown: Any) -> Any:
+    return None if value is None else shown(value)
+
+
+def told(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[Told]:
+    """What is told of seats that changed: who has each, and when it ends."""
+    owners = accounts.of(db, {row["organization_id"] for row in rows})
+    users = accounts.of(db, {row["account_id"] for row in rows})
+    return [
+        (
+            None,
+            {
+                "seat": {
+                    "assignee": shapes.simple_user(urls, users[row["account_id"]]),
+                    "pending_cancellation_date": _times(row)["pending_cancellation_date"],
+                    "created_at": iso(row["created_at"]),
+                },
+                "organization": organization_shapes.organization(
+                    urls, owners[row["organization_id"]]
+                ),
+            },
+        )
+        for row in rows
+    ]
+
+
+ops.tells(assistant_seat=AssistantSeatEvent)
+ops.told(assistant_seat=told)
