@@ -1,0 +1,263 @@
+"""Liveness and readiness that mean it: what makes them fail, and that they come back."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+import pytest
+from asking import judge
+
+from hub import health
+from hub.app import create_app
+from hub.kept import Kept
+from hub.seeing import Seeing
+from hub.settings import HubSettings
+from store import Connection, Row, Store, figures, hooks, leases, migrations
+from store.clock import HOUR, MovableClock
+from store.errors import Unavailable
+from store.events import Arrival, accept_all
+
+
+@asynccontextmanager
+async def probed(
+    store: Store, seeing: Seeing | None = None, **settings: Any
+) -> AsyncIterator[httpx.AsyncClient]:
+    """A client at this machine."""
+    seeing = seeing or Seeing(store)
+    app = create_app(store, HubSettings(**settings), judge, seeing=seeing)
+    transport = httpx.ASGITransport(app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        yield client
+    await seeing.close()
+
+
+@pytest.fixture(autouse=True)
+async def closed(store: Store) -> AsyncIterator[None]:
+    yield
+    await store.close()
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "PATIENCE", 0.2)
+
+
+def failing(answer: httpx.Response) -> dict[str, Row]:
+    """The checks that failed, by name."""
+    found = {check["name"]: check for check in answer.json()["checks"] if not check["ok"]}
+    assert answer.status_code == (503 if found else 200)
+    assert answer.json()["status"] == ("failing" if found else "ok")
+    return found
+
+
+async def ready(client: httpx.AsyncClient) -> dict[str, Row]:
+    return failing(await client.get("/readyz?verbose"))
+
+
+async def test_everybody_is_told_whether_and_no_more(store: Store) -> None:
+    async with probed(store) as client:
+        for path in ("/healthz", "/readyz"):
+            answer = await client.get(path)
+            assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
+            assert answer.headers["cache-control"] == "no-store"
+            head = await client.head(path)
+            assert (head.status_code, head.content) == (200, b"")
+
+
+async def test_what_was_looked_at(store: Store) -> None:
+    async with probed(store) as client:
+        live = (await client.get("/healthz?verbose")).json()["checks"]
+        assert [check["name"] for check in live] == ["event_loop", "delivery_loop"]
+        checks = (await client.get("/readyz?verbose=1")).json()["checks"]
+    names = ["phase", "event_loop", "delivery_loop", "database", "schema", "lag"]
+    assert [check["name"] for check in checks] == names
+    assert all(check["ok"] and check["said"] and "remedy" not in check for check in checks)
+
+
+async def test_a_delivery_loop_that_stands_still(store: Store) -> None:
+    seen: list[float] = []
+
+    def stuck(limit: float) -> str:
+        seen.append(limit)
+        return "claiming: no sign of life for 40 s"
+
+    async with probed(store, Seeing(store, stuck=stuck)) as client:
+        assert (await client.get("/healthz")).json() == {"status": "failing"}
+        found = failing(await client.get("/healthz?verbose"))["delivery_loop"]
+        assert found["said"] == "claiming: no sign of life for 40 s"
+        assert "restart" in found["remedy"]
+        assert list(await ready(client)) == ["delivery_loop"]
+    assert set(seen) == {health.STUCK}
+
+
+@pytest.mark.parametrize("phase", ["starting", "ending"])
+async def test_not_ready_before_and_after(store: Store, phase: Any) -> None:
+    async with probed(store, Seeing(store, phase=phase)) as client:
+        assert (await client.get("/healthz")).status_code == 200
+        assert (await ready(client))["phase"]["said"] == f"it is {phase}"
+
+
+async def test_a_database_that_somebody_holds(store: Store, url: str) -> None:
+    """It is said within the bound, without a queue behind it, and it comes back."""
+    async with probed(store) as client:
+        assert await ready(client) == {}
+        other = store.engine.session()
+        other.begin(0, write=True)
+        other.db.execute("UPDATE probe SET tried_at = 0")
+        await asyncio.sleep(1.05)
+        began = time.monotonic()
+        found = await asyncio.gather(*(ready(client) for _ in range(20)))
+        assert time.monotonic() - began < 2
+        assert all(list(one) == ["database"] for one in found)
+        assert "no answer within 0.2 s" in found[0]["database"]["said"]
+        assert "tocsin doctor" in found[0]["database"]["remedy"]
+        assert store.measures.waiting.read() == 1
+        other.rollback()
+        other.close()
+        async with asyncio.timeout(5):
+            while await ready(client):  # noqa: ASYNC110 - the store is what is waited for
+                await asyncio.sleep(0.05)
+
+
+async def test_a_database_that_cannot_be_written(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(db: Connection) -> None:
+        raise Unavailable("attempt to write a readonly database")
+
+    async with probed(store) as client:
+        with monkeypatch.context() as patched:
+            patched.setattr(figures, "probe", refuse)
+            said = (await ready(client))["database"]["said"]
+            assert said == "nothing could be written: attempt to write a readonly database"
+            assert (await client.get("/readyz")).json() == {"status": "failing"}
+            assert (await client.get("/healthz")).status_code == 200
+        await asyncio.sleep(1.05)
+        assert await ready(client) == {}
+
+
+async def test_a_database_that_a_newer_program_has_changed(store: Store) -> None:
+    newest = migrations.steps()[-1][0]
+    async with probed(store) as client:
+        store.do(
+            lambda db: db.execute(
+                "INSERT INTO migration (number, name, applied_at) VALUES (:number, 'x', 0)",
+                number=newest + 2,
+            )
+        )
+        found = (await ready(client))["schema"]
+    assert found["said"] == "the database is 2 steps ahead of this program"
+
+
+async def test_asking_often_asks_the_store_once(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    probe, look = figures.probe, figures.look
+    monkeypatch.setattr(figures, "probe", lambda db: asked.append("probe") or probe(db))
+    monkeypatch.setattr(figures, "look", lambda db: asked.append("look") or look(db))
+    async with probed(store) as client:
+        for _ in range(3):
+            await asyncio.gather(*(client.get("/readyz") for _ in range(20)))
+        assert asked.count("probe") == 1
+        assert 1 <= asked.count("look") <= 2  # a read may be begun twice
+        await asyncio.sleep(1.05)
+        await client.get("/readyz")
+        assert asked.count("probe") == 2
+
+
+class TestLag:
+    @pytest.fixture
+    def waiting(self, store: Store, seed: Any, clock: MovableClock) -> None:
+        """A delivery that has been due for 100 s."""
+        repo_id = seed.hello["id"]
+        store.do(hooks.create, repo_id, url="https://receiver.example/", events=["push"])
+        store.do(accept_all, [Arrival(repo_id, "g", repo_id, "push", b"{}")])
+        clock.advance(100)
+
+    @pytest.mark.usefixtures("waiting")
+    async def test_without_a_worker(self, store: Store) -> None:
+        async with probed(store) as client:
+            found = (await ready(client))["lag"]
+        assert found["figure"] == 100
+        assert "0 workers" in found["said"]
+        assert "start a worker" in found["remedy"]
+
+    @pytest.mark.usefixtures("waiting")
+    @pytest.mark.parametrize(("allowed", "failed"), [(0, []), (101, []), (99, ["lag"])])
+    async def test_how_much_is_allowed(
+        self, store: Store, allowed: float, failed: list[str]
+    ) -> None:
+        async with probed(store, ready_lag=allowed) as client:
+            assert list(await ready(client)) == failed
+
+    @pytest.mark.usefixtures("waiting")
+    async def test_it_comes_back_with_a_worker(self, store: Store, clock: MovableClock) -> None:
+        async with probed(store) as client:
+            assert list(await ready(client)) == ["lag"]
+            lease = store.do(leases.take, "tests", HOUR)
+            await asyncio.sleep(1.05)
+            assert await ready(client) == {}
+            store.do(leases.renew, lease, HOUR, 61_000_000)
+            await asyncio.sleep(1.05)
+            assert list(await ready(client)) == ["lag"]
+
+
+class TestKept:
+    async def test_an_error_is_kept_too(self) -> None:
+        asked = 0
+
+        async def ask() -> int:
+            nonlocal asked
+            asked += 1
+            raise Unavailable("away")
+
+        kept = Kept(ask, seconds=0.05)
+        for _ in range(3):
+            with pytest.raises(Unavailable):
+                await kept.get(1)
+        assert asked == 1
+        await asyncio.sleep(0.06)
+        with pytest.raises(Unavailable):
+            await kept.get(1)
+        assert asked == 2
+
+    async def test_who_loses_patience_leaves_it_going_on(self) -> None:
+        answered = asyncio.Event()
+
+        async def ask() -> int:
+            await answered.wait()
+            return 7
+
+        kept = Kept(ask)
+        for _ in range(2):
+            with pytest.raises(TimeoutError):
+                await kept.get(0.01)
+        waiting = asyncio.create_task(kept.get(1))
+        await asyncio.sleep(0)
+        answered.set()
+        assert await waiting == 7
+
+    async def test_nobody_hears_of_an_error(self) -> None:
+        async def ask() -> int:
+            await asyncio.sleep(0.01)
+            raise Unavailable("away")
+
+        kept = Kept(ask)
+        with pytest.raises(TimeoutError):
+            await kept.get(0)
+        await asyncio.sleep(0.02)
+        await kept.close()
+
+    async def test_closing(self) -> None:
+        async def ask() -> None:
+            await asyncio.sleep(60)
+
+        kept = Kept(ask)
+        await kept.close()
+        with pytest.raises(TimeoutError):
+            await kept.get(0)
+        await kept.close()
