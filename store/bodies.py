@@ -4,9 +4,9 @@ import sys
 import threading
 
 if sys.version_info >= (3, 14):
-    from compression import zstd
+    from compression import zstd as zstd
 else:
-    from backports import zstd
+    from backports import zstd as zstd
 
 LEVEL = 3
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from cryptography.fernet import Fernet
 
-from store.copying import sync
+from store.copying import give_to_owner_of, sync
 from store.errors import Conflict, Unusable
 
 NEXT = "next"
@@ -76,9 +76,18 @@ def make(path: Path) -> None:
     """A file with a new key, for its owner only; one that is there already stays."""
     # Written aside and linked: of two processes that start at once one makes the key, and the
     # other reads all of it.
+    with contextlib.suppress(FileExistsError):
+        put(path, [generate()])
+
+
+def put(path: Path, keys: Sequence[Key]) -> None:
+    """A file with these keys, for its owner only. FileExistsError where there is one already."""
     try:
-        with _aside(path, _text([generate()])) as aside, contextlib.suppress(FileExistsError):
+        with _aside(path, _text(keys)) as aside:
+            give_to_owner_of(path.parent, aside)
             os.link(aside, path)
+    except FileExistsError:
+        raise
     except OSError as error:
         raise Unusable(f"cannot make the key file {path}: {error.strerror}") from error
 
@@ -96,8 +105,7 @@ class Holder:
             before = self.path.stat()
             with _aside(self.path, _text(keys)) as aside:
                 aside.chmod(before.st_mode & 0o7777)
-                if os.geteuid() == 0:
-                    os.chown(aside, before.st_uid, before.st_gid)
+                give_to_owner_of(self.path, aside)
                 descriptor = _locked(aside)
                 aside.replace(self.path)
         except OSError as error:

@@ -32,7 +32,7 @@ def open_store(
     server's. With `create=False` a SQLite file that is not there is not made.
     """
     if create:
-        _make(data_dir)
+        make_directory(data_dir)
     key_path = key_file or data_dir / "secret.key"
     if not is_url(url):
         path = sqlite_path(url, data_dir)
@@ -95,7 +95,8 @@ def _engine(url: str, data_dir: Path, vault: Vault) -> Callable[[Callable[[], Co
     return lambda courier: PostgresEngine(url, vault, courier)
 
 
-def _make(data_dir: Path) -> None:
+def make_directory(data_dir: Path) -> None:
+    """Make the data directory, for its owner only, unless it is there. Unusable."""
     try:
         data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:

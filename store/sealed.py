@@ -46,6 +46,12 @@ def any_there(db: Connection) -> bool:
     )
 
 
+def is_there(db: Connection, one: Sealed) -> bool:
+    """Whether a SQLite database, which may be older than this program, has the column."""
+    sql = f"SELECT 1 FROM pragma_table_info('{one.table}') WHERE name = :column"
+    return db.value(sql, column=one.column) is not None
+
+
 def newest(db: Connection, one: Sealed, limit: int = 1) -> list[bytes]:
     """The newest values of a column, of those that are among its newest rows."""
     order = ", ".join(f"{name} DESC" for name in one.key)

@@ -51,6 +51,14 @@ class Vault:
             return self.open(sealed)
         raise Unusable(FOREIGN)
 
+    def fits(self, sealed: bytes) -> bool:
+        """Whether it opens."""
+        try:
+            self.open(sealed)
+        except Unusable:
+            return False
+        return True
+
     def is_new(self, sealed: bytes) -> bool:
         """Whether it was sealed with the key that seals now."""
         self._look_again()

@@ -30,6 +30,8 @@ COMMANDS = {
     "replay": "replay:replay",
     "status": "status:status",
     "audit": "audit:audit",
+    "backup": "backup:backup",
+    "restore": "restore:restore",
     "migrate": "migrate:migrate",
     "sql": "sql:sql",
     "settings": "settings:settings",

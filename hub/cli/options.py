@@ -87,6 +87,12 @@ def opened(settings: Settings, *, create: bool) -> Store:
     return store
 
 
+def witness(store: Store) -> Witness:
+    """Who records what a command changes in a store that `opened` gave."""
+    assert isinstance(store.witness, Witness)
+    return store.witness
+
+
 def read_secret(prompt: str, *, twice: bool = False) -> str:
     """A secret from standard input, unseen where that is a terminal."""
     if sys.stdin.isatty():

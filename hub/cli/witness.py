@@ -16,6 +16,8 @@ class Witness:
     """Records the command under way with the first thing that it changes."""
 
     def __init__(self) -> None:
+        self.ids: dict[str, Any] = {}
+        """What is told of it beside its arguments."""
         self._written = False
 
     def __call__(self, db: Connection) -> None:
@@ -23,7 +25,7 @@ class Witness:
         if context is None or self._written:
             return
         self._written = True
-        audit.add(db, entry(context, "done"))
+        audit.add(db, entry(context, "done", **self.ids))
 
 
 def entry(context: click.Context, outcome: str, **ids: Any) -> Entry:

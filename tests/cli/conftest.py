@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from engines import ENGINES, engine_url
+from installation import seed
 
 from hub.cli import main
-from store import Store, accounts, events, hooks, open_store, repositories
-from store.events import Arrival
-from store.store import Connection
+from store import Store, open_store
 
 Run = Callable[..., Result]
 Listed = Callable[..., list[dict[str, Any]]]
@@ -69,22 +68,6 @@ def store(url: str, directory: Path) -> Iterator[Store]:
     opened = open_store(url, data_dir=directory)
     yield opened
     opened.shut()
-
-
-def seed(db: Connection) -> int:
-    """A repository `ada/bell` with a hook for pushes and two of them; returns the hook's id."""
-    user = accounts.create(db, "ada")
-    repo = repositories.create(db, user["id"], "bell")
-    hook = hooks.create(
-        db, repo["id"], url="https://receiver.example/hook", events=["push"], secret="hush"
-    )
-    arrivals = [
-        Arrival(repo["id"], f"guid-{number}", repo["id"], "push", b'{"number": %d}' % number)
-        for number in range(2)
-    ]
-    events.accept_all(db, [*arrivals, Arrival(repo["id"], "guid-x", repo["id"], "fork", b"{}")])
-    hook_id: int = hook["id"]
-    return hook_id
 
 
 @pytest.fixture

@@ -1,0 +1,34 @@
+"""What tests of the command line have in their stores."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from store import Connection, Store, accounts, events, hooks, open_store, repositories
+from store.events import Arrival
+
+
+@contextmanager
+def opened(folder: Path) -> Iterator[Store]:
+    """The store in a data directory, for the length of the block."""
+    store = open_store("sqlite", data_dir=folder)
+    try:
+        yield store
+    finally:
+        store.shut()
+
+
+def seed(db: Connection) -> int:
+    """A repository `ada/bell` with a hook for pushes and two of them; returns the hook's id."""
+    user = accounts.create(db, "ada")
+    repo = repositories.create(db, user["id"], "bell")
+    hook = hooks.create(
+        db, repo["id"], url="https://receiver.example/hook", events=["push"], secret="hush"
+    )
+    arrivals = [
+        Arrival(repo["id"], f"guid-{number}", repo["id"], "push", b'{"number": %d}' % number)
+        for number in range(2)
+    ]
+    events.accept_all(db, [*arrivals, Arrival(repo["id"], "guid-x", repo["id"], "fork", b"{}")])
+    hook_id: int = hook["id"]
+    return hook_id
