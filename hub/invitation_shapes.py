@@ -47,15 +47,14 @@ class InvitationEvent(TypedDict):
 
 
 def invitation(
-    urls: Urls, repo: Row, people: dict[int, Row], row: Row, *, expired: bool = False
+    urls: Urls, repo: Row, people: dict[int, SimpleUser], row: Row, *, expired: bool = False
 ) -> Invitation:
-    """An invitation without its repository; `people` are accounts by id."""
-    invitee, inviter = (people.get(row[name]) for name in ("invitee_id", "inviter_id"))
+    """An invitation without its repository; `people` are those who are in it, by id."""
     return {
         "id": row["id"],
         "node_id": node_id("RepositoryInvitation", row["id"]),
-        "invitee": None if invitee is None else shapes.simple_user(urls, invitee),
-        "inviter": None if inviter is None else shapes.simple_user(urls, inviter),
+        "invitee": people.get(row["invitee_id"]),
+        "inviter": people.get(row["inviter_id"]),
         "permissions": row["role"],
         "created_at": iso(row["created_at"]),
         "expired": expired,
@@ -69,7 +68,7 @@ def full(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[RepositoryInvi
     repos = repositories.of(db, {row["repo_id"] for row in rows})
     listed = repository_shapes.repositories(urls, db, [*repos.values()])
     shown = dict(zip(repos, listed, strict=True))
-    people = _people(db, rows)
+    people = _people(urls, db, rows)
     return [
         {
             **invitation(urls, repos[row["repo_id"]], people, row),
@@ -88,14 +87,14 @@ def page(ctx: Context, pages: Page, side: Side) -> list[RepositoryInvitation]:
 
 def tell(ctx: Context, action: str, repo: Row, row: Row) -> None:
     """Tell what happened to an invitation."""
-    shown = invitation(ctx.urls, repo, _people(ctx.db, [row]), row)
+    shown = invitation(ctx.urls, repo, _people(ctx.urls, ctx.db, [row]), row)
     ctx.emit(f"repository_invitation.{action}", repo, invitation=shown)
 
 
 def expired(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[Told]:
     """What is told of invitations that nobody has answered in time."""
     repos = repositories.of(db, {row["repo_id"] for row in rows})
-    people = _people(db, rows)
+    people = _people(urls, db, rows)
     return [
         (repo, {"invitation": invitation(urls, repo, people, row, expired=True)})
         for row in rows
@@ -103,10 +102,9 @@ def expired(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[Told]:
     ]
 
 
-def _people(db: Connection, rows: Iterable[Row]) -> dict[int, Row]:
-    return accounts.of(
-        db, {key for row in rows for key in (row["invitee_id"], row["inviter_id"]) if key}
-    )
+def _people(urls: Urls, db: Connection, rows: Iterable[Row]) -> dict[int, SimpleUser]:
+    keys = {key for row in rows for key in (row["invitee_id"], row["inviter_id"]) if key}
+    return {key: shapes.simple_user(urls, row) for key, row in accounts.of(db, keys).items()}
 
 
 def tell_member(ctx: Context, action: str, repo: Row, member: Row, role: dict[str, Any]) -> None:

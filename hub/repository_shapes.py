@@ -50,6 +50,7 @@ LINKS = {
     "teams": "/teams",
     "trees": "/git/trees{/sha}",
 }
+URLS = {f"{name}_url": path for name, path in LINKS.items()}
 
 
 class LicenseSimple(TypedDict):
@@ -154,7 +155,8 @@ def repository(urls: Urls, db: Connection, repo: Row) -> MinimalRepository:
 def repositories(urls: Urls, db: Connection, repos: Sequence[Row]) -> list[MinimalRepository]:
     """The same of many, with as few statements as of one."""
     ids = [repo["id"] for repo in repos]
-    owners = accounts.of(db, {repo["owner_id"] for repo in repos})
+    rows = accounts.of(db, {repo["owner_id"] for repo in repos})
+    owners = {owner_id: simple_user(urls, row) for owner_id, row in rows.items()}
     counted = watching.counts(db, ids)
     licensed = licenses.of(db, ids)
     found = []
@@ -173,20 +175,20 @@ def repositories(urls: Urls, db: Connection, repos: Sequence[Row]) -> list[Minim
     return found
 
 
-def _described(urls: Urls, repo: Row, owner: Row) -> dict[str, Any]:
+def _described(urls: Urls, repo: Row, owner: SimpleUser) -> dict[str, Any]:
     url = urls.repository(repo)
     return {
         "id": repo["id"],
         "node_id": node_id("Repository", repo["id"]),
         "name": repo["name"],
         "full_name": repo["full_name"],
-        "owner": simple_user(urls, owner),
+        "owner": owner,
         "private": bool(repo["private"]),
         "html_url": urls.page(repo),
         "description": repo["description"],
         "fork": bool(repo["fork"]),
         "url": url,
-        **{f"{name}_url": url + path for name, path in LINKS.items()},
+        **{name: url + path for name, path in URLS.items()},
         "git_url": f"git://{urls.host}/{repo['full_name']}.git",
         "ssh_url": f"git@{urls.host}:{repo['full_name']}.git",
         "clone_url": f"{urls.page(repo)}.git",

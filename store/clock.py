@@ -40,7 +40,8 @@ class MovableClock(Clock):
 
 def iso(moment: int) -> str:
     """The API's form: `2026-11-21T07:33:00Z`, whole seconds."""
-    return datetime.fromtimestamp(moment // SECOND, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    # Twice as fast as strftime, and there are several in every repository that is shown.
+    return f"{datetime.fromtimestamp(moment // SECOND, UTC).isoformat()[:19]}Z"
 
 
 def compact(moment: int) -> str:

@@ -22,6 +22,7 @@ NAMES = (
     "paging",
     "postgres",
     "growing",
+    "expiry",
 )
 
 

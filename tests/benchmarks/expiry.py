@@ -1,0 +1,98 @@
+"""What ends in the same second: how long the worker needs to remove all of it and tell of it."""
+
+import asyncio
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from hub.settings import HubSettings
+from hub.telling import Telling
+from store import (
+    Connection,
+    Store,
+    accounts,
+    interaction_limits,
+    invitations,
+    open_store,
+    repositories,
+    tokens,
+)
+from store.clock import DAY, SECOND, MovableClock
+from tests.benchmarks.figure import Bench, Row
+from worker import expire as module
+from worker.expire import expire
+
+MANY = 10_000
+WANTED = 1.0
+
+Make = Callable[[Connection, int, int], None]
+
+
+def measure(bench: Bench) -> Iterator[Row]:
+    """Seconds to expire 10,000, a transaction a batch, each told of in full, on disk."""
+    for name, make in (("limits", _limits), ("invitations", _invitations), ("tokens", _tokens)):
+        bench.directory.joinpath(name).mkdir()
+        rounds = []
+        for number in range(bench.rounds):
+            bench.said(f"expiry: {name}, round {number + 1} of {bench.rounds}")
+            rounds.append(_round(bench.directory / name / str(number), make))
+        took, worked, longest = (statistics.median(column) for column in zip(*rounds, strict=True))
+        figure = f"{MANY:,} {name} that end in the same second"
+        yield Row(figure, "s", took, wanted=WANTED, more=False, absolute=True)
+        yield Row("of that, at work", "s", worked)
+        yield Row("the longest transaction", "ms", 1000 * longest)
+
+
+def _round(directory: Path, make: Make) -> tuple[float, float, float]:
+    clock = MovableClock()
+    store = open_store("sqlite", data_dir=directory, clock=clock)
+    owner = store.do(accounts.create, "ada")
+    for first in range(0, MANY, 1000):
+        store.do(make, owner["id"], first)
+    clock.advance(2 * DAY / SECOND)
+    return asyncio.run(_expire(store))
+
+
+async def _expire(store: Store) -> tuple[float, float, float]:
+    batches: list[float] = []
+    batch = module._batch
+
+    def timed(*given: object) -> int:
+        started = time.perf_counter()
+        try:
+            return batch(*given)
+        finally:
+            batches.append(time.perf_counter() - started)
+
+    telling = Telling(HubSettings(base_url="https://forge.example/api/v3"))
+    module._batch = timed
+    started, worked = time.perf_counter(), time.process_time()
+    try:
+        await expire(store, telling)
+    finally:
+        module._batch = batch
+    took, worked = time.perf_counter() - started, time.process_time() - worked
+    told = store.look(lambda db: db.value("SELECT count(*) FROM event"))
+    if told != MANY:
+        raise RuntimeError(f"{told} of {MANY} were told of")
+    await store.close()
+    return took, worked, max(batches)
+
+
+def _limits(db: Connection, owner_id: int, first: int) -> None:
+    for number in range(first, first + 1000):
+        repo = repositories.create(db, owner_id, f"engine-{number}")
+        interaction_limits.limit_repository(db, repo, "existing_users", db.now + DAY)
+
+
+def _invitations(db: Connection, owner_id: int, first: int) -> None:
+    for number in range(first, first + 1000):
+        repo = repositories.create(db, owner_id, f"engine-{number}")
+        guest = accounts.create(db, f"guest-{number}")
+        invitations.invite(db, repo["id"], guest["id"], owner_id, "read", ends=db.now + DAY)
+
+
+def _tokens(db: Connection, owner_id: int, first: int) -> None:
+    for number in range(first, first + 1000):
+        tokens.create(db, owner_id, note=f"token {number}", expires_at=db.now + DAY)
