@@ -27,7 +27,7 @@ from store.postgres import PostgresSession
 from store.sqlite import SqliteSession
 
 ENGINES = ["sqlite", "postgres"]
-# Row by row: most tables are empty, and TRUNCATE makes new files for each of them.
+# Row by row, where there ever was one: TRUNCATE makes new files for each table.
 EMPTY = """
 SET session_replication_role = replica;
 DO $$
@@ -35,6 +35,7 @@ DECLARE one record;
 BEGIN
     FOR one IN SELECT tablename FROM pg_tables
         WHERE schemaname = 'public' AND tablename <> 'migration'
+        AND pg_relation_size(to_regclass(quote_ident(tablename))) > 0
     LOOP EXECUTE format('DELETE FROM %I', one.tablename); END LOOP;
     FOR one IN SELECT sequencename FROM pg_sequences WHERE last_value IS NOT NULL
     LOOP PERFORM setval(quote_ident(one.sequencename), 1, false); END LOOP;
