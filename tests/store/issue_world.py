@@ -45,18 +45,23 @@ def pull(number: int = 2, **changed: Any) -> dict[str, Any]:
 
 
 class Platform:
-    """Tells a store's world of what happens, one event after the other."""
+    """Tells a store's world of what happens, one event after the other: with a token, or signed
+    where there is a source (`source_id`).
+    """
 
     def __init__(self, world: World) -> None:
         self.world = world
+        self.source_id = 0
+        self.repo_id: int = world.repo["id"]
+        """0 for an event of a repository that was not known when it came."""
 
     def tell(self, name: str, action: str | None = None, **payload: Any) -> None:
         event = {
             "id": 1,
             "name": name,
             "action": action,
-            "repo_id": self.world.repo["id"],
-            "source_id": 0,
+            "repo_id": self.repo_id,
+            "source_id": self.source_id,
             "received_at": self.world.now,
         }
         given = {"action": action, "sender": {"login": "robin", "type": "User"}, **payload}
