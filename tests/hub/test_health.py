@@ -20,6 +20,8 @@ from store.clock import HOUR, MovableClock
 from store.errors import Unavailable
 from store.events import Arrival, accept_all
 
+KEPT = 0.2
+
 
 @asynccontextmanager
 async def probed(
@@ -27,6 +29,9 @@ async def probed(
 ) -> AsyncIterator[httpx.AsyncClient]:
     """A client at this machine."""
     seeing = seeing or Seeing(store)
+    for kept in (seeing.figures, seeing.writable):
+        assert kept._seconds == 1
+        kept._seconds = KEPT
     app = create_app(store, HubSettings(**settings), judge, seeing=seeing)
     transport = httpx.ASGITransport(app)
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
@@ -107,7 +112,7 @@ async def test_a_database_that_somebody_holds(store: Store, url: str) -> None:
         other = store.engine.session()
         other.begin(0, write=True)
         other.db.execute("UPDATE probe SET tried_at = 0")
-        await asyncio.sleep(1.05)
+        await asyncio.sleep(1.1 * KEPT)
         began = time.monotonic()
         found = await asyncio.gather(*(ready(client) for _ in range(20)))
         assert time.monotonic() - began < 2
@@ -135,7 +140,7 @@ async def test_a_database_that_cannot_be_written(
             assert said == "nothing could be written: attempt to write a readonly database"
             assert (await client.get("/readyz")).json() == {"status": "failing"}
             assert (await client.get("/healthz")).status_code == 200
-        await asyncio.sleep(1.05)
+        await asyncio.sleep(1.1 * KEPT)
         assert await ready(client) == {}
 
 
@@ -164,7 +169,7 @@ async def test_asking_often_asks_the_store_once(
             await asyncio.gather(*(client.get("/readyz") for _ in range(20)))
         assert asked.count("probe") == 1
         assert 1 <= asked.count("look") <= 2  # a read may be begun twice
-        await asyncio.sleep(1.05)
+        await asyncio.sleep(1.1 * KEPT)
         await client.get("/readyz")
         assert asked.count("probe") == 2
 
@@ -199,10 +204,10 @@ class TestLag:
         async with probed(store) as client:
             assert list(await ready(client)) == ["lag"]
             lease = store.do(leases.take, "tests", HOUR)
-            await asyncio.sleep(1.05)
+            await asyncio.sleep(1.1 * KEPT)
             assert await ready(client) == {}
             store.do(leases.renew, lease, HOUR, 61_000_000)
-            await asyncio.sleep(1.05)
+            await asyncio.sleep(1.1 * KEPT)
             assert list(await ready(client)) == ["lag"]
 
 
