@@ -1,0 +1,104 @@
+"""A backup made while events pour in and are delivered holds every one that was accepted before it
+began, restores to a database that is whole, and keeps nobody waiting.
+"""
+
+import asyncio
+import os
+import shutil
+import sqlite3
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+from daemon import ENVIRONMENT, PATIENCE, Poster, Site, ledger, until
+
+EVENTS = 20_000
+
+
+async def tocsin(folder: Path, *args: str) -> str:
+    """What a command says on a data directory."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "hub.cli", *args,
+        stdout=asyncio.subprocess.PIPE,
+        env={**os.environ, **ENVIRONMENT, "TOCSIN_DATA_DIR": str(folder)},
+    )  # fmt: skip
+    async with asyncio.timeout(PATIENCE):
+        said, _ = await process.communicate()
+    assert process.returncode == 0, said.decode()
+    return said.decode()
+
+
+def guids(database: Path) -> set[str]:
+    with closing(sqlite3.connect(database)) as raw:
+        assert raw.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert raw.execute("PRAGMA foreign_key_check").fetchall() == []
+        return {row[0] for row in raw.execute("SELECT guid FROM event WHERE name = 'push'")}
+
+
+class Waits:
+    """The longest that an accepted event took while this was watched."""
+
+    def __init__(self, poster: Poster) -> None:
+        self._poster = poster
+        self.longest = 0.0
+
+    async def watch(self) -> None:
+        known, since = -1, time.monotonic()
+        while True:
+            if len(self._poster.accepted) != known:
+                known, since = len(self._poster.accepted), time.monotonic()
+            self.longest = max(self.longest, time.monotonic() - since)
+            await asyncio.sleep(0.005)
+
+
+async def test_a_backup_under_load(site: Site, tmp_path: Path) -> None:
+    backup = tmp_path / "backup.db.zst"
+    async with ledger() as receiver:
+        site.hook(receiver)
+        daemon = await site.serve()
+        poster = Poster(site, EVENTS)
+        posting = asyncio.create_task(poster.post())
+        waits = Waits(poster)
+        await until(lambda: len(poster.accepted) > 2_000, "2,000 events")
+        before, watching = set(poster.accepted), asyncio.create_task(waits.watch())
+        said = await tocsin(site.folder, "backup", str(backup), "--with-key")
+        after = set(poster.accepted)
+        watching.cancel()
+        assert not posting.done(), "it was under load to the end"
+        assert len(after) > len(before) + 100
+        assert await daemon.end() == 0
+        posting.cancel()
+    assert "looked through, and whole" in said
+    assert waits.longest < 2, "nobody waited for it"
+    there = tmp_path / "there"
+    await tocsin(there, "restore", str(backup))
+    found = guids(there / "tocsin.db")
+    assert before <= found
+    assert len(found) < EVENTS, "it is of one moment"
+    assert (await tocsin(there, "audit", "--verify")).startswith("1 entries")
+
+
+async def test_what_was_restored_is_delivered_to_the_end(site: Site, tmp_path: Path) -> None:
+    """Also what had been delivered between the backup and the end: a receiver can tell."""
+    async with ledger(0.002) as receiver:
+        site.hook(receiver)
+        await site.serve()
+        poster = Poster(site, 400)
+        posting = asyncio.create_task(poster.post())
+        await until(lambda: len(poster.accepted) > 100, "100 events")
+        before = set(poster.accepted)
+        await tocsin(site.folder, "backup", str(tmp_path / "backup.db"))
+        await posting
+        await site.close()
+        for path in site.folder.glob("tocsin.db*"):
+            path.unlink()
+        await tocsin(site.folder, "restore", str(tmp_path / "backup.db"))
+        receiver.got.clear()
+        daemon = await site.serve()
+        await until(lambda: "waiting" not in site.states(), "all deliveries")
+        assert await daemon.end() == 0
+        rows = site.rows()
+        assert before <= {row["guid"] for row in rows}
+        assert {row["state"] for row in rows} == {"delivered"}
+    shutil.rmtree(site.folder)
