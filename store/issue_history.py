@@ -182,11 +182,7 @@ PULLS: Kinds = {
 def of_issues(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
     """Remember what an `issues` event says."""
     issue, told = subject(db, repo, payload, event, "issue")
-    if issue is None:
-        return
-    if event["action"] in ("deleted", "transferred"):
-        issue_events.hide(db, issue["id"])
-    elif issue["deleted_at"] is None:
+    if issue is not None and issue["deleted_at"] is None and issue["moved_to"] is None:
         issue_events.add(db, issue, _happenings(told, ISSUES))
         _speak(repo, issue, told)
 

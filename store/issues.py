@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from store import foreign, labels, merging, milestones, strangers
+from store import foreign, issue_events, labels, merging, milestones, strangers
 from store.connection import Connection, Row, listed
 
 COLUMNS = (
@@ -140,22 +140,26 @@ def assignees(db: Connection, issue_ids: Iterable[int]) -> dict[int, list[int]]:
 
 
 def delete(db: Connection, issue: Row) -> None:
-    """Let an issue be gone; its number is not used again."""
+    """Let an issue be gone, and what happened to it; its number is not used again."""
     db.execute(
         "UPDATE issue SET deleted_at = :now WHERE id = :id AND deleted_at IS NULL",
         now=db.now,
         id=issue["id"],
     )
+    issue_events.hide(db, issue["id"])
 
 
 def move(db: Connection, issue: Row, repository: str, number: int) -> None:
-    """Let an issue have gone to another repository (`owner/name`), where it has this number."""
+    """Let an issue have gone to another repository (`owner/name`), where it has this number, and
+    what happened to it with it.
+    """
     db.execute(
         "UPDATE issue SET moved_to = :moved_to, moved_number = :number WHERE id = :id",
         moved_to=repository,
         number=number,
         id=issue["id"],
     )
+    issue_events.hide(db, issue["id"])
 
 
 def happened(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:

@@ -8,12 +8,13 @@ from typing import Any, Self
 import yaml
 from pydantic import Field, ValidationError, model_validator
 
-from hub.cli import load_devenvs, load_issues, load_secret_patterns, parts
+from hub.cli import load_devenvs, load_issue_events, load_issues, load_secret_patterns, parts
 from hub.cli.load_agent_variables import AgentVariable
 from hub.cli.load_checks import CheckRun
 from hub.cli.load_comments import CommitComment
 from hub.cli.load_devenv_secrets import DevenvSecret
 from hub.cli.load_enterprises import Enterprise, EnterpriseTeam
+from hub.cli.load_seats import AssistantSubscription, Team
 from hub.cli.part import Part
 from hub.cli.strict_yaml import Strict
 from store.errors import Invalid
@@ -36,10 +37,14 @@ class State(Part):
     milestones: list[load_issues.Milestone] = Field(default_factory=list)
     issues: list[load_issues.Issue] = Field(default_factory=list)
     pull_requests: list[load_issues.PullRequest] = Field(default_factory=list)
+    issue_events: list[load_issue_events.IssueEvent] = Field(default_factory=list)
+    issue_comments: list[load_issue_events.IssueComment] = Field(default_factory=list)
     commit_comments: list[CommitComment] = Field(default_factory=list)
     check_runs: list[CheckRun] = Field(default_factory=list)
     agent_variables: list[AgentVariable] = Field(default_factory=list)
     devenv_secrets: list[DevenvSecret] = Field(default_factory=list)
+    teams: list[Team] = Field(default_factory=list)
+    assistant_subscriptions: list[AssistantSubscription] = Field(default_factory=list)
     enterprises: list[Enterprise] = Field(default_factory=list)
     enterprise_teams: list[EnterpriseTeam] = Field(default_factory=list)
     devenv_locations: list[load_devenvs.DevenvLocation] = Field(default_factory=list)
