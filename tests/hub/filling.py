@@ -115,6 +115,71 @@ def commit_comments(db: Connection, world: World, n: int) -> None:
     db.insert_many("commit_comment", columns, rows)
 
 
+EVENT = "repo_id, issue_id, kind, actor_id, subject_id, members, created_at, listed, shown, digest"
+
+
+def issue_events(db: Connection, world: World, n: int) -> None:
+    """Each of an issue of its own."""
+    repo_id = world.hello.repo["id"]
+    columns = "repo_id, number, title, state, author_id, milestone_id, created_at, updated_at"
+    due = _milestones(db, repo_id, n)
+    rows = [
+        (repo_id, 1_000 + at, "T", "open", who, due[at], 1, 1)
+        for at, who in enumerate(people(db, n))
+    ]
+    made = numbers(db, "issue", columns, rows)
+    pairs = [(issue_id, who) for issue_id, who in zip(made, people(db, n), strict=True)]
+    db.insert_many("issue_assignee", "issue_id, account_id", pairs)
+    events = [
+        (repo_id, issue_id, "pinned", who, None, "{}", 1, 1, 1, str(issue_id))
+        for issue_id, who in pairs
+    ]
+    db.insert_many("issue_event", EVENT, events)
+
+
+def _milestones(db: Connection, repo_id: int, n: int) -> list[int]:
+    columns = "repo_id, number, title, state, creator_id, created_at, updated_at"
+    rows = [(repo_id, at, "T", "open", who, 1, 1) for at, who in enumerate(people(db, n))]
+    return numbers(db, "milestone", columns, rows)
+
+
+def events_of_issue(db: Connection, world: World, n: int) -> None:
+    """Each names somebody."""
+    issue_id, repo_id = _issue_id(db, world), world.hello.repo["id"]
+    rows = [
+        (repo_id, issue_id, "assigned", who, None, f'{{"assignee":{who}}}', 1, 1, 1, str(who))
+        for who in people(db, n)
+    ]
+    db.insert_many("issue_event", EVENT, rows)
+
+
+def timeline(db: Connection, world: World, n: int) -> None:
+    """All of it was said by somebody."""
+    issue_id, repo_id = _issue_id(db, world), world.hello.repo["id"]
+    columns = (
+        "repo_id, issue_id, kind, foreign_id, author_id, author_association, body, details,"
+        " created_at, updated_at"
+    )
+    said = [
+        (repo_id, issue_id, "comment", 1_000 + at, who, "NONE", "x", "{}", 1, 1)
+        for at, who in enumerate(people(db, n))
+    ]
+    rows = [
+        (repo_id, issue_id, "commented", None, number, "{}", 1, 0, 1, str(number))
+        for number in numbers(db, "issue_comment", columns, said)
+    ]
+    db.insert_many("issue_event", EVENT, rows)
+
+
+def _issue_id(db: Connection, world: World) -> int:
+    found: int = db.value(
+        "SELECT id FROM issue WHERE repo_id = :repo_id AND number = :number",
+        repo_id=world.hello.repo["id"],
+        number=world.hello.issue,
+    )
+    return found
+
+
 def annotations(db: Connection, world: World, n: int) -> None:
     run = _run(db, world.hello)
     columns = "run_id, path, start_line, end_line, level, message"
@@ -224,6 +289,9 @@ FILL: dict[str, Fill] = {
     "activity/list-repos-watched-by-user": Fill(watched_by("reader")),
     "repos/list-commit-comments-for-repo": Fill(commit_comments),
     "repos/list-comments-for-commit": Fill(commit_comments),
+    "issues/list-events-for-repo": Fill(issue_events),
+    "issues/list-events": Fill(events_of_issue),
+    "issues/list-events-for-timeline": Fill(timeline),
     "checks/list-annotations": Fill(annotations),
     "checks/list-for-suite": Fill(check_runs),
     "checks/list-for-ref": Fill(check_runs),

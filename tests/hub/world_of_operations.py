@@ -326,13 +326,19 @@ def _repository(db: Connection, owner: Row, name: str, before: str, *, private: 
 
 def _issue(db: Connection, repo: Row, number: int) -> tuple[int, int]:
     """A pull request's number, and the id of an event of it; something was said on it too."""
-    given = {"number": number, "title": "Spelling", "pull_request": {}, "labels": [{"name": "bug"}]}
+    given = {
+        "number": number,
+        "title": "Spelling",
+        "user": {"login": repo["owner"]},
+        "pull_request": {},
+        "labels": [{"name": "bug"}],
+    }
     issues.put(db, repo, given, reflecting.stated(db))
     issue = issues.get(db, repo["id"], number)
     assert issue is not None
     label = {"label": {"name": "bug", "color": "ff0000"}}
     issue_events.add(db, issue, [Happening("labeled", repo["owner_id"], db.now, label)])
-    issue_talk.say(db, repo, issue, "comment", {"id": 1, "body": "Indeed"})
+    issue_talk.say(db, repo, issue, "comment", {"id": 1, "user": given["user"], "body": "Indeed"})
     (event,) = issue_events.of_issue(db, issue["id"], limit=1, offset=0)
     return number, event["id"]
 
