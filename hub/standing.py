@@ -31,10 +31,10 @@ class Standing(Measures):
         self.failing = Level("tocsin_hooks_failing", "Hooks to which deliveries fail at present")
         self.disabled = Level("tocsin_hooks_disabled", "Hooks that were disabled for failing")
         self.job_ended = Level(
-            "tocsin_job_ended_timestamp_seconds", "When a scheduled job ended last", ("job",)
+            "tocsin_job_ended_timestamp_seconds", "When a scheduled job ended last", ("name",)
         )
         self.job_failures = Level(
-            "tocsin_job_failures", "How often in a row a scheduled job has failed", ("job",)
+            "tocsin_job_failures", "How often in a row a scheduled job has failed", ("name",)
         )
         self._connect()
 

@@ -41,7 +41,7 @@ class WorkerMeasures(Measures):
             "tocsin_hooks_given_up_total", "Hooks disabled: gone, or failing for too long"
         )
         self.jobs = Tally(
-            "tocsin_job_runs_total", "Runs of scheduled jobs in this process", ("job", "outcome")
+            "tocsin_job_runs_total", "Runs of scheduled jobs in this process", ("name", "outcome")
         )
         self.in_flight = Level("tocsin_attempts_in_flight", "Attempts under way")
         self.in_hand = Level(

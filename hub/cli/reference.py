@@ -12,12 +12,21 @@ import click
 from hub.cli import main
 from hub.cli.configuration import every_setting
 from hub.cli.systemd_environment import environment
+from hub.measures import HubMeasures
 from hub.operations import OPERATIONS
+from hub.standing import Standing
+from store.measures import Measure, StoreMeasures
+from worker.measures import WorkerMeasures
 
 
 def sections() -> dict[str, str]:
     """Name of each table to its Markdown."""
-    return {"settings": settings(), "commands": commands(), "operations": operations()}
+    return {
+        "settings": settings(),
+        "commands": commands(),
+        "operations": operations(),
+        "metrics": metrics(),
+    }
 
 
 def settings() -> str:
@@ -40,6 +49,22 @@ def operations() -> str:
     """The table of the API's operations."""
     rows = [f"| `{each.method} {each.path}` | {_safe(each.summary)} |" for each in OPERATIONS]
     return "\n".join(["| operation | |", "|---|---|", *rows])
+
+
+def metrics() -> str:
+    """The table of metrics."""
+    rows = [
+        (f"`{each.name}`", each.kind, ", ".join(map(_code, each.labels)), _safe(each.text))
+        for each in every_measure()
+    ]
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join(["| metric | | labels | |", "|---|---|---|---|", *lines])
+
+
+def every_measure() -> list[Measure]:
+    """All that `/metrics` may tell but of the process itself."""
+    parts = (Standing(), HubMeasures(), StoreMeasures(), WorkerMeasures())
+    return [measure for part in parts for measure in part]
 
 
 def _commands(group: click.Group, context: click.Context) -> Iterator[tuple[str, str]]:

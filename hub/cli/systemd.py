@@ -51,6 +51,8 @@ def install(split: bool, prefix: Path | None, program: Path | None) -> None:
         _load()
     services = " ".join(one.path.name for one in wanted if one.path.suffix in (".service",))
     click.echo(f"\nTo start it, now and at every boot:\n\n  systemctl enable --now {services}")
+    watched = "\n".join(f"  {files.directory() / name}" for name in files.FOR_PROMETHEUS)
+    click.echo(f"\nTo watch it, alerts for Prometheus and a dashboard for Grafana:\n\n{watched}")
 
 
 @systemd.command()

@@ -21,6 +21,8 @@ OWN = {
     "tocsin.env": (Path("etc/tocsin/tocsin.env"), 0o600),
     "tocsin.toml": (Path("etc/tocsin/tocsin.toml"), 0o644),
 }
+# For who watches it from elsewhere.
+FOR_PROMETHEUS = ("prometheus-rules.yaml", "grafana-dashboard.json")
 KEY = Path("etc/tocsin/secret.key")
 STATE = Path("var/lib/tocsin")
 
