@@ -160,13 +160,14 @@ def timeline(db: Connection, world: World, n: int) -> None:
         "repo_id, issue_id, kind, foreign_id, author_id, author_association, body, details,"
         " created_at, updated_at"
     )
+    authors = people(db, n)
     said = [
         (repo_id, issue_id, "comment", 1_000 + at, who, "NONE", "x", "{}", 1, 1)
-        for at, who in enumerate(people(db, n))
+        for at, who in enumerate(authors)
     ]
     rows = [
-        (repo_id, issue_id, "commented", None, number, "{}", 1, 0, 1, str(number))
-        for number in numbers(db, "issue_comment", columns, said)
+        (repo_id, issue_id, "commented", who, number, "{}", 1, 0, 1, str(number))
+        for number, who in zip(numbers(db, "issue_comment", columns, said), authors, strict=True)
     ]
     db.insert_many("issue_event", EVENT, rows)
 
