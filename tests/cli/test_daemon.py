@@ -273,7 +273,9 @@ def test_nobody_listens(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("process", "count"), [(None, "1"), ("1", "1"), (str(os.getpid()), "x"), ("x", "")]
+    ("process", "count"),
+    [(None, "1"), ("1", "1"), (str(os.getpid()), "x"), ("x", "")],
+    ids=["nobody's", "another's", "no number", "no process"],
 )
 def test_sockets_that_are_not_for_us(monkeypatch, process, count):
     monkeypatch.setenv("LISTEN_FDS", count)
