@@ -14,24 +14,40 @@ from store.reflection import Ahead, Gap, Item, Overtaken
 log = logging.getLogger("tocsin.worker")
 
 # Seconds that a transaction takes up events for: everybody who writes waits behind it.
-TURN = 0.005
-# After a turn others have theirs, for so many times as long: while deliveries are made, and else.
-BUSY, QUIET = 9.0, 1.0
+TURN = 0.003
+# The least share of the time that it takes, however busy the process is.
+LEAST = 0.05
 # Seconds until it is asked again whether an event that is missing comes.
 PATIENCE = 0.02
 # Seconds for the turn that is under way at the end. It is whole or it was not.
 LAST_TURN = 2.0
 
 
+class Pace:
+    """Gives way to what else the process does: after each turn it rests for as long, and the
+    longer the more of a processor is used meanwhile. One is all that can be.
+    """
+
+    def __init__(self) -> None:
+        self.used = 0.0
+        """By others, of late: 0 to 1."""
+
+    async def rest(self, took: float) -> None:
+        """Rest after a turn of so many seconds."""
+        wall, processor = time.monotonic(), time.process_time()
+        await asyncio.sleep(took / max(1 - self.used, LEAST))
+        wall, processor = time.monotonic() - wall, time.process_time() - processor
+        used = min(processor / wall, 1.0) if wall > 0 else 0.0
+        self.used = (self.used + used) / 2
+
+
 class Reflector:
     """Takes up what is there when it is woken. Of several workers one does it, while it lives."""
 
-    def __init__(
-        self, store: Store, lease: Callable[[], int | None], busy: Callable[[], bool]
-    ) -> None:
+    def __init__(self, store: Store, lease: Callable[[], int | None]) -> None:
         self._store = store
         self._lease = lease
-        self._busy = busy
+        self._pace = Pace()
         self._gap: Gap | None = None
         self._task: asyncio.Task[None] | None = None
         self._again = False
@@ -80,10 +96,13 @@ class Reflector:
 
     async def _catch_up(self) -> None:
         while self._goes_on and await self._mine():
+            begun = time.monotonic()
             ahead = await self._store.read(reflection.ahead, self._gap)
             self._gap = ahead.gap
             if ahead.upto > ahead.after:
-                await self._take_up(ahead)
+                items = await asyncio.to_thread(reflection.parsed, ahead.events)
+                await self._pace.rest(time.monotonic() - begun)
+                await self._take_up(ahead, items)
             elif ahead.gap is None:
                 break
             elif ahead.gap.writers:
@@ -97,8 +116,7 @@ class Reflector:
             return False
         return state["lease_id"] == lease_id or await self._store.note(reflection.claim, lease_id)
 
-    async def _take_up(self, ahead: Ahead) -> None:
-        items = await asyncio.to_thread(reflection.parsed, ahead.events)
+    async def _take_up(self, ahead: Ahead, items: Sequence[Item]) -> None:
         after, done = ahead.after, False
         while not done and self._goes_on:
             begun = time.monotonic()
@@ -107,8 +125,7 @@ class Reflector:
             except Overtaken:
                 return
             done = after == ahead.upto
-            took = time.monotonic() - begun
-            await asyncio.sleep(took * (BUSY if self._busy() else QUIET))
+            await self._pace.rest(time.monotonic() - begun)
 
     async def _turn(
         self, after: int, items: Sequence[Item], upto: int

@@ -119,7 +119,7 @@ class Worker:
         self.dispatcher = Dispatcher(store, settings, self.guard, poster)
         self._errands = Errands(store, settings, self.guard, poster)
         self.dispatcher.errand = self._errands.soon
-        self._reflector = Reflector(store, lambda: self._lease or None, self._delivering)
+        self._reflector = Reflector(store, lambda: self._lease or None)
         self._reflector.wanted = settings.reflect
         self.dispatcher.news = self._reflector.soon
         self._tell = tell
@@ -137,9 +137,6 @@ class Worker:
     def measures(self) -> WorkerMeasures:
         """What it counts."""
         return self.dispatcher.measures
-
-    def _delivering(self) -> bool:
-        return bool(self.dispatcher.in_flight or self.dispatcher.queued)
 
     def _sender(self) -> Poster:
         assert self._transport is not None

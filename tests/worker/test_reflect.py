@@ -1,7 +1,6 @@
 """Events become state behind the deliveries' back: each once, in order, whatever happens."""
 
 import asyncio
-import itertools
 import json
 import logging
 from types import SimpleNamespace
@@ -202,21 +201,27 @@ async def test_only_where_the_settings_want_it(house: House) -> None:
     assert taken_up(house) == 1
 
 
-async def test_deliveries_come_first(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_it_rests_the_longer_the_more_others_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    wall = processor = 0.0
+    share = 0.0
     slept: list[float] = []
 
     async def sleep(seconds: float) -> None:
-        slept.append(seconds)
+        nonlocal wall, processor
+        wall += seconds
+        processor += seconds * share
+        slept.append(round(seconds, 1))
 
-    monkeypatch.setattr(module.asyncio, "sleep", sleep)
-    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=itertools.count().__next__))
-    busy = True
-    house.store.do(reflection.claim, 1)
-    reflector = module.Reflector(house.store, lambda: None, lambda: busy)
-    await reflector._take_up(reflection.Ahead(0, 1))
-    busy = False
-    await reflector._take_up(reflection.Ahead(1, 2))
-    assert slept == [module.BUSY, module.QUIET]
+    clock = SimpleNamespace(monotonic=lambda: wall, process_time=lambda: processor)
+    monkeypatch.setattr(module, "time", clock)
+    monkeypatch.setattr(module, "asyncio", SimpleNamespace(sleep=sleep))
+    pace = module.Pace()
+    for share in (0.0, 0.9, 0.9, 0.9, 1.5, 1.5, 1.5, 1.5, 1.5, 1.5, 0.0, 0.0):  # noqa: B007
+        await pace.rest(1.0)
+    assert slept[:4] == [1.0, 1.0, 1.8, 3.1]
+    assert slept[9] > 15
+    assert max(slept) <= 1 / module.LEAST
+    assert slept[11] < 2.1
 
 
 async def test_a_turn_is_short(house: House) -> None:
