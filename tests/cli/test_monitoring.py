@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -108,6 +109,66 @@ def test_prometheus_takes_the_rules() -> None:
     assert PROMTOOL is not None
     done = subprocess.run(
         [PROMTOOL, "check", "rules", str(RULES)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+# Alert to series that make it fire within the hour: of what, and how much is added a minute.
+FIRES = {
+    "TocsinDown": {'up{job="tocsin"}': "0x60"},
+    "TocsinStoreUnavailable": {"tocsin_store_up": "0x60"},
+    "TocsinCommitsFail": {"tocsin_commit_failures_total": "0+1x60"},
+    "TocsinDeliveriesLag": {'tocsin_delivery_lag_seconds{instance="b"}': "61x60"},
+    "TocsinNoWorker": {"tocsin_workers": "0x60"},
+    "TocsinBacklogGrows": {
+        'tocsin_backlog_deliveries{instance="a", state="due"}': "20000x60",
+        'tocsin_oldest_due_seconds{instance="a"}': "0+60x60",
+    },
+    "TocsinDeliveriesFail": {
+        'tocsin_attempts_total{result="connect"}': "0+9x60",
+        'tocsin_attempts_total{result="2xx"}': "0+1x60",
+    },
+    "TocsinDeliveriesDie": {'tocsin_deliveries_total{outcome="dead"}': "0+1x60"},
+    "TocsinHooksDisabled": {"tocsin_hooks_given_up_total": "0+1x60"},
+    "TocsinEventsFail": {
+        'tocsin_requests_total{door="topic", status="503"}': "0+2x60",
+        'tocsin_requests_total{door="topic", status="202"}': "0+98x60",
+    },
+    "TocsinIngestSlow": {
+        'tocsin_request_seconds_bucket{door="topic", outcome="answered", le="1.0"}': "0+1x60",
+        'tocsin_request_seconds_bucket{door="topic", outcome="answered", le="+Inf"}': "0+9x60",
+        'tocsin_request_seconds_bucket{door="topic", outcome="answered", le="2.5"}': "0+9x60",
+    },
+    "TocsinCommitsSlow": {
+        'tocsin_commit_seconds_bucket{le="1.0"}': "0+1x60",
+        'tocsin_commit_seconds_bucket{le="2.5"}': "0+9x60",
+        'tocsin_commit_seconds_bucket{le="+Inf"}': "0+9x60",
+    },
+    "TocsinJobFails": {'tocsin_job_failures{name="prune"}': "3x60"},
+    "TocsinLoginsFail": {'tocsin_failed_logins_total{kind="token"}': "0+20x60"},
+    "TocsinFileDescriptors": {
+        'process_open_fds{job="tocsin"}': "90x60",
+        'process_max_fds{job="tocsin"}': "100x60",
+    },
+}
+
+
+def test_every_alert_is_tried() -> None:
+    assert set(FIRES) == {rule["alert"] for rule in rules()}
+
+
+@pytest.mark.skipif(PROMTOOL is None, reason="needs promtool, of Prometheus")
+@pytest.mark.parametrize("alert", FIRES)
+def test_it_fires(alert: str, tmp_path: Path) -> None:
+    assert PROMTOOL is not None
+    given = [{"series": name, "values": values} for name, values in FIRES[alert].items()]
+    count = f'count(ALERTS{{alertname="{alert}", alertstate="firing"}})'
+    fired = {"expr": count, "eval_time": "59m", "exp_samples": [{"labels": "{}", "value": 1}]}
+    trial = {"interval": "1m", "input_series": given, "promql_expr_test": [fired]}
+    path = tmp_path / "trial.yaml"
+    path.write_text(yaml.safe_dump({"rule_files": [str(RULES)], "tests": [trial]}))
+    done = subprocess.run(
+        [PROMTOOL, "test", "rules", str(path)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
 
