@@ -16,9 +16,9 @@ CREATE TABLE issue_event (
     UNIQUE (issue_id, kind, created_at, digest)
 );
 
-CREATE INDEX issue_event_repository ON issue_event (repo_id, created_at, id) WHERE listed = 1;
-CREATE INDEX issue_event_issue ON issue_event (issue_id, created_at, id) WHERE listed = 1;
-CREATE INDEX issue_event_timeline ON issue_event (issue_id, created_at, id) WHERE shown = 1;
+CREATE INDEX issue_event_repository ON issue_event (repo_id, listed, created_at, id);
+CREATE INDEX issue_event_issue ON issue_event (issue_id, listed, created_at, id);
+CREATE INDEX issue_event_timeline ON issue_event (issue_id, shown, created_at, id);
 CREATE INDEX issue_event_subject ON issue_event (subject_id, kind) WHERE subject_id IS NOT NULL;
 
 -- What is said on an issue or a pull request as a whole, in a review of it, or on a line of it.
