@@ -20,7 +20,6 @@ from hub.openapi_parts import (
 )
 from hub.openapi_webhooks import webhook
 from hub.operation import Operation
-from hub.paging import CURSOR, Cursor, Page
 from hub.resolve import PARAMETER
 from hub.validation import NONE
 from hub.versions import NEWEST
@@ -147,12 +146,10 @@ def _parameters(operation: Operation) -> list[Json]:
         default, most = operation.per_page
         size = {"type": "integer", "default": default, "maximum": most, "minimum": 1}
         found.append({"name": "per_page", "in": "query", "schema": size})
-    if operation.pages is Page:
-        number = {"type": "integer", "default": 1, "minimum": 1}
-        found.append({"name": "page", "in": "query", "schema": number})
-    if operation.pages is Cursor:
-        place = {"type": "string", "pattern": f"^{CURSOR.pattern}$"}
-        found.append({"name": "cursor", "in": "query", "schema": place})
+        found += [
+            {"name": name, "in": "query", "schema": schema}
+            for name, schema in operation.pages.PARAMETERS.items()
+        ]
     return [*found, {"$ref": "#/components/parameters/api-version"}]
 
 

@@ -15,7 +15,7 @@ from hub.answers import Reply
 from hub.auditing import declared
 from hub.context import Context, House
 from hub.emitting import Told
-from hub.paging import DEFAULT, MOST, Cursor, Page
+from hub.paging import DEFAULT, MOST, Pages
 from hub.resolve import Loader, Step, steps_of
 from hub.urls import Urls
 from hub.versions import VERSIONS
@@ -114,7 +114,7 @@ class Operation:
     fields: frozenset[str]
     """The names of the body's members, and of their members after a dot."""
     query: TypeAdapter[Any] | None
-    pages: type[Page] | type[Cursor] | None
+    pages: type[Pages] | None
     answer: Any
     """The handler's return annotation, without Reply."""
 
@@ -253,6 +253,6 @@ def _check_arguments(
     assert hints["ctx"] is Context, f"{name}: ctx is a Context"
     unknown = set(given) - {"ctx", "body", "query", "page"} - {step.argument for step in steps}
     assert not unknown, f"{name}: nothing in the path gives {unknown}"
-    assert hints.get("page") in (None, Page, Cursor), f"{name}: page"
+    assert issubclass(hints.get("page", Pages), Pages), f"{name}: page"
     for step in steps:
         assert hints.get(step.argument) in (None, Row if step.is_row else str), f"{name}: {step}"

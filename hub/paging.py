@@ -1,11 +1,13 @@
 """Pages of a list: by number, or by a cursor that stays right while the list grows."""
 
+import base64
+import binascii
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlencode
 
-from hub.errors import Malformed
+from hub.errors import Malformed, Rejected
 from store import Row
 
 DEFAULT, MOST = 30, 100
@@ -21,14 +23,34 @@ def size_of(query: Mapping[str, str], default: int = DEFAULT, most: int = MOST) 
     return min(size, most) or default
 
 
-class Page:
+class Pages:
+    """What the kinds of pages have in common."""
+
+    PARAMETERS: ClassVar[dict[str, dict[str, Any]]] = {}
+    """Of the query, beside `per_page`: names and schemas."""
+
+    def __init__(self, query: Mapping[str, str], default: int = DEFAULT, most: int = MOST) -> None:
+        self.limit = size_of(query, default, most)
+
+    def links(self) -> dict[str, dict[str, Any]]:
+        """Relation to the query members that differ from the request's; None is one that is not
+        there.
+        """
+        raise NotImplementedError
+
+
+class Page(Pages):
     """A page by number. The handler tells how many items there are (`page.total = ...`) or, of a
     list that grows without end, lets them be counted as far as it costs little (`page.count`).
     """
 
+    PARAMETERS: ClassVar[dict[str, dict[str, Any]]] = {
+        "page": {"type": "integer", "default": 1, "minimum": 1}
+    }
+
     def __init__(self, query: Mapping[str, str], default: int = DEFAULT, most: int = MOST) -> None:
+        super().__init__(query, default, most)
         given = query.get("page", "")
-        self.limit = size_of(query, default, most)
         self.number = int(given) if NUMBER.fullmatch(given) and int(given) else 1
         self.offset = (self.number - 1) * self.limit
         self.total = 0
@@ -43,7 +65,6 @@ class Page:
         self._endless = self.total >= most
 
     def links(self) -> dict[str, dict[str, Any]]:
-        """Relation to the query members that differ from the request's."""
         last = max(1, -(-self.total // self.limit))
         found = {}
         if self.number > 1:
@@ -57,11 +78,15 @@ class Page:
         return {rel: {"page": number} for rel, number in found.items()}
 
 
-class Cursor:
+class Cursor(Pages):
     """A page next to an item, newest first, by ids. Malformed for a cursor that is none."""
 
+    PARAMETERS: ClassVar[dict[str, dict[str, Any]]] = {
+        "cursor": {"type": "string", "pattern": f"^{CURSOR.pattern}$"}
+    }
+
     def __init__(self, query: Mapping[str, str], default: int = DEFAULT, most: int = MOST) -> None:
-        self.limit = size_of(query, default, most)
+        super().__init__(query, default, most)
         self.before: int | None = None
         self.after: int | None = None
         self._links: dict[str, dict[str, Any]] = {}
@@ -91,16 +116,81 @@ class Cursor:
         return shown
 
     def links(self) -> dict[str, dict[str, Any]]:
-        """Relation to the query members that differ from the request's."""
         return self._links
 
 
-def link_header(url: str, query: Mapping[str, str], pages: Page | Cursor) -> str | None:
+class Onward(Pages):
+    """A page of a list in the order of its rows' `name_key` (bytes), from a place behind one of
+    them on (`after`); it leads forward only. Rejected for a cursor that is none.
+    """
+
+    PARAMETERS: ClassVar[dict[str, dict[str, Any]]] = {"after": {"type": "string"}}
+
+    def __init__(self, query: Mapping[str, str], default: int = DEFAULT, most: int = MOST) -> None:
+        super().__init__(query, default, most)
+        self.after = _place(query.get("after"))
+        self._links: dict[str, dict[str, Any]] = {}
+
+    @property
+    def wanted(self) -> int:
+        """How many to ask the store for: one more than a page tells whether there are more."""
+        return self.limit + 1
+
+    def cut(self, rows: list[Row]) -> list[Row]:
+        """The page out of the rows that the store gave for it."""
+        shown = rows[: self.limit]
+        if len(rows) > self.limit:
+            self._links["next"] = {"after": _cursor(shown[-1])}
+        return shown
+
+    def links(self) -> dict[str, dict[str, Any]]:
+        return self._links
+
+
+class Around(Onward):
+    """The same, or the page that ends at that place (`before`), which leads both ways."""
+
+    PARAMETERS: ClassVar[dict[str, dict[str, Any]]] = {
+        "before": {"type": "string"},
+        **Onward.PARAMETERS,
+    }
+
+    def __init__(self, query: Mapping[str, str], default: int = DEFAULT, most: int = MOST) -> None:
+        super().__init__(query, default, most)
+        self.before = _place(query.get("before"))
+        if self.before is not None and self.after is not None:
+            raise Rejected("Invalid request.\n\nOnly one of before and after can be given.")
+
+    def cut(self, rows: list[Row]) -> list[Row]:
+        if self.before is None:
+            return super().cut(rows)
+        shown = rows[-self.limit :]
+        if len(rows) > self.limit:
+            self._links["prev"] = {"before": _cursor(rows[-self.limit - 1])}
+        if shown:
+            self._links["next"] = {"before": None, "after": _cursor(shown[-1])}
+        return shown
+
+
+def _cursor(row: Row) -> str:
+    return base64.urlsafe_b64encode(row["name_key"]).decode().rstrip("=")
+
+
+def _place(given: str | None) -> bytes | None:
+    if given is None:
+        return None
+    try:
+        return base64.b64decode(given + "=" * (-len(given) % 4), altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError):
+        raise Rejected(
+            "Invalid request.\n\nInvalid cursor: take it from the Link header of an answer."
+        ) from None
+
+
+def link_header(url: str, query: Mapping[str, str], pages: Pages) -> str | None:
     """The Link header for a page of `url`; the request's other query members are kept."""
-    return (
-        ", ".join(
-            f'<{url}?{urlencode({**query, **changed})}>; rel="{rel}"'
-            for rel, changed in pages.links().items()
-        )
-        or None
-    )
+    found = []
+    for rel, changed in pages.links().items():
+        members = {name: value for name, value in {**query, **changed}.items() if value is not None}
+        found.append(f'<{url}?{urlencode(members)}>; rel="{rel}"')
+    return ", ".join(found) or None

@@ -23,7 +23,7 @@ from hub.entry import Cost, Who, enter, meet, subject_of
 from hub.errors import ClientGone, Moved, Unsigned, WriteNeeded, error_answer, moved_answer
 from hub.limits import READ, WRITE, Status
 from hub.operation import Deprecation, Operation
-from hub.paging import Cursor, Page, link_header
+from hub.paging import Pages, link_header
 from hub.resolve import Left
 from hub.routing import Endpoint, path_of
 from hub.validation import read_body, read_query
@@ -312,7 +312,7 @@ def _standing(
 
 
 def _add_links(
-    house: House, call: Call, query: Mapping[str, str], pages: Page | Cursor, answer: Answer
+    house: House, call: Call, query: Mapping[str, str], pages: Pages, answer: Answer
 ) -> None:
     url = house.urls.path(path_of(call.scope))
     link = link_header(url, query, pages)

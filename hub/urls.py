@@ -117,6 +117,9 @@ class Urls:
     def check_suite(self, repo: Row, number: int) -> str:
         return f"{self.repository(repo)}/check-suites/{number}"
 
+    def concurrency_group(self, repo: Row, name: str) -> str:
+        return f"{self.repository(repo)}/actions/concurrency_groups/{quote(name, safe='')}"
+
     def app_page(self, slug: str) -> str:
         """An application's page, where a browser would look for it."""
         return f"{self.origin}/apps/{quote(slug)}"

@@ -24,6 +24,7 @@ from store import (
     refs,
     secret_alerts,
     strangers,
+    workflow_events,
 )
 from store.connection import Connection, Row
 
@@ -87,6 +88,8 @@ EVENTS: dict[str, tuple[Of, ...]] = {
     "push": (refs.pushed, pull_history.pushed),
     "secret_scanning_alert": (secret_alerts.happened,),
     "sub_issues": (issue_relations.related,),
+    "workflow_job": (workflow_events.job_told,),
+    "workflow_run": (workflow_events.run_told,),
 }
 """What an event says beyond its objects, by its name; after them."""
 

@@ -11,6 +11,9 @@ from hub.operations import (
     authorizations,
     check_runs,
     commit_comments,
+    concurrency_groups,
+    deployment_jobs,
+    deployment_records,
     devenv_machines,
     devenv_secrets,
     emails,
@@ -29,6 +32,7 @@ from hub.operations import (
     rate_limit,
     received_invitations,
     secret_patterns,
+    storage_records,
     watching,
 )
 
@@ -45,6 +49,7 @@ MODULES = (
     commit_comments,
     issue_events,
     check_runs,
+    concurrency_groups,
     emails,
     licenses,
     interactions,
@@ -57,6 +62,9 @@ MODULES = (
     devenv_machines,
     devenv_secrets,
     secret_patterns,
+    deployment_records,
+    deployment_jobs,
+    storage_records,
     rate_limit,
 )
 OPERATIONS: tuple[Operation, ...] = tuple(

@@ -218,6 +218,42 @@ def check_runs(db: Connection, world: World, n: int) -> None:
     )
 
 
+GROUP = "repo_id, name, name_key, members"
+
+
+def concurrency_groups(db: Connection, world: World, n: int) -> None:
+    repo_id = world.hello.repo["id"]
+    run_id = _workflow_run(db, world.hello)
+    rows = [(repo_id, f"g{at}", f"g{at}".encode(), 1) for at in range(n)]
+    seats = "group_id, run_id, seat, waiting, since"
+    groups = numbers(db, "concurrency_group", GROUP, rows)
+    held = [(group_id, run_id, f"call {group_id}", 0, 1) for group_id in groups]
+    db.insert_many("concurrency_member", seats, held)
+    db.execute(
+        "UPDATE concurrency_tally SET active = active + :n WHERE repo_id = :id", n=n, id=repo_id
+    )
+
+
+def groups_of_a_run(db: Connection, world: World, n: int) -> None:
+    repo_id, run_id = world.hello.repo["id"], _workflow_run(db, world.hello)
+    rows = [(repo_id, f"h{at}", f"h{at}".encode(), 1) for at in range(n)]
+    groups = numbers(db, "concurrency_group", GROUP, rows)
+    uses = [(run_id, f"h{at}".encode(), group_id) for at, group_id in enumerate(groups)]
+    db.insert_many("concurrency_use", "run_id, name_key, group_id", uses)
+    waiting = [(group_id, run_id, f"call {group_id}", 1, 1) for group_id in groups]
+    db.insert_many("concurrency_member", "group_id, run_id, seat, waiting, since", waiting)
+    db.execute(
+        "UPDATE workflow_run SET groups_named = groups_named + :n WHERE id = :id", n=n, id=run_id
+    )
+
+
+def _workflow_run(db: Connection, place: Place) -> int:
+    found: int = db.value(
+        "SELECT id FROM workflow_run WHERE number = :number", number=place.workflow_run
+    )
+    return found
+
+
 INVITED = "repo_id, invitee_id, inviter_id, role, created_at, expires_at"
 
 
@@ -296,6 +332,8 @@ FILL: dict[str, Fill] = {
     "checks/list-annotations": Fill(annotations),
     "checks/list-for-suite": Fill(check_runs),
     "checks/list-for-ref": Fill(check_runs),
+    "actions/list-concurrency-groups-for-repository": Fill(concurrency_groups),
+    "actions/list-concurrency-groups-for-workflow-run": Fill(groups_of_a_run),
     "users/list-emails-for-authenticated-user": Fill(emails, most=100),
     "users/list-public-emails-for-authenticated-user": Fill(nothing, most=1),
     "licenses/get-all-commonly-used": Fill(nothing, most=0),

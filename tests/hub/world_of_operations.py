@@ -28,6 +28,7 @@ from store import (
     check_runs,
     check_suites,
     commit_comments,
+    deployment_jobs,
     devenv_secrets,
     devenvs,
     emails,
@@ -45,8 +46,10 @@ from store import (
     sources,
     tokens,
     watching,
+    workflow_events,
 )
 from store.clock import DAY
+from store.deployment_records import Deployment, Place
 from store.events import Arrival, accept_all
 from store.issue_events import Happening
 from store.licenses import LicenseFile
@@ -62,6 +65,7 @@ RECEIVER = "https://receiver.example/in"
 COMMIT = "6dcb09b5b57875f334f61aebed695e2e4193db5e"
 # What requests change whatever comes of them: how much was asked, and how often in vain.
 COUNTS = {"spent", "failed_login", "refusal", "migration", "sqlite_sequence"}
+DIGEST = f"sha256:{'a' * 64}"
 Headers = dict[str, str]
 
 
@@ -78,6 +82,7 @@ class Place:
     issue_event: int
     check_run: int = 0
     check_suite: int = 0
+    workflow_run: int = 0
     invitation: int = 0
     """To octo in the one, to reader in the other."""
 
@@ -97,6 +102,7 @@ class Holding:
 
     account: Row
     repo: Row
+    job: int
 
 
 @dataclass
@@ -179,8 +185,13 @@ SAMPLES = {
     "commit_sha": Sample(lambda w: COMMIT),
     "ref": Sample(lambda w: "heads%2Fmain"),
     "check_run_id": Sample(lambda w: w.hello.check_run, lambda w: w.vault.check_run),
+    "run_id": Sample(lambda w: w.hello.workflow_run, lambda w: w.vault.workflow_run),
+    "concurrency_group_name": Sample(lambda w: "of-hello", lambda w: "of-vault", "production"),
     "check_suite_id": Sample(lambda w: w.hello.check_suite, lambda w: w.vault.check_suite),
     "invitation_id": Sample(lambda w: w.hello.invitation, lambda w: w.vault.invitation),
+    "cluster": Sample(lambda w: "moon"),
+    "job_id": Sample(lambda w: w.acme.job, lambda w: w.umbra.job),
+    "subject_digest": Sample(lambda w: DIGEST),
     "devenv_name": Sample(lambda w: "octo-den", lambda w: "reader-den", "nothing"),
     "secret_name": Sample(lambda w: "KEY", absent="NOTHING"),
     "name": Sample(lambda w: "REGION", lambda w: "umbra_ONLY", "NOTHING"),
@@ -309,7 +320,10 @@ def _holding(db: Connection, owner: Row, login: str, repo_name: str) -> Holding:
     repo = repositories.create(db, organization["id"], repo_name)
     for name in ("region", f"{login}_only"):
         agent_variables.create(db, organization["id"], name, "x", "selected", [repo["id"]])
-    return Holding(organization, repo)
+    built = Deployment(repo["id"], None, "bell", DIGEST, None, "deployed", "one", None, None)
+    where = Place("production", cluster="moon")
+    job = deployment_jobs.create(db, organization["id"], owner["id"], where, [built])
+    return Holding(organization, repo, job)
 
 
 def _repository(db: Connection, owner: Row, name: str, before: str, *, private: bool) -> Place:
@@ -390,7 +404,21 @@ def _checked(db: Connection, place: Place, app: Row) -> Place:
     line = {"path": "a.py", "start_line": 1, "end_line": 1, "level": "notice", "message": "Hm"}
     check_annotations.append(db, run["id"], [line])
     check_suites.roll_up(db, suite["id"])
-    return replace(place, check_run=run["number"], check_suite=suite["number"])
+    running = _running(db, place.repo)
+    return replace(
+        place, check_run=run["number"], check_suite=suite["number"], workflow_run=running
+    )
+
+
+def _running(db: Connection, repo: Row) -> int:
+    """The number of a run that holds a group, and names one that is not active."""
+    number = 2_000 + int(repo["id"])
+    told = {
+        "workflow_run": {"id": number, "status": "in_progress"},
+        "concurrency": {"group": f"of-{repo['name']}", "configured": ["production"]},
+    }
+    workflow_events.run_told(db, repo, told, reflecting.stated(db))
+    return number
 
 
 def parameters(operation: Operation) -> Mapping[str, Sample]:
