@@ -10,10 +10,12 @@ from store import (
     accounts,
     deliveries,
     events,
+    figures,
     hooks,
     reflection,
     repositories,
 )
+from store.clock import SECOND
 
 
 @click.command()
@@ -34,6 +36,7 @@ def _status(db: Connection) -> Row:
     counted = deliveries.counts(db)
     due = deliveries.waiting_hooks(db)
     overdue = [moment for moment in due.values() if moment <= db.now]
+    standing = figures.look(db)
     reflected = reflection.state(db)
     latest = next(iter(events.page(db, limit=1)), None)
     return {
@@ -45,10 +48,13 @@ def _status(db: Connection) -> Row:
         "deliveries_waiting": counted["waiting"],
         "deliveries_delivered": counted["delivered"],
         "deliveries_dead": counted["dead"],
+        "deliveries_held": standing.held,
         "hooks_with_backlog": len(overdue),
-        "oldest_due_at": output.when(min(overdue, default=None)),
+        "oldest_due_at": output.when(standing.oldest_due_at),
         "next_due_at": output.when(min(due.values(), default=None)),
         "events_to_become_state": reflected["newest"] - reflected["event_id"],
         "events_left_out_of_it": reflected["skipped"],
+        "workers": len(standing.workers),
+        "seconds_behind": round(standing.lag / SECOND, 1),
         "latest_event_at": output.when(latest["received_at"] if latest else None),
     }
