@@ -26,6 +26,10 @@ HELD = (
 )
 
 
+def found(store: Store, sql: str) -> list[tuple[Any, ...]]:
+    return list(store.look(lambda db: db.tuples(sql)))
+
+
 def without_key_on_sqlite(db: Connection) -> list[str]:
     rows = db.tuples(
         "SELECT m.name FROM sqlite_master m WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%'"
@@ -56,20 +60,30 @@ class TestOnPostgres:
             yield named
 
     def test_types_are_plain(self, store: Store) -> None:
-        rows = store.look(
-            lambda db: db.tuples(
-                "SELECT table_name, column_name, data_type FROM information_schema.columns"
-                " WHERE table_schema = current_schema()"
-            )
+        rows = found(
+            store,
+            "SELECT table_name, column_name, data_type FROM information_schema.columns"
+            " WHERE table_schema = current_schema()",
         )
+        assert len(rows) > 50
         assert [row for row in rows if row[2] not in PLAIN] == []
 
+    def test_nothing_runs_by_itself_but_what_guards_the_audit_log(self, store: Store) -> None:
+        """Where there are no triggers the log is as it is because nobody changes it."""
+        triggers = found(store, "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal")
+        assert all(name.startswith("audit_") for (name,) in triggers)
+        functions = (
+            "SELECT proname FROM pg_proc"
+            " WHERE pronamespace = CAST(current_schema() AS regnamespace)"
+        )
+        assert found(store, functions) == [("audit_guard",)]
+        assert found(store, "SELECT 1 FROM pg_rules WHERE schemaname = 'public'") == []
+
     def test_every_row_that_is_distributed_knows_its_repository(self, store: Store) -> None:
-        rows = store.look(
-            lambda db: db.tuples(
-                "SELECT table_name FROM information_schema.columns WHERE column_name = 'repo_id'"
-                " AND table_schema = current_schema() AND is_nullable = 'NO'"
-            )
+        rows = found(
+            store,
+            "SELECT table_name FROM information_schema.columns WHERE column_name = 'repo_id'"
+            " AND table_schema = current_schema() AND is_nullable = 'NO'",
         )
         assert {name for (name,) in rows} >= DISTRIBUTED
 

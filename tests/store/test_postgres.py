@@ -475,6 +475,7 @@ class Network:
 
     def __init__(self) -> None:
         self.posts = 0
+        self.worker: Worker
 
     async def post(self, *args: object, **given: object) -> Answer:
         self.posts += 1
@@ -493,8 +494,9 @@ async def at_work(
 
     async def start(store: Store) -> Network:
         network = Network()
-        running.append(Worker(store, WorkerSettings(), poster=network))
-        await running[-1].start()
+        network.worker = Worker(store, WorkerSettings(), poster=network)
+        running.append(network.worker)
+        await network.worker.start()
         return network
 
     yield start
@@ -609,14 +611,12 @@ class TestWorkers:
         (one,) = world.claim(lease, hook)
         network = await at_work(other)
         borrow = other.engine._connections.borrow  # type: ignore[attr-defined]
-        tried = []
 
         def away() -> Any:
-            tried.append(1)
             raise Unavailable("the database is away")
 
         monkeypatch.setattr(other.engine._connections, "borrow", away)  # type: ignore[attr-defined]
-        await soon(lambda: tried, "a look")
+        await soon(lambda: network.worker._end_others_from, "a look")
         clock.advance(60)
         monkeypatch.setattr(other.engine._connections, "borrow", borrow)  # type: ignore[attr-defined]
         await soon(lambda: len(other.look(every_lease)) == 3, "the new lease")
@@ -716,39 +716,6 @@ class TestOpening:
         with pytest.raises(AssertionError, match="passed over"):
             world.store.do(careless)
         assert world.store.look(jobs.every) == []
-
-
-# The schema.
-
-PLAIN = {"bigint", "smallint", "integer", "text", "bytea"}
-
-
-def test_every_table_has_a_primary_key(store: Store, url: str) -> None:
-    without = sql(
-        url,
-        "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
-        " WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p') AND NOT EXISTS"
-        " (SELECT 1 FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary)",
-    )
-    assert without == []
-
-
-def test_only_plain_types_are_used(store: Store, url: str) -> None:
-    columns = sql(
-        url,
-        "SELECT table_name, column_name, data_type FROM information_schema.columns"
-        " WHERE table_schema = 'public'",
-    )
-    assert len(columns) > 50
-    assert [column for column in columns if column[2] not in PLAIN] == []
-
-
-def test_nothing_runs_in_the_database_by_itself(store: Store, url: str) -> None:
-    """No trigger but the foreign keys', no function, no rule: not every engine has them."""
-    assert sql(url, "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal") == []
-    functions = "SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace"
-    assert sql(url, functions) == []
-    assert sql(url, "SELECT 1 FROM pg_rules WHERE schemaname = 'public'") == []
 
 
 # Plans, with much behind.
