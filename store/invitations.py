@@ -102,13 +102,16 @@ def invite(
     role: str,
     *,
     ends: int | None = None,
+    counted: bool = True,
 ) -> tuple[Row, bool]:
     """Invite somebody, or once more with this role; also returns whether there was none open.
 
-    It ends after 7 days, in whole seconds. TooMany beyond 50 of a repository in a day.
+    It ends after 7 days, in whole seconds. TooMany beyond 50 of a repository in a day, if it is
+    `counted` among these.
     """
     db.alone(f"invitations of {repo_id}")
-    _count_in(db, repo_id)
+    if counted:
+        _count_in(db, repo_id)
     ends = ends or (db.now + LIFETIME) // SECOND * SECOND
     before = open_to(db, repo_id, invitee_id)
     if before is not None:

@@ -15,11 +15,15 @@ TABLES = {
 }
 
 
-def get(db: Connection, whose: str, key: int) -> Row:
-    """The cap of an `organization` or `repository`: `enabled` (0 or 1) and `most`."""
+def kept(db: Connection, whose: str, key: int) -> Row | None:
+    """The cap that was set: `enabled` (0 or 1) and `most`."""
     table, column = TABLES[whose]
-    found = db.one(f"SELECT enabled, most FROM {table} WHERE {column} = :key", key=key)
-    return found or {"enabled": 0, "most": DEFAULT}
+    return db.one(f"SELECT enabled, most FROM {table} WHERE {column} = :key", key=key)
+
+
+def get(db: Connection, whose: str, key: int) -> Row:
+    """The cap of an `organization` or `repository`; where none was set, one that is off."""
+    return kept(db, whose, key) or {"enabled": 0, "most": DEFAULT}
 
 
 def put(db: Connection, whose: str, key: int, *, enabled: bool, most: int | None = None) -> Row:

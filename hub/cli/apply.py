@@ -18,6 +18,8 @@ from hub.cli import (
     load_devenv_secrets,
     load_devenvs,
     load_enterprises,
+    load_interactions,
+    load_invitations,
     load_issue_events,
     load_issues,
     load_seats,
@@ -84,6 +86,13 @@ def apply(db: Connection, wanted: state.State, hashes: Mapping[str, str]) -> lis
         *_each(db, "devenv_machines", wanted.devenv_machines, load_devenvs.devenv_machine),
         *_each(db, "devenv_policies", wanted.devenv_policies, load_devenvs.devenv_policy),
         *_each(db, "devenvs", wanted.devenvs, load_devenvs.devenv),
+        *_each(
+            db, "interaction_limits", wanted.interaction_limits, load_interactions.interaction_limit
+        ),
+        *_each(
+            db, "pull_request_caps", wanted.pull_request_caps, load_interactions.pull_request_cap
+        ),
+        *_each(db, "invitations", wanted.invitations, load_invitations.invitation),
         *_each(db, "teams", wanted.teams, load_seats.team),
         *_each(
             db,

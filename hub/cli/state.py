@@ -14,6 +14,8 @@ from hub.cli.load_checks import CheckRun
 from hub.cli.load_comments import CommitComment
 from hub.cli.load_devenv_secrets import DevenvSecret
 from hub.cli.load_enterprises import Enterprise, EnterpriseTeam
+from hub.cli.load_interactions import InteractionLimit, PullRequestCap
+from hub.cli.load_invitations import Invitation
 from hub.cli.load_seats import AssistantSubscription, Team
 from hub.cli.part import Part
 from hub.cli.strict_yaml import Strict
@@ -43,6 +45,9 @@ class State(Part):
     check_runs: list[CheckRun] = Field(default_factory=list)
     agent_variables: list[AgentVariable] = Field(default_factory=list)
     devenv_secrets: list[DevenvSecret] = Field(default_factory=list)
+    interaction_limits: list[InteractionLimit] = Field(default_factory=list)
+    pull_request_caps: list[PullRequestCap] = Field(default_factory=list)
+    invitations: list[Invitation] = Field(default_factory=list)
     teams: list[Team] = Field(default_factory=list)
     assistant_subscriptions: list[AssistantSubscription] = Field(default_factory=list)
     enterprises: list[Enterprise] = Field(default_factory=list)
