@@ -8,6 +8,7 @@ HubError
     TooFast             it asks too much at a time
     Blocked             too many of its credentials were wrong
     Unsigned            its token was not let in by an organization with single sign-on
+  Absent           404  what its body names is not there
   NotAllowed       405  this resource cannot be asked for that
   NotAcceptable    406  the resource has no such form
   TooSlow          408  its body did not come in time
@@ -98,6 +99,10 @@ class Unsigned(Forbidden):
         self.organization = organization
 
 
+class Absent(HubError):
+    """What its body names is not there."""
+
+
 class NotAllowed(HubError):
     """This resource, unlike others of its kind, cannot be asked for that."""
 
@@ -147,6 +152,7 @@ STATUSES: dict[type[Exception], int] = {
     Unauthenticated: 401,
     Forbidden: 403,
     Missing: 404,
+    Absent: 404,
     NotAllowed: 405,
     NotAcceptable: 406,
     TooSlow: 408,

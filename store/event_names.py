@@ -95,6 +95,7 @@ OWN = frozenset(
         "assistant_seat",
         "authorization",
         "commit_comment_change",
+        "deployment_record",
         "devenv_secret",
         "email",
         "enterprise_team",
@@ -104,6 +105,7 @@ OWN = frozenset(
         "repository_invitation",
         "repository_subscription",
         "secret_scanning_pattern_configuration",
+        "storage_record",
     ]
 )
 """Written by the hub alone, and not among what `*` stands for."""

@@ -4,7 +4,15 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from store import Connection, Store, audit_check, retention, websub, websub_requests
+from store import (
+    Connection,
+    Store,
+    audit_check,
+    deployment_jobs,
+    retention,
+    websub,
+    websub_requests,
+)
 from store.clock import SECOND
 from worker.settings import WorkerSettings
 
@@ -16,8 +24,8 @@ PAUSE = 0.02
 
 
 async def prune(store: Store, settings: WorkerSettings) -> None:
-    """Drop bodies, attempts, events, deleted hooks, what ended with WebSub and entries of the audit
-    log, where they are older than they are kept.
+    """Drop bodies, attempts, events, deleted hooks, what ended with WebSub, jobs of deployments
+    that have ended and entries of the audit log, where they are older than they are kept.
     """
     now = store.clock.now()
     bodies = now - round(settings.keep_bodies * SECOND)
@@ -27,6 +35,7 @@ async def prune(store: Store, settings: WorkerSettings) -> None:
     await _in_batches(store, retention.drop_events, attempts)
     await store.note(retention.drop_hooks, attempts)
     await store.note(_drop_websub, attempts)
+    await store.note(deployment_jobs.forget, attempts)
     if settings.keep_audit:
         entries = now - round(settings.keep_audit * SECOND)
         await store.write(audit_check.let_go, entries)

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from store import Connection, Row, Store, expiring
+from store import Connection, Row, Store, deployment_jobs, expiring
 from store.errors import Unusable
+from worker.deploy import deploy
 from worker.expire import Tell, expire
 from worker.prune import prune
 from worker.settings import WorkerSettings
@@ -32,5 +33,6 @@ def table(works: Works) -> list[Job]:
     store, settings = works.store, works.settings
     return [
         Job("expire", Moment(expiring.next_due), partial(expire, store, works.tell)),
+        Job("deploy", Moment(deployment_jobs.next_due), partial(deploy, store, works.tell)),
         Job("prune", Calendar(settings.prune_at), partial(prune, store, settings)),
     ]

@@ -29,6 +29,7 @@ from store import (
     check_suites,
     commit_comments,
     deployment_jobs,
+    deployment_records,
     devenv_secrets,
     devenvs,
     emails,
@@ -49,7 +50,7 @@ from store import (
     workflow_events,
 )
 from store.clock import DAY
-from store.deployment_records import Deployment, Place
+from store.deployment_records import Deployment
 from store.events import Arrival, accept_all
 from store.issue_events import Happening
 from store.licenses import LicenseFile
@@ -321,7 +322,7 @@ def _holding(db: Connection, owner: Row, login: str, repo_name: str) -> Holding:
     for name in ("region", f"{login}_only"):
         agent_variables.create(db, organization["id"], name, "x", "selected", [repo["id"]])
     built = Deployment(repo["id"], None, "bell", DIGEST, None, "deployed", "one", None, None)
-    where = Place("production", cluster="moon")
+    where = deployment_records.Place("production", cluster="moon")
     job = deployment_jobs.create(db, organization["id"], owner["id"], where, [built])
     return Holding(organization, repo, job)
 

