@@ -36,6 +36,8 @@ PLAIN = frozenset(
 )
 # Looked through for the newest value, so that a long table without any costs next to nothing.
 LOOKED_AT = 100
+# Of each kind, so that one which is damaged does not speak for all.
+TRIED = 5
 
 
 def any_there(db: Connection) -> bool:
@@ -52,7 +54,7 @@ def is_there(db: Connection, one: Sealed) -> bool:
     return db.value(sql, column=one.column) is not None
 
 
-def newest(db: Connection, one: Sealed, limit: int = 1) -> list[bytes]:
+def newest(db: Connection, one: Sealed, limit: int) -> list[bytes]:
     """The newest values of a column, of those that are among its newest rows."""
     order = ", ".join(f"{name} DESC" for name in one.key)
     rows = db.tuples(
@@ -68,7 +70,7 @@ def check(db: Connection) -> None:
     """Unusable where nothing that is sealed opens: the key is another database's."""
     problem: Unusable | None = None
     for one in SEALED:
-        for sealed in newest(db, one):
+        for sealed in newest(db, one, TRIED):
             try:
                 db.vault.open(sealed)
             except Unusable as error:

@@ -34,6 +34,24 @@ async def until(condition: Callable[[], Any], what: str) -> None:
         raise AssertionError(f"waited in vain: {what}") from None
 
 
+async def tocsin(folder: Path, *args: str) -> asyncio.subprocess.Process:
+    """A command at work on a data directory."""
+    return await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "hub.cli", *args,
+        stdout=asyncio.subprocess.PIPE,
+        env={**os.environ, **ENVIRONMENT, "TOCSIN_DATA_DIR": str(folder)},
+    )  # fmt: skip
+
+
+async def said(folder: Path, *args: str) -> str:
+    """What a command says that does what it is to do."""
+    process = await tocsin(folder, *args)
+    async with asyncio.timeout(PATIENCE):
+        output, _ = await process.communicate()
+    assert process.returncode == 0, output.decode()
+    return output.decode()
+
+
 class Ledger:
     """A receiver that writes down every delivery before it says yes; after `pause` seconds."""
 

@@ -3,30 +3,15 @@ began, restores to a database that is whole, and keeps nobody waiting.
 """
 
 import asyncio
-import os
 import shutil
 import sqlite3
-import sys
 import time
 from contextlib import closing
 from pathlib import Path
 
-from daemon import ENVIRONMENT, PATIENCE, Poster, Site, ledger, until
+from daemon import Poster, Site, ledger, said, until
 
 EVENTS = 20_000
-
-
-async def tocsin(folder: Path, *args: str) -> str:
-    """What a command says on a data directory."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "hub.cli", *args,
-        stdout=asyncio.subprocess.PIPE,
-        env={**os.environ, **ENVIRONMENT, "TOCSIN_DATA_DIR": str(folder)},
-    )  # fmt: skip
-    async with asyncio.timeout(PATIENCE):
-        said, _ = await process.communicate()
-    assert process.returncode == 0, said.decode()
-    return said.decode()
 
 
 def guids(database: Path) -> set[str]:
@@ -62,21 +47,21 @@ async def test_a_backup_under_load(site: Site, tmp_path: Path) -> None:
         waits = Waits(poster)
         await until(lambda: len(poster.accepted) > 2_000, "2,000 events")
         before, watching = set(poster.accepted), asyncio.create_task(waits.watch())
-        said = await tocsin(site.folder, "backup", str(backup), "--with-key")
+        told = await said(site.folder, "backup", str(backup), "--with-key")
         after = set(poster.accepted)
         watching.cancel()
         assert not posting.done(), "it was under load to the end"
         assert len(after) > len(before) + 100
         assert await daemon.end() == 0
         posting.cancel()
-    assert "looked through, and whole" in said
+    assert "looked through, and whole" in told
     assert waits.longest < 2, "nobody waited for it"
     there = tmp_path / "there"
-    await tocsin(there, "restore", str(backup))
+    await said(there, "restore", str(backup))
     found = guids(there / "tocsin.db")
     assert before <= found
     assert len(found) < EVENTS, "it is of one moment"
-    assert (await tocsin(there, "audit", "--verify")).startswith("1 entries")
+    assert (await said(there, "audit", "--verify")).startswith("1 entries")
 
 
 async def test_what_was_restored_is_delivered_to_the_end(site: Site, tmp_path: Path) -> None:
@@ -88,12 +73,12 @@ async def test_what_was_restored_is_delivered_to_the_end(site: Site, tmp_path: P
         posting = asyncio.create_task(poster.post())
         await until(lambda: len(poster.accepted) > 100, "100 events")
         before = set(poster.accepted)
-        await tocsin(site.folder, "backup", str(tmp_path / "backup.db"))
+        await said(site.folder, "backup", str(tmp_path / "backup.db"))
         await posting
         await site.close()
         for path in site.folder.glob("tocsin.db*"):
             path.unlink()
-        await tocsin(site.folder, "restore", str(tmp_path / "backup.db"))
+        await said(site.folder, "restore", str(tmp_path / "backup.db"))
         receiver.got.clear()
         daemon = await site.serve()
         await until(lambda: "waiting" not in site.states(), "all deliveries")
