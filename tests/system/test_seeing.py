@@ -1,0 +1,225 @@
+"""What a real daemon tells of itself: right counts under load, and trouble while there is some."""
+
+import asyncio
+import resource
+import socket
+import sqlite3
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+from daemon import Poster, Site, ledger, until
+from prometheus_client.parser import text_string_to_metric_families as families
+
+EVENTS = 400
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        port: int = found.getsockname()[1]
+        return port
+
+
+class Seen:
+    """What is seen at a URL, or through a socket of the file system."""
+
+    def __init__(self, url: str, path: Path | None = None) -> None:
+        self.url, self.path = url, path
+
+    async def get(self, path: str) -> httpx.Response:
+        transport = httpx.AsyncHTTPTransport(uds=None if self.path is None else str(self.path))
+        async with httpx.AsyncClient(transport=transport, base_url=self.url, timeout=20) as client:
+            return await client.get(path)
+
+    async def values(self) -> dict[tuple[str, ...], float]:
+        """Samples by their names and the values of their labels."""
+        answer = await self.get("/metrics")
+        assert answer.status_code == 200, answer.text
+        return {
+            (sample.name, *sample.labels.values()): sample.value
+            for family in families(answer.text)
+            for sample in family.samples
+        }
+
+    async def failing(self) -> list[str]:
+        """The checks that fail, of those for being ready."""
+        answer = await self.get("/readyz?verbose")
+        assert answer.status_code in (200, 503), answer.text
+        return [check["name"] for check in answer.json()["checks"] if not check["ok"]]
+
+    async def until(self, name: str | None) -> None:
+        """Wait until this check fails, or none does."""
+        async with asyncio.timeout(20):
+            while True:
+                found = await self.failing()
+                if (name in found) if name else not found:
+                    return
+                await asyncio.sleep(0.05)
+
+
+async def test_counts_are_right_under_load(site: Site) -> None:
+    """400 events to two hooks, scraped all the while."""
+    async with ledger(0.001) as first, ledger(0.002) as second:
+        site.hook(first)
+        site.hook(second)
+        daemon = await site.serve()
+        seen = Seen(daemon.url)
+        poster = Poster(site, EVENTS)
+        scraping = asyncio.create_task(scrape_on(seen))
+        await poster.post()
+        await until(lambda: first.got.total() + second.got.total() == 2 * EVENTS, "deliveries")
+        await recorded(seen, 2 * EVENTS)
+        scraping.cancel()
+        values = await seen.values()
+    assert values[("tocsin_events_total", "accepted")] == EVENTS
+    assert values[("tocsin_events_total", "repeated")] == 0
+    assert values[("tocsin_deliveries_due_total",)] == 2 * EVENTS
+    assert values[("tocsin_requests_total", "topic", "202")] == EVENTS
+    assert values[("tocsin_request_seconds_count", "topic", "answered")] == EVENTS
+    assert values[("tocsin_attempts_total", "2xx")] == 2 * EVENTS
+    assert values[("tocsin_delivery_seconds_count",)] == 2 * EVENTS
+    assert values[("tocsin_delivery_seconds_bucket", "+Inf")] == 2 * EVENTS
+    assert 0 < values[("tocsin_delivery_seconds_sum",)] < 2 * EVENTS * 20
+    assert values[("tocsin_attempt_seconds_count",)] == 2 * EVENTS
+    assert values[("tocsin_writes_total",)] > EVENTS
+    assert values[("tocsin_commit_seconds_count",)] <= values[("tocsin_writes_total",)]
+    for state in ("due", "later", "held"):
+        assert values[("tocsin_backlog_deliveries", state)] == 0
+    for name in ("in_flight", "failures"):
+        assert values.get((f"tocsin_attempts_{name}",), 0) == 0
+    assert values[("tocsin_writes_waiting",)] == 0
+    assert values[("tocsin_store_up",)] == values[("tocsin_workers",)] == 1
+    assert await daemon.end() == 0
+
+
+async def scrape_on(seen: Seen) -> None:
+    """As often as it goes: it must not be in the way."""
+    while True:
+        await seen.values()
+
+
+async def recorded(seen: Seen, count: int) -> None:
+    async with asyncio.timeout(20):
+        while (await seen.values())[("tocsin_deliveries_total", "delivered")] < count:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+
+
+async def test_hub_and_worker_apart(site: Site) -> None:
+    """Each has its own: the worker on a socket of the file system, the hub beside the API."""
+    path = site.folder / "admin.sock"
+    async with ledger() as receiver:
+        site.hook(receiver)
+        hub = await site.serve("--only", "hub")
+        worker = await site.serve("--only", "worker", TOCSIN_ADMIN_BIND=f"unix:{path}")
+        at_hub, at_worker = Seen(hub.url), Seen("http://localhost", path)
+        assert path.stat().st_mode & 0o777 == 0o660
+        poster = Poster(site, 50)
+        await poster.post()
+        await recorded(at_worker, 50)
+        ours, theirs = await at_hub.values(), await at_worker.values()
+        assert await at_worker.failing() == await at_hub.failing() == []
+        assert (await at_worker.get("/healthz")).json() == {"status": "ok"}
+        assert (await at_worker.get("/openapi.json")).status_code == 404
+    assert ours[("tocsin_events_total", "accepted")] == 50
+    assert theirs[("tocsin_events_total", "accepted")] == 0
+    assert ("tocsin_deliveries_total", "delivered") not in ours
+    assert theirs[("tocsin_delivery_seconds_count",)] == 50
+    assert ours[("tocsin_workers",)] == theirs[("tocsin_workers",)] == 1
+    assert await worker.end() == 0
+    assert not path.exists()
+    assert await hub.end() == 0
+
+
+async def test_a_worker_whose_socket_was_left_by_a_crash(site: Site) -> None:
+    path = site.folder / "admin.sock"
+    given = {"TOCSIN_ADMIN_BIND": f"unix:{path}"}
+    worker = await site.serve("--only", "worker", **given)
+    await worker.kill()
+    assert path.exists()
+    await site.serve("--only", "worker", **given)
+    assert (await Seen("http://localhost", path).get("/healthz")).status_code == 200
+
+
+async def test_a_database_that_another_program_holds(site: Site) -> None:
+    daemon = await site.serve()
+    seen = Seen(daemon.url)
+    await seen.until(None)
+    other = sqlite3.connect(site.folder / "tocsin.db", isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    try:
+        began = time.monotonic()
+        await seen.until("database")
+        assert time.monotonic() - began < 6
+        assert (await seen.get("/readyz")).json() == {"status": "failing"}
+        assert (await seen.get("/healthz")).status_code == 200
+    finally:
+        other.rollback()
+        other.close()
+    await seen.until(None)
+    assert await daemon.end() == 0
+
+
+async def test_a_disk_on_which_nothing_can_be_written(site: Site) -> None:
+    daemon = await site.serve()
+    seen = Seen(daemon.url)
+    await seen.until(None)
+    hard = resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE)[1]
+    resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE, (0, hard))
+    await seen.until("database")
+    assert (await seen.get("/healthz")).status_code == 200
+    values = await seen.values()
+    assert values[("tocsin_commit_failures_total",)] > 0
+    assert values[("tocsin_store_up",)] == 1, "it can still be read"
+    resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE, (hard, hard))
+    await seen.until(None)
+    poster = Poster(site, 5)
+    await poster.post()
+    assert len(poster.accepted) == 5
+    assert await daemon.end() == 0
+
+
+async def test_deliveries_without_a_worker(site: Site) -> None:
+    async with ledger() as receiver:
+        site.hook(receiver)
+        hub = await site.serve("--only", "hub", TOCSIN_READY_LAG="0.5")
+        seen = Seen(hub.url)
+        await seen.until(None)
+        await Poster(site, 3).post()
+        await seen.until("lag")
+        values = await seen.values()
+        assert values[("tocsin_delivery_lag_seconds",)] > 0.5
+        assert values[("tocsin_backlog_deliveries", "due")] == 3
+        worker = await site.serve("--only", "worker")
+        await until(lambda: receiver.got.total() == 3, "deliveries")
+        await seen.until(None)
+        assert await worker.end() == 0
+
+
+async def test_what_is_seen_of_the_end(site: Site) -> None:
+    """Apart from the API it is told, while the last deliveries are made, that it ends."""
+    port = free_port()
+    async with ledger(1.5) as receiver:
+        site.hook(receiver)
+        daemon = await site.serve(TOCSIN_ADMIN_BIND=f"127.0.0.1:{port}")
+        seen, beside = Seen(f"http://127.0.0.1:{port}"), Seen(daemon.url)
+        await seen.until(None)
+        assert (await beside.get("/metrics")).status_code == 404
+        assert (await beside.get("/readyz")).json() == {"status": "ok"}
+        await Poster(site, 1).post()
+        await until(lambda: receiver.got.total() == 1, "a delivery under way")
+        ending = asyncio.create_task(daemon.end())
+        await seen.until("phase")
+        assert (await seen.values())[("tocsin_attempts_in_flight",)] == 1
+        began = time.monotonic()
+        assert await ending == 0
+        assert time.monotonic() - began < 5
+
+
+async def test_a_place_where_it_cannot_listen(site: Site) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        for bind in (f"127.0.0.1:{port}", "unix:/nowhere/admin.sock"):
+            with pytest.raises(AssertionError, match="it said ''"):
+                await site.serve(TOCSIN_ADMIN_BIND=bind)
+            assert await site.running[-1].process.wait() == 1
