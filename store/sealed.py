@@ -32,7 +32,14 @@ SEALED = (
 )
 # Columns of bytes that are no secrets.
 PLAIN = frozenset(
-    {("audit", "digest"), ("event", "body"), ("event", "digest"), ("license_file", "content")}
+    {
+        ("audit", "digest"),
+        ("concurrency_group", "name_key"),
+        ("concurrency_use", "name_key"),
+        ("event", "body"),
+        ("event", "digest"),
+        ("license_file", "content"),
+    }
 )
 # Looked through for the newest value, so that a long table without any costs next to nothing.
 LOOKED_AT = 100
