@@ -7,20 +7,11 @@ from pydantic import ValidationError
 
 from hub.cli import options, output
 from hub.cli.arguments import FullName
+from hub.cli.listing import Listing
 from store import Connection, Row, Store
 from store import hooks as kept
 from store.errors import Invalid, Missing
 from store.options import DeliveryOptions
-
-
-class Listing(click.Group):
-    """Lists when it is given no command."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        named = next((arg for arg in args if not arg.startswith("-")), None)
-        if named not in self.commands and not {"-h", "--help"} & set(args):
-            args = ["list", *args]
-        return super().parse_args(ctx, args)
 
 
 @click.group(cls=Listing)

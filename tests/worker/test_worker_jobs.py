@@ -198,5 +198,6 @@ async def test_the_worker_prunes_by_its_settings(house: House) -> None:
     await house.event()
     await house.over(delivered=1)
     house.clock.advance(61)
-    await worker._table()[1].run()
+    (pruning,) = [job for job in worker._table() if job.name == "prune"]
+    await pruning.run()
     assert house.store.look(count)["bodies"] == 0

@@ -1,0 +1,124 @@
+"""`tocsin jobs`: what is done at its time, how that went, and having it done now."""
+
+import asyncio
+import os
+import socket
+import time
+
+import click
+
+from hub.cli import options, output
+from hub.cli.configuration import Configuration, Settings
+from hub.cli.listing import Listing
+from hub.telling import Telling
+from store import Connection, Row, Store, figures
+from store import jobs as kept
+from store.clock import SECOND
+from worker.schedule import Works, table
+from worker.timetable import Job, outlook, perform, plan
+
+PAUSE = 0.05
+
+
+@click.group(cls=Listing)
+def jobs() -> None:
+    """List what is done at its time (`list`, which may be left out), and have it done now."""
+
+
+@jobs.command("list")
+@options.as_json
+@options.configured
+def show(configuration: Configuration, as_json: bool) -> None:
+    """List the jobs: their last runs, and when the next are."""
+    store = options.opened(configuration.settings, create=False)
+    try:
+        entries = store.look(outlook, _table(store, configuration.settings))
+        now = store.clock.now()
+    finally:
+        store.shut()
+    output.show([_shape(entry.row, now) for entry in entries], as_json=as_json, empty="no jobs")
+
+
+def _table(store: Store, settings: Settings) -> list[Job]:
+    return table(Works(store, settings, Telling(settings)))
+
+
+def _shape(row: Row, now: int) -> Row:
+    began, ended = row["started_at"], row["ended_at"]
+    return {
+        "name": row["name"],
+        "schedule": row["schedule"],
+        "last_run_at": output.when(began),
+        "outcome": _outcome(row, now),
+        "seconds": None if ended is None or began is None else (ended - began) / SECOND,
+        "error": row["error"],
+        "failures": row["failures"],
+        "next_run_at": output.when(kept.ready_at(row, now)),
+    }
+
+
+def _outcome(row: Row, now: int) -> str | None:
+    if row["started_at"] is None or row["outcome"] is not None:
+        found: str | None = row["outcome"]
+        return found
+    return "running" if kept.is_held(row, now) else "stopped"
+
+
+@jobs.command()
+@click.argument("name")
+@options.configured
+def run(configuration: Configuration, name: str) -> None:
+    """Run the job NAME now: in the worker that is running or, where there is none, here."""
+    store = options.opened(configuration.settings, create=False)
+    try:
+        row = _run(store, configuration.settings, name)
+    finally:
+        store.shut()
+    if row["outcome"] == "failed":
+        raise click.ClickException(f"{name} failed: {row['error']}")
+    click.echo(f"{name}: done in {(row['ended_at'] - row['started_at']) / SECOND:.2f} s")
+
+
+def _run(store: Store, settings: Settings, name: str) -> Row:
+    """Have it done; the job as it is kept then."""
+    known = {job.name: job for job in _table(store, settings)}
+    if name not in known:
+        raise click.ClickException(f"there is no job {name!r}: {', '.join(sorted(known))}")
+    asked_at = store.do(_ask, list(known.values()), name)
+    while not _is_over(row := store.look(kept.get, name), asked_at):
+        if _nobody_works(store):
+            asyncio.run(_perform(settings, name))
+        time.sleep(PAUSE)
+    assert row is not None, "it was planned"
+    return row
+
+
+def _ask(db: Connection, jobs: list[Job], name: str) -> int:
+    plan(db, jobs)
+    kept.ask(db, name)
+    return db.now
+
+
+def _is_over(row: Row | None, asked_at: int) -> bool:
+    """Whether it was run since, and was not cut off."""
+    if row is None or row["ended_at"] is None or row["started_at"] < asked_at:
+        return False
+    return row["outcome"] in ("done", "failed")
+
+
+def _nobody_works(store: Store) -> bool:
+    """Whether no worker is there; then, where there can be one alone, that is this process."""
+    if store.engine.exclusive:
+        return store.engine.only_worker()
+    return not store.look(figures.workers)
+
+
+async def _perform(settings: Settings, name: str) -> None:
+    store = options.opened(settings, create=False)
+    try:
+        if store.engine.exclusive:
+            await store.write(kept.abandon)
+        (job,) = [job for job in _table(store, settings) if job.name == name]
+        await perform(store, job, f"{socket.gethostname()}:{os.getpid()}")
+    finally:
+        await store.close()

@@ -1,0 +1,13 @@
+"""Groups of commands that list where nothing else is asked for."""
+
+import click
+
+
+class Listing(click.Group):
+    """Its command `list` may be left out."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        named = next((arg for arg in args if not arg.startswith("-")), None)
+        if named not in self.commands and not {"-h", "--help"} & set(args):
+            args = ["list", *args]
+        return super().parse_args(ctx, args)
