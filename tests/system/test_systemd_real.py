@@ -2,9 +2,11 @@
 
 import asyncio
 import json
+import re
 import time
 from collections.abc import AsyncIterator, Iterator
 
+import httpx
 import machine as machines
 import pytest
 from daemon import until
@@ -99,6 +101,26 @@ async def test_it_serves_once_it_is_started(service: Service, name_server: Names
         guids = await post(service, "first", 5)
         await until(lambda: set(receiver.got) >= guids, "deliveries to a name")
     assert name_server.asked
+
+
+async def test_what_it_shows_of_itself(service: Service) -> None:
+    """Confined it sees enough of itself, and the journal takes its lines with their severity."""
+    async with httpx.AsyncClient(base_url="http://127.0.0.1:8765", trust_env=False) as client:
+        ready = await client.get("/readyz?verbose")
+        metrics = (await client.get("/metrics")).text
+    assert ready.json()["status"] == "ok", ready.text
+    for name in ("resident_memory_bytes", "open_fds", "cpu_seconds_total"):
+        assert f"\nprocess_{name} " in metrics
+    found = re.search(r"^process_start_time_seconds (\S+)$", metrics, re.MULTILINE)
+    assert found is not None
+    assert 0 < time.time() - float(found[1]) < 3600
+    await service.call("systemctl", "reload", "tocsin")
+    await said(service, "settings read again")
+    journal = service.machine.journal("--output=json", "--unit=tocsin.service").splitlines()
+    lines = [json.loads(line) for line in journal]
+    (line,) = (one for one in lines if "settings read again; changed: none" in one["MESSAGE"])
+    assert line["PRIORITY"] == "6"
+    assert line["MESSAGE"].startswith("INFO tocsin.serve settings read again")
 
 
 async def test_settings_that_are_read_at_the_start(service: Service) -> None:
