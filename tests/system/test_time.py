@@ -1,0 +1,78 @@
+"""What happens on time, with real processes: at the moment, after a `kill -9`, by hand."""
+
+from daemon import Site, said, until
+
+from store import Connection, Row, Store, interaction_limits, jobs, repositories
+from store.clock import HOUR, SECOND
+
+MANY = 3_000
+
+
+def limit_many(db: Connection) -> None:
+    """Repositories whose limits were over an hour ago, while no worker was there."""
+    owner_id = db.value("SELECT owner_id FROM repository")
+    for number in range(MANY):
+        repo = repositories.create(db, owner_id, f"bell-{number}")
+        interaction_limits.limit_repository(db, repo, "existing_users", db.now - HOUR)
+
+
+def told(db: Connection) -> list[tuple[int, int]]:
+    """Repository and time of each end that was told of."""
+    rows = db.tuples(
+        "SELECT repo_id, received_at FROM event WHERE name = 'interaction_limit' ORDER BY id"
+    )
+    return [(repo_id, at) for repo_id, at in rows]
+
+
+def job(store: Store, name: str) -> Row:
+    found = store.look(jobs.get, name)
+    assert found is not None
+    return found
+
+
+async def test_killed_while_much_expires(site: Site) -> None:
+    with site.opened() as store:
+        store.do(limit_many)
+        worker = await site.serve("--only", "worker")
+        await until(lambda: store.look(told), "the first to be told of")
+        await worker.kill()
+        before = len(store.look(told))
+        left = store.look(lambda db: db.value("SELECT count(*) FROM interaction_limit"))
+        assert before + left == MANY, "gone and told of, or neither"
+        assert left, "it was not in the middle of the work"
+        assert job(store, "expire")["ended_at"] is None
+        worker = await site.serve("--only", "worker")
+        await until(lambda: job(store, "expire")["outcome"] == "done", "the rest")
+        found = [repo_id for repo_id, _ in store.look(told)]
+        assert found == sorted(set(found)), "each once, in order"
+        assert len(found) == MANY
+        assert await worker.end() == 0
+
+
+async def test_at_the_moment_in_another_process(site: Site) -> None:
+    """The worker sleeps until then: it is woken for what ends sooner than what it knew of."""
+    await site.serve("--only", "worker")
+    with site.opened() as store:
+        repo = store.look(repositories.find, "ada", "engine")
+        assert repo is not None
+        await until(lambda: store.look(jobs.get, "expire"), "the worker's first look")
+        for pause in (HOUR, SECOND):
+            ends = store.clock.now() + pause
+            store.do(interaction_limits.limit_repository, repo, "existing_users", ends)
+        await until(lambda: store.look(told), "its end")
+        ((_, at),) = store.look(told)
+        assert 0 <= at - ends < SECOND
+
+
+async def test_a_job_by_hand(site: Site) -> None:
+    daemon = await site.serve()
+    with site.opened() as store:
+        output = await said(site.folder, "jobs", "run", "prune")
+        assert output.startswith("prune: done in ")
+        ran = job(store, "prune")
+        assert f":{daemon.process.pid}/" in ran["holder"], "the worker has done it"
+        assert await daemon.end() == 0
+        await said(site.folder, "jobs", "run", "prune")
+        again = job(store, "prune")
+        assert again["started_at"] > ran["started_at"]
+        assert again["due_at"] == ran["due_at"], "it is still run at its time"
