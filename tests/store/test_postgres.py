@@ -14,7 +14,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from engines import database
+from engines import database, engine_url
 from store_world import START, FakeCourier, World, make_world
 
 from store import Connection, Store, attempts, deliveries, events, hooks, jobs, leases, open_store
@@ -37,7 +37,7 @@ Opened = Callable[[], Store]
 
 @pytest.fixture
 def url() -> Iterator[str]:
-    with database() as named:
+    with engine_url("postgres") as named:
         yield named
 
 
@@ -532,18 +532,20 @@ class TestWorkers:
         network = await at_work(other)
         module = deliveries if function == "claim" else attempts
         original, commit = getattr(module, function), PostgresSession.commit
-        lost = []
+        lost: list[PostgresSession] = []
 
-        def lose(session: PostgresSession) -> None:
-            monkeypatch.setattr(PostgresSession, "commit", commit)
+        def losing(session: PostgresSession) -> None:
             commit(session)
-            lost.append(function)
-            raise Unavailable("the connection was lost")
+            if session in lost:
+                monkeypatch.setattr(PostgresSession, "commit", commit)
+                raise Unavailable("the connection was lost")
 
         def call(db: Connection, *args: Any) -> Any:
             found = original(db, *args)
             if not lost and (function == "record" or found[0]):
-                monkeypatch.setattr(PostgresSession, "commit", lose)
+                assert isinstance(db, PostgresSession)
+                lost.append(db)
+                monkeypatch.setattr(PostgresSession, "commit", losing)
             return found
 
         monkeypatch.setattr(module, function, call)
@@ -782,6 +784,12 @@ def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 class TestPlans:
     """Statements of the delivery path find their rows by an index, whatever is behind them."""
+
+    @pytest.fixture
+    def url(self) -> Iterator[str]:
+        """One of their own: what is known of how many there are stays behind in a shared one."""
+        with database() as named:
+            yield named
 
     @pytest.fixture
     def hook_ids(self, world: World) -> list[int]:
