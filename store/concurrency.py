@@ -141,3 +141,25 @@ def _calls(member: Row, job: Row) -> bool:
 def _up_to(queue: list[Row], own: list[Row]) -> list[Row] | None:
     # Of several the one that waits longest: what is ahead of it is all that is waited for.
     return queue[: queue.index(own[-1]) + 1] if own else None
+
+
+def of_whole_run(db: Connection, run_id: int) -> list[Row]:
+    """Where all that belongs to a run is, and what its configuration names: what a state document
+    says of it.
+    """
+    return [
+        *db.all(
+            "SELECT group_id, seat, waiting, since FROM concurrency_member"
+            " WHERE run_id = :run_id ORDER BY seat",
+            run_id=run_id,
+        ),
+        *db.all(
+            "SELECT group_id FROM concurrency_use WHERE run_id = :run_id ORDER BY name_key",
+            run_id=run_id,
+        ),
+        *db.all(
+            "SELECT number, name, path, status FROM workflow_job WHERE run_id = :run_id"
+            " ORDER BY number",
+            run_id=run_id,
+        ),
+    ]

@@ -30,7 +30,7 @@ def run_told(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> 
         return
     fields = {**_named(payload, given), **foreign.fields(given, RUN)}
     before = workflow_runs.get(db, repo["id"], number)
-    if before is not None and _moment(before | fields) < _moment(before):
+    if before is not None and _outdated(before, fields):
         return
     run = workflow_runs.put(db, repo["id"], number, fields)
     if before is not None and run["attempt"] > before["attempt"]:
@@ -43,6 +43,13 @@ def run_told(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> 
         concurrency_members.leave_all(db, run["id"])
     concurrency_told.called(db, run, told, event)
     concurrency_told.stand(db, run, Seat(run["id"]), told, _of_run(run, fields, event))
+
+
+def _outdated(before: Row, fields: Row) -> bool:
+    """Whether this was so before what is kept; what tells no time is believed."""
+    if "told_at" not in fields:
+        return bool(fields.get("attempt", before["attempt"]) < before["attempt"])
+    return _moment(before | fields) < _moment(before)
 
 
 def _moment(run: Row) -> tuple[int, int, int]:

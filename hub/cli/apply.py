@@ -24,6 +24,7 @@ from hub.cli import (
     load_issues,
     load_seats,
     load_secret_patterns,
+    load_workflow_runs,
     state,
 )
 from hub.cli.changes import Change, placed, secret
@@ -80,6 +81,7 @@ def apply(db: Connection, wanted: state.State, hashes: Mapping[str, str]) -> lis
         *_each(db, "issue_comments", wanted.issue_comments, load_issue_events.issue_comment),
         *_each(db, "commit_comments", wanted.commit_comments, load_comments.commit_comment),
         *_each(db, "check_runs", wanted.check_runs, load_checks.check_run),
+        *_each(db, "workflow_runs", wanted.workflow_runs, load_workflow_runs.workflow_run),
         *_each(db, "agent_variables", wanted.agent_variables, load_agent_variables.agent_variable),
         *_each(db, "devenv_secrets", wanted.devenv_secrets, load_devenv_secrets.devenv_secret),
         *_each(db, "devenv_locations", wanted.devenv_locations, load_devenvs.devenv_location),

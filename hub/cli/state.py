@@ -17,6 +17,7 @@ from hub.cli.load_enterprises import Enterprise, EnterpriseTeam
 from hub.cli.load_interactions import InteractionLimit, PullRequestCap
 from hub.cli.load_invitations import Invitation
 from hub.cli.load_seats import AssistantSubscription, Team
+from hub.cli.load_workflow_runs import WorkflowRun
 from hub.cli.part import Part
 from hub.cli.strict_yaml import Strict
 from store.errors import Invalid
@@ -43,6 +44,7 @@ class State(Part):
     issue_comments: list[load_issue_events.IssueComment] = Field(default_factory=list)
     commit_comments: list[CommitComment] = Field(default_factory=list)
     check_runs: list[CheckRun] = Field(default_factory=list)
+    workflow_runs: list[WorkflowRun] = Field(default_factory=list)
     agent_variables: list[AgentVariable] = Field(default_factory=list)
     devenv_secrets: list[DevenvSecret] = Field(default_factory=list)
     interaction_limits: list[InteractionLimit] = Field(default_factory=list)
