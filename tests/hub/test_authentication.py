@@ -2,10 +2,12 @@
 
 import asyncio
 import base64
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from asking import asking
 from asserting import BASE, assert_error
 from cryptography.hazmat.primitives.hashes import SHA1
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
@@ -13,7 +15,18 @@ from cryptography.hazmat.primitives.twofactor.totp import TOTP
 
 from hub.app import create_app
 from hub.settings import HubSettings
-from store import Connection, Store, accounts, apps, logins, one_time, repositories, sso, tokens
+from store import (
+    Connection,
+    Store,
+    accounts,
+    apps,
+    logins,
+    one_time,
+    open_store,
+    repositories,
+    sso,
+    tokens,
+)
 from store.clock import SECOND, MovableClock
 
 PASSWORD = "open sesame"
@@ -165,6 +178,17 @@ async def test_failures_are_remembered(
     assert store.look(logins.times, "login octo", 60.0) == 4
     assert store.do(logins.forget, -1.0) > 0
     assert store.look(logins.times, "login octo", 60.0) == 0
+
+
+async def test_failures_hold_across_hubs(
+    anyone: httpx.AsyncClient, url: str, tmp_path: Path, clock: MovableClock, settings: HubSettings
+) -> None:
+    other = open_store(url, data_dir=tmp_path, clock=clock)
+    async with asking(other, settings) as elsewhere:
+        for client in (anyone, elsewhere, anyone):
+            assert (await client.get(OWN, auth=("octo", "wrong"))).status_code == 401
+        for client in (elsewhere, anyone):
+            assert_error(await client.get(OWN, auth=OCTO), 403, TOO_MANY)
 
 
 async def test_too_many_wrong_tokens(anyone: httpx.AsyncClient, seed: Any) -> None:
