@@ -4,7 +4,7 @@ is an account's or in one repository.
 One that is over is none, whether its end has been told yet or not.
 """
 
-from store import jobs
+from store import accounts, associations, jobs
 from store.clock import DAY, SECOND, months_later
 from store.connection import Connection, Row
 from store.errors import Conflict
@@ -40,6 +40,33 @@ def in_force(db: Connection, repo: Row) -> Row | None:
         repo_id=repo["id"],
         now=db.now,
     )
+
+
+def keeps_out(db: Connection, repo: Row, account_id: int) -> Row | None:
+    """The limit that keeps an account from commenting in a repository, opening issues or making
+    pull requests; None where it may. Limits are for public repositories.
+    """
+    row = None if repo["private"] else in_force(db, repo)
+    if row is None or associations.of(db, repo, account_id) != "NONE":
+        return None
+    account = accounts.get(db, account_id)
+    if account is None or account["site_admin"]:
+        return None
+    if row["allowed"] == "existing_users" and account["created_at"] <= db.now - DAY:
+        return None
+    contributed = row["allowed"] != "collaborators_only" and _contributed(db, repo, account_id)
+    return None if contributed else row
+
+
+def _contributed(db: Connection, repo: Row, account_id: int) -> bool:
+    """Whether a pull request of this account was merged."""
+    found = db.value(
+        "SELECT 1 FROM issue i JOIN pull p ON p.issue_id = i.id WHERE i.repo_id = :repo_id"
+        " AND i.author_id = :account_id AND i.is_pull = 1 AND p.merged_at IS NOT NULL LIMIT 1",
+        repo_id=repo["id"],
+        account_id=account_id,
+    )
+    return found is not None
 
 
 def limit_account(

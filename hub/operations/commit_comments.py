@@ -10,6 +10,7 @@ from hub import commits
 from hub.access import on_repo
 from hub.commit_comment_shapes import CommitComment, several
 from hub.context import Context, House
+from hub.interacting import check_interaction
 from hub.operation import Details, Group
 from hub.organization_shapes import OrganizationSimple
 from hub.paging import Page
@@ -142,6 +143,7 @@ def create_commit_comment(
     """
     assert ctx.caller is not None, "the declaration asks for a token"
     author_id = ctx.caller.account_id
+    check_interaction(ctx.db, repo, author_id)
     row = commit_comments.create(
         ctx.db,
         repo["id"],

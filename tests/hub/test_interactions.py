@@ -9,7 +9,18 @@ from asking import asking
 from asserting import assert_error, bodies
 
 from hub.settings import HubSettings
-from store import Row, Store, accounts, hooks, interaction_limits, repositories, tokens
+from store import (
+    Connection,
+    Row,
+    Store,
+    accounts,
+    hooks,
+    interaction_limits,
+    pulls,
+    reflecting,
+    repositories,
+    tokens,
+)
 from store.clock import MovableClock, iso, parse
 
 ORG, MINE = "/orgs/tower/interaction-limits", "/user/interaction-limits"
@@ -289,3 +300,75 @@ async def test_with_which_tokens(
         store, seed.octo, kind="installation", permissions={"interaction_limits": "write"}
     )
     assert_error(await hub.get(MINE, headers=installed), 403)
+
+
+COMMENTS = f"/repos/octo/hello/commits/{'a' * 40}/comments"
+
+
+async def comment(hub: httpx.AsyncClient, headers: Headers) -> httpx.Response:
+    return await hub.post(COMMENTS, json={"body": "Well done"}, headers=headers)
+
+
+@pytest.mark.parametrize(
+    ("limit", "young", "old", "contributor"),
+    [
+        ("existing_users", 403, 201, 201),
+        ("contributors_only", 403, 403, 201),
+        ("collaborators_only", 403, 403, 403),
+    ],
+)
+@pytest.mark.parametrize("path", [HELLO, MINE])
+async def test_whom_it_keeps_out(
+    hub: httpx.AsyncClient,
+    store: Store,
+    seed: Any,
+    octo: Headers,
+    reader: Headers,
+    clock: MovableClock,
+    path: str,
+    limit: str,
+    young: int,
+    old: int,
+    contributor: int,
+) -> None:
+    clock.advance(86_400)
+    eve = store.do(accounts.create, "eve")
+    author = store.do(accounts.create, "author")
+    store.do(merge_a_pull_request_of, seed.hello, author)
+    helper = store.do(accounts.create, "helper")
+    store.do(repositories.grant, seed.hello["id"], helper["id"], "read")
+    admin = store.do(accounts.create, "admin", site_admin=True)
+    headers = {
+        row["login"]: token(store, row, scopes=["repo"]) for row in (eve, author, helper, admin)
+    }
+    assert (await comment(hub, headers["eve"])).status_code == 201
+    await hub.put(path, json={"limit": limit}, headers=octo)
+    assert (await comment(hub, headers["eve"])).status_code == young
+    assert (await comment(hub, reader)).status_code == old
+    assert (await comment(hub, headers["author"])).status_code == contributor
+    for who in (octo, headers["helper"], headers["admin"]):
+        assert (await comment(hub, who)).status_code == 201
+    if young == 403:
+        message = (await comment(hub, headers["eve"])).json()["message"]
+        assert message.startswith("Interactions on this repository have been restricted to ")
+    clock.advance(86_400)
+    assert (await comment(hub, headers["eve"])).status_code == 201
+
+
+def merge_a_pull_request_of(db: Connection, repo: Row, author: Row) -> None:
+    told = {
+        "number": 7,
+        "title": "Ring twice",
+        "state": "closed",
+        "user": {"login": author["login"]},
+        "merged_at": "2026-11-20T07:33:00Z",
+    }
+    pulls.put(db, repo, told, reflecting.stated(db))
+
+
+async def test_private_repositories_are_not_limited(
+    hub: httpx.AsyncClient, store: Store, seed: Any, octo: Headers
+) -> None:
+    await hub.put(MINE, json={"limit": "existing_users"}, headers=octo)
+    assert store.look(interaction_limits.keeps_out, seed.vault, seed.reader["id"]) is None
+    assert store.look(interaction_limits.keeps_out, seed.hello, seed.reader["id"]) is not None
