@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 
-from store import Store, reflection
+from store import Connection, Store, reflection
 from store.errors import Busy, StoreError, Unavailable
 from store.reflection import Ahead, Gap, Item, Overtaken
 
@@ -15,8 +15,8 @@ log = logging.getLogger("tocsin.worker")
 
 # Seconds that a transaction takes up events for: everybody who writes waits behind it.
 TURN = 0.003
-# The least share of the time that it takes, however busy the process is.
-LEAST = 0.05
+# The rest after it, in times of it: at most, and how much more where the writer is wanted.
+MOST, CROWD = 20, 3
 # Seconds until it is asked again whether an event that is missing comes.
 PATIENCE = 0.02
 # Seconds for the turn that is under way at the end. It is whole or it was not.
@@ -24,21 +24,27 @@ LAST_TURN = 2.0
 
 
 class Pace:
-    """Gives way to what else the process does: after each turn it rests for as long, and the
-    longer the more of a processor is used meanwhile. One is all that can be.
+    """Gives way to what else is done: after each turn it rests for as long, longer where others
+    wait for the writer too, and much longer the less is left of a processor, of which the process
+    has one.
     """
 
     def __init__(self) -> None:
-        self.used = 0.0
-        """By others, of late: 0 to 1."""
+        self.processor = self.writer = 0.0
+        """Used by others of late: 0 to 1."""
 
-    async def rest(self, took: float) -> None:
-        """Rest after a turn of so many seconds."""
+    async def rest(self, worked: float, waited: float = 0.0) -> None:
+        """Rest after so many seconds of work, and so many of waiting for the writer."""
+        self.writer = _mean(self.writer, waited, worked + waited)
+        times = max(min(1 / (1 - self.processor + 1e-9) ** 2, MOST), 1 + CROWD * self.writer)
         wall, processor = time.monotonic(), time.process_time()
-        await asyncio.sleep(took / max(1 - self.used, LEAST))
+        await asyncio.sleep(worked * times)
         wall, processor = time.monotonic() - wall, time.process_time() - processor
-        used = min(processor / wall, 1.0) if wall > 0 else 0.0
-        self.used = (self.used + used) / 2
+        self.processor = _mean(self.processor, processor, wall)
+
+
+def _mean(before: float, part: float, whole: float) -> float:
+    return (before + min(part / whole, 1.0)) / 2 if whole > 0 else before
 
 
 class Reflector:
@@ -48,6 +54,8 @@ class Reflector:
         self._store = store
         self._lease = lease
         self._pace = Pace()
+        self._worked = 0.0
+        """Seconds of the turn that were spent in the transaction."""
         self._gap: Gap | None = None
         self._task: asyncio.Task[None] | None = None
         self._again = False
@@ -120,19 +128,22 @@ class Reflector:
         after, done = ahead.after, False
         while not done and self._goes_on:
             begun = time.monotonic()
+            self._worked = 0.0
             try:
                 after, items = await self._turn(after, items, ahead.upto)
             except Overtaken:
                 return
             done = after == ahead.upto
-            await self._pace.rest(time.monotonic() - begun)
+            took = time.monotonic() - begun
+            worked = self._worked or took
+            await self._pace.rest(worked, took - worked)
 
     async def _turn(
         self, after: int, items: Sequence[Item], upto: int
     ) -> tuple[int, Sequence[Item]]:
         """One transaction; returns where the cursor is then, and the items that are left."""
         try:
-            many = await self._store.note(reflection.advance, after, items, upto, TURN)
+            many, self._worked = await self._store.note(_advance, after, items, upto)
         except (Busy, Unavailable, Overtaken):
             raise
         except Exception as error:
@@ -158,6 +169,13 @@ class Reflector:
         _report(first, error)
         await self._store.note(reflection.skip, after, reached)
         return reached, left
+
+
+def _advance(db: Connection, after: int, items: Sequence[Item], upto: int) -> tuple[int, float]:
+    """How many were taken up, and the seconds that this took."""
+    begun = time.monotonic()
+    many = reflection.advance(db, after, items, upto, TURN)
+    return many, time.monotonic() - begun
 
 
 def _report(item: Item, error: Exception) -> None:

@@ -218,10 +218,14 @@ async def test_it_rests_the_longer_the_more_others_do(monkeypatch: pytest.Monkey
     pace = module.Pace()
     for share in (0.0, 0.9, 0.9, 0.9, 1.5, 1.5, 1.5, 1.5, 1.5, 1.5, 0.0, 0.0):  # noqa: B007
         await pace.rest(1.0)
-    assert slept[:4] == [1.0, 1.0, 1.8, 3.1]
+    assert slept[:4] == [1.0, 1.0, 3.3, 9.5]
     assert slept[9] > 15
-    assert max(slept) <= 1 / module.LEAST
-    assert slept[11] < 2.1
+    assert max(slept) == module.MOST
+    assert slept[11] < 4.1
+    slept.clear()
+    for waited in (0.0, 9.0, 9.0, 9.0, 9.0, 9.0):
+        await pace.rest(1.0, waited)
+    assert slept[0] < 2.5 < slept[3] < slept[5] <= 1 + module.CROWD
 
 
 async def test_a_turn_is_short(house: House) -> None:
