@@ -22,6 +22,7 @@ from store import (
     pull_history,
     pulls,
     refs,
+    rule_suites,
     secret_alerts,
     strangers,
     workflow_events,
@@ -69,6 +70,7 @@ MEMBERS: dict[str, Put] = {
     "pull_request": pulls.put,
     "check_suite": check_suites.put,
     "check_run": check_runs.put,
+    "rule_suite": rule_suites.put,
 }
 """A payload's member, by its name, in this order."""
 

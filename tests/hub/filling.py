@@ -181,6 +181,23 @@ def _issue_id(db: Connection, world: World) -> int:
     return found
 
 
+def field_values(db: Connection, world: World, n: int) -> None:
+    issue_id, acme = _issue_id(db, world), world.acme.account["id"]
+    columns = "organization_id, name, name_key, data_type, visibility, created_at, updated_at"
+    rows = [(acme, f"F{at}", f"f{at}", "multi_select", "all", 1, 1) for at in range(n)]
+    fields = numbers(db, "issue_field", columns, rows)
+    columns = "field_id, name, name_key, color, priority, created_at, updated_at"
+    options = numbers(
+        db, "issue_field_option", columns, [(one, "O", "o", "red", 1, 1, 1) for one in fields]
+    )
+    columns = "issue_id, field_id, value, created_at, updated_at"
+    values = numbers(
+        db, "issue_field_value", columns, [(issue_id, one, "null", 1, 1) for one in fields]
+    )
+    pairs = list(zip(values, options, strict=True))
+    db.insert_many("issue_field_choice", "value_id, option_id", pairs)
+
+
 def annotations(db: Connection, world: World, n: int) -> None:
     run = _run(db, world.hello)
     columns = "run_id, path, start_line, end_line, level, message"
@@ -252,6 +269,24 @@ def _workflow_run(db: Connection, place: Place) -> int:
         "SELECT id FROM workflow_run WHERE number = :number", number=place.workflow_run
     )
     return found
+
+
+def suites_of(whose: str) -> Callable[[Connection, World, int], None]:
+    columns = (
+        "repo_id, owner_id, number, actor_id, before_sha, after_sha, ref, ref_name, pushed_at,"
+        " result, active, evaluated, evaluations"
+    )
+
+    def suites(db: Connection, world: World, n: int) -> None:
+        repo = {"hello": world.hello, "acme": world.acme}[whose].repo
+        ref = ("refs/heads/main", "main", db.now, "pass", 1, 0, "[]")
+        rows = [
+            (repo["id"], repo["owner_id"], 10_000 + at, actor, "0", "1", *ref)
+            for at, actor in enumerate(people(db, n))
+        ]
+        db.insert_many("rule_suite", columns, rows)
+
+    return suites
 
 
 INVITED = "repo_id, invitee_id, inviter_id, role, created_at, expires_at"
@@ -326,12 +361,15 @@ FILL: dict[str, Fill] = {
     "activity/list-repos-watched-by-user": Fill(watched_by("reader")),
     "repos/list-commit-comments-for-repo": Fill(commit_comments),
     "repos/list-comments-for-commit": Fill(commit_comments),
+    "issues/list-issue-field-values-for-issue": Fill(field_values, most=25),
     "issues/list-events-for-repo": Fill(issue_events),
     "issues/list-events": Fill(events_of_issue),
     "issues/list-events-for-timeline": Fill(timeline),
     "checks/list-annotations": Fill(annotations),
     "checks/list-for-suite": Fill(check_runs),
     "checks/list-for-ref": Fill(check_runs),
+    "repos/get-repo-rule-suites": Fill(suites_of("hello")),
+    "repos/get-org-rule-suites": Fill(suites_of("acme")),
     "actions/list-concurrency-groups-for-repository": Fill(concurrency_groups),
     "actions/list-concurrency-groups-for-workflow-run": Fill(groups_of_a_run),
     "users/list-emails-for-authenticated-user": Fill(emails, most=100),

@@ -38,12 +38,15 @@ from store import (
     interaction_limits,
     invitations,
     issue_events,
+    issue_field_values,
+    issue_fields,
     issue_talk,
     issues,
     licenses,
     reflecting,
     refs,
     repositories,
+    rule_suites,
     sources,
     tokens,
     watching,
@@ -53,6 +56,7 @@ from store.clock import DAY
 from store.deployment_records import Deployment
 from store.events import Arrival, accept_all
 from store.issue_events import Happening
+from store.issue_field_values import Filling
 from store.licenses import LicenseFile
 from store.markdown import Rendered
 
@@ -64,6 +68,8 @@ HASHED = Argon2id(
 ).derive_phc_encoded(PASSWORD.encode())
 RECEIVER = "https://receiver.example/in"
 COMMIT = "6dcb09b5b57875f334f61aebed695e2e4193db5e"
+# The rule suites of octo/hello and acme are called so; those of octo/vault and umbra the next.
+SUITE = 3_001
 # What requests change whatever comes of them: how much was asked, and how often in vain.
 COUNTS = {"spent", "failed_login", "refusal", "migration", "sqlite_sequence"}
 DIGEST = f"sha256:{'a' * 64}"
@@ -104,6 +110,7 @@ class Holding:
     account: Row
     repo: Row
     job: int
+    issue_field: int
 
 
 @dataclass
@@ -182,10 +189,12 @@ SAMPLES = {
     "org": Sample(lambda w: "acme", lambda w: "umbra", "nobody"),
     "comment_id": Sample(lambda w: w.hello.comment, lambda w: w.vault.comment),
     "issue_number": Sample(lambda w: w.hello.issue, lambda w: w.vault.issue),
+    "issue_field_id": Sample(lambda w: w.acme.issue_field, lambda w: w.umbra.issue_field),
     "event_id": Sample(lambda w: w.hello.issue_event, lambda w: w.vault.issue_event),
     "commit_sha": Sample(lambda w: COMMIT),
     "ref": Sample(lambda w: "heads%2Fmain"),
     "check_run_id": Sample(lambda w: w.hello.check_run, lambda w: w.vault.check_run),
+    "rule_suite_id": Sample(lambda w: SUITE, lambda w: SUITE + 1),
     "run_id": Sample(lambda w: w.hello.workflow_run, lambda w: w.vault.workflow_run),
     "concurrency_group_name": Sample(lambda w: "of-hello", lambda w: "of-vault", "production"),
     "check_suite_id": Sample(lambda w: w.hello.check_suite, lambda w: w.vault.check_suite),
@@ -299,6 +308,11 @@ def _people(db: Connection, store: Store) -> World:
     hello, vault = (
         _inviting(db, *given) for given in ((hello, octo, reader), (vault, reader, octo))
     )
+    for place, holding in zip((hello, vault), holdings, strict=True):
+        issue = issues.get(db, place.repo["id"], place.issue)
+        assert issue is not None
+        # Whose it is is asked where one is set, and not where it is.
+        issue_field_values.fill(db, issue, {holding.issue_field: Filling(3)})
     for account in (octo, reader):
         watching.put(db, hello.repo["id"], account["id"], subscribed=True, ignored=False)
         den = {"account_id": account["id"], "repo_id": hello.repo["id"], "ref": "main"}
@@ -324,7 +338,8 @@ def _holding(db: Connection, owner: Row, login: str, repo_name: str) -> Holding:
     built = Deployment(repo["id"], None, "bell", DIGEST, None, "deployed", "one", None, None)
     where = deployment_records.Place("production", cluster="moon")
     job = deployment_jobs.create(db, organization["id"], owner["id"], where, [built])
-    return Holding(organization, repo, job)
+    field = issue_fields.create(db, organization["id"], "Effort", "number", visibility="all")
+    return Holding(organization, repo, job, field["id"])
 
 
 def _repository(db: Connection, owner: Row, name: str, before: str, *, private: bool) -> Place:
@@ -394,6 +409,8 @@ def _with_deliveries(db: Connection, world: World) -> World:
 
 def _with_checks(db: Connection, world: World) -> World:
     places = [_checked(db, place, world.mill) for place in (world.hello, world.vault)]
+    for at, place in enumerate((world.hello, world.vault, world.acme, world.umbra)):
+        _pushed(db, place.repo, SUITE + at % 2)
     return replace(world, hello=places[0], vault=places[1])
 
 
@@ -409,6 +426,11 @@ def _checked(db: Connection, place: Place, app: Row) -> Place:
     return replace(
         place, check_run=run["number"], check_suite=suite["number"], workflow_run=running
     )
+
+
+def _pushed(db: Connection, repo: Row, number: int) -> None:
+    told = {"id": number, "ref": "refs/heads/main", "before_sha": "0" * 40, "after_sha": COMMIT}
+    rule_suites.put(db, repo, told | {"actor_name": "octo"}, reflecting.stated(db))
 
 
 def _running(db: Connection, repo: Row) -> int:
