@@ -100,6 +100,7 @@ OWN = frozenset(
         "email",
         "enterprise_team",
         "interaction_limit",
+        "issue_field",
         "pull_request_bypass_list",
         "pull_request_creation_cap",
         "repository_invitation",

@@ -9,10 +9,10 @@ from typing import Any
 from store import foreign, issue_events, issue_references, issues, strangers
 from store.connection import Connection, Row
 from store.issue_events import Happening
+from store.issue_field_options import COLORS
 
 NAME = foreign.text(255)
 TITLE = foreign.text(1_024)
-COLORS = ("gray", "blue", "green", "yellow", "orange", "red", "pink", "purple")
 TYPE = {
     "id": foreign.number,
     "name": NAME,

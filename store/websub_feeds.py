@@ -26,6 +26,8 @@ ATOM = "http://www.w3.org/2005/Atom"
 # What XML 1.0 cannot hold, however it is written.
 UNSPEAKABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 SUBJECTS = ("issue", "pull_request", "discussion", "release", "milestone", "label", "forkee")
+# Actions that tell of a field of issues.
+FIELDS = ("field_added", "field_removed")
 NAMED = ("title", "name", "tag_name", "full_name")
 
 
@@ -43,11 +45,13 @@ class Entry:
 
 def is_published(name: str, body: bytes) -> bool:
     """Whether an event tells of what is published: of a release that is a draft only those know
-    who may write.
+    who may write, of a field of issues perhaps the members of an organization alone.
     """
-    if name != "release":
-        return True
-    return not _part(_read(body), "release").get("draft")
+    if name == "release":
+        return not _part(_read(body), "release").get("draft")
+    if name == "issues" and b'"issue_field"' in body:
+        return _part(_read(body), "issue_field").get("visibility") == "all"
+    return True
 
 
 def latest(db: Connection, repo_id: int, name: str, *, drafts: bool) -> Row | None:
@@ -86,15 +90,15 @@ def feed(db: Connection, topic: Topic, hub: str | None, until: int = LATEST) -> 
         most=READ,
         ids=listed(row[0] for row in ids),
     )
-    entries = [_entry(topic, row) for row in rows if not _is_draft(row)]
+    entries = [_entry(topic, row) for row in rows if not _is_hidden(row)]
     return (_atom if topic.key == "events.atom" else _json)(topic, hub, entries)
 
 
-def _is_draft(row: Row) -> bool:
-    # What cannot be looked at any more might be one.
-    if row["name"] != "release":
+def _is_hidden(row: Row) -> bool:
+    if row["name"] != "release" and row["action"] not in FIELDS:
         return False
-    return row["body"] is None or not is_published("release", bodies.unpack(row["body"]))
+    # What cannot be looked at any more might be.
+    return row["body"] is None or not is_published(row["name"], bodies.unpack(row["body"]))
 
 
 def _entry(topic: Topic, row: Row) -> Entry:

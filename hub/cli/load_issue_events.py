@@ -14,7 +14,7 @@ from store.clock import SECOND
 from store.errors import Missing
 from store.issue_event_kinds import KINDS
 from store.issue_events import Happening
-from store.issue_history import COLORS
+from store.issue_field_options import COLORS
 
 PEOPLE = ("assignee", "assigner", "review_requester", "requested_reviewer")
 # Kinds that come of what was said.
