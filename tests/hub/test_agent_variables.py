@@ -134,21 +134,25 @@ async def test_every_change_may_be_left_out(
     assert (shown["name"], shown["value"], shown["visibility"]) == ("REGION", "south", "all")
 
 
-@pytest.mark.parametrize(
-    "name", ["", "1st", "a-b", "a b", "ü", "GITHUB_X", "github_token", "x" * 256, "a\n"]
-)
-async def test_a_name_that_cannot_be(hub: httpx.AsyncClient, acme: Acme, name: str) -> None:
-    answer = await hub.post(AT, headers=acme.octo, json=wanted(name))
-    assert_error(answer, 422, "Validation Failed", code="invalid")
+A_NAME_THAT_CANNOT_BE = ["", "1st", "a-b", "a b", "ü", "GITHUB_X", "github_token", "x" * 256, "a\n"]
+
+
+async def test_a_name_that_cannot_be(hub: httpx.AsyncClient, acme: Acme) -> None:
     at = await made(hub, acme)
-    answer = await hub.patch(at, headers=acme.octo, json={"name": name})
-    assert_error(answer, 422, "Validation Failed", code="invalid")
+    for name in A_NAME_THAT_CANNOT_BE:
+        answer = await hub.post(AT, headers=acme.octo, json=wanted(name))
+        assert_error(answer, 422, "Validation Failed", code="invalid")
+        answer = await hub.patch(at, headers=acme.octo, json={"name": name})
+        assert_error(answer, 422, "Validation Failed", code="invalid")
 
 
-@pytest.mark.parametrize("name", ["_", "a", "A1_b", "x" * 255, "GITHUBX"])
-async def test_a_name_is_in_upper_case(hub: httpx.AsyncClient, acme: Acme, name: str) -> None:
-    at = await made(hub, acme, name=name)
-    assert (await hub.get(at, headers=acme.octo)).json()["name"] == name.upper()
+A_NAME_IS_IN_UPPER_CASE = ["_", "a", "A1_b", "x" * 255, "GITHUBX"]
+
+
+async def test_a_name_is_in_upper_case(hub: httpx.AsyncClient, acme: Acme) -> None:
+    for name in A_NAME_IS_IN_UPPER_CASE:
+        at = await made(hub, acme, name=name)
+        assert (await hub.get(at, headers=acme.octo)).json()["name"] == name.upper()
 
 
 async def test_a_name_is_taken_whatever_its_case(hub: httpx.AsyncClient, acme: Acme) -> None:
@@ -160,27 +164,27 @@ async def test_a_name_is_taken_whatever_its_case(hub: httpx.AsyncClient, acme: A
     assert_error(await hub.patch(at, headers=acme.octo, json={"name": "rEGION"}), 409, taken)
 
 
-@pytest.mark.parametrize(
-    "bad",
-    [
-        {"visibility": "some"},
-        {"visibility": None},
-        {"value": None},
-        {"value": 5},
-        {"value": "a\0b"},
-        {"value": "x" * (MOST_BYTES + 1)},
-        {"value": "ü" * (MOST_BYTES // 2 + 1)},
-        {"selected_repository_ids": [1]},
-        {"visibility": "private", "selected_repository_ids": [1]},
-        {"visibility": "selected", "selected_repository_ids": ["1"]},
-        {"visibility": "selected", "selected_repository_ids": [10**30]},
-        {"visibility": "selected", "selected_repository_ids": [1.5]},
-    ],
-)
-async def test_what_cannot_be_taken(hub: httpx.AsyncClient, acme: Acme, bad: Row) -> None:
-    assert_error(await hub.post(AT, headers=acme.octo, json=wanted(**bad)), 422)
+WHAT_CANNOT_BE_TAKEN = [
+    {"visibility": "some"},
+    {"visibility": None},
+    {"value": None},
+    {"value": 5},
+    {"value": "a\0b"},
+    {"value": "x" * (MOST_BYTES + 1)},
+    {"value": "ü" * (MOST_BYTES // 2 + 1)},
+    {"selected_repository_ids": [1]},
+    {"visibility": "private", "selected_repository_ids": [1]},
+    {"visibility": "selected", "selected_repository_ids": ["1"]},
+    {"visibility": "selected", "selected_repository_ids": [10**30]},
+    {"visibility": "selected", "selected_repository_ids": [1.5]},
+]
+
+
+async def test_what_cannot_be_taken(hub: httpx.AsyncClient, acme: Acme) -> None:
     at = await made(hub, acme)
-    assert_error(await hub.patch(at, headers=acme.octo, json=bad), 422)
+    for bad in WHAT_CANNOT_BE_TAKEN:
+        assert_error(await hub.post(AT, headers=acme.octo, json=wanted("new", **bad)), 422)
+        assert_error(await hub.patch(at, headers=acme.octo, json=bad), 422)
 
 
 async def test_the_longest_value(hub: httpx.AsyncClient, acme: Acme) -> None:
@@ -250,19 +254,23 @@ async def test_pages_of_selected_repositories(
     assert links(answer).keys() == {"prev", "next", "first", "last"}
 
 
-@pytest.mark.parametrize("visibility", ["all", "private"])
-async def test_where_none_are_selected(hub: httpx.AsyncClient, acme: Acme, visibility: str) -> None:
-    at = await made(hub, acme, visibility=visibility, selected_repository_ids=[])
-    message = "The visibility of this variable is not `selected`."
-    one = f"{at}/repositories/{acme.tools['id']}"
-    body = {"selected_repository_ids": [acme.tools["id"]]}
-    for asked in (
-        hub.get(f"{at}/repositories", headers=acme.octo),
-        hub.put(f"{at}/repositories", headers=acme.octo, json=body),
-        hub.put(one, headers=acme.octo),
-        hub.delete(one, headers=acme.octo),
-    ):
-        assert_error(await asked, 409, message)
+WHERE_NONE_ARE_SELECTED = ["all", "private"]
+
+
+async def test_where_none_are_selected(hub: httpx.AsyncClient, acme: Acme) -> None:
+    for visibility in WHERE_NONE_ARE_SELECTED:
+        given = {"name": visibility, "visibility": visibility, "selected_repository_ids": []}
+        at = await made(hub, acme, **given)
+        message = "The visibility of this variable is not `selected`."
+        one = f"{at}/repositories/{acme.tools['id']}"
+        body = {"selected_repository_ids": [acme.tools["id"]]}
+        for asked in (
+            hub.get(f"{at}/repositories", headers=acme.octo),
+            hub.put(f"{at}/repositories", headers=acme.octo, json=body),
+            hub.put(one, headers=acme.octo),
+            hub.delete(one, headers=acme.octo),
+        ):
+            assert_error(await asked, 409, message)
 
 
 async def test_what_is_no_longer_selected(hub: httpx.AsyncClient, acme: Acme) -> None:

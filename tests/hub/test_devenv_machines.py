@@ -87,9 +87,12 @@ async def test_a_location_that_is_told_of(hub: httpx.AsyncClient, store: Store) 
     assert names(await hub.get(AT, params={"location": "EastUs"})) == KNOWN
 
 
-@pytest.mark.parametrize("named", ["Nowhere", "", "a\0", "x" * 101])
-async def test_no_location(hub: httpx.AsyncClient, named: str) -> None:
-    assert_error(await hub.get(AT, params={"location": named}), 422)
+NO_LOCATION = ["Nowhere", "", "a\0", "x" * 101]
+
+
+async def test_no_location(hub: httpx.AsyncClient) -> None:
+    for named in NO_LOCATION:
+        assert_error(await hub.get(AT, params={"location": named}), 422)
 
 
 async def test_the_location_of_an_address(hub: httpx.AsyncClient, store: Store) -> None:
@@ -117,9 +120,12 @@ async def test_the_location_of_an_address(hub: httpx.AsyncClient, store: Store) 
     assert await seen(params=asked) == {"WestEurope"}
 
 
-@pytest.mark.parametrize("bad", ["", "here", "1.2.3", "1.2.3.4/24", "::1::", "x" * 101])
-async def test_no_address(hub: httpx.AsyncClient, bad: str) -> None:
-    assert_error(await hub.get(AT, params={"client_ip": bad}), 422)
+NO_ADDRESS = ["", "here", "1.2.3", "1.2.3.4/24", "::1::", "x" * 101]
+
+
+async def test_no_address(hub: httpx.AsyncClient) -> None:
+    for bad in NO_ADDRESS:
+        assert_error(await hub.get(AT, params={"client_ip": bad}), 422)
 
 
 # At which branch or commit
@@ -173,9 +179,12 @@ async def test_what_was_built_ahead(hub: httpx.AsyncClient, store: Store, seed: 
         assert built(await hub.get(AT, params={"ref": ref})) == wanted | {KNOWN[0]: "ready"}
 
 
-@pytest.mark.parametrize("bad", ["a\0b", "x" * 256])
-async def test_no_ref(hub: httpx.AsyncClient, bad: str) -> None:
-    assert_error(await hub.get(AT, params={"ref": bad}), 422)
+NO_REF = ["a\0b", "x" * 256]
+
+
+async def test_no_ref(hub: httpx.AsyncClient) -> None:
+    for bad in NO_REF:
+        assert_error(await hub.get(AT, params={"ref": bad}), 422)
 
 
 # The catalogue

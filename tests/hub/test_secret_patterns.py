@@ -194,53 +194,51 @@ async def test_all_or_nothing(hub: httpx.AsyncClient, store: Store, acme: Row) -
 # What is refused
 
 
-@pytest.mark.parametrize(
-    "bad",
-    [
-        provider("on"),
-        provider(""),
-        {"provider_pattern_settings": [{"token_type": NPM}]},
-        {"provider_pattern_settings": [{"push_protection_setting": "enabled"}]},
-        {"provider_pattern_settings": {}},
-        {"provider_pattern_settings": [None]},
-        custom("not-set"),
-        custom("enabled", custom_pattern_version=5),
-        {"pattern_config_version": 5},
-        {"pattern_config_version": "x" * 256},
-        provider("enabled", "x" * 256),
-        {"provider_pattern_settings": provider("enabled")["provider_pattern_settings"] * 1001},
-    ],
-)
-async def test_what_cannot_be_read(hub: httpx.AsyncClient, bad: Row) -> None:
-    content = assert_error(await hub.patch(AT, json=bad), 422)
-    assert content["message"].startswith("Invalid request.")
+WHAT_CANNOT_BE_READ = [
+    provider("on"),
+    provider(""),
+    {"provider_pattern_settings": [{"token_type": NPM}]},
+    {"provider_pattern_settings": [{"push_protection_setting": "enabled"}]},
+    {"provider_pattern_settings": {}},
+    {"provider_pattern_settings": [None]},
+    custom("not-set"),
+    custom("enabled", custom_pattern_version=5),
+    {"pattern_config_version": 5},
+    {"pattern_config_version": "x" * 256},
+    provider("enabled", "x" * 256),
+    {"provider_pattern_settings": provider("enabled")["provider_pattern_settings"] * 1001},
+]
 
 
-@pytest.mark.parametrize(
-    ("bad", "field", "code"),
-    [
-        (provider("enabled", "NOTHING"), "provider_pattern_settings", "missing"),
-        (provider("enabled", "cp_1"), "provider_pattern_settings", "missing"),
-        (custom("enabled", token_type=NPM), "custom_pattern_settings", "missing"),
-        (custom("enabled", token_type="cp_2"), "custom_pattern_settings", "missing"),
-        (
-            {"provider_pattern_settings": provider("enabled")["provider_pattern_settings"] * 2},
-            "provider_pattern_settings",
-            "invalid",
-        ),
-        (
-            {"custom_pattern_settings": custom("enabled")["custom_pattern_settings"] * 2},
-            "custom_pattern_settings",
-            "invalid",
-        ),
-    ],
-)
-async def test_a_pattern_that_is_not_there(
-    hub: httpx.AsyncClient, store: Store, acme: Row, bad: Row, field: str, code: str
-) -> None:
-    store.do(secret_patterns.told, acme["id"], OWN)
-    content = assert_error(await hub.patch(AT, json=bad), 422, "Validation Failed", code=code)
-    assert content["errors"][0]["field"] == field
+async def test_what_cannot_be_read(hub: httpx.AsyncClient) -> None:
+    for bad in WHAT_CANNOT_BE_READ:
+        content = assert_error(await hub.patch(AT, json=bad), 422)
+        assert content["message"].startswith("Invalid request.")
+
+
+A_PATTERN_THAT_IS_NOT_THERE = [
+    (provider("enabled", "NOTHING"), "provider_pattern_settings", "missing"),
+    (provider("enabled", "cp_1"), "provider_pattern_settings", "missing"),
+    (custom("enabled", token_type=NPM), "custom_pattern_settings", "missing"),
+    (custom("enabled", token_type="cp_2"), "custom_pattern_settings", "missing"),
+    (
+        {"provider_pattern_settings": provider("enabled")["provider_pattern_settings"] * 2},
+        "provider_pattern_settings",
+        "invalid",
+    ),
+    (
+        {"custom_pattern_settings": custom("enabled")["custom_pattern_settings"] * 2},
+        "custom_pattern_settings",
+        "invalid",
+    ),
+]
+
+
+async def test_a_pattern_that_is_not_there(hub: httpx.AsyncClient, store: Store, acme: Row) -> None:
+    for bad, field, code in A_PATTERN_THAT_IS_NOT_THERE:
+        store.do(secret_patterns.told, acme["id"], OWN)
+        content = assert_error(await hub.patch(AT, json=bad), 422, "Validation Failed", code=code)
+        assert content["errors"][0]["field"] == field
 
 
 async def test_owners_alone(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
