@@ -16,6 +16,7 @@ from hub.cli.load_devenv_secrets import DevenvSecret
 from hub.cli.load_enterprises import Enterprise, EnterpriseTeam
 from hub.cli.load_interactions import InteractionLimit, PullRequestCap
 from hub.cli.load_invitations import Invitation
+from hub.cli.load_rule_suites import RuleSuite
 from hub.cli.load_seats import AssistantSubscription, Team
 from hub.cli.load_workflow_runs import WorkflowRun
 from hub.cli.part import Part
@@ -45,6 +46,7 @@ class State(Part):
     commit_comments: list[CommitComment] = Field(default_factory=list)
     check_runs: list[CheckRun] = Field(default_factory=list)
     workflow_runs: list[WorkflowRun] = Field(default_factory=list)
+    rule_suites: list[RuleSuite] = Field(default_factory=list)
     agent_variables: list[AgentVariable] = Field(default_factory=list)
     devenv_secrets: list[DevenvSecret] = Field(default_factory=list)
     interaction_limits: list[InteractionLimit] = Field(default_factory=list)

@@ -1,0 +1,67 @@
+"""Rule suites in a state document."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from hub.cli.changes import Change, outcome_of
+from hub.cli.options import account, repository_named
+from hub.cli.part import FullName, Moment, Part
+from hub.cli.parts import Sha
+from store import Connection, reflecting, rule_suites
+
+Result = Literal["pass", "fail", "bypass"]
+Name = Annotated[str, Field(min_length=1, max_length=100, pattern="^[^\0]*$")]
+
+
+class RuleSource(Part):
+    """A ruleset with its id and name, or a protected_branch."""
+
+    type: Name
+    id: Annotated[int, Field(ge=0, lt=2**63)] | None = None
+    name: Annotated[str, Field(max_length=255, pattern="^[^\0]*$")] | None = None
+
+
+class RuleEvaluation(Part):
+    rule_source: RuleSource
+    enforcement: Literal["active", "evaluate", "deleted ruleset"]
+    result: Literal["pass", "fail"]
+    rule_type: Name
+    details: Annotated[str, Field(max_length=2_000, pattern="^[^\0]*$")] | None = None
+
+
+class RuleSuite(Part):
+    """Known again by its repository and `id`, which is that of the place it comes from. Results
+    that are not given follow from the evaluations.
+    """
+
+    repository: FullName
+    id: int = Field(ge=0, lt=2**63)
+    actor: str | None = None
+    ref: Annotated[str, Field(pattern="^refs/(heads|tags)/[^\0]{1,250}$")]
+    before_sha: Sha
+    after_sha: Sha
+    pushed_at: Moment | None = None
+    result: Result | None = None
+    evaluation_result: Result | None = None
+    rule_evaluations: list[RuleEvaluation] = Field(default_factory=list, max_length=100)
+
+    @property
+    def known_by(self) -> tuple[str, str] | None:
+        return "rule suite", f"{self.repository.lower()} {self.id}"
+
+    def told(self) -> dict[str, Any]:
+        """As an event would tell of it."""
+        found = self.model_dump(mode="json", exclude_unset=True, exclude={"repository", "actor"})
+        return found if self.actor is None else {**found, "actor_name": self.actor}
+
+
+def rule_suite(db: Connection, wanted: RuleSuite) -> Change:
+    """Make a suite, or change it. Missing for a repository or account that there is not."""
+    repo = repository_named(db, wanted.repository)
+    if wanted.actor is not None:
+        account(db, wanted.actor)
+    before = rule_suites.get(db, repo["id"], wanted.id)
+    rule_suites.put(db, repo, wanted.told(), reflecting.stated(db))
+    after = rule_suites.get(db, repo["id"], wanted.id)
+    return Change("rule suite", f"{repo['full_name']} {wanted.id}", outcome_of(before, after))
