@@ -11,6 +11,8 @@ from store import bodies, hooks, websub
 from store.connection import Connection, Row, listed
 
 WAITING, DELIVERED, DEAD = 0, 1, 2
+# A sum is in no index: rows are found by their ids, for under one lease there may be many.
+LEASE = "delivery.lease_id + 0"
 COLUMNS = (
     "a.id, a.delivery_id, a.hook_id, a.event_id, a.repo_id, a.number, a.redelivery, a.started_at,"
     " a.duration, a.status_code, a.error, a.url, a.address, a.timings,"
@@ -94,7 +96,7 @@ def record(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
             number="integer",
             due_at="integer",
         )
-        + f" AS r WHERE delivery.id = r.id AND delivery.lease_id{db.aside} = r.lease_id",
+        + f" AS r WHERE delivery.id = r.id AND {LEASE} = r.lease_id",
         # In the order in which others take them, lest each waits for the other's rows.
         rows=listed(
             (o.delivery_id, o.lease_id, o.state, o.number, o.due_at)

@@ -2,8 +2,7 @@
 
 Statements are in the subset that SQLite and PostgreSQL share. What differs has a visible word:
 `{id}` and `{blob}` in migrations, `db.each(...)` for the rows of one statement's batch,
-`db.lateral(...)` for the first rows of each group, `db.skip_locked` after a claim, `db.aside`
-after a column whose index is the wrong one.
+`db.lateral(...)` for the first rows of each group, `db.skip_locked` after a claim.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -28,8 +27,6 @@ class Connection(Protocol):
     now: int
     vault: Vault
     skip_locked: str
-    aside: str
-    """SQL after a column that rows are not to be found by: there are many of its value."""
 
     @property
     def courier(self) -> Courier:

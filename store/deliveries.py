@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from store import events
-from store.attempts import DEAD, DELIVERED, WAITING
+from store.attempts import DEAD, DELIVERED, LEASE, WAITING
 from store.connection import Connection, Row, listed
 from store.errors import Invalid
 from store.event_names import EVERY, NAMES
@@ -88,7 +88,7 @@ def waiting_hooks(db: Connection) -> dict[int, int]:
 def release(db: Connection, lease_id: int, delivery_ids: Iterable[int]) -> int:
     """Give back deliveries that were claimed and not tried."""
     return db.execute(
-        f"UPDATE delivery SET lease_id = NULL WHERE lease_id{db.aside} = :lease_id AND id IN"
+        f"UPDATE delivery SET lease_id = NULL WHERE {LEASE} = :lease_id AND id IN"
         f" (SELECT id FROM {db.each('ids', id='integer')} AS w)",
         lease_id=lease_id,
         ids=listed(delivery_ids),
@@ -99,7 +99,7 @@ def bury(db: Connection, lease_id: int, delivery_ids: Iterable[int], reason: str
     """End deliveries that cannot be tried any more."""
     return db.execute(
         f"UPDATE delivery SET state = {DEAD}, lease_id = NULL, due_at = :now, reason = :reason"
-        f" WHERE lease_id{db.aside} = :lease_id AND id IN"
+        f" WHERE {LEASE} = :lease_id AND id IN"
         f" (SELECT id FROM {db.each('ids', id='integer')} AS w)",
         lease_id=lease_id,
         ids=listed(delivery_ids),

@@ -12,7 +12,7 @@ from store.courier import Courier
 from store.errors import Contended, StoreError, Unavailable
 from store.postgres_errors import Raw, translated
 from store.postgres_pool import Connections
-from store.postgres_sql import copied, each, named
+from store.postgres_sql import WRITERS, copied, each, named
 from store.statements import Statements
 from store.vault import Vault
 
@@ -28,8 +28,6 @@ class PostgresSession(Statements):
 
     placeholder = "${}"
     skip_locked = " FOR UPDATE SKIP LOCKED"
-    # A sum is in no index.
-    aside = " + 0"
     chunks = (256, 64, 16, 4, 1)
 
     def __init__(
@@ -90,19 +88,11 @@ class PostgresSession(Statements):
         self.run("SELECT pg_advisory_xact_lock(:key)", {"key": zlib.crc32(name.encode())})
 
     def writers(self, table: str) -> frozenset[str]:
-        # A transaction has this lock before it gets an id for a row, and until it ends.
-        rows = self.tuples(
-            "SELECT DISTINCT virtualtransaction FROM pg_locks WHERE locktype = 'relation'"
-            " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
-            " AND relation = to_regclass(:name) AND mode = 'RowExclusiveLock' AND granted"
-            " AND pid IS DISTINCT FROM pg_backend_pid()",
-            name=table,
-        )
-        return frozenset(row[0] for row in rows)
+        return frozenset(row[0] for row in self.tuples(WRITERS, name=table))
 
     def unhurried(self) -> None:
-        self._control("SET LOCAL lock_timeout = 0")
-        self._control("SET LOCAL statement_timeout = 0")
+        self.control("SET LOCAL lock_timeout = 0")
+        self.control("SET LOCAL statement_timeout = 0")
 
     def begin(self, now: int, *, write: bool, durable: bool = True) -> None:
         self.now = now
@@ -112,12 +102,12 @@ class PostgresSession(Statements):
         # Each statement of a read sees what is committed when it starts, with BEGIN or without.
         if write:
             try:
-                self._control("BEGIN" if durable else UNSYNCED)
+                self.control("BEGIN" if durable else UNSYNCED)
             except BaseException:
                 self.rollback()
                 raise
 
-    def _control(self, sql: str) -> None:
+    def control(self, sql: str) -> None:
         # Two commands in one cannot be prepared, and what has no plan gains nothing by it.
         self._tried(lambda raw: raw.execute(sql, prepare=False))
 
@@ -128,7 +118,7 @@ class PostgresSession(Statements):
         # The server would answer COMMIT, and roll back, without a word of error.
         assert status != TransactionStatus.INERROR, "a statement has failed and was passed over"
         if status != TransactionStatus.IDLE:
-            self._control("COMMIT")
+            self.control("COMMIT")
         self._give_back()
 
     def rollback(self) -> None:
@@ -143,18 +133,6 @@ class PostgresSession(Statements):
         assert self._raw is not None
         self._connections.give_back(self._raw, useless=self._useless)
         self._raw, self._useless = None, False
-
-    def savepoint(self) -> None:
-        self._set_mark()
-        self._control("SAVEPOINT one")
-
-    def release(self) -> None:
-        self._control("RELEASE SAVEPOINT one")
-
-    def undo(self) -> None:
-        self._back_to_mark()
-        self._control("ROLLBACK TO SAVEPOINT one")
-        self._control("RELEASE SAVEPOINT one")
 
     def close(self) -> None:
         self.rollback()

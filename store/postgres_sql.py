@@ -9,6 +9,13 @@ from store.postgres_errors import Raw
 
 PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
 TYPES = {"integer": "bigint", "text": "text"}
+# A transaction has this lock before it gets an id for a row, and until it ends.
+WRITERS = (
+    "SELECT DISTINCT virtualtransaction FROM pg_locks WHERE locktype = 'relation'"
+    " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+    " AND relation = to_regclass(:name) AND mode = 'RowExclusiveLock' AND granted"
+    " AND pid IS DISTINCT FROM pg_backend_pid()"
+)
 
 
 @lru_cache(maxsize=512)

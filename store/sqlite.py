@@ -1,15 +1,13 @@
 """The embedded engine's connections: a SQLite file in WAL mode, one writer, readers beside it."""
 
-import contextlib
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from store.connection import TooLong
 from store.courier import Courier
-from store.errors import Unavailable
+from store.sqlite_errors import Rows, translated
 from store.statements import Statements
 from store.vault import Vault
 
@@ -22,45 +20,6 @@ PRAGMAS = (
     "temp_store = MEMORY",
     "cache_size = -16000",
 )
-PASSING = {
-    sqlite3.SQLITE_BUSY,
-    sqlite3.SQLITE_LOCKED,
-    sqlite3.SQLITE_FULL,
-    sqlite3.SQLITE_IOERR,
-    sqlite3.SQLITE_READONLY,
-    sqlite3.SQLITE_CANTOPEN,
-    sqlite3.SQLITE_NOMEM,
-}
-
-
-@contextlib.contextmanager
-def _translated() -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.OperationalError as error:
-        code = getattr(error, "sqlite_errorcode", 0)
-        if code == sqlite3.SQLITE_INTERRUPT:
-            raise TooLong from None
-        if code & 0xFF in PASSING:
-            raise Unavailable(f"the database cannot be used right now: {error}") from error
-        raise
-    except sqlite3.IntegrityError as error:
-        # Triggers refuse what comes to a database that was moved, and changes of the audit log.
-        if error.sqlite_errorcode == sqlite3.SQLITE_CONSTRAINT_TRIGGER:
-            raise Unavailable(str(error)) from error
-        raise
-
-
-class _Rows(sqlite3.Cursor):
-    """Rows are found as they are fetched, and that may take too long, or fail, as well."""
-
-    def fetchone(self) -> Any:
-        with _translated():
-            return super().fetchone()
-
-    def fetchall(self) -> list[Any]:
-        with _translated():
-            return super().fetchall()
 
 
 @lru_cache(maxsize=64)
@@ -105,8 +64,8 @@ class SqliteSession(Statements):
         return self._checks > CHECKS
 
     def run(self, sql: str, parameters: dict[str, Any] | list[Any]) -> sqlite3.Cursor:
-        with _translated():
-            return self._raw.cursor(_Rows).execute(sql, parameters)
+        with translated():
+            return self._raw.cursor(Rows).execute(sql, parameters)
 
     def each(self, parameter: str, **columns: str) -> str:
         return _each(parameter, tuple(columns))
@@ -145,17 +104,8 @@ class SqliteSession(Statements):
         if self._raw.in_transaction:
             self._raw.execute("ROLLBACK")
 
-    def savepoint(self) -> None:
-        self._set_mark()
-        self.run("SAVEPOINT one", [])
-
-    def release(self) -> None:
-        self.run("RELEASE one", [])
-
-    def undo(self) -> None:
-        self._back_to_mark()
-        self.run("ROLLBACK TO one", [])
-        self.run("RELEASE one", [])
+    def control(self, sql: str) -> None:
+        self.run(sql, [])
 
     def close(self) -> None:
         self._raw.close()

@@ -30,7 +30,6 @@ class Statements(ABC):
     """Statements on one open transaction (store.connection.Connection)."""
 
     skip_locked = ""
-    aside = ""
     placeholder: ClassVar[str]
     """What stands for a value of `insert_many`; `{}` in it is the value's number."""
     chunks: ClassVar[tuple[int, ...]]
@@ -116,14 +115,23 @@ class Statements(ABC):
         self.finished.clear()
         self._last.clear()
 
-    def _set_mark(self) -> None:
-        """A savepoint begins."""
-        self._mark = len(self.finished), len(self._last)
+    @abstractmethod
+    def control(self, sql: str) -> None:
+        """Execute what steers a transaction."""
 
-    def _back_to_mark(self) -> None:
-        """What was collected since the savepoint is undone with it."""
+    def savepoint(self) -> None:
+        self._mark = len(self.finished), len(self._last)
+        self.control("SAVEPOINT one")
+
+    def release(self) -> None:
+        self.control("RELEASE SAVEPOINT one")
+
+    def undo(self) -> None:
+        # What was collected since the savepoint is undone with it.
         del self.finished[self._mark[0] :]
         del self._last[self._mark[1] :]
+        self.control("ROLLBACK TO SAVEPOINT one")
+        self.control("RELEASE SAVEPOINT one")
 
 
 def _names(cursor: Cursor) -> list[str]:

@@ -535,8 +535,9 @@ class TestPlans:
                 "delivery USING INTEGER PRIMARY KEY (rowid=?)",
                 "x USING INDEX delivery_due (hook_id=?)",
             ],
-            "record": ["delivery_leased (lease_id=? AND rowid=?)"],
-            "release": ["delivery_leased (lease_id=? AND rowid=?)"],
+            "record": ["delivery USING INTEGER PRIMARY KEY (rowid=?)"],
+            "release": ["delivery USING INTEGER PRIMARY KEY (rowid=?)"],
+            "bury": ["delivery USING INTEGER PRIMARY KEY (rowid=?)"],
             "end": ["delivery USING INDEX delivery_leased (lease_id=?)"],
             "end_expired": ["delivery_leased (lease_id>?)"],
             "attempts": ["a USING INDEX attempt_hook (hook_id=?)"],
@@ -551,9 +552,11 @@ class TestPlans:
                 assert part in lines, name
 
     def test_sort_nothing_where_the_index_is_in_order(self, calls: Any, plans: Any) -> None:
+        # Deliveries are made in the order of their events, which are those of one batch.
+        allowed = {"accept": ["USE TEMP B-TREE FOR ORDER BY"]}
         for name, call in calls.items():
             lines = [line for plan in plans(call) for line in plan if "TEMP B-TREE" in line]
-            assert lines == [], name
+            assert lines == allowed.get(name, []), name
 
 
 def _scanned(line: str) -> str:
