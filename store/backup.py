@@ -107,7 +107,7 @@ def _packed(part: Path) -> Path:
     """The file compressed, read back to be sure."""
     target = _beside(part)
     copying.make_private(target)
-    options = {zstd.CompressionParameter.checksum_flag: 1}
+    options = {zstd.CompressionParameter.checksum_flag.value: 1}
     with part.open("rb") as source, zstd.open(target, "wb", options=options) as packed:
         shutil.copyfileobj(source, packed, CHUNK)
     copying.sync(target)

@@ -4,16 +4,18 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from store import hook_secrets
 from store.connection import ENDLESS, Connection, Row, listed
 from store.errors import Invalid, Missing
 from store.event_names import EVERY, NAMES, OWN
 
 COLUMNS = (
     "id, repo_id, url, content_type, secret, insecure_ssl, active, events, options,"
-    " disabled_reason, failing_since, version, created_at, updated_at"
+    " disabled_reason, failing_since, version, created_at, updated_at, previous_secret,"
+    " previous_until"
 )
 CHANGEABLE = frozenset(
-    {"url", "events", "content_type", "secret", "insecure_ssl", "active", "options"}
+    {"url", "events", "content_type", "secret", "overlap", "insecure_ssl", "active", "options"}
 )
 
 
@@ -176,7 +178,8 @@ def count(db: Connection, repo_id: int, most: int = ENDLESS) -> int:
 
 
 def update(db: Connection, hook: Row, **changes: Any) -> Row:
-    """Change what is given of: url, events, content_type, secret, insecure_ssl, active, options.
+    """Change what is given of: url, events, content_type, secret, insecure_ssl, active, options;
+    `overlap` is for how long the former secret still signs (store.hook_secrets.after).
 
     Activating a hook forgets why it was disabled. Invalid as for `create`; Missing for one that
     was deleted meanwhile.
@@ -186,19 +189,17 @@ def update(db: Connection, hook: Row, **changes: Any) -> Row:
     wanted = {**hook, **changes}
     events = check_events(wanted["events"])
     _refuse_twin(db, hook["repo_id"], wanted["url"], wanted["content_type"], events, but=hook["id"])
-    secret = hook["secret"]
-    if "secret" in changes:
-        secret = db.vault.seal(changes["secret"]) if changes["secret"] else None
     revived = wanted["active"] and not hook["active"]
     row = db.one(
         "UPDATE hook SET url = :url, content_type = :content_type, secret = :secret,"
+        " previous_secret = :previous_secret, previous_until = :previous_until,"
         " insecure_ssl = :insecure_ssl, active = :active, events = :events, options = :options,"
         " disabled_reason = :disabled_reason, failing_since = :failing_since,"
         f" version = version + 1, updated_at = :now WHERE id = :id RETURNING {COLUMNS}",
         id=hook["id"],
         url=wanted["url"],
         content_type=wanted["content_type"],
-        secret=secret,
+        **hook_secrets.after(db, hook, changes),
         insecure_ssl=int(wanted["insecure_ssl"]),
         active=int(wanted["active"]),
         events=json.dumps(events),

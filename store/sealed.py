@@ -24,6 +24,7 @@ SEALED = (
     Sealed("audit_chain", "secret"),
     Sealed("devenv_key", "private_key", ("repo_id",)),
     Sealed("devenv_secret", "value", ("repo_id", "name")),
+    Sealed("hook", "previous_secret"),
     Sealed("hook", "secret"),
     Sealed("one_time", "secret", ("account_id",)),
     Sealed("source", "secret"),

@@ -44,7 +44,7 @@ class Aim:
             except BaseException:
                 lane.stale = True
                 raise
-            lane.target = found
+            lane.target = None if found is None else found.heir_of(lane.target)
             lane.host = _host(found)
 
     async def check(self, lanes: Collection[Lane]) -> None:

@@ -9,6 +9,7 @@ from store import (
     Store,
     audit_check,
     deployment_jobs,
+    hook_secrets,
     retention,
     websub,
     websub_requests,
@@ -35,6 +36,7 @@ async def prune(store: Store, settings: WorkerSettings) -> None:
     await _in_batches(store, retention.drop_events, attempts)
     await store.note(retention.drop_hooks, attempts)
     await store.note(_drop_websub, attempts)
+    await _in_batches(store, hook_secrets.forget, now)
     await store.note(deployment_jobs.forget, attempts)
     if settings.keep_audit:
         entries = now - round(settings.keep_audit * SECOND)

@@ -35,6 +35,7 @@ async def send(
     """Make one attempt at a delivery; whatever goes wrong with it is in what is returned."""
     started = clock()
     head, answer = "", Answer()
+    moved = target.overlap is not None and target.overlap.moved
     try:
         body = content.bytes_for(target.content_type)
         head = target.head(content, body, started // SECOND)
@@ -43,6 +44,8 @@ async def send(
         # A mistake of ours costs the attempt: what is tried again by schedule is not lost.
         log.exception("delivery %d to hook %d", item.delivery_id, hook_id)
         answer.error = f"internal: {type(error).__name__}: {error}"
+    if target.overlap is not None:
+        target.overlap.learn(moved, answer.status)
     outcome = _outcome(target, item, hook_id, lease_id, answer, head, started, clock())
     if not item.redelivery:
         outcome.accepted_at = content.accepted_at

@@ -8,6 +8,7 @@ from worker.addresses import Refused
 from worker.content import Content, Contents
 from worker.endpoint import Endpoint
 from worker.guard import Guard
+from worker.overlap import Overlap, overlap_of
 from worker.policy import Policy, policy_for
 from worker.settings import WorkerSettings
 from worker.sign import hub_signatures, standard_key, standard_signature
@@ -40,6 +41,7 @@ class Target:
     standard_key: bytes = b""
     ends_at: int | None = None
     """When (microseconds) nothing is sent any more."""
+    overlap: Overlap | None = None
 
     def __repr__(self) -> str:
         return f"Target({self.url!r}, version={self.version})"
@@ -68,18 +70,32 @@ class Target:
             f"Content-Length: {len(body)}\r\n"
         )
         if self.secret is not None:
-            sha1, sha256 = hub_signatures(self.key, body)
-            standard = standard_signature(self.standard_key, guid, timestamp, body)
-            lines.append(
-                f"X-Hub-Signature: {sha1}\r\nX-Hub-Signature-256: {sha256}\r\n"
-                f"webhook-signature: {standard}\r\n"
-            )
+            lines.append(self._signatures(guid, body, timestamp))
         lines.append("\r\n")
         return "".join(lines)
 
+    def _signatures(self, guid: str, body: bytes, timestamp: int) -> str:
+        if self.overlap is not None and self.overlap.lasts(timestamp):
+            return self.overlap.signatures(self.key, self.standard_key, guid, body, timestamp)
+        sha1, sha256 = hub_signatures(self.key, body)
+        standard = standard_signature(self.standard_key, guid, timestamp, body)
+        return (
+            f"X-Hub-Signature: {sha1}\r\nX-Hub-Signature-256: {sha256}\r\n"
+            f"webhook-signature: {standard}\r\n"
+        )
+
+    def heir_of(self, before: "Target | None") -> "Target":
+        """This, with what was learned of the receiver when the hook was as it was before."""
+        known = None if before is None else before.overlap
+        if known is not None and self.overlap is not None and known.until == self.overlap.until:
+            self.overlap.moved = known.moved
+        return self
+
     def mask(self, text: str) -> str:
-        """The text without the hook's secret, which a receiver may send back."""
-        return text if self.secret is None else text.replace(self.secret, MASK)
+        """The text without the hook's secrets, which a receiver may send back."""
+        for secret in (self.secret, self.overlap and self.overlap.secret):
+            text = text.replace(secret, MASK) if secret else text
+        return text
 
 
 def load(db: Connection, hook_id: int, settings: WorkerSettings, guard: Guard) -> Target | None:
@@ -113,6 +129,7 @@ def load(db: Connection, hook_id: int, settings: WorkerSettings, guard: Guard) -
     if secret is not None:
         target.key = secret.encode()
         target.standard_key = standard_key(secret)
+        target.overlap = overlap_of(db, row)
     return target
 
 

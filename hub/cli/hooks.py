@@ -1,12 +1,13 @@
 """`tocsin hooks`: what is delivered where, how that goes, and how one hook differs."""
 
+import secrets
 from typing import Any
 
 import click
 from pydantic import ValidationError
 
 from hub.cli import options, output
-from hub.cli.arguments import FullName
+from hub.cli.arguments import FullName, Span
 from hub.cli.listing import Listing
 from store import Connection, Row, Store
 from store import hooks as kept
@@ -46,6 +47,7 @@ def _shape(row: Row, last: Row | None) -> Row:
         "events": row["events"],
         "content_type": row["content_type"],
         "signed": row["secret"] is not None,
+        "two_secrets_until": output.when(row["previous_until"]),
         "state": "active" if row["active"] else row["disabled_reason"] or "inactive",
         "failing_since": output.when(row["failing_since"]),
         "last_response": None if last is None else last["error"] or last["status_code"],
@@ -80,6 +82,38 @@ def _hook(db: Connection, hook_id: int) -> Row:
     if found is None or found["deleted_at"] is not None:
         raise Missing(f"there is no hook {hook_id}")
     return found
+
+
+@hooks.command("rotate-secret")
+@click.argument("hook_id", type=int)
+@click.option(
+    "--secret", help="The new one; `-` reads it from standard input. Made and shown if not given."
+)
+@click.option("--overlap", type=Span(), default="24h", show_default=True,
+              help="How long the former one signs, too: 7d at most, 0s: not at all.")  # fmt: skip
+@click.option("--end", is_flag=True, help="End an overlap now; the secret stays.")
+@options.with_store
+def rotate_secret(store: Store, hook_id: int, secret: str | None, overlap: int, end: bool) -> None:
+    """Give a hook a new secret; for a while deliveries carry the signatures of both.
+
+    Until the receiver refuses it, X-Hub-Signature-256 is by the former secret, then by the new one,
+    and X-Hub-Signature-256-Alternate by the other; webhook-signature has both all the time.
+    """
+    if end:
+        store.do(_change, hook_id, overlap=0)
+        click.echo(f"hook {hook_id}: only its secret signs")
+        return
+    given = options.given_secret(secret)
+    value = secrets.token_hex(32) if given is None else given
+    if not value:
+        raise Invalid("a new secret has to have one character at least")
+    row = store.do(_change, hook_id, secret=value, overlap=overlap)
+    until = output.when(row["previous_until"])
+    both = "" if until is None else f"; the former one signs, too, until {output.cell(until)}"
+    if given is None:
+        click.echo(value)
+        output.note("this is the hook's secret, which is not shown again")
+    output.note(f"hook {hook_id} has a new secret{both}")
 
 
 @hooks.command("set")

@@ -101,6 +101,13 @@ def read_secret(prompt: str, *, twice: bool = False) -> str:
     return sys.stdin.readline().rstrip("\r\n")
 
 
+def given_secret(secret: str | None) -> str | None:
+    """A secret from the command line, where `-` stands for standard input."""
+    if secret is None or secret.strip() != "-":
+        return secret
+    return read_secret("secret")
+
+
 def user(db: Connection, login: str) -> Row:
     """The user of this login, or Missing."""
     found = account(db, login)

@@ -23,7 +23,7 @@ def source() -> None:
 @options.with_store(create=True)
 def add(store: Store, name: str, secret: str | None, owner: str | None) -> None:
     """Make the source NAME."""
-    given = _given(secret)
+    given = options.given_secret(secret)
     value = secrets.token_hex(32) if given is None else given
 
     def make(db: Connection) -> Row:
@@ -35,12 +35,6 @@ def add(store: Store, name: str, secret: str | None, owner: str | None) -> None:
     if given is None:
         click.echo(value)
         output.note("this is its secret, which is not shown again")
-
-
-def _given(secret: str | None) -> str | None:
-    if secret is None or secret.strip() != "-":
-        return secret
-    return options.read_secret("secret")
 
 
 @source.command("list")

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from annotated_types import MaxLen
+from annotated_types import Ge, Le, MaxLen
 from pydantic import with_config
 from typing_extensions import TypedDict
 
@@ -12,7 +12,8 @@ from hub.context import Context, House
 from hub.hook_events import shown
 from hub.operation import Group
 from hub.paging import Page
-from store import Row, deliveries, events, hooks
+from store import Row, deliveries, events, hook_secrets, hooks
+from store.clock import SECOND
 from store.errors import Invalid
 from store.options import DeliveryOptions
 
@@ -35,8 +36,12 @@ class Config(TypedDict, total=False):
 
 
 @with_config({"extra": "forbid"})
-class ConfigChange(Config):
-    pass
+class ConfigChange(Config, total=False):
+    """`secret_overlap`: for how many seconds the former secret signs beside a new one; 0 ends an
+    overlap.
+    """
+
+    secret_overlap: Annotated[int, Ge(0), Le(hook_secrets.MOST_OVERLAP // SECOND)]
 
 
 @with_config({"extra": "forbid"})
@@ -156,11 +161,20 @@ def update_webhook_config_for_repo(
 ) -> shapes.HookConfig:
     """Update a webhook configuration for a repository
 
-    What is left out stays as it is; an empty secret removes the one there is.
+    What is left out stays as it is; an empty secret removes the one there is. A new secret signs
+    alone from now on, unless `secret_overlap` says for how many seconds (at most 7 days) the former
+    one signs, too: then `webhook-signature` has both signatures, and `X-Hub-Signature-256` and
+    `X-Hub-Signature-256-Alternate` one each. `secret_overlap` 0 alone ends that.
     """
     changes = given(body)
     if body.get("secret") == shapes.HIDDEN:
         del changes["secret"]
+    if changes.pop("secret_overlap", 0) and "secret" not in changes:
+        raise Invalid(
+            "an overlap begins with a new secret", field="secret_overlap", resource="Hook"
+        )
+    if "secret_overlap" in body:
+        changes["overlap"] = body["secret_overlap"] * SECOND
     return shapes.hook_config(hooks.update(ctx.db, hook, **changes))
 
 

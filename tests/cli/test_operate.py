@@ -8,7 +8,7 @@ import pytest
 from engines import embedded
 
 from hub.cli import replay as replay_command
-from store import Store, attempts, hooks, refusals
+from store import Store, attempts, hook_secrets, hooks, refusals
 from store.attempts import Outcome
 
 pytestmark = pytest.mark.usefixtures("url")
@@ -208,3 +208,36 @@ def test_sql_shows_no_secret(listed, hook_id):
     assert listed("sql", "SELECT secret, url FROM hook") == [
         {"secret": None, "url": "https://receiver.example/hook"}
     ]
+
+
+def former(store: Store, hook_id: int) -> str | None:
+    row = store.look(hooks.by_id, hook_id)
+    found = store.look(hook_secrets.previous_of, row)
+    return None if found is None else found[0]
+
+
+def test_a_hooks_secret_is_exchanged(run, listed, store: Store, hook_id):
+    said = run("hooks", "rotate-secret", hook_id)
+    new = said.stdout.strip()
+    assert len(new) == 64
+    assert "the former one signs, too, until 20" in said.stderr
+    assert store.look(hooks.secret_of, store.look(hooks.by_id, hook_id)) == new
+    assert former(store, hook_id) == "hush"
+    (row,) = listed("hooks")
+    assert row["two_secrets_until"].startswith("20")
+    said = run("hooks", "rotate-secret", hook_id, "--secret", "-", "--overlap", "0s", stdin="a\n")
+    assert said.stdout == ""
+    assert store.look(hooks.secret_of, store.look(hooks.by_id, hook_id)) == "a"
+    assert former(store, hook_id) is None
+    run("hooks", "rotate-secret", hook_id, "--secret", "b", "--overlap", "7d")
+    assert former(store, hook_id) == "a"
+    run("hooks", "rotate-secret", hook_id, "--end")
+    assert former(store, hook_id) is None
+    assert (
+        "7 days at most" in run("hooks", "rotate-secret", hook_id, "--overlap", "8d", code=1).stderr
+    )
+    run("hooks", "rotate-secret", hook_id, "--secret", "", code=1)
+    run("hooks", "rotate-secret", 99, code=1)
+    log = listed("audit", "--what", "tocsin hooks rotate-secret")
+    assert log[0]["fields"] == ["--end"]
+    assert new not in str(log)

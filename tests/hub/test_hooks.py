@@ -6,7 +6,8 @@ import httpx
 import pytest
 from asserting import BASE, assert_error, attempted, bodies, links, waiting
 
-from store import Store, hooks
+from store import Store, hook_secrets, hooks
+from store.clock import DAY, MovableClock
 
 HOOKS = "/repos/octo/hello/hooks"
 CONFIG = {"url": "https://receiver.example/in", "content_type": "json", "secret": "s3cret"}
@@ -337,3 +338,46 @@ async def test_a_deleted_hook_is_gone_and_told_so(
         assert payload["action"] == "deleted"
         assert payload["hook"]["id"] == payload["hook_id"] == hook["id"]
     assert [shown["id"] for shown in (await client.get(HOOKS)).json()] == [other["id"]]
+
+
+async def test_a_secret_with_an_overlap(
+    client: httpx.AsyncClient, store: Store, clock: MovableClock
+) -> None:
+    hook = await made(client)
+    config = f"{HOOKS}/{hook['id']}/config"
+
+    def former() -> Any:
+        row = store.look(hooks.by_id, hook["id"])
+        assert row is not None
+        return store.look(hook_secrets.previous_of, row)
+
+    answer = await client.patch(config, json={"secret": "new", "secret_overlap": 86_400})
+    assert answer.status_code == 200
+    assert answer.json() == {**hook["config"], "secret": "********"}
+    assert secret(store, hook) == "new"
+    assert former() == ("s3cret", clock.now() + DAY)
+    assert (await client.patch(config, json={"secret_overlap": 0})).status_code == 200
+    assert former() is None
+    await client.patch(config, json={"secret": "newer", "secret_overlap": 60})
+    assert former()[0] == "new"
+    await client.patch(config, json={"secret": "newest"})
+    assert former() is None, "without an overlap the new one signs alone"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"secret_overlap": 60},
+        {"secret": "********", "secret_overlap": 60},
+        {"secret": "new", "secret_overlap": -1},
+        {"secret": "new", "secret_overlap": 604_801},
+        {"secret": "new", "secret_overlap": "1d"},
+    ],
+)
+async def test_an_overlap_that_cannot_be(
+    client: httpx.AsyncClient, store: Store, body: dict[str, Any]
+) -> None:
+    hook = await made(client)
+    answer = await client.patch(f"{HOOKS}/{hook['id']}/config", json=body)
+    assert_error(answer, 422)
+    assert secret(store, hook) == "s3cret"
