@@ -18,16 +18,11 @@ Option = Mapping[str, Any]
 """name, color, priority, and a description or none; `id` of one that is there."""
 
 
-def at(field: str, code: str = "invalid") -> dict[str, Any]:
-    """Where in the API something is wrong."""
-    return {"field": field, "code": code, "resource": "IssueField"}
-
-
 def named(name: str) -> dict[str, str]:
     """A name as it is kept, and as it is told from others. Invalid for a blank one."""
     name = name.strip()
     if not name:
-        raise Invalid("a name is not blank", **at("name"))
+        raise Invalid("a name is not blank")
     return {"name": name, "name_key": name.lower()}
 
 
@@ -49,15 +44,15 @@ def check(data_type: str, options: Sequence[Option] | None) -> None:
     """Invalid for options that a field of this type cannot have."""
     if data_type not in CHOOSING:
         if options:
-            raise Invalid(f"a field of type {data_type} has no options", **at("options"))
+            raise Invalid(f"a field of type {data_type} has no options")
         return
     if not options:
-        raise Invalid(f"a field of type {data_type} has options", **at("options", "missing_field"))
+        raise Invalid(f"a field of type {data_type} has options")
     if len(options) > MOST:
-        raise Invalid(f"a field has at most {MOST} options", **at("options", "custom"))
+        raise Invalid(f"a field has at most {MOST} options")
     names = [named(option["name"])["name_key"] for option in options]
     if len({*names}) < len(names):
-        raise Invalid("each option has a name of its own", **at("options", "already_exists"))
+        raise Invalid("each option has a name of its own")
 
 
 def choose(db: Connection, field_id: int, options: Sequence[Option]) -> bool:
@@ -80,7 +75,7 @@ def _matched(before: Mapping[int, Row], options: Sequence[Option]) -> list[Row |
     """
     ids = [option["id"] for option in options if option.get("id") is not None]
     if len({*ids}) < len(ids) or not before.keys() >= {*ids}:
-        raise Invalid("ids are those of the field's options, each once", **at("options"))
+        raise Invalid("ids are those of the field's options, each once")
     free = {row["name_key"]: row for number, row in before.items() if number not in ids}
     return [
         free.get(named(option["name"])["name_key"])

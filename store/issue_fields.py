@@ -6,7 +6,7 @@ from typing import Any
 from store import issue_field_options, merging
 from store.connection import Connection, Row, listed
 from store.errors import Invalid, Missing
-from store.issue_field_options import Option, at, named
+from store.issue_field_options import Option, named
 
 COLUMNS = "id, organization_id, name, description, data_type, visibility, created_at, updated_at"
 TYPES = ("text", "number", "date", "single_select", "multi_select")
@@ -31,7 +31,7 @@ def create(
     _alone(db, organization_id)
     issue_field_options.check(data_type, options)
     if len(of_organization(db, organization_id)) >= MOST:
-        raise Invalid(f"an organization has at most {MOST} issue fields", **at("name", "custom"))
+        raise Invalid(f"an organization has at most {MOST} issue fields")
     values = {
         "organization_id": organization_id,
         **named(name),
@@ -122,6 +122,4 @@ def _named_so(db: Connection, organization_id: int, key: str) -> int | None:
 
 
 def _taken(name: str) -> Invalid:
-    return Invalid(
-        f"the organization has an issue field {name!r} already", **at("name", "already_exists")
-    )
+    return Invalid(f"the organization has an issue field {name!r} already")
