@@ -1,0 +1,54 @@
+"""`kill -9` in the middle of a job of deployments: it is gone on with, and told of once."""
+
+from typing import Any
+
+from daemon import Site, until
+
+from store import Row, Store, accounts, deployment_jobs, organizations, repositories
+from store.deployment_records import Deployment, Place
+
+MANY = 4_000
+
+
+def ask(db: Any) -> int:
+    """A job of many deployments."""
+    org = accounts.create(db, "acme", kind="Organization")
+    repo = repositories.create(db, org["id"], "tools")
+    wanted = [
+        Deployment(repo["id"], None, "bell", f"sha256:{each:064x}", None, "deployed", f"d{each}",
+                   None, None)
+        for each in range(MANY)
+    ]  # fmt: skip
+    return deployment_jobs.create(db, org["id"], org["id"], Place("all", cluster="moon"), wanted)
+
+
+def job(store: Store, job_id: int) -> Row:
+    org = store.look(organizations.by_login, "acme")
+    assert org is not None
+    row = store.look(deployment_jobs.get, org["id"], job_id)
+    assert row is not None
+    return row
+
+
+def count(store: Store, table: str) -> int:
+    return int(store.look(lambda db: db.value(f"SELECT count(*) FROM {table}")))
+
+
+async def test_a_job_that_is_killed_is_done_all_the_same(site: Site) -> None:
+    with site.opened() as store:
+        job_id = store.do(ask)
+        for killed_at in (1, MANY // 2):
+            worker = await site.serve("--only", "worker")
+            await until(lambda least=killed_at: job(store, job_id)["total_count"] >= least, "some")
+            await worker.kill()
+            row = job(store, job_id)
+            assert row["status"] == "processing", "it was not in the middle of the work"
+            # What was recorded was told, and is not to be done any more.
+            assert count(store, "deployment_record") == count(store, "event") == row["total_count"]
+            assert count(store, "deployment_job_entry") == MANY - row["total_count"]
+        worker = await site.serve("--only", "worker")
+        await until(lambda: job(store, job_id)["status"] == "completed", "the end of the job")
+        assert await worker.end() == 0
+        assert job(store, job_id)["total_count"] == MANY
+        assert count(store, "deployment_record") == count(store, "event") == MANY
+    assert site.integrity() == "ok"
