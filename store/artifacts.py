@@ -59,6 +59,16 @@ def attest(db: Connection, repo_id: int, digest: str) -> bool:
     return added > 0
 
 
+def attestation(db: Connection, repo_id: int, digest: str) -> int | None:
+    """The id of what attests that a repository has built this; None where nothing does."""
+    found: int | None = db.value(
+        "SELECT id FROM attestation WHERE repo_id = :repo_id AND digest = :digest",
+        repo_id=repo_id,
+        digest=digest,
+    )
+    return found
+
+
 def sources(
     db: Connection, organization: Row, viewer: Viewer, wanted: Sequence[tuple[str, str | None]]
 ) -> list[Source | Cause]:

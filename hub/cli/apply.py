@@ -13,6 +13,7 @@ from hub.cli import (
     apply_people,
     apply_repositories,
     load_agent_variables,
+    load_artifacts,
     load_checks,
     load_comments,
     load_devenv_secrets,
@@ -111,6 +112,11 @@ def apply(db: Connection, wanted: state.State, hashes: Mapping[str, str]) -> lis
             db,
             "enterprise_secret_patterns",
             wanted.enterprise_secret_patterns,
+        *_each(db, "attestations", wanted.attestations, load_artifacts.attestation),
+        *_each(
+            db, "deployment_records", wanted.deployment_records, load_artifacts.deployment_record
+        ),
+        *_each(db, "storage_records", wanted.storage_records, load_artifacts.storage_record),
             load_secret_patterns.enterprise_secret_pattern,
         ),
     ]

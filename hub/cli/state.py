@@ -8,7 +8,15 @@ from typing import Any, Self
 import yaml
 from pydantic import Field, ValidationError, model_validator
 
-from hub.cli import load_devenvs, load_issue_events, load_issues, load_secret_patterns, parts
+from hub.cli import (
+    load_artifacts,
+    load_devenvs,
+    load_issue_events,
+    load_issue_fields,
+    load_issues,
+    load_secret_patterns,
+    parts,
+)
 from hub.cli.load_agent_variables import AgentVariable
 from hub.cli.load_checks import CheckRun
 from hub.cli.load_comments import CommitComment
@@ -62,6 +70,9 @@ class State(Part):
     devenvs: list[load_devenvs.Devenv] = Field(default_factory=list)
     secret_patterns: list[load_secret_patterns.SecretPattern] = Field(default_factory=list)
     enterprise_secret_patterns: list[load_secret_patterns.EnterpriseSecretPattern] = Field(
+    attestations: list[load_artifacts.Attestation] = Field(default_factory=list)
+    deployment_records: list[load_artifacts.DeploymentRecord] = Field(default_factory=list)
+    storage_records: list[load_artifacts.StorageRecord] = Field(default_factory=list)
         default_factory=list
     )
 
