@@ -380,6 +380,6 @@ FILL: dict[str, Fill] = {
     "repos/list-webhooks": Fill(hooks),
     "repos/list-webhook-deliveries": Fill(deliveries),
     "agents/list-org-variables": Fill(variables, most=1_000),
-    "agents/list-selected-repos-for-org-variable": Fill(selected_repositories),
+    "agents/list-selected-repos-for-org-variable": Fill(selected_repositories, most=1_000),
     "devenvs/list-repo-secrets": Fill(secrets, most=100),
 }
