@@ -22,6 +22,7 @@ from hub.cli import (
     load_interactions,
     load_invitations,
     load_issue_events,
+    load_issue_fields,
     load_issues,
     load_rule_suites,
     load_seats,
@@ -81,6 +82,10 @@ def apply(db: Connection, wanted: state.State, hashes: Mapping[str, str]) -> lis
         *_each(db, "pull_requests", wanted.pull_requests, load_issues.pull_request),
         *_each(db, "issue_events", wanted.issue_events, load_issue_events.issue_event),
         *_each(db, "issue_comments", wanted.issue_comments, load_issue_events.issue_comment),
+        *_each(db, "issue_fields", wanted.issue_fields, load_issue_fields.issue_field),
+        *_each(
+            db, "issue_field_values", wanted.issue_field_values, load_issue_fields.issue_field_value
+        ),
         *_each(db, "commit_comments", wanted.commit_comments, load_comments.commit_comment),
         *_each(db, "check_runs", wanted.check_runs, load_checks.check_run),
         *_each(db, "workflow_runs", wanted.workflow_runs, load_workflow_runs.workflow_run),
@@ -107,16 +112,16 @@ def apply(db: Connection, wanted: state.State, hashes: Mapping[str, str]) -> lis
         ),
         *_each(db, "enterprises", wanted.enterprises, load_enterprises.enterprise),
         *_each(db, "enterprise_teams", wanted.enterprise_teams, load_enterprises.team),
-        *_each(db, "secret_patterns", wanted.secret_patterns, load_secret_patterns.secret_pattern),
-        *_each(
-            db,
-            "enterprise_secret_patterns",
-            wanted.enterprise_secret_patterns,
         *_each(db, "attestations", wanted.attestations, load_artifacts.attestation),
         *_each(
             db, "deployment_records", wanted.deployment_records, load_artifacts.deployment_record
         ),
         *_each(db, "storage_records", wanted.storage_records, load_artifacts.storage_record),
+        *_each(db, "secret_patterns", wanted.secret_patterns, load_secret_patterns.secret_pattern),
+        *_each(
+            db,
+            "enterprise_secret_patterns",
+            wanted.enterprise_secret_patterns,
             load_secret_patterns.enterprise_secret_pattern,
         ),
     ]

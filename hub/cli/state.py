@@ -51,6 +51,8 @@ class State(Part):
     pull_requests: list[load_issues.PullRequest] = Field(default_factory=list)
     issue_events: list[load_issue_events.IssueEvent] = Field(default_factory=list)
     issue_comments: list[load_issue_events.IssueComment] = Field(default_factory=list)
+    issue_fields: list[load_issue_fields.IssueField] = Field(default_factory=list)
+    issue_field_values: list[load_issue_fields.IssueFieldValue] = Field(default_factory=list)
     commit_comments: list[CommitComment] = Field(default_factory=list)
     check_runs: list[CheckRun] = Field(default_factory=list)
     workflow_runs: list[WorkflowRun] = Field(default_factory=list)
@@ -68,11 +70,11 @@ class State(Part):
     devenv_machines: list[load_devenvs.DevenvMachine] = Field(default_factory=list)
     devenv_policies: list[load_devenvs.DevenvPolicy] = Field(default_factory=list)
     devenvs: list[load_devenvs.Devenv] = Field(default_factory=list)
-    secret_patterns: list[load_secret_patterns.SecretPattern] = Field(default_factory=list)
-    enterprise_secret_patterns: list[load_secret_patterns.EnterpriseSecretPattern] = Field(
     attestations: list[load_artifacts.Attestation] = Field(default_factory=list)
     deployment_records: list[load_artifacts.DeploymentRecord] = Field(default_factory=list)
     storage_records: list[load_artifacts.StorageRecord] = Field(default_factory=list)
+    secret_patterns: list[load_secret_patterns.SecretPattern] = Field(default_factory=list)
+    enterprise_secret_patterns: list[load_secret_patterns.EnterpriseSecretPattern] = Field(
         default_factory=list
     )
 
