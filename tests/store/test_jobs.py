@@ -5,10 +5,16 @@ from typing import Any
 import pytest
 from store_world import World
 
-from store import Row, jobs
+from store import Connection, Row, jobs, migrations
 from store.clock import HOUR, MINUTE, SECOND
 from store.errors import Missing
 from store.jobs import HOLD, Plan
+
+BEFORE = [
+    ("prune", 9, 5, 6, "done"),
+    ("other", 8, 3, 4, "disk full"),
+    ("fresh", 7, 2, None, None),
+]
 
 
 @pytest.fixture
@@ -172,3 +178,34 @@ def test_one_that_was_never_planned(world: World) -> None:
     world.store.do(jobs.plan, [Plan("new", "once", None)])
     assert row(world, "new") == fresh
     assert jobs.ready_at(fresh, world.now) is None
+
+
+class _Undone(Exception):
+    """Leaves the database as it was."""
+
+
+def test_what_was_kept_before(world: World) -> None:
+    """When jobs ran before they were planned, and how that ended, is known."""
+    found: dict[str, Row] = {}
+
+    def move_on(db: Connection) -> None:
+        steps = {number: migrations._statements(sql) for number, _, sql in migrations.steps()}
+        db.execute("DROP TABLE job")
+        for statement in steps[2]:
+            db.execute(statement)
+        db.insert_many("job", "name, due_at, started_at, ended_at, outcome", BEFORE)
+        for statement in steps[38]:
+            if " token " not in statement:
+                db.execute(statement)
+        found.update({one["name"]: one for one in jobs.every(db)})
+        raise _Undone
+
+    with pytest.raises(_Undone):
+        world.store.do(move_on)
+    assert parts(found["prune"], "due_at", "started_at", "ended_at") == [9, 5, 6]
+    assert [parts(found[name], "outcome", "error") for name in ("prune", "other", "fresh")] == [
+        ["done", None],
+        ["failed", "disk full"],
+        [None, None],
+    ]
+    assert {one["held_until"] for one in found.values()} == {0}
