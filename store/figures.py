@@ -32,9 +32,14 @@ class Figures:
     failing: int
     """Hooks whose last deliveries failed."""
     disabled: int
-    workers: list[Row]
-    """Each with `holder`, `seen_at`, and `lag` in microseconds."""
+    leases: list[Row]
+    """Of workers, each with `holder`, `seen_at`, and `lag` in microseconds."""
     jobs: list[Row]
+
+    @property
+    def workers(self) -> list[Row]:
+        """The leases of those that said lately that they are there."""
+        return [lease for lease in self.leases if self._silence(lease) <= SILENT]
 
     @property
     def age(self) -> int:
@@ -44,13 +49,16 @@ class Figures:
     @property
     def lag(self) -> int:
         """For how long (microseconds) deliveries wait for workers, and not for their endpoints."""
-        if not self.workers:
+        if not self.leases:
             return self.age
-        return min(self.age, max(self._lag_of(worker) for worker in self.workers))
+        return min(self.age, max(self._lag_of(lease) for lease in self.leases))
 
-    def _lag_of(self, worker: Row) -> int:
-        silent = self.now - int(worker["seen_at"])
-        return silent if silent > SILENT else int(worker["lag"])
+    def _lag_of(self, lease: Row) -> int:
+        silence = self._silence(lease)
+        return silence if silence > SILENT else int(lease["lag"])
+
+    def _silence(self, lease: Row) -> int:
+        return self.now - int(lease["seen_at"])
 
 
 def look(db: Connection) -> Figures:
@@ -64,7 +72,7 @@ def look(db: Connection) -> Figures:
         _held(db),
         _hooks(db, "failing_since"),
         _hooks(db, "disabled_reason"),
-        workers(db),
+        _leases(db),
         jobs.every(db),
     )
 
@@ -135,8 +143,7 @@ def _hooks(db: Connection, column: str) -> int:
     return counted
 
 
-def workers(db: Connection) -> list[Row]:
-    """The workers whose leases have not ended, each with `holder`, `seen_at` and `lag`."""
+def _leases(db: Connection) -> list[Row]:
     return db.all(
         "SELECT id, holder, seen_at, lag, expires_at FROM lease WHERE expires_at > :now"
         " ORDER BY id",
@@ -144,11 +151,14 @@ def workers(db: Connection) -> list[Row]:
     )
 
 
-def probe(db: Connection) -> None:
-    """Write something, to find out whether that is possible."""
+def probe(db: Connection, place: int) -> None:
+    """Write something, to find out whether that is possible; each process has a place of its own,
+    lest they wait for each other.
+    """
     db.execute(
-        "INSERT INTO probe (id, tried_at) VALUES (1, :now)"
+        "INSERT INTO probe (id, tried_at) VALUES (:place, :now)"
         " ON CONFLICT (id) DO UPDATE SET tried_at = excluded.tried_at",
+        place=place,
         now=db.now,
     )
 

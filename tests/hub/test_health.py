@@ -130,7 +130,7 @@ async def test_a_database_that_somebody_holds(store: Store, url: str) -> None:
 async def test_a_database_that_cannot_be_written(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(db: Connection) -> None:
+    def refuse(db: Connection, place: int) -> None:
         raise Unavailable("attempt to write a readonly database")
 
     async with probed(store) as client:
@@ -162,7 +162,7 @@ async def test_asking_often_asks_the_store_once(
 ) -> None:
     asked: list[str] = []
     probe, look = figures.probe, figures.look
-    monkeypatch.setattr(figures, "probe", lambda db: asked.append("probe") or probe(db))
+    monkeypatch.setattr(figures, "probe", lambda db, at: asked.append("probe") or probe(db, at))
     monkeypatch.setattr(figures, "look", lambda db: asked.append("look") or look(db))
     async with probed(store) as client:
         for _ in range(3):

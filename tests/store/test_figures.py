@@ -129,8 +129,10 @@ class TestLag:
     def test_a_worker_that_says_nothing_is_behind(self, world: World) -> None:
         self.waiting(world)
         world.lease()
+        assert len(look(world).workers) == 1
         world.clock.advance(2 * SILENT / SECOND)
-        assert look(world).lag == 2 * SILENT
+        found = look(world)
+        assert (found.lag, found.workers) == (2 * SILENT, [])
 
     def test_without_anything_due_nobody_is_behind(self, world: World) -> None:
         lease = world.lease()
@@ -141,7 +143,7 @@ class TestLag:
     def test_a_lease_that_has_ended_is_no_worker(self, world: World) -> None:
         world.lease(SECOND)
         world.clock.advance(2)
-        assert look(world).workers == []
+        assert look(world).leases == []
 
 
 def test_jobs(world: World) -> None:
@@ -152,9 +154,10 @@ def test_jobs(world: World) -> None:
 
 def test_writing_is_tried(world: World) -> None:
     for _ in range(2):
-        world.store.do(figures.probe)
-    rows = world.store.look(lambda db: db.all("SELECT id, tried_at FROM probe"))
-    assert rows == [{"id": 1, "tried_at": world.now}]
+        for place in (1, 2):
+            world.store.do(figures.probe, place)
+    rows = world.store.look(lambda db: db.all("SELECT id, tried_at FROM probe ORDER BY id"))
+    assert rows == [{"id": place, "tried_at": world.now} for place in (1, 2)]
 
 
 def test_a_database_of_a_newer_program(store: Store) -> None:
