@@ -114,7 +114,9 @@ def world(folder: Path) -> Iterator[World]:
     """
     clock = MovableClock(parse("2026-11-21T07:33:00Z"))
     store = open_store("sqlite", data_dir=folder, clock=clock)
-    yield make(store)
+    made = make(store)
+    yield made
+    made.close()
     store.shut()
 
 
