@@ -368,6 +368,23 @@ async def test_drafts_of_releases_are_nobodys_business(place: Site, subscriber: 
     assert [item["title"] for item in feed["items"]] == ["release: One"]
 
 
+async def test_what_only_members_see_of_an_issue_is_nobodys_business(
+    place: Site, subscriber: Peer
+) -> None:
+    path = "engine/events/issues"
+    await place.subscribe(f"{subscriber.url}/1", topic=place.topic(path))
+    public = b'{"action":"field_added","issue_field":{"name":"One","visibility":"all"}}'
+    hidden = public.replace(b"One", b"Two").replace(b'"all"', b'"organization_members_only"')
+    unsaid = b'{"action":"field_removed","issue_field":{"name":"Three"}}'
+    for body in (public, hidden, unsaid):
+        await place.push(body, path)
+    await until(lambda: sorted(place.states()) == ["dead", "dead", "delivered"])
+    assert [one.body for one in subscriber.contents] == [public]
+    assert (await place.client.get(place.topic(path))).content == public
+    feed = await place.client.get(place.topic("engine/events.json"))
+    assert len(feed.json()["items"]) == 1
+
+
 async def test_what_was_under_way_is_done_by_the_next_worker(place: Site, subscriber: Peer) -> None:
     await place.worker._errands.stop()
     await place.ask(mode="subscribe", topic=place.topic(), callback=subscriber.url)
