@@ -322,7 +322,7 @@ async def test_a_missing_membership(ask: Asked, world: World, operation: Operati
     assert isinstance(access, OnOrg)
     at = path(operation, world)
     absent = path(operation, world, org="nobody")
-    member, elsewhere = world.store.do(somebody, "plain", "acme"), world.umbra.account["id"]
+    member, elsewhere = world.store.do(pusher), world.umbra.account["id"]
     for kind in access.kinds:
         what = enough(operation, kind)
         for outsider in (
@@ -371,6 +371,15 @@ def somebody(db: Any, login: str, organization: str | None = None) -> Any:
         found = accounts.by_login(db, organization)
         assert found is not None
         accounts.join(db, found["id"], account["id"], "member")
+    return account
+
+
+def pusher(db: Any) -> Any:
+    """A member of acme who may push to acme/tools, and is nothing more there."""
+    account = somebody(db, "pusher", "acme")
+    tools = repositories.find(db, "acme", "tools")
+    assert tools is not None
+    repositories.grant(db, tools["id"], account["id"], "write")
     return account
 
 
