@@ -1,4 +1,4 @@
-"""Check runs and check suites as answers and events show them, and the apps that they are of."""
+"""Check runs and check suites as answers and events show them."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -6,9 +6,10 @@ from typing import Any, Literal
 import orjson
 from typing_extensions import TypedDict
 
-from hub.shapes import SimpleUser, node_id, simple_user
+from hub.integration_shapes import Integration, integrations
+from hub.shapes import node_id
 from hub.urls import Urls
-from store import Connection, Row, accounts, check_apps, check_tallies, pulls
+from store import Connection, Row, check_tallies, pulls
 from store.clock import iso
 
 Status = Literal["queued", "in_progress", "completed", "waiting", "requested", "pending"]
@@ -23,25 +24,6 @@ Conclusion = Literal[
     "stale",
 ]
 """`stale` is said by platforms alone, of runs that they gave up."""
-
-
-# Stands for the owner of an app whose platform does not tell of one.
-NOBODY: Row = {"id": 0, "login": "ghost", "kind": "User", "site_admin": 0}
-
-
-class Integration(TypedDict):
-    id: int
-    slug: str
-    node_id: str
-    owner: SimpleUser
-    name: str
-    description: str | None
-    external_url: str
-    html_url: str
-    created_at: str
-    updated_at: str
-    permissions: dict[str, str]
-    events: list[str]
 
 
 class PullRepository(TypedDict):
@@ -206,36 +188,6 @@ def check_suite(urls: Urls, db: Connection, repo: Row, row: Row) -> CheckSuite:
 
 def _time(moment: int | None) -> str | None:
     return None if moment is None else iso(moment)
-
-
-def integrations(
-    urls: Urls, db: Connection, suite_ids: Sequence[int] | set[int]
-) -> dict[int, Integration]:
-    """Suite to the app that it is of; those of none are left out."""
-    apps = check_apps.of(db, suite_ids)
-    owners = accounts.of(db, {app["owner_id"] for app in apps.values() if app["owner_id"]})
-    return {
-        suite_id: _integration(urls, app, owners.get(app["owner_id"]))
-        for suite_id, app in apps.items()
-    }
-
-
-def _integration(urls: Urls, app: Row, owner: Row | None) -> Integration:
-    page = app["html_url"] or urls.app_page(app["slug"])
-    return {
-        "id": app["number"],
-        "slug": app["slug"],
-        "node_id": node_id("App", app["number"]),
-        "owner": simple_user(urls, owner or NOBODY),
-        "name": app["name"],
-        "description": app["description"],
-        "external_url": app["external_url"] or page,
-        "html_url": page,
-        "created_at": iso(app["created_at"]),
-        "updated_at": iso(app["updated_at"]),
-        "permissions": app["permissions"],
-        "events": app["events"],
-    }
 
 
 def _heads(db: Connection, repo: Row, rows: Sequence[Row]) -> dict[str, list[Row]]:

@@ -170,7 +170,7 @@ def _is_web(url: str) -> bool:
 
 
 def annotations_of(body: NewRun | RunChange) -> list[Row]:
-    """The annotations that are to be added. Invalid for columns of more than one line."""
+    """The annotations that are to be added, as the store has them."""
     output: Any = body.get("output", {})
     found = []
     for each in output.get("annotations", ()):

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from store import check_suites, check_tallies, foreign, merging, numbering
+from store import check_tallies, merging, numbering
 from store.check_tallies import Sort, sort_of
 from store.connection import Connection, Row, listed
 
@@ -22,21 +22,6 @@ COLUMNS = (
 FROM = "FROM check_run c JOIN check_suite s ON s.id = c.suite_id"
 SORT = "latest, status, conclusion, asked_again"
 LISTS = ("images", "actions")
-FIELDS = {
-    "name": foreign.text(255, 1),
-    "status": foreign.one_of(*check_suites.STATUSES),
-    "conclusion": foreign.nullable(foreign.one_of(*check_suites.CONCLUSIONS)),
-    "external_id": foreign.nullable(foreign.text(1_024)),
-    "details_url": foreign.nullable(foreign.text(2_048)),
-    "started_at": foreign.nullable(foreign.moment),
-    "completed_at": foreign.nullable(foreign.moment),
-}
-OUTPUT = {
-    "title": foreign.nullable(foreign.text(1_024)),
-    "summary": foreign.nullable(foreign.text(65_535)),
-    "content": ("text", foreign.nullable(foreign.text(65_535))),
-    "annotations": ("annotations_count", foreign.number),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +105,7 @@ def create(db: Connection, suite: Row, fields: Mapping[str, Any]) -> Row:
     }
     made = numbering.add(db, "check_run", values, "id")
     assert made is not None, "its id is its own"
-    return _settled(db, made, None)
+    return settled(db, made, None)
 
 
 def update(db: Connection, run: Row, fields: Mapping[str, Any]) -> Row:
@@ -131,7 +116,7 @@ def update(db: Connection, run: Row, fields: Mapping[str, Any]) -> Row:
         return run
     changed = {**_kept(fields), "asked_again": 0, "updated_at": db.now}
     merging.update(db, "check_run", _kept(row), changed)
-    return _settled(db, run["id"], row)
+    return settled(db, run["id"], row)
 
 
 def ask_again(db: Connection, run: Row) -> None:
@@ -142,10 +127,10 @@ def ask_again(db: Connection, run: Row) -> None:
     row = by_id(db, run["id"])
     if row is not None:
         merging.update(db, "check_run", row, {"asked_again": 1})
-        _settled(db, run["id"], row)
+        settled(db, run["id"], row)
 
 
-def _settled(db: Connection, run_id: int, before: Row | None) -> Row:
+def settled(db: Connection, run_id: int, before: Row | None) -> Row:
     """The run, after others of its name (and of the one it had) were seen to; all are counted."""
     row = by_id(db, run_id)
     assert row is not None, "nobody else is at this suite"
@@ -224,55 +209,3 @@ def count(db: Connection, suite_ids: Sequence[int], chosen: Chosen) -> int:
         **given,
     )
     return total
-
-
-def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> Row | None:
-    """Make or change the run that a platform tells of, and its suite. None for what is no run, and
-    for what has the number of one that was made here.
-    """
-    number = foreign.one(given, "id", foreign.number)
-    told = foreign.part(given, "check_suite")
-    if number is None or told is None:
-        return None
-    fields = foreign.fields(given, FIELDS) | foreign.fields(
-        foreign.part(given, "output") or {}, OUTPUT
-    )
-    # Its suite may be told of in short.
-    named = {key: given[key] for key in ("app", "head_sha") if key in given}
-    suite = check_suites.put(db, repo, {**named, **told}, event)
-    before = get(db, repo["id"], number)
-    if suite is None or (before and (not before["reflected"] or _older(fields, before))):
-        return None
-    if "pull_requests" in given:
-        fields["pulls"] = check_suites.pulls_of(given)
-    return _write(db, suite, number, before, fields)
-
-
-def _older(fields: Row, before: Row) -> bool:
-    """Whether this was so before what is kept; platforms give no time of the change."""
-    told, kept = _moment(before | fields), _moment(before)
-    again = before["status"] == "completed" and fields.get("status", "completed") != "completed"
-    return told < kept or (again and told == kept)
-
-
-def _moment(row: Row) -> int:
-    return int(row["completed_at"] or row["started_at"] or 0)
-
-
-def _write(db: Connection, suite: Row, number: int, before: Row | None, fields: Row) -> Row | None:
-    if before is not None:
-        return update(db, before, fields)
-    if "name" not in fields:
-        return None
-    values = {
-        "number": number,
-        "repo_id": suite["repo_id"],
-        "suite_id": suite["id"],
-        "status": "queued",
-        "created_at": db.now,
-        "updated_at": db.now,
-        **fields,
-    }
-    alone(db, suite["id"])
-    made = merging.insert(db, "check_run", values, "repo_id, number")
-    return None if made is None else _settled(db, made, None)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from store import (
-    check_runs,
+    check_runs_told,
     check_suites,
     commit_comments,
     foreign,
@@ -70,7 +70,7 @@ MEMBERS: dict[str, Put] = {
     "issue": issues.put,
     "pull_request": pulls.put,
     "check_suite": check_suites.put,
-    "check_run": check_runs.put,
+    "check_run": check_runs_told.put,
     "rule_suite": rule_suites.put,
 }
 """A payload's member, by its name, in this order."""

@@ -16,6 +16,7 @@ from store import (
     check_annotations,
     check_apps,
     check_runs,
+    check_runs_told,
     check_suites,
     check_tallies,
     reflecting,
@@ -354,7 +355,7 @@ def test_of_one_name_a_thousand_are_kept(world: World) -> None:
         check_tallies.count(db, suite["id"], Counter({Sort(0, "queued", "", 0): len(rows)}))
         # Numbers here are to be above.
         reflected = {**suite, "reflected": 1}
-        check_runs._write(db, reflected, 20_000, None, {"name": "many", "status": "queued"})
+        check_runs_told._write(db, reflected, 20_000, None, {"name": "many", "status": "queued"})
 
     world.store.do(fill)
     in_all = Chosen(only_latest=False)

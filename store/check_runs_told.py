@@ -1,0 +1,74 @@
+"""Check runs as platforms tell of them. What was made here is not changed by that."""
+
+from typing import Any
+
+from store import check_runs, check_suites, foreign, merging
+from store.connection import Connection, Row
+
+FIELDS = {
+    "name": foreign.text(255, 1),
+    "status": foreign.one_of(*check_suites.STATUSES),
+    "conclusion": foreign.nullable(foreign.one_of(*check_suites.CONCLUSIONS)),
+    "external_id": foreign.nullable(foreign.text(1_024)),
+    "details_url": foreign.nullable(foreign.text(2_048)),
+    "started_at": foreign.nullable(foreign.moment),
+    "completed_at": foreign.nullable(foreign.moment),
+}
+OUTPUT = {
+    "title": foreign.nullable(foreign.text(1_024)),
+    "summary": foreign.nullable(foreign.text(65_535)),
+    "content": ("text", foreign.nullable(foreign.text(65_535))),
+    "annotations": ("annotations_count", foreign.number),
+}
+
+
+def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> Row | None:
+    """Make or change the run that a platform tells of, and its suite. None for what is no run, and
+    for what has the number of one that was made here.
+    """
+    number = foreign.one(given, "id", foreign.number)
+    told = foreign.part(given, "check_suite")
+    if number is None or told is None:
+        return None
+    fields = foreign.fields(given, FIELDS) | foreign.fields(
+        foreign.part(given, "output") or {}, OUTPUT
+    )
+    # Its suite may be told of in short.
+    named = {key: given[key] for key in ("app", "head_sha") if key in given}
+    suite = check_suites.put(db, repo, {**named, **told}, event)
+    before = check_runs.get(db, repo["id"], number)
+    if suite is None or (before and (not before["reflected"] or _older(fields, before))):
+        return None
+    if "pull_requests" in given:
+        fields["pulls"] = check_suites.pulls_of(given)
+    return _write(db, suite, number, before, fields)
+
+
+def _older(fields: Row, before: Row) -> bool:
+    """Whether this was so before what is kept; platforms give no time of the change."""
+    told, kept = _moment(before | fields), _moment(before)
+    again = before["status"] == "completed" and fields.get("status", "completed") != "completed"
+    return told < kept or (again and told == kept)
+
+
+def _moment(row: Row) -> int:
+    return int(row["completed_at"] or row["started_at"] or 0)
+
+
+def _write(db: Connection, suite: Row, number: int, before: Row | None, fields: Row) -> Row | None:
+    if before is not None:
+        return check_runs.update(db, before, fields)
+    if "name" not in fields:
+        return None
+    values = {
+        "number": number,
+        "repo_id": suite["repo_id"],
+        "suite_id": suite["id"],
+        "status": "queued",
+        "created_at": db.now,
+        "updated_at": db.now,
+        **fields,
+    }
+    check_runs.alone(db, suite["id"])
+    made = merging.insert(db, "check_run", values, "repo_id, number")
+    return None if made is None else check_runs.settled(db, made, None)
