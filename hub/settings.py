@@ -2,6 +2,7 @@
 
 import ipaddress
 import re
+from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
 
@@ -43,11 +44,22 @@ class HubSettings(AdminSettings, WebSubSettings):
 
     host: str = Field("127.0.0.1", description="address on which the hub listens")
     port: int = Field(8765, ge=0, le=65_535, description="port on which the hub listens")
+    tls_certificate: Path | None = Field(
+        None,
+        description="file (PEM) with the certificate, and those between it and the authority's, "
+        "for serving HTTPS; unset: HTTP, as behind a proxy",
+    )
+    tls_key: Path | None = Field(
+        None, description="file (PEM) with its key; unset: it is in `tls_certificate`, too"
+    )
+    tls_key_password: Path | None = Field(
+        None, description="file with the key's password, where it is encrypted"
+    )
     base_url: str | None = Field(
         None,
         description="root of the API as its clients write it, `https://forge.example/api/v3`: all "
         "links begin with it and its path is the prefix of the API's paths; by default "
-        "`http://HOST:PORT`",
+        "`http://HOST:PORT`, or `https://` with `tls_certificate`",
     )
     documentation_url: str | None = Field(
         None,
@@ -158,6 +170,12 @@ class HubSettings(AdminSettings, WebSubSettings):
             )
         return self
 
+    @model_validator(mode="after")
+    def _key_has_a_certificate(self) -> Self:
+        if self.tls_certificate is None and (self.tls_key or self.tls_key_password):
+            raise ValueError("tls_key and tls_key_password are of no use without tls_certificate")
+        return self
+
     @field_validator("websub_topics")
     @classmethod
     def _are_topics(cls, value: list[str]) -> list[str]:
@@ -214,7 +232,8 @@ class HubSettings(AdminSettings, WebSubSettings):
     def root(self) -> str:
         """The API's root, without a slash at its end."""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return self.base_url or f"http://{host}:{self.port}"
+        scheme = "http" if self.tls_certificate is None else "https"
+        return self.base_url or f"{scheme}://{host}:{self.port}"
 
     def documentation(self) -> str:
         """What `documentation_url` in errors begins with."""

@@ -20,6 +20,7 @@ log = logging.getLogger("tocsin.serve")
 
 # What is open already: these settings are those of the start for as long as it runs.
 AT_START = ("data_dir", "store", "key_file", "host", "port", "admin_bind")
+TLS = ("tls_certificate", "tls_key", "tls_key_password")
 
 
 @dataclass
@@ -69,7 +70,8 @@ class Daemon:
         that have changed. Unusable, with nothing changed, if they are.
         """
         old = self.settings
-        settings = wanted.model_copy(update={name: getattr(old, name) for name in AT_START})
+        fixed = _fixed(wanted, old)
+        settings = wanted.model_copy(update={name: getattr(old, name) for name in fixed})
         if self.hub is not None:
             await self.hub.change(settings)
         if self.admin is not None:
@@ -78,12 +80,20 @@ class Daemon:
             self.worker.change(settings, Telling(settings))
         self.settings = settings
         logs.set_up(settings.log_level, settings.log_format)
-        later = [name for name in AT_START if getattr(wanted, name) != getattr(old, name)]
+        later = [name for name in fixed if getattr(wanted, name) != getattr(old, name)]
         if later:
             log.warning("in force only after a restart: %s", ", ".join(later))
         changed = _changed(old, settings)
         log.info("settings read again; changed: %s", ", ".join(changed) or "none")
         return changed
+
+
+def _fixed(wanted: Settings, old: Settings) -> tuple[str, ...]:
+    """The names of the settings that stay: one certificate follows another, but whether there is
+    one is decided at the start.
+    """
+    began, ended = wanted.tls_certificate is None, old.tls_certificate is None
+    return AT_START if began == ended else (*AT_START, *TLS)
 
 
 def _changed(old: Settings, new: Settings) -> list[str]:

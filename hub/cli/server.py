@@ -5,6 +5,7 @@ import contextlib
 import os
 import signal
 import socket
+import ssl
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
 import uvicorn
@@ -44,7 +45,9 @@ class Server(uvicorn.Server):
     loses no request.
     """
 
-    def __init__(self, app: ASGIApp, last_call: float = LAST_CALL) -> None:
+    def __init__(
+        self, app: ASGIApp, last_call: float = LAST_CALL, tls: ssl.SSLContext | None = None
+    ) -> None:
         self._last_call = last_call
         super().__init__(
             uvicorn.Config(
@@ -58,6 +61,7 @@ class Server(uvicorn.Server):
                 proxy_headers=False,
                 headers=[("server", "tocsin")],
                 timeout_graceful_shutdown=GRACE,
+                ssl_context_factory=None if tls is None else lambda config, default: tls,
             )
         )
         self.server_state: State = State()
@@ -94,13 +98,15 @@ async def serving(
     *bound: socket.socket,
     last_call: float = LAST_CALL,
     connections: Level | None = None,
+    tls: ssl.SSLContext | None = None,
 ) -> AsyncIterator[asyncio.Task[None]]:
-    """Serve `app` on bound sockets for the length of the block; gives the task that does it.
+    """Serve `app` on bound sockets for the length of the block, as HTTPS where `tls` is given;
+    gives the task that does it.
 
     At the end resting connections are kept for `last_call` seconds; `connections` is told how
     many there are.
     """
-    server = Server(app, last_call)
+    server = Server(app, last_call, tls)
     if connections is not None:
         connections.read = lambda: len(server.server_state.connections)
     task = asyncio.create_task(server.serve([*bound]))
@@ -137,17 +143,17 @@ def port_of(bound: socket.socket) -> int:
     return port
 
 
-def url_of(bound: socket.socket) -> str:
+def url_of(bound: socket.socket, scheme: str = "http") -> str:
     """The root URL of what is served on a socket."""
     host, port = bound.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
-def url_of_all(bound: Sequence[socket.socket]) -> str:
+def url_of_all(bound: Sequence[socket.socket], scheme: str = "http") -> str:
     """The root URL of what is served on the first of these sockets that has one, or its path."""
     for one in bound:
         if one.family != socket.AF_UNIX:
-            return url_of(one)
+            return url_of(one, scheme)
     return f"unix:{bound[0].getsockname()}"
 
 

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 from engines import ENGINES, engine_url
 from installation import seed
+from manager import Manager
 
 from hub.cli import main
 from store import Store, open_store
@@ -74,3 +75,11 @@ def store(url: str, directory: Path) -> Iterator[Store]:
 def hook_id(store: Store) -> int:
     """The id of the hook that `seed` makes."""
     return store.do(seed)
+
+
+@pytest.fixture
+def manager(tmp_path: Path) -> Iterator[Manager]:
+    (tmp_path / "tocsin.toml").write_text("port = 0\n")
+    made = Manager(tmp_path)
+    yield made
+    made.close()
