@@ -37,6 +37,12 @@ def renew(db: Connection, lease_id: int, lifetime: int, lag: int = 0) -> bool:
     )
 
 
+def any_live(db: Connection) -> bool:
+    """Whether any worker has a lease that has not ended."""
+    found = db.value("SELECT 1 FROM lease WHERE expires_at > :now LIMIT 1", now=db.now)
+    return found is not None
+
+
 def held(db: Connection, lease_id: int) -> list[int]:
     """The deliveries under a lease."""
     return [

@@ -11,7 +11,7 @@ from hub.cli import options, output
 from hub.cli.configuration import Configuration, Settings
 from hub.cli.listing import Listing
 from hub.telling import Telling
-from store import Connection, Row, Store, figures
+from store import Connection, Row, Store, leases
 from store import jobs as kept
 from store.clock import SECOND
 from worker.schedule import Works, table
@@ -110,7 +110,7 @@ def _nobody_works(store: Store) -> bool:
     """Whether no worker is there; then, where there can be one alone, that is this process."""
     if store.engine.exclusive:
         return store.engine.only_worker()
-    return not store.look(figures.workers)
+    return not store.look(leases.any_live)
 
 
 async def _perform(settings: Settings, name: str) -> None:
