@@ -1,27 +1,26 @@
 """Organization agent variables (group 16)."""
 
 from dataclasses import dataclass
-from typing import Annotated, Literal, NotRequired
+from typing import Annotated, NotRequired
 
 from annotated_types import Ge, Lt, MaxLen
 from typing_extensions import TypedDict
 
-from hub import organization_shapes, repository_shapes
+from hub import agent_shapes, organization_shapes, repository_shapes
+from hub.agent_shapes import AgentVariableEvent, Variable, Visibility
 from hub.answers import Reply
 from hub.auth import Caller
 from hub.context import Context
 from hub.errors import Forbidden
 from hub.operation import Details, Group
 from hub.organization_access import OnOrg
-from hub.organization_shapes import OrganizationSimple
 from hub.paging import Page
 from hub.repository_shapes import MinimalRepository
-from hub.shapes import Nothing, SimpleUser
+from hub.shapes import Nothing
 from hub.validation import Text
 from hub.viewing import viewer_of
 from store import Connection, Row, agent_repositories, agent_variables, organizations
 from store.agent_variables import MOST, MOST_BYTES
-from store.clock import iso
 from store.errors import Missing
 from store.viewers import Viewer, shown_among
 
@@ -40,6 +39,10 @@ NO_COLLABORATOR = "Must have push access to a repository of the organization."
 class AsCollaborator(OnOrg):
     """For members who may push to one of the organization's repositories that their token shows."""
 
+    @property
+    def standing(self) -> str:
+        return "Role in the organization: owner, or member who may push to one of its repositories."
+
     def see(self, db: Connection, caller: Caller | None, row: Row) -> None:
         super(AsCollaborator, self).see(db, caller, row)
         assert caller is not None, "an organization's things are asked for with a token"
@@ -54,24 +57,9 @@ READ = AsCollaborator(permissions=((PERMISSION, "read"),), scopes=("admin:org",)
 WRITE = AsCollaborator(permissions=((PERMISSION, "write"),), scopes=("admin:org",))
 CHANGES: Details = {"emits": ("agent_variable.updated",)}
 
-Visibility = Literal["all", "private", "selected"]
 Name = Annotated[Text, MaxLen(1000)]
 Value = Annotated[Text, MaxLen(MOST_BYTES)]
 Ids = Annotated[list[Annotated[int, Ge(0), Lt(2**63)]], MaxLen(MOST)]
-
-
-class VariableMetadata(TypedDict):
-    """A variable as it is told of: without its value."""
-
-    name: str
-    created_at: str
-    updated_at: str
-    visibility: Visibility
-    selected_repositories_url: NotRequired[str]
-
-
-class Variable(VariableMetadata):
-    value: str
 
 
 class Variables(TypedDict):
@@ -102,13 +90,6 @@ class Selection(TypedDict):
     selected_repository_ids: Ids
 
 
-class AgentVariableEvent(TypedDict):
-    action: Literal["created", "updated", "deleted"]
-    variable: VariableMetadata
-    organization: OrganizationSimple
-    sender: SimpleUser | None
-
-
 ops.tells(agent_variable=AgentVariableEvent)
 
 
@@ -120,7 +101,10 @@ def list_org_variables(ctx: Context, org: Row, page: Page) -> Variables:
     """
     page.total = agent_variables.count(ctx.db, org["id"])
     rows = agent_variables.page(ctx.db, org["id"], limit=page.limit, offset=page.offset)
-    return {"total_count": page.total, "variables": [_shown(ctx, org, row) for row in rows]}
+    return {
+        "total_count": page.total,
+        "variables": [agent_shapes.variable(ctx.urls, org, row) for row in rows],
+    }
 
 
 @ops(
@@ -149,7 +133,7 @@ def create_org_variable(ctx: Context, org: Row, body: NewVariable) -> Nothing | 
 def get_org_variable(ctx: Context, org: Row, name: Row) -> Variable:
     """Get an organization agent variable"""
     ctx.last_modified = name["updated_at"]
-    return _shown(ctx, org, name)
+    return agent_shapes.variable(ctx.urls, org, name)
 
 
 @ops("PATCH /orgs/{org}/agents/variables/{name}", WRITE, **CHANGES)
@@ -244,21 +228,6 @@ def _tell_changed(ctx: Context, org: Row, name: str) -> None:
 
 def _tell(ctx: Context, event: str, org: Row, row: Row) -> None:
     organization = organization_shapes.organization(ctx.urls, org)
-    ctx.emit(event, None, variable=_metadata(ctx, org, row), organization=organization)
-
-
-def _metadata(ctx: Context, org: Row, row: Row) -> VariableMetadata:
-    shown: VariableMetadata = {
-        "name": row["name"],
-        "created_at": iso(row["created_at"]),
-        "updated_at": iso(row["updated_at"]),
-        "visibility": row["visibility"],
-    }
-    if row["visibility"] == "selected":
-        url = ctx.urls.agent_variable(org["login"], row["name"])
-        shown["selected_repositories_url"] = f"{url}/repositories"
-    return shown
-
-
-def _shown(ctx: Context, org: Row, row: Row) -> Variable:
-    return {**_metadata(ctx, org, row), "value": row["value"]}
+    ctx.emit(
+        event, None, variable=agent_shapes.metadata(ctx.urls, org, row), organization=organization
+    )
