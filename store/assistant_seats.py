@@ -39,6 +39,17 @@ def of(db: Connection, organization_id: int, account_id: int) -> Row | None:
     )
 
 
+def count(db: Connection, organization_id: int) -> int:
+    """How many seats there are."""
+    total: int = db.value(
+        "SELECT count(*) FROM assistant_seat s"
+        f" WHERE s.organization_id = :organization_id AND {LIVE}",
+        organization_id=organization_id,
+        now=db.now,
+    )
+    return total
+
+
 def breakdown(db: Connection, organization_id: int) -> Row:
     """How many seats there are, and of which kinds, in this billing cycle."""
     begins, _ = cycle(db.now)

@@ -7,7 +7,7 @@ away from all, has selected.
 from collections.abc import Collection
 
 from store import accounts, enterprise_teams
-from store.connection import Connection, Row, listed
+from store.connection import ENDLESS, Connection, Row, listed
 
 JOINED = "FROM enterprise_organization o JOIN account a ON a.id = o.organization_id"
 SELECTED = (
@@ -38,10 +38,14 @@ def page(db: Connection, team: Row, *, limit: int, offset: int) -> list[Row]:
     )
 
 
-def count(db: Connection, team: Row) -> int:
-    """How many there are."""
+def count(db: Connection, team: Row, most: int = ENDLESS) -> int:
+    """How many there are, counted to `most`."""
     where, given = _of(team)
-    total: int = db.value(f"SELECT count(*) {where}", **given)
+    total: int = db.value(
+        f"SELECT count(*) FROM (SELECT o.organization_id {where} LIMIT :most) AS f",
+        most=most,
+        **given,
+    )
     return total
 
 

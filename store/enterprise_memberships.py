@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from store import accounts
-from store.connection import Connection, Row, listed
+from store.connection import ENDLESS, Connection, Row, listed
 
 IN_TEAM = (
     "FROM enterprise_team_member m JOIN account a ON a.id = m.account_id WHERE m.team_id = :team_id"
@@ -24,10 +24,13 @@ def page(db: Connection, team_id: int, *, limit: int, offset: int) -> list[Row]:
     )
 
 
-def count(db: Connection, team_id: int) -> int:
-    """How many there are."""
+def count(db: Connection, team_id: int, most: int = ENDLESS) -> int:
+    """How many there are, counted to `most`."""
     total: int = db.value(
-        "SELECT count(*) FROM enterprise_team_member WHERE team_id = :team_id", team_id=team_id
+        "SELECT count(*) FROM (SELECT account_id FROM enterprise_team_member"
+        " WHERE team_id = :team_id LIMIT :most) AS f",
+        team_id=team_id,
+        most=most,
     )
     return total
 

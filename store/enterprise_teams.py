@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from store.connection import Connection, Row
+from store.connection import ENDLESS, Connection, Row
 from store.errors import Invalid
 
 COLUMNS = (
@@ -89,10 +89,13 @@ def page(db: Connection, enterprise_id: int, *, limit: int, offset: int) -> list
     )
 
 
-def count(db: Connection, enterprise_id: int) -> int:
-    """How many teams it has."""
+def count(db: Connection, enterprise_id: int, most: int = ENDLESS) -> int:
+    """How many teams it has, counted to `most`."""
     total: int = db.value(
-        "SELECT count(*) FROM enterprise_team WHERE enterprise_id = :id", id=enterprise_id
+        "SELECT count(*) FROM (SELECT id FROM enterprise_team WHERE enterprise_id = :id"
+        " LIMIT :most) AS f",
+        id=enterprise_id,
+        most=most,
     )
     return total
 

@@ -137,7 +137,7 @@ def get_assistant_organization_details(ctx: Context, org: Row) -> Billing:
 def list_assistant_seats(ctx: Context, org: Row, page: Page) -> Seats:
     """List all assistant seat assignments for an organization"""
     plan = _plan(ctx.db, org["id"])
-    page.total = assistant_seats.breakdown(ctx.db, org["id"])["total"]
+    page.total = assistant_seats.count(ctx.db, org["id"])
     rows = assistant_seats.page(ctx.db, org["id"], limit=page.limit, offset=page.offset)
     return {"total_seats": page.total, "seats": _seats(ctx.urls, ctx.db, org, plan, rows)}
 

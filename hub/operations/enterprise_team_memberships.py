@@ -48,7 +48,7 @@ class Usernames(TypedDict):
 def list_(ctx: Context, enterprise_team: Row, page: Page) -> list[SimpleUser]:
     """List members in an enterprise team"""
     team_id = enterprise_team["id"]
-    page.total = enterprise_memberships.count(ctx.db, team_id)
+    page.count(lambda most: enterprise_memberships.count(ctx.db, team_id, most))
     rows = enterprise_memberships.page(ctx.db, team_id, limit=page.limit, offset=page.offset)
     return [shapes.simple_user(ctx.urls, row) for row in rows]
 

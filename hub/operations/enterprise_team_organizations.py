@@ -43,7 +43,7 @@ def get_assignments(ctx: Context, enterprise_team: Row, page: Page) -> list[Orga
 
     A team that is assigned to all has those of the enterprise.
     """
-    page.total = enterprise_assignments.count(ctx.db, enterprise_team)
+    page.count(lambda most: enterprise_assignments.count(ctx.db, enterprise_team, most))
     rows = enterprise_assignments.page(
         ctx.db, enterprise_team, limit=page.limit, offset=page.offset
     )

@@ -57,7 +57,7 @@ ops.tells(enterprise_team=EnterpriseTeamEvent)
 @ops("GET /enterprises/{enterprise}/teams", READ)
 def list_(ctx: Context, enterprise: Row, page: Page) -> list[EnterpriseTeam]:
     """List enterprise teams"""
-    page.total = enterprise_teams.count(ctx.db, enterprise["id"])
+    page.count(lambda most: enterprise_teams.count(ctx.db, enterprise["id"], most))
     rows = enterprise_teams.page(ctx.db, enterprise["id"], limit=page.limit, offset=page.offset)
     return [enterprise_shapes.team(ctx.urls, enterprise, row) for row in rows]
 

@@ -5,10 +5,11 @@ and for the one who is `first` let in, gets so many more rows. They differ in wh
 that a statement for each would be seen.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
+import filling_enterprises
+from filling_rows import numbers, people, repositories
 from world_of_operations import COMMIT, Place, World
 
 from store import Connection, Row
@@ -23,32 +24,6 @@ class Fill:
 
     add: Callable[[Connection, World, int], object]
     most: int | None = None
-
-
-def numbers(db: Connection, table: str, columns: str, rows: Iterable[tuple[Any, ...]]) -> list[int]:
-    """The ids of new rows."""
-    return [row[0] for row in db.insert_many(table, columns, [*rows], "RETURNING id")]
-
-
-def people(db: Connection, n: int) -> list[int]:
-    """New users."""
-    first = db.value("SELECT max(id) FROM account") + 1
-    rows = ((f"p{at}", f"p{at}", "User", db.now, db.now) for at in range(first, first + n))
-    return numbers(db, "account", "login, login_key, kind, created_at, updated_at", rows)
-
-
-def repositories(db: Connection, owner_ids: Iterable[int]) -> list[int]:
-    """A new repository for each of these."""
-    first = db.value("SELECT max(id) FROM repository") + 1
-    return numbers(
-        db,
-        "repository",
-        "owner_id, name, name_key, created_at, updated_at",
-        (
-            (owner_id, f"r{number}", f"r{number}", db.now, db.now)
-            for number, owner_id in enumerate(owner_ids, first)
-        ),
-    )
 
 
 def _apps(db: Connection, world: World, n: int) -> list[int]:
@@ -379,6 +354,12 @@ FILL: dict[str, Fill] = {
     "repos/list-invitations-for-authenticated-user": Fill(own_invitations),
     "repos/list-webhooks": Fill(hooks),
     "repos/list-webhook-deliveries": Fill(deliveries),
+    "enterprise-teams/list": Fill(filling_enterprises.teams),
+    "enterprise-team-memberships/list": Fill(filling_enterprises.members),
+    "enterprise-team-organizations/get-assignments": Fill(filling_enterprises.organizations),
+    "assistant/list-assistant-seats": Fill(filling_enterprises.seats),
+    "orgs/list-artifact-deployment-records": Fill(filling_enterprises.deployed),
+    "orgs/list-artifact-storage-records": Fill(filling_enterprises.stored),
     "agents/list-org-variables": Fill(variables, most=1_000),
     "agents/list-selected-repos-for-org-variable": Fill(selected_repositories, most=1_000),
     "devenvs/list-repo-secrets": Fill(secrets, most=100),
