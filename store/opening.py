@@ -49,6 +49,11 @@ def open_store(
     return store
 
 
+def unprepared(url: str, *, data_dir: Path, vault: Vault) -> Store:
+    """The store as it lies there: nothing is made, upgraded or found out about it. Unusable."""
+    return Store(_engine(url, data_dir, vault))
+
+
 def _make_key(store: Store, path: Path) -> None:
     """A key for a database that has no use for another one. Unusable where it has."""
     if store.look(sealed.any_there):

@@ -2,6 +2,7 @@
 
 import contextlib
 import sqlite3
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,6 +58,22 @@ def damage(raw: sqlite3.Connection, *, thoroughly: bool = False) -> list[str]:
         f"row {row[1]} of {row[0]} refers to a row of {row[2]} that is not there"
         for row in dangling
     ]
+
+
+def damage_within(path: Path, seconds: float | None) -> tuple[list[str], bool]:
+    """What is wrong with a file as far as it can be seen in so many seconds (None: however long it
+    takes, and more thoroughly), and whether that was all of it.
+    """
+    ends = None if seconds is None else time.monotonic() + seconds
+    try:
+        with looking(path) as raw:
+            if ends is not None:
+                raw.set_progress_handler(lambda: time.monotonic() > ends, 100_000)
+            return damage(raw, thoroughly=ends is None), True
+    except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_INTERRUPT:
+            return [], False
+        return [str(error)], True
 
 
 def _found(raw: sqlite3.Connection, name: Path) -> Found:

@@ -31,6 +31,7 @@ COMMANDS = {
     "status": "status:status",
     "jobs": "jobs:jobs",
     "audit": "audit:audit",
+    "doctor": "doctor:doctor",
     "backup": "backup:backup",
     "restore": "restore:restore",
     "key": "key:key",
