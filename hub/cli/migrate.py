@@ -41,12 +41,23 @@ def migrate(configuration: Configuration, target: str, switch: bool, abandon: bo
     with mover(
         settings.store, target, data_dir=settings.data_dir, key_file=settings.key_file
     ) as moving:
+        if (switch or abandon) and not moving.closed:
+            _record(settings)
         if abandon:
             moving.abandon()
             click.echo("the move is given up; what is in the target can be dropped")
             return
         with _resumable():
             _move(moving, settings, switch)
+
+
+def _record(settings: Settings) -> None:
+    """Write the command to the audit log, which moves with all the rest."""
+    store = options.opened(settings, create=False)
+    try:
+        store.do(lambda db: None)
+    finally:
+        store.shut()
 
 
 @contextmanager

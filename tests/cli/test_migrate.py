@@ -32,6 +32,12 @@ PATIENCE = 30
 
 
 @pytest.fixture
+def url() -> str:
+    """What is moved is always on the embedded engine."""
+    return "sqlite"
+
+
+@pytest.fixture
 def target() -> Iterator[str]:
     with database() as url:
         yield url
@@ -56,6 +62,9 @@ def test_a_copy_and_then_the_switch(run, store: Store, hook_id, target):
     assert name_of(target) in refused.stderr
     found = json.loads(run("events", "--store", target, "--json").stdout)
     assert [row["guid"] for row in found] == ["guid-later", "guid-x", "guid-1", "guid-0"]
+    (entry,) = json.loads(run("audit", "--store", target, "--json").stdout)
+    assert (entry["what"], entry["fields"]) == ("tocsin migrate", ["--to", "--switch"])
+    run("audit", "--verify", "--store", target)
     assert name_of(target) in run("migrate", "--to", target, "--switch", code=1).stderr
 
 
