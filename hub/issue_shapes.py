@@ -151,5 +151,5 @@ def _links(urls: Urls, repo: Row, row: Row, pull: Row | None) -> PullLinks:
         "html_url": page,
         "diff_url": f"{page}.diff",
         "patch_url": f"{page}.patch",
-        "merged_at": time(pull and pull["merged_at"]),
+        "merged_at": time(None if pull is None else pull["merged_at"]),
     }

@@ -79,6 +79,19 @@ class Details(TypedDict, total=False):
     """Whether it changes something, so that the audit log tells of it; by default all but GET."""
 
 
+class Emits(TypedDict):
+    """What several operations of a group emit, to be given beside other details."""
+
+    emits: tuple[str, ...]
+
+
+class Forms(TypedDict):
+    """The media types that several operations of a group have, to be given beside other details."""
+
+    media: tuple[str, ...]
+    family: str
+
+
 @dataclass(frozen=True, slots=True)
 class Operation:
     """An operation of the API with all that its declaration says."""

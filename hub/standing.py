@@ -42,11 +42,11 @@ class Standing(Measures):
         self.info.read = lambda: {(version("tocsin"),): 1}
         self.up.read = lambda: 0 if self.figures is None else 1
         self.backlog.read = self._backlog
-        self.oldest.read = lambda: self.figures and self.figures.age / SECOND
-        self.lag.read = lambda: self.figures and self.figures.lag / SECOND
-        self.workers.read = lambda: self.figures and len(self.figures.workers)
-        self.failing.read = lambda: self.figures and self.figures.failing
-        self.disabled.read = lambda: self.figures and self.figures.disabled
+        self.oldest.read = lambda: None if self.figures is None else self.figures.age / SECOND
+        self.lag.read = lambda: None if self.figures is None else self.figures.lag / SECOND
+        self.workers.read = lambda: None if self.figures is None else len(self.figures.workers)
+        self.failing.read = lambda: None if self.figures is None else self.figures.failing
+        self.disabled.read = lambda: None if self.figures is None else self.figures.disabled
         self.job_ended.read = self._job_ended
         self.job_failures.read = self._job_failures
 

@@ -54,9 +54,10 @@ def update(
     alone(db, row["organization_id"])
     row = _again(db, row["id"])
     fields = _checked(**changes)
-    visibility = fields.get("visibility", row["visibility"])
+    after = {**row, **fields}
+    visibility = after["visibility"]
     _check_selection(visibility, selected or ())
-    _check_free(db, row, fields.get("name", row["name"]))
+    _check_free(db, row, after["name"])
     changed = merging.update(db, "agent_variable", row, fields)
     if visibility != "selected":
         selected = ()

@@ -5,7 +5,7 @@ from typing import Any
 from store import check_runs, check_suites, foreign, merging
 from store.connection import Connection, Row
 
-FIELDS = {
+FIELDS: foreign.Readers = {
     "name": foreign.text(255, 1),
     "status": foreign.one_of(*check_suites.STATUSES),
     "conclusion": foreign.nullable(foreign.one_of(*check_suites.CONCLUSIONS)),
@@ -14,7 +14,7 @@ FIELDS = {
     "started_at": foreign.nullable(foreign.moment),
     "completed_at": foreign.nullable(foreign.moment),
 }
-OUTPUT = {
+OUTPUT: foreign.Readers = {
     "title": foreign.nullable(foreign.text(1_024)),
     "summary": foreign.nullable(foreign.text(65_535)),
     "content": ("text", foreign.nullable(foreign.text(65_535))),
@@ -34,7 +34,7 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> Row | N
         foreign.part(given, "output") or {}, OUTPUT
     )
     # Its suite may be told of in short.
-    named = {key: given[key] for key in ("app", "head_sha") if key in given}
+    named: Row = {key: given[key] for key in ("app", "head_sha") if key in given}
     suite = check_suites.put(db, repo, {**named, **told}, event)
     before = check_runs.get(db, repo["id"], number)
     if suite is None or (before and (not before["reflected"] or _older(fields, before))):

@@ -28,7 +28,7 @@ CONCLUSIONS = (
     "skipped",
 )
 SHA = foreign.text(64, 1)
-FIELDS = {
+FIELDS: foreign.Readers = {
     "head_branch": foreign.nullable(foreign.text(255)),
     "before_sha": ("before", foreign.nullable(SHA)),
     "after_sha": ("after", foreign.nullable(SHA)),
@@ -38,7 +38,7 @@ FIELDS = {
     "updated_at": foreign.moment,
     "told_at": ("updated_at", foreign.moment),
 }
-PULL = {"id": foreign.number, "number": foreign.number}
+PULL: foreign.Readers = {"id": foreign.number, "number": foreign.number}
 END = {"ref": foreign.text(255), "sha": foreign.text(64)}
 
 
@@ -158,7 +158,8 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> Row | N
     if before is None:
         return _add(db, repo["id"], number, given, fields)
     merging.update(db, "check_suite", before, fields)
-    return before | fields
+    after: Row = before | fields
+    return after
 
 
 def _app(db: Connection, given: dict[str, Any]) -> Row:

@@ -20,7 +20,7 @@ def _sha(value: Any) -> Any:
     return value if isinstance(value, str) and refs.SHA.fullmatch(value) else foreign.ODD
 
 
-FIELDS = {
+FIELDS: foreign.Readers = {
     "commit_id": _sha,
     "path": foreign.nullable(foreign.text(MOST_PATH)),
     "position": foreign.nullable(foreign.number),

@@ -52,9 +52,9 @@ def every(db: Connection) -> list[Machine]:
     """Every kind of machine, offered or not, the smallest first."""
     rows = db.tuples(f"SELECT {COLUMNS}, locations, offered FROM devenv_machine")
     found = {one.name: one for one in KNOWN}
-    for *fields, places, offered in rows:
+    for name, shown, system, storage, memory, cpus, places, offered in rows:
         where = None if places is None else tuple(orjson.loads(places))
-        found[fields[0]] = Machine(*fields, where, bool(offered))
+        found[name] = Machine(name, shown, system, storage, memory, cpus, where, bool(offered))
     return sorted(found.values(), key=lambda one: one.size)
 
 

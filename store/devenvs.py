@@ -100,8 +100,8 @@ def restrictions(db: Connection, repo_id: int, ref: str) -> list[Restriction]:
         refs=listed([EVERY_REF, *_names(db, repo_id, ref)]),
     )
     return [
-        Restriction(*least, None if names is None else tuple(orjson.loads(names)))
-        for *least, names in rows
+        Restriction(cpus, memory, storage, None if names is None else tuple(orjson.loads(names)))
+        for cpus, memory, storage, names in rows
     ]
 
 

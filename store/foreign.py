@@ -66,7 +66,10 @@ def nullable(reader: Reader) -> Reader:
     return read
 
 
-def fields(given: Mapping[str, Any], readers: Mapping[str, Reader | tuple[str, Reader]]) -> Any:
+Readers = Mapping[str, Reader | tuple[str, Reader]]
+
+
+def fields(given: Mapping[str, Any], readers: Readers) -> Any:
     """Column to value, of the members that are told and understood.
 
     `readers` gives each column its reader, with the member's name where that is another one.

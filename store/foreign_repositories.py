@@ -13,7 +13,7 @@ from store import accounts, foreign, merging, repositories, sources, strangers, 
 from store.connection import Connection, Row
 from store.errors import Conflict, Invalid
 
-HAPPENED = {
+HAPPENED: foreign.Readers = {
     "stars": ("stargazers_count", foreign.number),
     "forks": ("forks_count", foreign.number),
     "size": foreign.number,
@@ -32,7 +32,7 @@ def _topics(value: Any) -> Any:
     return orjson.dumps(named).decode()
 
 
-SETTINGS = {
+SETTINGS: foreign.Readers = {
     "foreign_id": ("id", foreign.number),
     "description": foreign.nullable(foreign.text(1_000)),
     "homepage": foreign.nullable(foreign.text(1_000)),
@@ -108,7 +108,7 @@ def _row(db: Connection, repo_id: int) -> Row:
 
 def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> None:
     """Take up what is told of the repository. Neither its name nor its owner changes by it."""
-    fields = foreign.fields(given, HAPPENED | (SETTINGS if trusted(event) else {}))
+    fields = foreign.fields(given, {**HAPPENED, **(SETTINGS if trusted(event) else {})})
     before = _row(db, repo["id"])
     if merging.outdated(before, fields):
         return

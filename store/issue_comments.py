@@ -16,7 +16,7 @@ COLUMNS = (
 KINDS = ("comment", "review", "line")
 MOST_BODY = 262_144
 SHA = foreign.text(64)
-FIELDS = {
+FIELDS: foreign.Readers = {
     "author_association": foreign.one_of(*ASSOCIATIONS),
     "body": foreign.nullable(foreign.text(MOST_BODY)),
     "state": foreign.text(50),
@@ -26,13 +26,13 @@ FIELDS = {
     "told_at": ("updated_at", foreign.moment),
 }
 # A review has no other times.
-SUBMITTED = {
+SUBMITTED: foreign.Readers = {
     "created_at": ("submitted_at", foreign.moment),
     "updated_at": ("submitted_at", foreign.moment),
 }
 SIDE = foreign.nullable(foreign.one_of("LEFT", "RIGHT"))
 LINE = foreign.nullable(foreign.number)
-DETAILS = {
+DETAILS: foreign.Readers = {
     "path": foreign.text(4_096),
     "diff_hunk": foreign.text(65_536),
     "original_commit_id": SHA,

@@ -77,7 +77,7 @@ def _label(told: Told) -> Members | None:
 
 def _assignee(told: Told) -> Members | None:
     assignee = strangers.meet(told.db, told.payload.get("assignee"))
-    return assignee and {"assignee": assignee, "assigner": told.event["sender_id"]}
+    return {"assignee": assignee, "assigner": told.event["sender_id"]} if assignee else None
 
 
 def _milestone(told: Told) -> Members | None:

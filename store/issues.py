@@ -24,7 +24,7 @@ ASSOCIATIONS = (
     "OWNER",
 )
 MOST_BODY = 262_144
-FIELDS = {
+FIELDS: foreign.Readers = {
     "foreign_id": ("id", foreign.number),
     "title": foreign.text(1_024),
     "body": foreign.nullable(foreign.text(MOST_BODY)),

@@ -19,7 +19,7 @@ def _color(value: Any) -> Any:
     return plain if re.fullmatch(r"[0-9a-f]{6}", plain) else foreign.ODD
 
 
-FIELDS = {
+FIELDS: foreign.Readers = {
     "name": foreign.text(255),
     "foreign_id": ("id", foreign.number),
     "color": _color,

@@ -10,7 +10,7 @@ COLUMNS = (
     "id, repo_id, number, foreign_id, title, description, state, creator_id, open_issues,"
     " closed_issues, due_on, closed_at, created_at, updated_at, told_at"
 )
-FIELDS = {
+FIELDS: foreign.Readers = {
     "foreign_id": ("id", foreign.number),
     "title": foreign.text(1_024),
     "description": foreign.nullable(foreign.text(65_536)),

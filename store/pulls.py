@@ -12,13 +12,13 @@ COLUMNS = (
 )
 FROM = "FROM pull p JOIN issue i ON i.id = p.issue_id"
 SHA = foreign.text(64)
-FIELDS = {
+FIELDS: foreign.Readers = {
     "foreign_id": ("id", foreign.number),
     "draft": foreign.flag,
     "merged_at": foreign.nullable(foreign.moment),
     "merge_commit_sha": foreign.nullable(SHA),
 }
-END = {"ref": foreign.text(255), "sha": SHA}
+END: foreign.Readers = {"ref": foreign.text(255), "sha": SHA}
 
 
 def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | None:

@@ -113,7 +113,8 @@ def _settled(ids: Sequence[int], after: int, final: int) -> int:
 
 
 def _fill(db: Connection, found: Ahead, sized: Sequence[tuple[int, int]]) -> None:
-    chosen, total = [], 0
+    chosen: list[int] = []
+    total = 0
     for event_id, size in sized:
         total += size
         if chosen and total > MOST_BYTES:

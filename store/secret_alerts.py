@@ -6,7 +6,7 @@ from store import foreign, merging, secret_patterns
 from store.connection import Connection, Row
 from store.errors import Invalid
 
-READERS = {
+READERS: foreign.Readers = {
     "number": foreign.number,
     "token_type": ("secret_type", foreign.text(255, 1)),
     "bypassed": ("push_protection_bypassed", foreign.flag),

@@ -12,7 +12,7 @@ from store.connection import Connection, Row
 
 # Wider than what is made here: platforms have logins of old, and those of their robots.
 LOGIN = re.compile(r"[A-Za-z0-9_.-]{1,100}(\[bot\])?")
-ABOUT = {
+ABOUT: foreign.Readers = {
     "name": foreign.nullable(foreign.text(255)),
     "description": foreign.nullable(foreign.text(1_000)),
     "foreign_id": ("id", foreign.number),

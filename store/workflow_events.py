@@ -12,14 +12,14 @@ STATUSES = ("queued", "in_progress", COMPLETED, "requested", "waiting", "pending
 # Of what is told of one moment, the later; others are 0.
 RANK = {"in_progress": 1, COMPLETED: 2}
 NAME = foreign.text(255, 1)
-RUN = {
+RUN: foreign.Readers = {
     "name": NAME,
     "status": foreign.one_of(*STATUSES),
     "attempt": ("run_attempt", foreign.number),
     "created_at": foreign.moment,
     "told_at": ("updated_at", foreign.moment),
 }
-JOB = {"name": foreign.text(1_000, 1), "status": foreign.one_of(*STATUSES)}
+JOB: foreign.Readers = {"name": foreign.text(1_000, 1), "status": foreign.one_of(*STATUSES)}
 
 
 def run_told(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
@@ -64,10 +64,10 @@ def _named(payload: dict[str, Any], given: dict[str, Any]) -> Row:
 
 
 def _of_run(run: Row, fields: Row, event: Row) -> Otherwise:
-    arrived = event["received_at"]
+    known = {"created_at": event["received_at"], "told_at": event["received_at"], **fields}
     return Otherwise(
-        fields.get("created_at", arrived),
-        fields.get("told_at", arrived),
+        known["created_at"],
+        known["told_at"],
         holds=run["status"] == "in_progress",
     )
 

@@ -122,7 +122,9 @@ class Reflector:
         lease_id = self._lease()
         if lease_id is None or state["event_id"] >= state["newest"]:
             return False
-        return state["lease_id"] == lease_id or await self._store.note(reflection.claim, lease_id)
+        if state["lease_id"] == lease_id:
+            return True
+        return bool(await self._store.note(reflection.claim, lease_id))
 
     async def _take_up(self, ahead: Ahead, items: Sequence[Item]) -> None:
         after, done = ahead.after, False

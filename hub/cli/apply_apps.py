@@ -94,8 +94,9 @@ def _known(db: Connection, wanted: parts.Token) -> Row | None:
 
 
 def _differs(known: Row, owner: Row, holder: Row | None, wanted: parts.Token) -> bool:
-    own = holder is None or wanted.kind == "installation"
-    kind = wanted.kind if own else apps.KINDS[holder["kind"]]
+    kind: str = wanted.kind
+    if holder is not None and kind != "installation":
+        kind = apps.KINDS[holder["kind"]]
     permissions = wanted.permissions
     if holder is not None and kind != "oauth" and not permissions:
         permissions = known["permissions"]

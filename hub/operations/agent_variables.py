@@ -210,7 +210,7 @@ def _change(ctx: Context, org: Row, row: Row, selected: list[int] | None, **fiel
     agent_repositories.check(ctx.db, org["id"], _viewer(ctx), selected or ())
     wanted = None if selected is None else set(selected)
     if agent_variables.update(ctx.db, row, selected=wanted, **fields):
-        _tell_changed(ctx, org, fields.get("name", row["name"]))
+        _tell_changed(ctx, org, str({**row, **fields}["name"]))
 
 
 def _select(ctx: Context, org: Row, row: Row, repo: Row, *, wanted: bool) -> None:

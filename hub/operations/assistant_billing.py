@@ -209,7 +209,7 @@ def get_assistant_seat_details_for_user(ctx: Context, org: Row, username: Row) -
     row = assistant_seats.of(ctx.db, org["id"], username["id"])
     if row is None:
         raise Missing("seat")
-    (seat,) = _seats(ctx.urls, ctx.db, org, plan, [row])
+    seat: Seat = _seats(ctx.urls, ctx.db, org, plan, [row])[0]
     return seat
 
 
@@ -263,7 +263,8 @@ def _plan(db: Connection, organization_id: int) -> Plan:
     return plan
 
 
-def _seats(urls: Urls, db: Connection, org: Row, plan: Plan, rows: Sequence[Row]) -> list[Seat]:
+def _seats(urls: Urls, db: Connection, org: Row, plan: Plan, rows: Sequence[Row]) -> list[Any]:
+    """Each a Seat."""
     users = accounts.of(db, {row["account_id"] for row in rows})
     through = teams.of(db, {row["team_id"] for row in rows if row["team_id"] is not None})
     owner = organization_shapes.organization(urls, org)

@@ -11,7 +11,7 @@ from hub.access import on_repo
 from hub.commit_comment_shapes import CommitComment, several
 from hub.context import Context, House
 from hub.interacting import check_interaction
-from hub.operation import Details, Group
+from hub.operation import Forms, Group
 from hub.organization_shapes import OrganizationSimple
 from hub.paging import Page
 from hub.repository_shapes import MinimalRepository
@@ -27,7 +27,7 @@ ops = Group("repos", comment_id=commit_comments.get, commit_sha=text)
 READ = on_repo("metadata", "read").or_anyone()
 COMMENT = on_repo("contents", "read", public_scopes=("public_repo",))
 CHANGE = on_repo("contents", "write", role="write", public_scopes=("public_repo",)).or_author()
-FORMS: Details = {"media": ("raw", "text", "html", "full"), "family": "commitcomment"}
+FORMS: Forms = {"media": ("raw", "text", "html", "full"), "family": "commitcomment"}
 
 Line = Annotated[int, Ge(0), Le(2**31 - 1)]
 

@@ -9,7 +9,7 @@ from hub import shapes
 from hub.context import Context
 from hub.enterprise_access import on_enterprise
 from hub.enterprise_events import tell
-from hub.operation import Details, Group
+from hub.operation import Emits, Group
 from hub.paging import Page
 from hub.shapes import SimpleUser
 from hub.validation import Text
@@ -33,8 +33,8 @@ READ = on_enterprise("enterprise_teams", "read", scopes=("read:enterprise",), ki
 WRITE = on_enterprise(
     "enterprise_teams", "write", rank="owner", scopes=("admin:enterprise",), kinds=PERSONAL
 )
-ADDS: Details = {"emits": ("enterprise_team.members_added",)}
-REMOVES: Details = {"emits": ("enterprise_team.members_removed",)}
+ADDS: Emits = {"emits": ("enterprise_team.members_added",)}
+REMOVES: Emits = {"emits": ("enterprise_team.members_removed",)}
 MOST = 1000
 
 Login = Annotated[Text, MaxLen(100)]

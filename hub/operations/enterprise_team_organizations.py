@@ -9,7 +9,7 @@ from hub import organization_shapes
 from hub.context import Context
 from hub.enterprise_access import on_enterprise
 from hub.enterprise_events import tell
-from hub.operation import Details, Group
+from hub.operation import Emits, Group
 from hub.organization_shapes import OrganizationSimple
 from hub.paging import Page
 from hub.validation import Text
@@ -26,8 +26,8 @@ ops = Group(
 PERSONAL = ("personal",)
 READ = on_enterprise("enterprise_teams", "read", scopes=("read:enterprise",), kinds=PERSONAL)
 WRITE = on_enterprise("enterprise_teams", "write", scopes=("admin:enterprise",), kinds=PERSONAL)
-ADDS: Details = {"emits": ("enterprise_team.organizations_added",)}
-REMOVES: Details = {"emits": ("enterprise_team.organizations_removed",)}
+ADDS: Emits = {"emits": ("enterprise_team.organizations_added",)}
+REMOVES: Emits = {"emits": ("enterprise_team.organizations_removed",)}
 MOST = 1000
 
 Slug = Annotated[Text, MaxLen(100)]
