@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from store import accounts
 from store.connection import Connection, Row, listed
@@ -182,6 +182,19 @@ def moves(before: Iterable[int], after: Iterable[int]) -> dict[int, int]:
     changes = Counter(after)
     changes.subtract(Counter(before))
     return dict(changes)
+
+
+def shown_of(db: Connection, viewer: Viewer) -> tuple[str, dict[str, Any]]:
+    """SQL for: the ids of the artifacts of `:digest` in `:organization_id` that are in repositories
+    which the viewer may see. Also its parameters.
+    """
+    shown, given = shown_to(db, viewer)
+    return (
+        "(SELECT t.id FROM artifact t JOIN repository r ON r.id = t.repo_id"
+        " JOIN account a ON a.id = r.owner_id"
+        f" WHERE t.organization_id = :organization_id AND t.digest = :digest AND {shown})",
+        given,
+    )
 
 
 def total(

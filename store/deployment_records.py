@@ -11,7 +11,7 @@ import orjson
 from store import artifacts
 from store.artifacts import Named
 from store.connection import Connection, Row, listed
-from store.viewers import Viewer, shown_to
+from store.viewers import Viewer
 
 COLUMNS = (
     "id, organization_id, artifact_id, digest, cluster, logical_environment,"
@@ -97,13 +97,12 @@ def of_digest(
     """The records of a digest, the oldest first, in the repositories that the viewer may see:
     COLUMNS with tags and risks as objects.
     """
-    shown, given = shown_to(db, viewer)
-    columns = ", ".join(f"d.{name}" for name in COLUMNS.split(", "))
+    shown, given = artifacts.shown_of(db, viewer)
+    # Plus: found by the digest, in their order, for an artifact may have many.
     rows = db.all(
-        f"SELECT {columns} FROM deployment_record d JOIN artifact t ON t.id = d.artifact_id"
-        " JOIN repository r ON r.id = t.repo_id JOIN account a ON a.id = r.owner_id"
-        " WHERE d.organization_id = :organization_id AND d.digest = :digest"
-        f" AND {shown} ORDER BY d.id LIMIT :limit OFFSET :offset",
+        f"SELECT {COLUMNS} FROM deployment_record"
+        " WHERE organization_id = :organization_id AND digest = :digest"
+        f" AND +artifact_id IN {shown} ORDER BY id LIMIT :limit OFFSET :offset",
         organization_id=organization_id,
         digest=digest,
         limit=limit,

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from store import artifacts, merging
 from store.artifacts import Named
 from store.connection import Connection, Row
-from store.viewers import Viewer, shown_to
+from store.viewers import Viewer
 
 COLUMNS = (
     "id, organization_id, artifact_id, digest, registry_url, repository, path, artifact_url,"
@@ -67,13 +67,13 @@ def of_digest(
     """The records of a digest, the oldest first, in the repositories that the viewer may see:
     COLUMNS and the artifact's `name`.
     """
-    shown, given = shown_to(db, viewer)
+    shown, given = artifacts.shown_of(db, viewer)
     columns = ", ".join(f"s.{name}" for name in COLUMNS.split(", "))
     return db.all(
         f"SELECT {columns}, t.name FROM storage_record s JOIN artifact t ON t.id = s.artifact_id"
-        " JOIN repository r ON r.id = t.repo_id JOIN account a ON a.id = r.owner_id"
+        # Plus: found by the digest, in their order, for an artifact may have many.
         " WHERE s.organization_id = :organization_id AND s.digest = :digest"
-        f" AND {shown} ORDER BY s.id LIMIT :limit OFFSET :offset",
+        f" AND +s.artifact_id IN {shown} ORDER BY s.id LIMIT :limit OFFSET :offset",
         organization_id=organization_id,
         digest=digest,
         limit=limit,

@@ -88,7 +88,8 @@ def _scope(wanted: str, headers: dict[str, str]) -> dict[str, Any]:
         "method": "GET",
         "path": wanted,
         "raw_path": wanted.encode(),
-        "query_string": b"",
+        # Of some lists a page is by default as long as the shorter list.
+        "query_string": b"per_page=30",
         "root_path": "",
         "scheme": "http",
         "http_version": "1.1",
