@@ -3,6 +3,7 @@
 What follows from it is `repositories.role_of`'s to say.
 """
 
+from store import watching
 from store.connection import Connection
 
 
@@ -36,6 +37,12 @@ def granted(db: Connection, repo_id: int, account_id: int) -> str | None:
         account_id=account_id,
     )
     return role
+
+
+def delete(db: Connection, account_id: int) -> None:
+    """Let an account be gone, with all that is its own. It must own no repository and no app."""
+    watching.forget(db, account_id)
+    db.execute("DELETE FROM account WHERE id = :id", id=account_id)
 
 
 def set_site_admin(db: Connection, account_id: int, site_admin: bool) -> None:

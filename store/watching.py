@@ -64,6 +64,18 @@ def remove(db: Connection, repo_id: int, account_id: int) -> bool:
     return bool(ended)
 
 
+def forget(db: Connection, account_id: int) -> None:
+    """End all that an account watches or ignores: before it is deleted, for watchers are counted
+    where watching ends.
+    """
+    db.execute(
+        "UPDATE repository SET watchers = watchers - 1 WHERE id IN"
+        " (SELECT repo_id FROM watching WHERE account_id = :account_id AND subscribed = 1)",
+        account_id=account_id,
+    )
+    db.execute("DELETE FROM watching WHERE account_id = :account_id", account_id=account_id)
+
+
 def _count(db: Connection, repo_id: int, more: int) -> None:
     if more:
         db.execute(

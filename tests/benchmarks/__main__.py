@@ -23,6 +23,9 @@ NAMES = (
     "postgres",
     "growing",
     "expiry",
+    "isolation",
+    "restart",
+    "far",
 )
 
 

@@ -88,7 +88,7 @@ def test_an_interruption(world: World, tmp_path: Path) -> None:
     for number in range(7):
         world.hook("push", secret=f"hush-{number}", url=f"https://receiver.example/{number}")
     exchanged(tmp_path / "data" / "secret.key")
-    one = next(one for one in SEALED if one.table == "hook")
+    one = next(one for one in SEALED if str(one) == "hook.secret")
     world.store.do(rekeying._portion, one, ())
     assert renewed(world.store)["hook.secret"] == Renewed(7, 4, 0)
 

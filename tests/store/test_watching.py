@@ -7,7 +7,17 @@ import pytest
 from engines import ENGINES, engine_url
 from store_world import World
 
-from store import Connection, Row, Store, accounts, repositories, sso, tokens, watching
+from store import (
+    Connection,
+    Row,
+    Store,
+    accounts,
+    people,
+    repositories,
+    sso,
+    tokens,
+    watching,
+)
 from store.viewers import Viewer
 
 NOBODY = Viewer(None)
@@ -181,6 +191,26 @@ def test_a_list_is_cut_into_pages(world: World, bob: Row) -> None:
 
 
 def test_what_is_deleted_watches_nothing(world: World, bob: Row) -> None:
+    ignored, quiet = world.another_repo("ignored"), world.another_repo("quiet")
+    put(world, world.user)
     put(world, bob)
-    world.store.do(lambda db: db.execute("DELETE FROM account WHERE id = :id", id=bob["id"]))
-    assert world.store.look(watching.counts, [world.repo["id"]])[world.repo["id"]][0] == 0
+    put(world, bob, repo=ignored, subscribed=False, ignored=True)
+    world.store.do(people.delete, bob["id"])
+    ids = [world.repo["id"], ignored["id"], quiet["id"]]
+    counted = world.store.look(watching.counts, ids)
+    assert [counted[repo_id][0] for repo_id in ids] == [1, 0, 0]
+    assert world.store.look(accounts.get, bob["id"]) is None
+
+
+def test_the_count_is_of_those_who_watch(world: World, bob: Row) -> None:
+    def counted() -> int:
+        return world.store.look(watching.counts, [world.repo["id"]])[world.repo["id"]][0]
+
+    seen = []
+    for flags in ((True, False), (True, False), (True, True), (False, True), (True, True)):
+        put(world, bob, subscribed=flags[0], ignored=flags[1])
+        seen.append(counted())
+    put(world, bob, subscribed=False, ignored=False)
+    seen.append(counted())
+    assert not world.store.do(watching.remove, world.repo["id"], bob["id"])
+    assert [*seen, counted()] == [1, 1, 1, 0, 1, 0, 0]

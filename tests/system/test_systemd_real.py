@@ -292,7 +292,7 @@ async def test_an_upgrade_copies_the_database_and_migrates_it(service: Service) 
     service.machine.write(
         "/opt/newer.py",
         "from store import migrations\nfrom hub.cli import main\n\nknown = migrations.steps()\n"
-        "step = (len(known) + 1, '9999_more.sql', 'CREATE TABLE more (id {id})')\n"
+        "step = (known[-1][0] + 1, '9999_more.sql', 'CREATE TABLE more (id {id})')\n"
         "migrations.steps = lambda: [*known, step]\nmain()\n",
     )
     service.drop_in(

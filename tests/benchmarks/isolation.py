@@ -1,0 +1,101 @@
+"""Endpoints that hang or refuse, beside those that do not: how long the healthy ones wait."""
+
+import asyncio
+import contextlib
+import uuid
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hub.cli.serve import settle
+from hub.cli.server import bind, port_of
+from store import Connection, Store, events, open_store
+from store.events import Arrival
+from tests.benchmarks import apart, world
+from tests.benchmarks.figure import Bench, Row, percentile
+from tests.benchmarks.memory import HANGS_MS
+from tests.benchmarks.payload import SIZE, payload
+from tests.benchmarks.receiver import receiving
+from worker.service import Worker
+from worker.settings import WorkerSettings
+
+HOOKS = 100
+EVENTS, PAUSE = 150, 0.03
+WANTED = 1.1
+
+
+def measure(bench: Bench) -> Iterator[Row]:
+    """p95 of the healthy from accepted to delivered, of the same without the others."""
+    hanging = bench.directory / "hanging"
+    hanging.mkdir()
+    aside = Bench(bench.rounds, hanging, bench.said)
+    with receiving(bench) as port, receiving(aside, delay_ms=HANGS_MS) as hangs:
+        yield _compared(bench, "1 of 100 hangs", port, hangs, 1)
+        with _refusing() as refuses:
+            yield _compared(bench, "50 of 100 refuse", port, refuses, 50)
+
+
+@contextlib.contextmanager
+def _refusing() -> Iterator[int]:
+    with bind("127.0.0.1", 0) as bound:
+        yield port_of(bound)
+
+
+def _compared(bench: Bench, why: str, port: int, bad_port: int, bad: int) -> Row:
+    given = {"port": port, "bad_port": bad_port, "healthy": HOOKS - bad}
+    turns = bench.turns(
+        f"isolation, {why}",
+        ours=partial(apart.call, healthy_p95, bad=bad, **given),
+        reference=partial(apart.call, healthy_p95, bad=0, **given),
+    )
+    name = f"isolation, {why}: p95 of the healthy, of the same alone"
+    return turns.row(name, "ms", WANTED, more=False)
+
+
+async def healthy_p95(port: int, bad_port: int, healthy: int, bad: int) -> float:
+    """Milliseconds from accepted to answered, of deliveries to the healthy hooks."""
+    with TemporaryDirectory(prefix="tocsin-bench-") as directory:
+        store = open_store("sqlite", data_dir=Path(directory))
+        repo_id = store.do(_world, port, bad_port, healthy, bad)
+        worker = Worker(store, WorkerSettings(allow_networks=["127.0.0.0/8"]))
+        try:
+            await worker.start()
+            settle()
+            await _post(store, repo_id)
+            return percentile(store.look(_waits, healthy), 0.95) / 1000
+        finally:
+            # What hangs would be waited for.
+            asyncio.get_running_loop().call_later(0.1, worker.dispatcher._hand.keep, 0)
+            await asyncio.wait([worker.begin_to_stop()], timeout=0.5)
+            await store.close()
+
+
+def _world(db: Connection, port: int, bad_port: int, healthy: int, bad: int) -> int:
+    made = world.make(db, subscribers=healthy, port=port)
+    for number in range(bad):
+        world.subscribe(db, made["repo_id"], f"http://127.0.0.1:{bad_port}/hooks/{number}")
+    return int(made["repo_id"])
+
+
+async def _post(store: Store, repo_id: int) -> None:
+    for seed in range(EVENTS):
+        body = payload(SIZE, seed)
+        arrival = Arrival(repo_id, str(uuid.uuid4()), repo_id, "push", body)
+        await store.batch(events.accept, arrival, weight=len(body))
+        await asyncio.sleep(PAUSE)
+    await asyncio.sleep(1)
+
+
+def _waits(db: Connection, healthy: int) -> list[float]:
+    """Microseconds of each delivery to the first so many hooks, without the warming up."""
+    rows = db.tuples(
+        "SELECT a.started_at + a.duration - e.received_at FROM attempt a"
+        " JOIN event e ON e.id = a.event_id WHERE a.hook_id <= :healthy AND e.id > :warming",
+        healthy=healthy,
+        warming=world.WARMING,
+    )
+    expected = healthy * (EVENTS - world.WARMING)
+    if len(rows) != expected:
+        raise RuntimeError(f"{len(rows)} of {expected} deliveries to the healthy were made")
+    return [float(wait) for (wait,) in rows]

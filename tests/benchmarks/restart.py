@@ -1,0 +1,87 @@
+"""Starting with a million deliveries waiting: when the first is sent, and what it takes to hold
+them; and what a delivery takes on disk.
+"""
+
+import time
+from collections.abc import Iterator
+
+from store import Connection, bodies, open_store
+from tests.benchmarks import world
+from tests.benchmarks.figure import Bench, Row
+from tests.benchmarks.payload import payload
+from tests.benchmarks.processes import serving
+from tests.benchmarks.receiver import receiving
+
+EVENTS, SUBSCRIBERS = 10_000, 100
+BODY = 2_000
+WATCHED = 8.0
+WANTED_S, WANTED_MB, WANTED_BYTES = 2.0, 200.0, 200.0
+
+
+def measure(bench: Bench) -> Iterator[Row]:
+    """Once: it is far from what is wanted, or it is not."""
+    bench.said("restart: a million waiting")
+    with receiving(bench) as port:
+        directory = bench.directory / "waiting"
+        store = open_store("sqlite", data_dir=directory)
+        repo_id = store.do(world.make, subscribers=SUBSCRIBERS, port=port)["repo_id"]
+        store.do(_events, repo_id)
+        size = store.do(_size)
+        store.do(_deliveries, repo_id)
+        bytes_each = (store.do(_size) - size) / (EVENTS * SUBSCRIBERS)
+        started = store.clock.now()
+        with serving(directory) as server:
+            time.sleep(WATCHED)
+            first, most = store.look(_first), server.memory("VmHWM")
+        store.shut()
+    seconds = (first - started) / 1_000_000
+    yield Row(
+        "restart, 1,000,000 waiting: the first is sent after", "s", seconds,
+        wanted=WANTED_S, more=False, absolute=True,
+    )  # fmt: skip
+    yield Row(
+        "restart, 1,000,000 waiting: peak memory", "MB", most,
+        wanted=WANTED_MB, more=False, absolute=True,
+    )  # fmt: skip
+    yield Row(
+        "a delivery on disk, beside its attempts", "bytes", bytes_each,
+        wanted=WANTED_BYTES, more=False, absolute=True,
+    )  # fmt: skip
+
+
+def _events(db: Connection, repo_id: int) -> None:
+    body = payload(BODY, 1)
+    db.execute(
+        "INSERT INTO event (guid, scope, repo_id, source_id, name, received_at, size, digest, body)"
+        " WITH RECURSIVE row (number) AS (SELECT 1 UNION ALL"
+        " SELECT number + 1 FROM row WHERE number < :many)"
+        " SELECT 'guid-' || number, :repo_id, :repo_id, 0, 'push', :now, :size, :digest, :body"
+        " FROM row",
+        many=EVENTS,
+        repo_id=repo_id,
+        now=db.now,
+        size=len(body),
+        digest=b"0" * 16,
+        body=bodies.pack(body),
+    )
+
+
+def _deliveries(db: Connection, repo_id: int) -> None:
+    db.execute(
+        "INSERT INTO delivery (event_id, hook_id, repo_id, state, due_at)"
+        " SELECT e.id, h.id, :repo_id, 0, :now FROM event e CROSS JOIN hook h ORDER BY e.id, h.id",
+        repo_id=repo_id,
+        now=db.now,
+    )
+
+
+def _size(db: Connection) -> int:
+    found: int = db.value("PRAGMA page_count") * db.value("PRAGMA page_size")
+    return found
+
+
+def _first(db: Connection) -> int:
+    found: int | None = db.value("SELECT min(started_at) FROM attempt")
+    if found is None:
+        raise RuntimeError("nothing was sent")
+    return found
