@@ -37,9 +37,11 @@ def claim(
         f"SELECT x.id FROM delivery x WHERE {DUE} AND x.due_at <= :now"
         f" ORDER BY x.due_at LIMIT :limit{db.skip_locked}"
     )
+    # As a mere subquery a planner may run it again for each row, and take `limit` each time.
     rows = db.tuples(
-        "UPDATE delivery SET lease_id = :lease_id WHERE id IN (SELECT d.id FROM"
+        "WITH chosen AS MATERIALIZED (SELECT d.id FROM"
         f" {db.each('hooks', hook_id='integer')} AS w {db.lateral('delivery', 'd', first)})"
+        " UPDATE delivery SET lease_id = :lease_id WHERE id IN (SELECT id FROM chosen)"
         " RETURNING id, event_id, hook_id, attempts, redelivery, due_at",
         hooks=wanted,
         lease_id=lease_id,

@@ -124,9 +124,10 @@ def _opened(row: Row) -> Row:
 
 def _take(db: Connection, job_id: int, limit: int) -> list[Deployment]:
     rows = db.tuples(
-        "DELETE FROM deployment_job_entry WHERE job_id = :job_id AND position IN"
-        " (SELECT e.position FROM deployment_job_entry e WHERE e.job_id = :job_id"
-        f" ORDER BY e.position LIMIT :limit{db.skip_locked}) RETURNING position, content",
+        "WITH chosen AS MATERIALIZED (SELECT e.position FROM deployment_job_entry e"
+        f" WHERE e.job_id = :job_id ORDER BY e.position LIMIT :limit{db.skip_locked})"
+        " DELETE FROM deployment_job_entry WHERE job_id = :job_id"
+        " AND position IN (SELECT position FROM chosen) RETURNING position, content",
         job_id=job_id,
         limit=limit,
     )

@@ -37,9 +37,10 @@ def of_table(event: str, table: str, columns: str) -> Expiring:
 
     def expire(db: Connection, limit: int) -> Sequence[Row]:
         rows = db.all(
-            f"DELETE FROM {table} WHERE id IN (SELECT x.id FROM {table} x"
+            f"WITH chosen AS MATERIALIZED (SELECT x.id FROM {table} x"
             " WHERE x.expires_at <= :now ORDER BY x.expires_at, x.id"
-            f" LIMIT :limit{db.skip_locked}) RETURNING {columns}",
+            f" LIMIT :limit{db.skip_locked})"
+            f" DELETE FROM {table} WHERE id IN (SELECT id FROM chosen) RETURNING {columns}",
             now=db.now,
             limit=limit,
         )

@@ -69,9 +69,10 @@ def next_due(db: Connection) -> int | None:
 def take(db: Connection, limit: int) -> list[Row]:
     """Take topics that are to be fetched; what is said to change from now on is fetched again."""
     return db.all(
-        "UPDATE websub_topic SET taken_until = :until, tries = tries + 1, due_at = :until"
-        f" WHERE id IN (SELECT id FROM websub_topic WHERE {DUE} ORDER BY due_at"
-        f" LIMIT :limit{db.skip_locked}) RETURNING {COLUMNS}",
+        f"WITH chosen AS MATERIALIZED (SELECT id FROM websub_topic WHERE {DUE} ORDER BY due_at"
+        f" LIMIT :limit{db.skip_locked})"
+        " UPDATE websub_topic SET taken_until = :until, tries = tries + 1, due_at = :until"
+        f" WHERE id IN (SELECT id FROM chosen) RETURNING {COLUMNS}",
         until=db.now + HELD,
         now=db.now,
         limit=limit,

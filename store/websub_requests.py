@@ -101,9 +101,10 @@ def any_due(db: Connection) -> bool:
 def take(db: Connection, limit: int) -> list[Row]:
     """Take what is due, the oldest first; it comes back by itself if nothing becomes of it."""
     rows = db.all(
-        "UPDATE websub_request SET taken_until = :until, tries = tries + 1 WHERE id IN"
-        f" (SELECT id FROM websub_request WHERE {DUE} ORDER BY id LIMIT :limit{db.skip_locked})"
-        f" RETURNING {COLUMNS}",
+        f"WITH chosen AS MATERIALIZED (SELECT id FROM websub_request WHERE {DUE} ORDER BY id"
+        f" LIMIT :limit{db.skip_locked})"
+        " UPDATE websub_request SET taken_until = :until, tries = tries + 1"
+        f" WHERE id IN (SELECT id FROM chosen) RETURNING {COLUMNS}",
         until=db.now + HELD,
         now=db.now,
         limit=limit,

@@ -55,6 +55,6 @@ def _status(db: Connection) -> Row:
         "events_to_become_state": reflected["newest"] - reflected["event_id"],
         "events_left_out_of_it": reflected["skipped"],
         "workers": len(standing.workers),
-        "seconds_behind": round(standing.lag / SECOND, 1),
+        "seconds_behind": round(standing.lag / SECOND, 3),
         "latest_event_at": output.when(latest["received_at"] if latest else None),
     }

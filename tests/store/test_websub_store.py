@@ -13,6 +13,7 @@ from store import (
     migrations,
     open_store,
     repositories,
+    sealed,
     websub,
 )
 from store import websub_requests as requests
@@ -57,6 +58,7 @@ def test_subscriptions_survive_the_step(
 def _migrate(url: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     known = migrations.steps()
     monkeypatch.setattr(migrations, "steps", lambda: known[:5])
+    monkeypatch.setattr(sealed, "SEALED", ())
     store = open_store(url, data_dir=folder)
     store.do(_made_then)
     store.shut()
