@@ -1,0 +1,1 @@
+"""The dashboard in a real browser. A package, so that what its tests share ends with them."""

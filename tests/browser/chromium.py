@@ -1,0 +1,105 @@
+"""The system's Chromium, and what a page in it asked for."""
+
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.async_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    Request,
+    async_playwright,
+)
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = [
+    # As root, in a container, and asking for nothing by itself.
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update", "--no-proxy-server",
+    # What is not on this machine has no address.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+]  # fmt: skip
+AXE = Path(__file__).parent / "axe" / "axe.min.js"
+# WCAG 2.2 AA, and what is beyond a rule of it but harms all the same.
+TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+
+def program() -> str:
+    """The browser's program; the test is skipped where there is none."""
+    found = next(filter(None, map(shutil.which, NAMES)), None)
+    if found is None:
+        pytest.skip("there is no chromium here: apt-get install chromium")
+    return found
+
+
+@asynccontextmanager
+async def launched() -> AsyncIterator[Browser]:
+    """A browser without a profile."""
+    path = program()
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=path, args=FLAGS)
+        try:
+            yield browser
+        finally:
+            await browser.close()
+
+
+class Watched:
+    """What the pages of one context asked for, and what they complained about."""
+
+    def __init__(self, context: BrowserContext, origin: str) -> None:
+        self.origin = origin
+        self.asked: list[str] = []
+        self.complaints: list[str] = []
+        context.on("request", self._request)
+        context.on("console", self._console)
+        context.on("weberror", lambda error: self.complaints.append(str(error.error)))
+
+    def _request(self, request: Request) -> None:
+        self.asked.append(request.url)
+
+    def _console(self, message: ConsoleMessage) -> None:
+        # An answer other than 2xx is an error in the console, and no fault of the page.
+        if message.type == "error" and not message.text.startswith("Failed to load resource"):
+            self.complaints.append(message.text)
+
+    @property
+    def outside(self) -> list[str]:
+        """Requests that left the server that is tested."""
+        return [url for url in self.asked if not self._is_inside(url)]
+
+    def _is_inside(self, url: str) -> bool:
+        parts = urlsplit(url)
+        return (
+            parts.scheme in ("data", "about") or f"{parts.scheme}://{parts.netloc}" == self.origin
+        )
+
+    def check(self) -> None:
+        """Nothing from elsewhere, nothing that the policy forbids, no script that failed."""
+        assert self.outside == []
+        assert self.complaints == []
+
+
+async def violations(page: Page, *impacts: str) -> list[dict[str, Any]]:
+    """What axe finds wrong with a page as it is: of these impacts, or serious and critical."""
+    await page.evaluate(AXE.read_text(encoding="utf-8") + "; null")
+    found = await page.evaluate(
+        "tags => axe.run(document, {runOnly: tags, resultTypes: ['violations']})", TAGS
+    )
+    wanted = impacts or ("serious", "critical")
+    return [
+        {
+            "rule": one["id"],
+            "impact": one["impact"],
+            "help": one["help"],
+            "at": [[*node["target"], node["failureSummary"]] for node in one["nodes"][:5]],
+        }
+        for one in found["violations"]
+        if one["impact"] in wanted
+    ]

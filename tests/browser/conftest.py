@@ -1,0 +1,71 @@
+"""A browser, and a `tocsin serve` with something to see, for all tests of this directory."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import httpx
+import pytest
+from browsing import Guest, House
+from chromium import launched
+from daemon import ledger
+from playwright.async_api import Browser
+
+Visiting = Callable[..., Awaitable[Guest]]
+
+
+@pytest.fixture(scope="package")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="package")
+async def browser(anyio_backend: str) -> AsyncIterator[Browser]:
+    async with launched() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="package")
+async def house(
+    anyio_backend: str, browser: Browser, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[House]:
+    """A daemon at work on the world of `world.py`; what tests add to it stays."""
+    async with ledger() as receiver:
+        made = House(tmp_path_factory.mktemp("dashboard") / "data", receiver)
+        try:
+            await made.open()
+            yield made
+        finally:
+            await made.close()
+
+
+@pytest.fixture
+async def visit(browser: Browser, house: House) -> AsyncIterator[Visiting]:
+    """`await visit("ada")`: a page of a browser of its own, signed in as ada (root, ada, bob;
+    None: not at all). `dark`, `narrow`, `scripts=False` as somebody may have it.
+
+    After the test: nothing was loaded from elsewhere, and nothing was complained about.
+    """
+    guests: list[Guest] = []
+
+    async def call(login: str | None = "ada", **how: bool) -> Guest:
+        guests.append(await Guest.arrive(browser, house, login, **how))
+        return guests[-1]
+
+    yield call
+    for guest in guests:
+        await guest.context.close()
+    for guest in guests:
+        guest.watched.check()
+
+
+@pytest.fixture
+async def client(house: House) -> AsyncIterator[httpx.AsyncClient]:
+    """For requests that no page makes."""
+    async with httpx.AsyncClient(base_url=house.url, trust_env=False) as opened:
+        yield opened
+
+
+@pytest.fixture
+def pictures() -> Path:
+    """Where the pages' pictures are kept, to be looked at."""
+    return Path(__file__).parent / "pictures"

@@ -1,0 +1,89 @@
+"""What there is to see in the dashboard that the browser tests share."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from store import Connection, accounts, events, hooks, repositories, tokens
+from store.clock import DAY
+from store.events import Arrival
+from store.interaction_limits import limit_repository
+
+SECRET = "ring the bells"
+# Nothing listens there.
+CLOSED = "http://127.0.0.1:1/closed"
+
+
+@dataclass(frozen=True)
+class World:
+    """Ids and tokens: root runs the installation, ada administers ada/engine and ada/empty (where
+    there is nothing), bob the private bob/tower alone.
+    """
+
+    root: str
+    ada: str
+    bob: str
+    engine: int
+    tower: int
+    good: int
+    """A hook of ada/engine that takes pushes and answers."""
+    failing: int
+    """A hook of ada/engine that nothing listens behind: one attempt, and no other."""
+    retrying: int
+    """The same, with a retry in an hour."""
+    disabled: int
+    towers: int
+    """A hook of bob/tower."""
+
+
+def furnish(db: Connection, receiver: str) -> World:
+    """Make all of it, beside ada/engine; deliveries are made once a worker is there."""
+    root = accounts.create(db, "root", site_admin=True)
+    ada, bob = accounts.by_login(db, "ada"), accounts.create(db, "bob")
+    engine = repositories.find(db, "ada", "engine")
+    assert ada is not None
+    assert engine is not None
+    repositories.create(db, ada["id"], "empty")
+    tower = repositories.create(db, bob["id"], "tower", private=True)
+
+    def hook(repo: dict[str, Any], url: str, named: Iterable[str], **options: Any) -> int:
+        made = hooks.create(
+            db, repo["id"], url=url, events=named, content_type="json", secret=SECRET,
+            options=options,
+        )  # fmt: skip
+        return int(made["id"])
+
+    good = hook(engine, f"{receiver}/good", ["push", "issues"])
+    failing = hook(engine, CLOSED, ["push"], retries=[0])
+    retrying = hook(engine, CLOSED + "/later", ["push"], retries=[0, 3600])
+    disabled = hook(engine, f"{receiver}/disabled", ["push"])
+    towers = hook(tower, f"{receiver}/tower", ["push"])
+    found = hooks.by_id(db, disabled)
+    assert found is not None
+    hooks.update(db, found, active=False)
+    limit_repository(db, engine, "collaborators_only", db.now + DAY)
+    post(db, engine["id"], "push", 3)
+    post(db, engine["id"], "issues", 2, action="opened")
+    post(db, engine["id"], "fork", 1)
+    post(db, tower["id"], "push", 1)
+    return World(
+        *(_token(db, account["id"]) for account in (root, ada, bob)),
+        engine["id"], tower["id"], good, failing, retrying, disabled, towers,
+    )  # fmt: skip
+
+
+def _token(db: Connection, account_id: int) -> str:
+    return tokens.create(db, account_id, scopes=["repo", "admin:repo_hook"])[0]
+
+
+def post(db: Connection, repo_id: int, name: str, many: int, **fields: Any) -> None:
+    """Events, as if they had been posted."""
+    body = {"ref": "refs/heads/main", "commits": [], **fields}
+    events.accept_all(
+        db,
+        [
+            Arrival(repo_id, f"{name}-{repo_id}-{at}", repo_id, name, json.dumps(body).encode())
+            for at in range(many)
+        ],
+    )
