@@ -22,6 +22,10 @@ from hub.resolve import BY_ID, PARAMETER
 from hub.routing import Endpoint, Routes, path_of
 from hub.seeing import Seeing
 from hub.settings import HubSettings
+from hub.ui import doors
+from hub.ui.section import ROOT
+from hub.ui.sections import SECTIONS
+from hub.ui.serve import Desk
 from store import Store
 from store.errors import Missing
 
@@ -38,11 +42,14 @@ def create_app(
     """The hub over a store. `judge(url)` raises Invalid where a callback may not be used."""
     seeing = seeing or Seeing(store)
     house = House(store, settings, judge, seeing.measures)
-    routes = Routes(_missing(house))
+    admins = Admins(house, apart=False)
+    dashboard = Desk(house, seeing, admins, SECTIONS) if settings.ui else None
+    routes = Routes(_missing(house, dashboard))
     _add_operations(house, routes)
     _add_others(house, routes)
     websub.add(house, routes)
-    admins = Admins(house, apart=False)
+    if dashboard is not None:
+        doors.add(dashboard, routes)
     admin.add(house, routes, seeing, admins, here=settings.admin_bind is None)
     page = documentation(OPERATIONS, _texts(house), linked=settings.api_reference != "off")
     routes.add("GET", f"{house.urls.prefix}/docs", endpoint(house, page))
@@ -125,8 +132,8 @@ def _lasting(house: House, lifespan: Lifespan[Starlette] | None) -> Lifespan[Sta
     return run  # type: ignore[return-value]
 
 
-def _missing(house: House) -> Endpoint:
-    """What answers for paths that are not there: the API for its own."""
+def _missing(house: House, dashboard: Desk | None) -> Endpoint:
+    """What answers for paths that are not there: the API for its own, the dashboard for its own."""
     anybody, prefix = public(), house.urls.prefix
 
     async def no_operation(call: Call) -> Answer:
@@ -135,9 +142,13 @@ def _missing(house: House) -> Endpoint:
 
     within = endpoint(house, no_operation, told=API, door="api")
     elsewhere = endpoint(house, _nothing)
+    lost = elsewhere if dashboard is None else endpoint(house, dashboard.lost(), door="ui")
 
     async def run(scope: Scope, receive: Receive, send: Send, values: Mapping[str, str]) -> None:
         path = path_of(scope)
+        if path.startswith(f"{ROOT}/"):
+            await lost(scope, receive, send, values)
+            return
         is_api = path == prefix or path.startswith(f"{prefix}/")
         await (within if is_api else elsewhere)(scope, receive, send, values)
 

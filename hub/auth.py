@@ -144,6 +144,11 @@ def authenticate(db: Connection, token: str) -> Caller:
     row = tokens.find(db, token)
     if row is None:
         raise Unauthenticated("Bad credentials")
+    return caller_of(row)
+
+
+def caller_of(row: Row) -> Caller:
+    """Whom a token, as the store finds it, speaks for."""
     return Caller(
         row["account_id"],
         row["login"],

@@ -180,8 +180,8 @@ HEADERS: dict[type[Exception], tuple[Header, ...]] = {
 
 def error_answer(error: Exception, documentation_url: str, request_id: str) -> Answer:
     """The answer to an error: the API's error body; nothing internal, whatever happened."""
-    status = next((STATUSES[kind] for kind in type(error).mro() if kind in STATUSES), 500)
-    content: dict[str, Any] = {"message": _message(error, status, request_id)}
+    status = status_of(error)
+    content: dict[str, Any] = {"message": message_of(error, status, request_id)}
     details = _details(error)
     if details:
         content["errors"] = details
@@ -190,6 +190,11 @@ def error_answer(error: Exception, documentation_url: str, request_id: str) -> A
     content |= {"documentation_url": documentation_url, "status": str(status)}
     headers = getattr(error, "headers", None) or HEADERS.get(type(error), ())
     return json_answer(status, content, headers)
+
+
+def status_of(error: Exception) -> int:
+    """The status that an error is answered with."""
+    return next((STATUSES[kind] for kind in type(error).mro() if kind in STATUSES), 500)
 
 
 def moved_answer(error: Moved, method: str, documentation_url: str) -> Answer:
@@ -205,7 +210,8 @@ def moved_answer(error: Moved, method: str, documentation_url: str) -> Answer:
     return json_answer(301 if asked else 307, content, [header("Location", error.url)])
 
 
-def _message(error: Exception, status: int, request_id: str) -> str:
+def message_of(error: Exception, status: int, request_id: str) -> str:
+    """What a client is told of an error; what is nobody's business is logged."""
     if status == 500:
         log.error("request %s failed", request_id, exc_info=error)
         return f"Server Error. Its cause is in the log under the request id {request_id}."

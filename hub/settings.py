@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, field_validator, model_validator
 
 from hub.admin_settings import AdminSettings
-from store.settings import WebSubSettings
+from store.settings import ImportSettings, WebSubSettings
 
 # Requests an hour, or in the window of RATE_WINDOWS. Source: the platform's published numbers.
 RATE_LIMITS = {
@@ -39,7 +39,7 @@ DAY = 86_400
 WORDS = ("service", "assistant", "devenv")
 
 
-class HubSettings(AdminSettings, WebSubSettings):
+class HubSettings(AdminSettings, WebSubSettings, ImportSettings):
     """Where the hub listens, what it calls itself, and what it takes."""
 
     host: str = Field("127.0.0.1", description="address on which the hub listens")
@@ -136,6 +136,14 @@ class HubSettings(AdminSettings, WebSubSettings):
         {},
         description="words of another platform for `service` (headers, media types), `assistant` "
         "and `devenv` (paths, scopes), for clients that were written for it",
+    )
+
+    ui: bool = Field(True, description="whether the hub serves the dashboard at `/ui`")
+    ui_idle: int = Field(
+        8 * 3600,
+        ge=60,
+        description="seconds after which the dashboard asks who did not use it to sign in again; "
+        "after seven days it asks everybody",
     )
 
     websub_min_lease: int = Field(

@@ -185,12 +185,17 @@ def find(db: Connection, value: str) -> Row | None:
     `repositories` where that is not None. One made `by_password` opens no organization that
     enforces single sign-on.
     """
+    return by_hash(db, digest(value))
+
+
+def by_hash(db: Connection, hashed: str) -> Row | None:
+    """The same by what is stored of its value."""
     row = db.one(
         "SELECT t.id, t.account_id, t.kind, t.scopes, t.permissions, t.expires_at, t.app_id,"
         " t.by_password, t.target_id, t.repositories, a.login, a.site_admin"
         " FROM token t JOIN account a ON a.id = t.account_id"
         f" WHERE t.hash = :hash AND {LIVE}",
-        hash=digest(value),
+        hash=hashed,
         now=db.now,
     )
     if row is None:

@@ -1,0 +1,46 @@
+"""What pages are made of beside HTML: files of the package, under names that change with them."""
+
+import hashlib
+from functools import cache
+from importlib.resources import files
+
+from hub.answers import Answer, Header
+from hub.call import Call, Work
+from hub.ui.section import ROOT
+from store.errors import Missing
+
+KINDS = {"css": b"text/css; charset=utf-8", "js": b"text/javascript; charset=utf-8",
+         "svg": b"image/svg+xml", "LICENSE": b"text/plain; charset=utf-8"}  # fmt: skip
+FOREVER: Header = (b"cache-control", b"public, max-age=31536000, immutable")
+NOSNIFF: Header = (b"x-content-type-options", b"nosniff")
+
+
+@cache
+def _contents() -> dict[str, bytes]:
+    folder = files(__package__) / "static"
+    return {one.name: one.read_bytes() for one in folder.iterdir() if one.is_file()}
+
+
+@cache
+def asset(name: str) -> str:
+    """The path at which a file of `static` is served. Its name there has a digest in it, so that
+    browsers may keep it for ever.
+    """
+    digest = hashlib.sha256(_contents()[name]).hexdigest()[:12]
+    return f"{ROOT}/static/{digest}/{name}"
+
+
+def serving() -> Work:
+    """Answers with the file that a path names."""
+
+    async def work(call: Call) -> Answer:
+        name = call.values["name"]
+        if (
+            name not in _contents()
+            or asset(name) != f"{ROOT}/static/{call.values['digest']}/{name}"
+        ):
+            raise Missing(name)
+        kind = KINDS[name.rpartition(".")[2]]
+        return Answer(200, _contents()[name], [(b"content-type", kind), FOREVER, NOSNIFF])
+
+    return work

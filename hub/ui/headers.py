@@ -1,0 +1,16 @@
+"""What every page is sent with: nothing from elsewhere is loaded, and nobody keeps a copy."""
+
+from hub.answers import HTML, Header
+
+POLICY = (
+    b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
+    b" connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+SAFE: tuple[Header, ...] = (
+    (b"content-security-policy", POLICY),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cache-control", b"private, no-store"),
+)
+PAGE: tuple[Header, ...] = (HTML, *SAFE)

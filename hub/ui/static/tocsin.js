@@ -1,0 +1,78 @@
+// What neither HTML nor htmx does: copying, times that stay right, the state of a live page.
+"use strict";
+
+const STEPS = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
+
+function ago(seconds) {
+  const distance = Math.abs(seconds);
+  const step = STEPS.find(([length]) => distance >= length);
+  if (!step) return "now";
+  const text = `${Math.floor(distance / step[0])} ${step[1]}`;
+  return seconds >= 0 ? `${text} ago` : `in ${text}`;
+}
+
+// The server's clock decides; a browser's may be wrong.
+const skew = (() => {
+  const stamp = document.querySelector("time[data-now]");
+  return stamp ? Date.now() - Date.parse(stamp.dateTime) : 0;
+})();
+
+function refreshTimes() {
+  for (const time of document.querySelectorAll("time[data-ago]")) {
+    const text = ago((Date.now() - skew - Date.parse(time.dateTime)) / 1000);
+    if (time.textContent !== text) time.textContent = text;
+  }
+}
+
+async function copy(button) {
+  const source = button.dataset.copyFrom && document.getElementById(button.dataset.copyFrom);
+  const text = source ? source.textContent : button.dataset.copy;
+  const label = button.textContent;
+  try {
+    await navigator.clipboard.writeText(text);
+    button.textContent = "Copied";
+  } catch {
+    // Without https there is no clipboard: what is selected can be copied by hand.
+    const shown = source || button.parentElement.querySelector("code");
+    if (shown) getSelection().selectAllChildren(shown);
+    button.textContent = "Selected";
+  }
+  setTimeout(() => { button.textContent = label; }, 1500);
+}
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-copy], [data-copy-from]");
+  if (button) copy(button);
+});
+
+// A live list keeps no more rows than it says.
+function trim(list) {
+  const most = Number(list.dataset.most);
+  while (list.children.length > most) list.lastElementChild.remove();
+}
+
+function say(state) {
+  for (const one of document.querySelectorAll("[data-live]")) {
+    one.dataset.live = state;
+    one.textContent = { open: "Live", paused: "Paused", lost: "Connecting…" }[state];
+  }
+}
+
+document.addEventListener("htmx:sseOpen", () => say("open"));
+document.addEventListener("htmx:sseError", () => say("lost"));
+document.addEventListener("htmx:sseMessage", (event) => {
+  if (event.detail.type === "ended") location.reload();
+  for (const list of document.querySelectorAll("[data-most]")) trim(list);
+  for (const empty of document.querySelectorAll("[data-until-rows]")) empty.hidden = true;
+  refreshTimes();
+});
+document.addEventListener("htmx:afterSwap", refreshTimes);
+
+// Asked before anything is done that cannot be undone.
+document.addEventListener("submit", (event) => {
+  const question = event.target.dataset.confirm || (event.submitter && event.submitter.dataset.confirm);
+  if (question && !confirm(question)) event.preventDefault();
+});
+
+refreshTimes();
+setInterval(refreshTimes, 1000);

@@ -1,0 +1,100 @@
+"""Parts of an open page, sent as they come: server-sent events, over one answer that goes on."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any
+
+from starlette.types import Receive, Scope, Send
+
+from hub.answers import Answer
+from hub.errors import HubError
+from hub.ui.drawing import draw
+from hub.ui.failing import NotSignedIn
+from hub.ui.headers import SAFE
+from hub.ui.section import Live, Part
+from hub.ui.visit import Visit
+from store import Connection
+from store.errors import StoreError
+from store.figures import Figures
+
+if TYPE_CHECKING:
+    from hub.ui.serve import Desk
+
+# Seconds: between two looks, between two signs of life, and until a browser has to come again.
+PACE, BEAT, LONGEST = 0.5, 15.0, 600.0
+# At once, in a process.
+MOST = 200
+HEADERS = ((b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no"))
+
+
+class Stream(Answer):
+    """Looks again and again, and sends what is new; who looks is asked each time."""
+
+    open = 0
+
+    def __init__(self, desk: "Desk", visit: Visit, live: Live) -> None:
+        full = Stream.open >= MOST
+        super().__init__(503 if full else 200, b"", [*HEADERS, *SAFE])
+        self._desk, self._visit, self._live = desk, visit, live
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self.status != 200 or scope["method"] == "HEAD":
+            await super().__call__(scope, receive, send)
+            return
+        headers = self.headers
+        Stream.open += 1
+        gone = asyncio.create_task(_gone(receive))
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            async for text in self._texts(gone):
+                body = text.encode()
+                await send({"type": "http.response.body", "body": body, "more_body": True})
+            await send({"type": "http.response.body", "body": b""})
+        finally:
+            Stream.open -= 1
+            gone.cancel()
+
+    async def _texts(self, gone: "asyncio.Task[None]") -> AsyncIterator[str]:
+        began = said = time.monotonic()
+        state: Any = None
+        # A browser comes again so many milliseconds after the end.
+        yield "retry: 2000\n\n"
+        while not gone.done() and self._desk.seeing.phase != "ending":
+            try:
+                figures = await self._desk.figures(self._live)
+                state, parts = await self._desk.house.store.read(self._step, state, figures)
+            except (HubError, NotSignedIn):
+                yield _event(Part("ended", "ended.html", {}))
+                return
+            except StoreError:
+                # Whatever it is, it is said on the page that asks next.
+                parts = []
+            now = time.monotonic()
+            if parts:
+                yield "".join(_event(part) for part in parts)
+            elif now - said > BEAT:
+                yield ": \n\n"
+            said = now if parts or now - said > BEAT else said
+            if now - began > LONGEST:
+                return
+            await asyncio.wait([gone], timeout=PACE)
+
+    def _step(self, db: Connection, state: Any, figures: Figures | None) -> tuple[Any, list[Part]]:
+        look = self._desk.look(db, self._visit, self._live.who, figures)
+        state, parts = self._live.step(look, state)
+        told = {"now": db.now, "viewer": look.viewer}
+        return state, [Part(one.event, one.template, {**told, **one.told}) for one in parts]
+
+
+async def _gone(receive: Receive) -> None:
+    with contextlib.suppress(Exception):
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+
+def _event(part: Part) -> str:
+    html = draw(part.template, dict(part.told))
+    lines = "".join(f"data: {line}\n" for line in html.splitlines() if line.strip())
+    return f"event: {part.event}\n{lines}\n"
