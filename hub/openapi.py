@@ -202,7 +202,7 @@ def _error_statuses(operation: Operation) -> set[int]:
         found.add(304)
     if operation.steps or operation.access.credentials == "app":
         found.add(404)
-    if "{issue_number}" in operation.path:
+    if "{issue_number}" in operation.path or operation.setting is not None:
         found.add(410)
     if "{owner}/{repo}" in operation.path:
         found |= {301} if operation.method == "GET" else {307}

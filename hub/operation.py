@@ -77,6 +77,8 @@ class Details(TypedDict, total=False):
     """Whether its answer has an ETag; by default that of every GET."""
     audited: bool
     """Whether it changes something, so that the audit log tells of it; by default all but GET."""
+    setting: str
+    """The hub's setting without which it is gone."""
 
 
 class Emits(TypedDict):
@@ -118,6 +120,7 @@ class Operation:
     category: str
     conditional: bool
     audited: bool
+    setting: str | None
     steps: tuple[Step, ...]
     arguments: frozenset[str]
     """Those of the function that the path gives."""
@@ -227,6 +230,7 @@ def _derived(
         category=details.get("category", "core"),
         conditional=details.get("conditional", method == "GET"),
         audited=details.get("audited", method != "GET"),
+        setting=details.get("setting"),
         steps=steps,
         arguments=frozenset(step.argument for step in steps) & hints.keys(),
         body=body,

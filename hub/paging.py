@@ -13,6 +13,7 @@ from store import Row
 DEFAULT, MOST = 30, 100
 COUNTED = 1_000
 NUMBER = re.compile(r"[0-9]{1,9}")
+ID = re.compile(r"[0-9]{1,18}")
 CURSOR = re.compile(r"(before|after)_([0-9]{1,18})")
 
 
@@ -113,6 +114,33 @@ class Cursor(Pages):
             self._links["prev"] = {"cursor": f"after_{shown[0]['id']}"}
         if shown and older:
             self._links["next"] = {"cursor": f"before_{shown[-1]['id']}"}
+        return shown
+
+    def links(self) -> dict[str, dict[str, Any]]:
+        return self._links
+
+
+class Since(Pages):
+    """A page of rows by id, from those with a greater id than `since` on; it leads forward only."""
+
+    PARAMETERS: ClassVar[dict[str, dict[str, Any]]] = {"since": {"type": "integer"}}
+
+    def __init__(self, query: Mapping[str, str], default: int = DEFAULT, most: int = MOST) -> None:
+        super().__init__(query, default, most)
+        given = query.get("since", "")
+        self.since = int(given) if ID.fullmatch(given) else 0
+        self._links: dict[str, dict[str, Any]] = {}
+
+    @property
+    def wanted(self) -> int:
+        """How many to ask the store for: one more than a page tells whether there are more."""
+        return self.limit + 1
+
+    def cut(self, rows: list[Row]) -> list[Row]:
+        """The page out of the rows that the store gave for it."""
+        shown = rows[: self.limit]
+        if len(rows) > self.limit:
+            self._links["next"] = {"since": shown[-1]["id"]}
         return shown
 
     def links(self) -> dict[str, dict[str, Any]]:

@@ -31,7 +31,7 @@ from hub.versions import DEFAULT, Cut, cuts, trimmed
 from store import Connection, Row
 from store.about import ABOUT
 from store.clock import parse
-from store.errors import Missing
+from store.errors import Gone, Missing
 
 VARY: Header = (
     b"vary",
@@ -208,6 +208,8 @@ def _admit(db: Connection, house: House, plan: Plan, call: Call) -> tuple[Who, d
         call.told += caller.headers(needed.accepted) or [plan.permissions]
     if call.version not in operation.versions:
         raise Missing("operation")
+    if operation.setting is not None and not getattr(house.settings, operation.setting):
+        raise Gone(f"This is gone: the setting {operation.setting} of this server is off")
     needed.enter(db, caller, call.values, who.app)
     found: dict[str, Any] = {}
     first = _first(db, house, operation, call, who, found)

@@ -87,6 +87,9 @@ class Urls:
     def subscription(self, repo: Row) -> str:
         return f"{self.repository(repo)}/subscription"
 
+    def source_import(self, repo: Row) -> str:
+        return f"{self.repository(repo)}/import"
+
     def commit(self, repo: Row, sha: str) -> str:
         return f"{self.repository(repo)}/commits/{sha}"
 

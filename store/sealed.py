@@ -28,6 +28,7 @@ SEALED = (
     Sealed("hook", "secret"),
     Sealed("one_time", "secret", ("account_id",)),
     Sealed("source", "secret"),
+    Sealed("source_import", "password", ("repo_id",)),
     Sealed("websub", "secret"),
     Sealed("websub_request", "secret"),
 )

@@ -14,12 +14,28 @@ class WebSubSettings(BaseModel):
     )
 
 
-class StoreSettings(BaseModel):
-    """Where things are kept."""
+class ImportSettings(BaseModel):
+    """What hub and worker have to agree about, of imports."""
+
+    imports: bool = Field(
+        True,
+        description="whether repositories can be imported from elsewhere; otherwise those "
+        "operations answer 410",
+    )
+
+
+class DataSettings(BaseModel):
+    """Where files are."""
 
     data_dir: Path = Field(
-        Path("tocsin-data"), description="directory of the database, the key and the sockets"
+        Path("tocsin-data"),
+        description="directory of the database, the key, the sockets and imported repositories",
     )
+
+
+class StoreSettings(DataSettings):
+    """Where things are kept."""
+
     store: str = Field(
         "sqlite",
         description="the database: `sqlite` (in `data_dir`), `sqlite:///path/to/file`, or "

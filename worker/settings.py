@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from store.options import Retries
-from store.settings import WebSubSettings
+from store.settings import DataSettings, ImportSettings, WebSubSettings
 from worker.when import checked
 
 DAY = 86_400
@@ -13,7 +13,7 @@ Cron = Annotated[str, AfterValidator(checked)]
 """Five fields of cron: minute, hour, day of the month, month, day of the week, in UTC."""
 
 
-class WorkerSettings(WebSubSettings):
+class WorkerSettings(WebSubSettings, ImportSettings, DataSettings):
     """How deliveries are made, and how long their record is kept."""
 
     retries: Retries = Field(
@@ -89,4 +89,15 @@ class WorkerSettings(WebSubSettings):
         1024 * 1024,
         ge=1024,
         description="size in bytes of a topic that is fetched from where it is hosted",
+    )
+    imports_at_once: int = Field(
+        2, ge=1, le=16, description="repositories that are imported at the same time"
+    )
+    import_timeout: float = Field(
+        6 * 3600, gt=0, description="seconds that an import may take, from its beginning to its end"
+    )
+    import_max_bytes: int = Field(
+        10 * 1024**3,
+        ge=1024,
+        description="bytes on disk that an import may take while it is under way",
     )

@@ -36,6 +36,7 @@ from hub.operations import (
     received_invitations,
     rule_suites,
     secret_patterns,
+    source_imports,
     storage_records,
     watching,
 )
@@ -73,6 +74,7 @@ MODULES = (
     deployment_records,
     deployment_jobs,
     storage_records,
+    source_imports,
     rate_limit,
 )
 OPERATIONS: tuple[Operation, ...] = tuple(

@@ -324,6 +324,13 @@ def emails(db: Connection, world: World, n: int) -> None:
     db.insert_many("email", columns, rows)
 
 
+def import_authors(db: Connection, world: World, n: int) -> None:
+    columns = "repo_id, digest, remote_name, remote_id, name, email"
+    repo_id = world.hello.repo["id"]
+    rows = [(repo_id, f"{at}", "A", f"{at}@x.example", "A", "a@x.example") for at in range(n)]
+    db.insert_many("import_author", columns, rows)
+
+
 def nothing(db: Connection, world: World, n: int) -> None:
     """For a list that is what it is."""
 
@@ -363,4 +370,5 @@ FILL: dict[str, Fill] = {
     "agents/list-org-variables": Fill(variables, most=1_000),
     "agents/list-selected-repos-for-org-variable": Fill(selected_repositories, most=1_000),
     "devenvs/list-repo-secrets": Fill(secrets, most=100),
+    "migrations/get-commit-authors": Fill(import_authors),
 }

@@ -37,6 +37,8 @@ from store import (
     emails,
     grants,
     hooks,
+    import_contents,
+    imports,
     interaction_limits,
     invitations,
     issue_events,
@@ -96,6 +98,8 @@ class Place:
     workflow_run: int = 0
     invitation: int = 0
     """To octo in the one, to reader in the other."""
+    author: int = 0
+    """Of an imported history."""
 
 
 @dataclass(frozen=True)
@@ -217,6 +221,7 @@ SAMPLES = {
     "concurrency_group_name": Sample(lambda w: "of-hello", lambda w: "of-vault", "production"),
     "check_suite_id": Sample(lambda w: w.hello.check_suite, lambda w: w.vault.check_suite),
     "invitation_id": Sample(lambda w: w.hello.invitation, lambda w: w.vault.invitation),
+    "author_id": Sample(lambda w: w.hello.author, lambda w: w.vault.author),
     "cluster": Sample(lambda w: "moon"),
     "job_id": Sample(lambda w: w.acme.job, lambda w: w.umbra.job),
     "subject_digest": Sample(lambda w: DIGEST),
@@ -393,7 +398,17 @@ def _issue(db: Connection, repo: Row, number: int) -> tuple[int, int]:
 
 def _inviting(db: Connection, place: Place, guest: Row, host: Row) -> Place:
     row, _ = invitations.invite(db, place.repo["id"], guest["id"], host["id"], "read")
-    return replace(place, invitation=row["id"])
+    return replace(place, invitation=row["id"], author=_imported(db, place.repo))
+
+
+def _imported(db: Connection, repo: Row) -> int:
+    """The id of an author in an import that could not be done."""
+    row = imports.start(db, repo["id"], repo["owner_id"], "https://source.example/a.git")
+    imports.stop(db, row, "auth_failed")
+    found = [import_contents.Author(f"of {repo['name']}", "Ada", "ada@tower.example")]
+    import_contents.put_authors(db, repo["id"], found)
+    (author,) = import_contents.authors(db, repo["id"], limit=2)
+    return int(author["id"])
 
 
 def _app(db: Connection, owner: Row, name: str, kind: str) -> Row:

@@ -1,0 +1,218 @@
+"""Source imports (group 23): a repository's history, taken over from elsewhere by a worker."""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from annotated_types import MaxLen, MinLen
+from pydantic import ConfigDict, Field
+from typing_extensions import TypedDict
+
+from hub import import_shapes, shapes
+from hub.access import OnRepo
+from hub.context import Context, House
+from hub.emitting import Told
+from hub.import_shapes import PorterAuthor, PorterLargeFile, SourceImport
+from hub.operation import Deprecation, Group
+from hub.paging import Since
+from hub.urls import Urls
+from hub.validation import Text
+from store import Connection, Row, import_contents, imports, repositories
+from store.errors import Invalid
+
+ops = Group("migrations", author_id=import_contents.author)
+
+LOOK = OnRepo(role="write", scopes=("repo",), kinds=("personal",))
+CHANGE = OnRepo(role="admin", scopes=("repo",), kinds=("personal",))
+EVENT = "repository_import"
+
+Line = Annotated[str, MaxLen(1000), Field(pattern=r"^[^\x00-\x1f\x7f]*$")]
+Vcs = Literal["subversion", "git", "mercurial", "tfvc"]
+# What git can write between the brackets of a commit's author, and before them.
+Called = Annotated[str, MinLen(1), MaxLen(320), Field(pattern=r"^[^\x00-\x1f\x7f<>]+$")]
+
+
+class Retired(TypedDict):
+    """What holds for all of them, to be given beside other details."""
+
+    setting: str
+    deprecated: Deprecation
+
+
+RETIRED: Retired = {"setting": "imports", "deprecated": Deprecation("2024-04-12")}
+
+
+class NewImport(TypedDict, total=False):
+    """Without `vcs` it is found out what is at the URL. `tfvc_project` names one of the projects
+    below the URL.
+    """
+
+    vcs: Vcs
+    vcs_username: Line
+    vcs_password: Line
+    tfvc_project: Line
+
+
+class Wanted(NewImport):
+    vcs_url: Annotated[Text, MinLen(1), MaxLen(2048)]
+
+
+class Changes(NewImport, total=False):
+    """What is left out stays. All of a `project_choices` can be given."""
+
+    human_name: Line
+
+
+class AuthorChange(TypedDict, total=False):
+    __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
+
+    email: Called
+    name: Called
+
+
+class LfsPreference(TypedDict):
+    use_lfs: Literal["opt_in", "opt_out"]
+
+
+async def judge(house: House, body: Wanted) -> None:
+    """The URL has to be one that may be asked, as those of hooks have to be."""
+    try:
+        await house.judge(body["vcs_url"])
+    except Invalid as error:
+        raise _invalid("vcs_url", str(error)) from None
+
+
+@ops("GET /repos/{owner}/{repo}/import", LOOK, **RETIRED)
+def get_import_status(ctx: Context, repo: Row) -> SourceImport:
+    """Get an import status"""
+    return _shown(ctx, repo, imports.needed(ctx.db, repo["id"]))
+
+
+@ops("PUT /repos/{owner}/{repo}/import", CHANGE, status=201, before=judge, **RETIRED)
+def start_import(ctx: Context, repo: Row, body: Wanted) -> SourceImport:
+    """Start an import
+
+    Once it is complete, what was at the URL is the repository's history.
+    """
+    row = imports.start(
+        ctx.db,
+        repo["id"],
+        _caller(ctx),
+        body["vcs_url"],
+        vcs=body.get("vcs"),
+        project=body.get("tfvc_project"),
+        username=body.get("vcs_username"),
+        password=body.get("vcs_password"),
+    )
+    return _shown(ctx, repo, row)
+
+
+@ops("PATCH /repos/{owner}/{repo}/import", CHANGE, **RETIRED)
+def update_import(ctx: Context, repo: Row, body: Changes) -> SourceImport:
+    """Update an import
+
+    It begins anew, with other credentials, another kind of source control, or the project that was
+    chosen; without a body, as it was.
+    """
+    row = imports.needed(ctx.db, repo["id"])
+    names = {"vcs": "vcs", "vcs_username": "username", "vcs_password": "password"}
+    names["tfvc_project"] = "project"
+    changed = {names[name]: value for name, value in body.items() if name in names}
+    choices = [one["tfvc_project"] for one in row["project_choices"]]
+    if choices and changed.get("project", choices[0]) not in choices:
+        raise _invalid("tfvc_project", f"choose one of: {', '.join(choices)}")
+    return _shown(ctx, repo, imports.restart(ctx.db, row, _caller(ctx), changed))
+
+
+@ops("DELETE /repos/{owner}/{repo}/import", CHANGE, emits=(EVENT,), **RETIRED)
+def cancel_import(ctx: Context, repo: Row) -> None:
+    """Cancel an import
+
+    What was fetched of it is removed. One that is complete is forgotten; its history stays.
+    """
+    row = imports.needed(ctx.db, repo["id"])
+    imports.delete(ctx.db, repo["id"])
+    if row["status"] != "complete":
+        ctx.emit(EVENT, repo, **import_shapes.event(ctx.urls, ctx.db, repo, "cancelled"))
+
+
+@ops(
+    "GET /repos/{owner}/{repo}/import/authors",
+    LOOK,
+    default_per_page=1_000,
+    max_per_page=1_000,
+    **RETIRED,
+)
+def get_commit_authors(ctx: Context, repo: Row, page: Since) -> list[PorterAuthor]:
+    """Get commit authors
+
+    Those who made its commits and tags, by id; with `since`, those with a greater id.
+    """
+    imports.needed(ctx.db, repo["id"])
+    rows = import_contents.authors(ctx.db, repo["id"], since=page.since, limit=page.wanted)
+    return [import_shapes.author(ctx.urls, repo, row) for row in page.cut(rows)]
+
+
+@ops("PATCH /repos/{owner}/{repo}/import/authors/{author_id}", CHANGE, **RETIRED)
+def map_commit_author(ctx: Context, repo: Row, author: Row, body: AuthorChange) -> PorterAuthor:
+    """Map a commit author
+
+    The history is rewritten with it, also when the import is complete already.
+    """
+    wanted = {"name": author["name"], "email": author["email"], **body}
+    if wanted != {"name": author["name"], "email": author["email"]}:
+        author = import_contents.rename(ctx.db, author, **wanted)
+        imports.remap(ctx.db, imports.needed(ctx.db, repo["id"]))
+    return import_shapes.author(ctx.urls, repo, author)
+
+
+@ops("GET /repos/{owner}/{repo}/import/large_files", LOOK, **RETIRED)
+def get_large_files(ctx: Context, repo: Row) -> list[PorterLargeFile]:
+    """Get large files
+
+    Those of more than 100 MB, the largest first; of very many, the first thousand.
+    """
+    imports.needed(ctx.db, repo["id"])
+    return [
+        {"ref_name": row["ref_name"], "path": row["path"], "oid": row["oid"], "size": row["size"]}
+        for row in import_contents.large_files(ctx.db, repo["id"])
+    ]
+
+
+@ops("PATCH /repos/{owner}/{repo}/import/lfs", CHANGE, **RETIRED)
+def set_lfs_preference(ctx: Context, repo: Row, body: LfsPreference) -> SourceImport:
+    """Update Git LFS preference
+
+    It is kept, and shown. Large files stay in the history whatever it is.
+    """
+    return _shown(ctx, repo, imports.prefer(ctx.db, repo["id"], body["use_lfs"]))
+
+
+def _shown(ctx: Context, repo: Row, row: Row) -> SourceImport:
+    return import_shapes.source_import(ctx.urls, repo, row)
+
+
+def _caller(ctx: Context) -> int:
+    assert ctx.caller is not None, "the declaration asks for a token"
+    return ctx.caller.account_id
+
+
+def _invalid(field: str, message: str) -> Invalid:
+    return Invalid(message, field=field, code="custom", resource=imports.RESOURCE)
+
+
+def told(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[Told]:
+    """What is told of imports that have ended; each row's `outcome` says how."""
+    repos = repositories.of(db, {row["repo_id"] for row in rows})
+    senders = shapes.people(urls, db, {row["account_id"] for row in rows})
+    return [
+        (
+            repo,
+            import_shapes.event(urls, db, repo, row["outcome"])
+            | {"sender": senders.get(row["account_id"])},
+        )
+        for row in rows
+        if (repo := repos.get(row["repo_id"])) is not None
+    ]
+
+
+ops.told(repository_import=told)
