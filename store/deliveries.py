@@ -7,7 +7,6 @@ from store import events
 from store.attempts import DEAD, DELIVERED, LEASE, WAITING
 from store.connection import Connection, Row, listed
 from store.errors import Invalid
-from store.event_names import EVERY, NAMES
 
 STATES = {WAITING: "waiting", DELIVERED: "delivered", DEAD: "dead"}
 DUE = "x.hook_id = w.hook_id AND x.state = 0 AND x.lease_id IS NULL"
@@ -124,92 +123,6 @@ def redeliver(db: Connection, event_id: int, hook_id: int, repo_id: int) -> int:
             resource="HookDelivery",
         )
     return events.add_delivery(db, event_id, hook_id, repo_id, redelivery=True)
-
-
-@dataclass(slots=True)
-class Selection:
-    """Which events to replay, and to which hooks: those that subscribe to them now.
-
-    `failed` leaves out what was delivered to the hook. Times are microseconds.
-    """
-
-    since: int | None = None
-    until: int | None = None
-    repo_id: int | None = None
-    hook_id: int | None = None
-    event: str | None = None
-    failed: bool = False
-
-
-PAIRS = (
-    " FROM event e JOIN subscription s ON s.repo_id = e.repo_id"
-    " AND s.event IN (e.name, CASE WHEN e.name IN (SELECT name FROM {names} AS n)"
-    f" THEN '{EVERY}' ELSE e.name END)"
-    # Of WebSub nothing is repeated: its content is what a topic holds.
-    " WHERE e.body IS NOT NULL AND e.name <> 'ping' AND s.hook_id > 0"
-)
-
-
-def _pairs(db: Connection, chosen: Selection) -> tuple[str, dict[str, object]]:
-    where = PAIRS.format(names=db.each("names", name="text"))
-    given: dict[str, object] = {"names": listed(NAMES)}
-    for column, value in (
-        ("e.received_at >= :since", chosen.since),
-        ("e.received_at < :until", chosen.until),
-        ("e.repo_id = :repo_id", chosen.repo_id),
-        ("s.hook_id = :hook_id", chosen.hook_id),
-        ("e.name = :event", chosen.event),
-    ):
-        if value is not None:
-            where += f" AND {column}"
-            given[column.rpartition(":")[2]] = value
-    if chosen.failed:
-        where += (
-            " AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.event_id = e.id"
-            f" AND d.hook_id = s.hook_id AND d.state IN ({WAITING}, {DELIVERED}))"
-        )
-    return where, given
-
-
-def replay_count(db: Connection, chosen: Selection) -> tuple[int, int]:
-    """How many deliveries a replay would make, and the newest event's id in it."""
-    where, given = _pairs(db, chosen)
-    row = db.one(f"SELECT count(*) AS many, max(e.id) AS newest{where}", **given)
-    assert row is not None
-    return row["many"], row["newest"] or 0
-
-
-def replay(
-    db: Connection, chosen: Selection, after: int, until: int, limit: int
-) -> tuple[int, int]:
-    """Make the deliveries of the next `limit` events after id `after`, up to id `until`.
-
-    Returns how many were made, and the id to go on after (0: that was all).
-    """
-    where, given = _pairs(db, chosen)
-    found = db.tuples(
-        f"SELECT DISTINCT e.id{where} AND e.id > :after AND e.id <= :newest"
-        " ORDER BY e.id LIMIT :limit",
-        after=after,
-        newest=until,
-        limit=limit,
-        **given,
-    )
-    if not found:
-        return 0, 0
-    made = db.tuples(
-        "INSERT INTO delivery (event_id, hook_id, repo_id, state, due_at, redelivery)"
-        f" SELECT e.id, s.hook_id, e.repo_id, {WAITING}, :now, 1{where}"
-        " AND e.id > :after AND e.id <= :last ORDER BY e.id RETURNING hook_id",
-        now=db.now,
-        after=after,
-        last=found[-1][0],
-        **given,
-    )
-    courier = db.courier
-    hook_ids = {row[0] for row in made}
-    db.after_commit(lambda: courier.wake(hook_ids))
-    return len(made), found[-1][0]
 
 
 def page(

@@ -10,6 +10,7 @@ from store import (
     audit_check,
     deployment_jobs,
     hook_secrets,
+    replaying,
     retention,
     websub,
     websub_requests,
@@ -26,7 +27,7 @@ PAUSE = 0.02
 
 async def prune(store: Store, settings: WorkerSettings) -> None:
     """Drop bodies, attempts, events, deleted hooks, what ended with WebSub, jobs of deployments
-    that have ended and entries of the audit log, where they are older than they are kept.
+    and replays that have ended and entries of the audit log, where they are older than they are kept.
     """
     now = store.clock.now()
     bodies = now - round(settings.keep_bodies * SECOND)
@@ -38,6 +39,7 @@ async def prune(store: Store, settings: WorkerSettings) -> None:
     await store.note(_drop_websub, attempts)
     await _in_batches(store, hook_secrets.forget, now)
     await store.note(deployment_jobs.forget, attempts)
+    await store.note(replaying.forget, attempts)
     if settings.keep_audit:
         entries = now - round(settings.keep_audit * SECOND)
         await store.write(audit_check.let_go, entries)

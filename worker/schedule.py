@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from store import Connection, Row, Store, deployment_jobs, expiring
+from store import Connection, Row, Store, deployment_jobs, expiring, replaying
 from store.errors import Unusable
 from worker.deploy import deploy
 from worker.expire import Tell, expire
 from worker.prune import prune
+from worker.replay import replay
 from worker.settings import WorkerSettings
 from worker.timetable import Job
 from worker.when import Calendar, Moment
@@ -34,5 +35,6 @@ def table(works: Works) -> list[Job]:
     return [
         Job("expire", Moment(expiring.next_due), partial(expire, store, works.tell)),
         Job("deploy", Moment(deployment_jobs.next_due), partial(deploy, store, works.tell)),
+        Job("replay", Moment(replaying.next_due), partial(replay, store, settings)),
         Job("prune", Calendar(settings.prune_at), partial(prune, store, settings)),
     ]

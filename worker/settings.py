@@ -78,6 +78,12 @@ class WorkerSettings(WebSubSettings, ImportSettings, DataSettings):
         description="when what is kept no longer is let go of: minute, hour, day of the month, "
         "month and day of the week as in cron, in UTC",
     )
+    replay_rate: float = Field(
+        200,
+        gt=0,
+        le=100_000,
+        description="deliveries a second that replays asked for in the dashboard make at most",
+    )
     reflect: bool = Field(
         True,
         description="whether ingested events change what the API shows: issues, labels, ...",

@@ -7,10 +7,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemaining
 
 from hub.cli import options, output
 from hub.cli.arguments import FullName, Moment
-from store import Connection, Store, clock, deliveries
-from store.deliveries import Selection
+from store import Connection, Store, clock, selection
+from store.selection import Selection
 
-# Events in one transaction: a running daemon waits for no more than that.
+# Deliveries in one transaction, or a few more: a running daemon waits for no more than that.
 BATCH = 200
 
 
@@ -40,21 +40,22 @@ def replay(
     def count(db: Connection) -> tuple[Selection, int, int]:
         repo_id = None if full_name is None else options.repository(db, full_name)["id"]
         chosen = Selection(since, until, repo_id, hook_id, event, failed)
-        return chosen, *deliveries.replay_count(db, chosen)
+        return chosen, *selection.total(db, chosen)
 
     chosen, many, newest = store.look(count)
     click.echo(f"{many} deliveries of events since {clock.iso(since)}")
     if many and not dry_run:
-        _run(many, lambda: _batches(store, chosen, after, newest))
+        first, _ = store.look(selection.extent, chosen)
+        _run(many, lambda: _batches(store, chosen, max(first, after), newest))
 
 
 def _batches(store: Store, chosen: Selection, after: int, newest: int) -> Iterator[tuple[int, int]]:
     """How many deliveries each batch made, and the event it ended with."""
     while True:
-        made, after = store.do(deliveries.replay, chosen, after, newest, BATCH)
+        made, after = store.do(selection.deliver, chosen, after, newest, BATCH)
+        yield made, after or newest
         if not after:
             return
-        yield made, after
 
 
 def _run(many: int, batches: Callable[[], Iterator[tuple[int, int]]]) -> None:

@@ -9,11 +9,11 @@ import orjson
 import pytest
 from store_world import FakeCourier, World
 
-from store import Connection, Store, accounts, deliveries, events, hooks, leases
-from store.deliveries import Selection
+from store import Connection, Store, accounts, events, hooks, leases, selection
 from store.errors import Conflict, Missing
 from store.event_names import EVERY, NAMES
 from store.events import Arrival, Receipt
+from store.selection import Selection
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ class TestFanOut:
             world.hook("*")
         world.store.do(events.accept_all, [world.arrival(f"g-{at}") for at in range(50)])
         assert [row["event_id"] for row in world.rows()] == [1 + at // 3 for at in range(150)]
-        assert world.store.do(deliveries.replay, Selection(), 0, 50, 50) == (150, 50)
+        assert world.store.do(selection.deliver, Selection(), 0, 50, 151) == (150, 0)
         again = [row["event_id"] for row in world.rows()[150:]]
         assert again == [1 + at // 3 for at in range(150)]
 

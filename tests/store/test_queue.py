@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from store_world import FakeCourier, World
 
-from store import Store, deliveries, events, hooks, leases
+from store import Store, deliveries, events, hooks, leases, selection
 from store.attempts import record
 from store.clock import HOUR, MINUTE, SECOND
-from store.deliveries import Claimed, Selection
+from store.deliveries import Claimed
 from store.errors import Invalid
 from store.event_names import EVERY
+from store.selection import Selection
 
 Opened = Callable[[], Store]
 
@@ -324,10 +325,10 @@ class TestReplay:
     def replay(self, world: World, chosen: Selection, limit: int = 2) -> list[tuple[str, int]]:
         """Replay in batches; the (guid, hook) pairs that were made."""
         before = {row["id"] for row in world.rows()}
-        many, newest = world.store.look(deliveries.replay_count, chosen)
+        many, newest = world.store.look(selection.total, chosen)
         after, total = 0, 0
         while True:
-            made, last = world.store.do(deliveries.replay, chosen, after, newest, limit)
+            made, last = world.store.do(selection.deliver, chosen, after, newest, limit)
             total += made
             if last == 0:
                 break
@@ -401,17 +402,17 @@ class TestReplay:
         world.store.do(events.emit, "ping", None, world.repo["id"], {}, only_hook=hook["id"])
         world.arrive()
         world.store.do(lambda db: db.execute("UPDATE event SET body = NULL WHERE guid = 'g-1'"))
-        assert world.store.look(deliveries.replay_count, Selection()) == (0, 0)
+        assert world.store.look(selection.total, Selection())[0] == 0
         assert self.replay(world, Selection()) == []
 
     def test_does_not_run_after_what_comes_meanwhile(self, world: World) -> None:
         world.hook("push")
         world.arrive("g-1")
-        _, newest = world.store.look(deliveries.replay_count, Selection())
+        _, newest = world.store.look(selection.total, Selection())
         world.arrive("g-2")
-        made, last = world.store.do(deliveries.replay, Selection(), 0, newest, 10)
-        assert (made, last) == (1, newest)
-        assert world.store.do(deliveries.replay, Selection(), last, newest, 10) == (0, 0)
+        made, last = world.store.do(selection.deliver, Selection(), 0, newest, 10)
+        assert (made, last) == (1, 0)
+        assert world.store.do(selection.deliver, Selection(), newest, newest, 10) == (0, 0)
 
 
 def test_pages_of_deliveries(world: World) -> None:

@@ -9,7 +9,7 @@ import pytest
 from engines import embedded
 from house import Gate, House, until
 
-from store import Store, courier, deliveries, events, postgres_courier
+from store import Store, courier, deliveries, events, postgres_courier, selection
 from worker import dispatch
 from worker import lane as lane_module
 from worker.lane import ROOM
@@ -161,10 +161,10 @@ async def test_a_replay_wakes_the_worker(house: House) -> None:
     house.hook()
     await house.work()
     await house.over(delivered=10)
-    chosen = deliveries.Selection(since=0)
-    many, newest = house.store.look(deliveries.replay_count, chosen)
+    chosen = selection.Selection(since=0)
+    many, newest = house.store.look(selection.total, chosen)
     assert many == 20
-    made, _ = house.store.do(deliveries.replay, chosen, 0, newest, 100)
+    made, _ = house.store.do(selection.deliver, chosen, 0, newest, 100)
     assert made == 20
     await house.over(delivered=30)
 

@@ -32,10 +32,12 @@ async def test_the_table(house: House) -> None:
     worker = await house.work()
     assert worker._beats.names == ["look", "websub", "reflect"]
     assert 3 * service.LOOK_EVERY <= service.LEASE / 1e6, "a lease outlives a look that fails"
-    await until(lambda: len(house.store.look(jobs.every)) == 3)
+    table = {job.name: job.when.words for job in worker._table()}
+    await until(lambda: len(house.store.look(jobs.every)) == len(table))
     found = {row["name"]: row["schedule"] for row in house.store.look(jobs.every)}
-    at_the_moment = dict.fromkeys(("deploy", "expire"), "at the moment")
-    assert found == {**at_the_moment, "prune": "*/10 * * * *"}
+    assert found == table
+    assert {found[name] for name in ("deploy", "expire", "replay")} == {"at the moment"}
+    assert found["prune"] == "*/10 * * * *"
 
 
 async def test_a_beat_goes_on_one_run_after_the_other() -> None:
