@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from store import bodies, hooks, websub
+from store import bodies, hooks, tallies, websub
 from store.connection import Connection, Row, listed
 
 WAITING, DELIVERED, DEAD = 0, 1, 2
@@ -55,6 +55,8 @@ class Outcome:
     """A hook that has failed for so long is disabled; 0: never."""
     accepted_at: int | None = None
     """When the event was accepted, where this is not a delivery made once more."""
+    rests_until: int | None = None
+    """Until when the endpoint is left alone, where this failure is one too many."""
 
     def recorded(self) -> tuple[object, ...]:
         """The values of INSERTED."""
@@ -103,8 +105,19 @@ def record(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
             for o in sorted(outcomes, key=lambda o: o.delivery_id)
         ),
     )
+    for outcome in outcomes:
+        tallies.count(db, (outcome.repo_id, _counted(outcome)))
     gone = {o.hook_id: o.disable for o in outcomes if o.hook_id < 0 and o.disable is not None}
     return _judge_hooks(db, outcomes) | websub.gone(db, gone)
+
+
+def _counted(outcome: Outcome) -> tuple[int, ...]:
+    if outcome.state != DELIVERED:
+        return (tallies.FAILED,)
+    if outcome.number > 1 or outcome.accepted_at is None:
+        return (tallies.DELIVERED,)
+    latency = outcome.started_at + outcome.duration - outcome.accepted_at
+    return tallies.DELIVERED, tallies.range_of(latency)
 
 
 def _judge_hooks(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
@@ -114,6 +127,7 @@ def _judge_hooks(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
     healthy = {outcome.hook_id for outcome in outcomes if outcome.state == DELIVERED}
     failing = {hook_id: o for hook_id, o in last.items() if o.state != DELIVERED}
     failing |= {outcome.hook_id: outcome for outcome in outcomes if outcome.disable is not None}
+    resting = {o.hook_id: o.rests_until for o in outcomes if o.rests_until is not None}
     # Nothing of a hook is written unless it changes, and always in this order: several workers
     # record at once.
     rows = db.tuples(
@@ -127,9 +141,12 @@ def _judge_hooks(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
         since = None if hook_id in healthy else began
         if fails is not None and since is None:
             since = db.now
-        if since != began:
+        if since != began or hook_id in resting:
             db.execute(
-                "UPDATE hook SET failing_since = :since WHERE id = :id", id=hook_id, since=since
+                "UPDATE hook SET failing_since = :since, resting_until = :until WHERE id = :id",
+                id=hook_id,
+                since=since,
+                until=resting.get(hook_id),
             )
         if fails is not None and since is not None and _disable(db, fails, since):
             disabled.add(hook_id)

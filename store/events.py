@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from store import bodies, websub
+from store import bodies, tallies, websub
 from store.connection import Connection, Row, listed
 from store.courier import Offer
 from store.errors import Conflict
@@ -83,6 +83,8 @@ def accept(db: Connection, arrivals: Sequence[Arrival]) -> list[Receipt | Except
         receipt = Receipt(event_id, arrival.guid, 0, False)
         results.append(receipt)
         fresh.append((receipt, arrival))
+    for _, arrival in fresh:
+        tallies.count(db, (arrival.repo_id, (tallies.EVENTS,)))
     if fresh:
         db.after_commit(db.courier.arrived)
         _fan_out(db, fresh)

@@ -29,11 +29,10 @@ def begin(
     until: int | None = None,
 ) -> str:
     """Open a session with one of these; returns what the cookie is to hold. It ends by `until`
-    (microseconds), and after seven days. Those that have ended are forgotten.
+    (microseconds), and after seven days.
     """
     value = secrets.token_urlsafe(32)
     longest = db.now + LONGEST
-    db.execute("DELETE FROM ui_session WHERE expires_at <= :now", now=db.now)
     db.execute(
         "INSERT INTO ui_session (id, token_id, token_hash, operator, link_id, created_at, seen_at,"
         " expires_at) VALUES (:id, :token_id, (SELECT hash FROM token WHERE id = :token_id),"
@@ -77,3 +76,9 @@ def used(db: Connection, value: str) -> None:
 def end(db: Connection, value: str) -> bool:
     """End a session; False if there was none."""
     return db.execute("DELETE FROM ui_session WHERE id = :id", id=digest(value)) > 0
+
+
+def forget(db: Connection) -> None:
+    """Let go of sessions and links whose time is over."""
+    for table in ("ui_session", "hook_link"):
+        db.execute(f"DELETE FROM {table} WHERE expires_at <= :now", now=db.now)
