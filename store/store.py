@@ -79,9 +79,7 @@ class Store:
         self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run a function that writes; returns once its commit is on disk. Busy, Unavailable."""
-        future = asyncio.get_running_loop().create_future()
-        self._write(Job(lambda db: function(db, *args, **kwargs), (), future))
-        result: T = await future
+        result: T = await self._written(lambda db: function(db, *args, **kwargs), ())
         return result
 
     async def note(
@@ -90,9 +88,7 @@ class Store:
         """Like `write`, for what a power loss may undo because it is then done again: leases and
         outcomes. A group of nothing else is committed without waiting for the disk.
         """
-        future = asyncio.get_running_loop().create_future()
-        self._write(Job(lambda db: function(db, *args, **kwargs), (), future, durable=False))
-        result: T = await future
+        result: T = await self._written(lambda db: function(db, *args, **kwargs), (), durable=False)
         return result
 
     async def batch(
@@ -107,14 +103,16 @@ class Store:
         An Exception in the returned list is raised to the one who gave that item. `weight` is
         what the item holds in memory, in bytes.
         """
-        future = asyncio.get_running_loop().create_future()
-        self._write(Job(function, (item,), future, batched=True, weight=weight))
-        return await future
+        return await self._written(function, (item,), batched=True, weight=weight)
 
-    def _write(self, job: Job) -> None:
+    def _written(
+        self, function: Callable[..., Any], arguments: tuple[Any, ...], **how: Any
+    ) -> asyncio.Future[Any]:
         if self._writer is None:
             self._writer = Writer(self.engine.session, self.clock, self.measures)
-        self._writer.submit(job)
+        future = self._writer.loop.create_future()
+        self._writer.submit(Job(function, arguments, future, **how))
+        return future
 
     def do(
         self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs

@@ -67,7 +67,8 @@ class Writer:
         self._closed = False
         self._clock = clock
         self._measures = measures or StoreMeasures()
-        self._loop = asyncio.get_running_loop()
+        self.loop = asyncio.get_running_loop()
+        """On which whoever waits is answered."""
         self._pending: list[Job] = []
         self._waiting = 0
         self._bytes = 0
@@ -89,7 +90,7 @@ class Writer:
         # Handed to the thread once per pass of the loop: waking it for every job costs more
         # than the job.
         if not self._pending:
-            self._loop.call_soon(self._hand_over)
+            self.loop.call_soon(self._hand_over)
         self._pending.append(job)
 
     def _hand_over(self) -> None:
@@ -102,7 +103,7 @@ class Writer:
         if self._pending:
             self._hand_over()
         self._queue.put(None)
-        await self._loop.run_in_executor(None, self._thread.join)
+        await self.loop.run_in_executor(None, self._thread.join)
 
     def _run(self) -> None:
         running = True
@@ -111,7 +112,7 @@ class Writer:
             if jobs:
                 group = Group(jobs)
                 self._commit(group)
-                self._loop.call_soon_threadsafe(self._answer, group)
+                self.loop.call_soon_threadsafe(self._answer, group)
         if self._session is not None:
             self._session.close()
 

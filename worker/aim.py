@@ -19,6 +19,12 @@ class Aim:
         self._settings = settings
         self._guard = guard
 
+    def known(self, lane: Lane, item: Item) -> Target | None:
+        """Where this delivery goes, if nothing has to be read for it."""
+        if lane.reading.locked() or self._outdated(lane, item):
+            return None
+        return lane.target
+
     async def target(self, lane: Lane, item: Item) -> Target | None:
         """Where this delivery goes; None where its hook is gone."""
         # Whoever comes while it is read waits: by what it was before nothing is sent any more.

@@ -11,6 +11,7 @@ from worker.answer import Answer, words
 
 MAX_HEAD = 16384
 MAX_INTERIM = 8
+EARLY = 0.002  # seconds that an alarm of an event loop may ring too soon
 ONE_WRITE = 262144  # up to here copying head and body together is cheaper than two writes
 _LENGTH = re.compile(rb"(?im)^(?:content-length:|transfer-encoding:.*chunked)")
 
@@ -40,9 +41,9 @@ class Connection(asyncio.Protocol):
     """
 
     __slots__ = (
-        "_answer", "_body", "_done", "_first", "_interim", "_parser", "_paused", "_raw",
-        "_reusable", "_room", "_started", "_waiter", "_why", "address", "closed",
-        "home", "origin", "since", "transport", "used",
+        "_alarm", "_answer", "_body", "_done", "_first", "_interim", "_loop", "_parser", "_paused",
+        "_raw", "_reusable", "_room", "_seconds", "_started", "_waiter", "_when", "_why", "address",
+        "closed", "home", "origin", "since", "transport", "used",
     )  # fmt: skip
 
     def __init__(self, home: Home, origin: Origin, address: str) -> None:
@@ -52,6 +53,8 @@ class Connection(asyncio.Protocol):
         self.since = 0.0
         self._answer: Answer | None = None
         self._waiter: asyncio.Future[bool] | None = None
+        self._loop = asyncio.get_running_loop()
+        self._alarm: asyncio.TimerHandle | None = None
         self._why: str | None = None
         self._paused = False
         self._raw = b""
@@ -59,17 +62,23 @@ class Connection(asyncio.Protocol):
 
     # The exchange
 
-    def begin(
-        self, answer: Answer, waiter: "asyncio.Future[bool]", head: bytes, body: bytes, keep: int
-    ) -> None:
-        """Send a request. `waiter` gets True when `answer` is complete or carries an error, False
-        when a used connection was closed before any byte of an answer."""
+    def exchange(
+        self, answer: Answer, head: bytes, body: bytes, keep: int, when: float, seconds: float
+    ) -> "asyncio.Future[bool]":
+        """Send a request. What is returned gets True when `answer` is complete or carries an error,
+        False when a used connection was closed before any byte of an answer. It ends by `when` on
+        the loop's clock; `seconds` is for the message.
+        """
+        waiter = self._loop.create_future()
         answer.address = self.address
         self._answer, self._waiter = answer, waiter
         self._room = keep
         self._interim = 0
         self._first = 0.0
         self._done = self._reusable = False
+        self._when, self._seconds = when, seconds
+        if self._alarm is None or self._alarm.when() > when:
+            self._set_alarm()
         self._started = perf_counter()
         if self.closed:
             self._ended(self._why)
@@ -78,10 +87,23 @@ class Connection(asyncio.Protocol):
         else:
             self.transport.write(head)
             self.transport.write(body)
+        return waiter
 
-    def expire(self, answer: Answer, seconds: float) -> None:
-        """End the exchange for `answer`, if it is still going on: its `seconds` are over."""
-        if self._answer is answer:
+    def _set_alarm(self) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+        self._alarm = self._loop.call_at(self._when, self._rang)
+
+    def _rang(self) -> None:
+        # One alarm serves many exchanges: most are over long before it, and setting one for each
+        # would cost more than all the rest that is done here.
+        self._alarm = None
+        if self._answer is None:
+            return
+        if self._loop.time() < self._when - EARLY:
+            self._set_alarm()
+        else:
+            seconds = self._seconds
             self._fail(f"timeout: {self._stage()}: no whole answer within {seconds:g} s")
 
     def leave(self, answer: Answer) -> None:
@@ -134,6 +156,9 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.closed = True
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
         self._ended(None if exc is None else words(exc))
         self.home.forget(self)
 

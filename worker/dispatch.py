@@ -3,12 +3,14 @@
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
+from functools import cached_property
 from typing import Any
 
 from store import Store, deliveries
 from store.about import ABOUT
 from store.attempts import DELIVERED, WAITING, Outcome
 from store.backoff import pause
+from store.clock import SECOND
 from store.courier import Offer
 from store.errors import Busy, Unavailable
 from store.jobs import TIMETABLE
@@ -70,6 +72,11 @@ class Dispatcher:
         self.measures.in_flight.read = lambda: self.in_flight
         self.measures.in_hand.read = lambda: self._in_hand
         self.measures.resting.read = self._resting
+
+    @cached_property
+    def _loop(self) -> asyncio.AbstractEventLoop:
+        # Kept: to ask for it is a system call in Python 3.11, and there are many a delivery.
+        return asyncio.get_running_loop()
 
     # The courier's side. `lease` and `full` are called on the writer's thread too.
 
@@ -134,7 +141,7 @@ class Dispatcher:
         """For how many seconds something waits for this worker, and not for its endpoint."""
         wanted = (self._turns.waits_since(), self.claims.wanted_at)
         moments = [moment for moment in wanted if moment is not None]
-        now = asyncio.get_running_loop().time()
+        now = self._loop.time()
         return max(now - min(moments, default=now), 0.0)
 
     def _resting(self) -> int:
@@ -157,7 +164,7 @@ class Dispatcher:
     def _pump(self, lane: Lane) -> None:
         """Start what the lane may have in flight."""
         while lane.may_start() and not self._stopping:
-            now = asyncio.get_running_loop().time()
+            now = self._loop.time()
             if self._held_up() or not self._turns.may(lane.host):
                 self._turns.park(lane, now)
                 break
@@ -185,7 +192,7 @@ class Dispatcher:
         return lane.queue.popleft()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(work)
+        task = self._loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -196,11 +203,11 @@ class Dispatcher:
     def _resume_later(self, lane: Lane, wait: float) -> None:
         if not lane.timed:
             lane.timed = True
-            asyncio.get_running_loop().call_later(wait, self._resume, lane)
+            self._loop.call_later(wait, self._resume, lane)
 
     def _resume(self, lane: Lane) -> None:
         lane.timed = False
-        now = asyncio.get_running_loop().time()
+        now = self._loop.time()
         lane.rested(now)
         if lane.rest_until:
             # The timer was for something else, and no other one was set for the rest.
@@ -213,7 +220,6 @@ class Dispatcher:
         """Deliver this and more of the lane's queue, for as long as it may be in flight."""
         try:
             while await self._deliver(lane, item, turn):
-                self._moved()
                 self._refill(lane)
                 if not lane.queue or self._gives_way(lane):
                     break
@@ -223,7 +229,8 @@ class Dispatcher:
         finally:
             lane.in_flight -= 1
             self._turns.give(turn)
-            self._moved()
+            if not self.in_flight:
+                self._moved()
             if not self._stopping:
                 self._unpark()
                 self._pump(lane)
@@ -253,7 +260,7 @@ class Dispatcher:
         assert lease_id is not None, "nothing is in hand without a lease"
         ABOUT.set({"delivery_id": item.delivery_id, "hook_id": lane.hook_id})
         try:
-            target = await self._target(lane, item)
+            target = self._aim.known(lane, item) or await self._target(lane, item)
             if turn.host == UNKNOWN != lane.host and not self._turns.move(turn, lane.host):
                 self._keep(lane, item)
                 return False
@@ -263,6 +270,7 @@ class Dispatcher:
                 await self._store.note(deliveries.bury, lease_id, [item.delivery_id], reason)
                 self._hand.ids.discard(item.delivery_id)
                 self.measures.deliveries.add("dropped")
+                self._moved()
                 return True
         except (Busy, Unavailable) as error:
             self._put_back(lane, item, error)
@@ -287,9 +295,10 @@ class Dispatcher:
         if not self._unread:
             log.error("hook %d waits for the store: %s", lane.hook_id, error)
         self._unread += 1
+        self._moved()
         self._keep(lane, item)
         wait = pause(self._unread, first=AGAIN_AFTER, longest=4 * AGAIN_AFTER)
-        lane.pause(asyncio.get_running_loop().time() + wait)
+        lane.pause(self._loop.time() + wait)
 
     def _keep(self, lane: Lane, item: Item) -> None:
         lane.queue.appendleft(item)
@@ -300,20 +309,22 @@ class Dispatcher:
         target = await self._aim.target(lane, item)
         if not known:
             # This request was started before it was known what the hook allows.
-            lane.spend(asyncio.get_running_loop().time())
+            lane.spend(self._loop.time())
             self._pump(lane)
         return target
 
     def _learn(self, lane: Lane, outcome: Outcome) -> None:
         if outcome.state == DELIVERED:
             lane.succeeded()
-        elif rest := lane.failed(asyncio.get_running_loop().time()):
+        elif rest := lane.failed(self._loop.time()):
             log.warning(
                 "hook %d rests for %.0f s after %d failures in a row",
                 lane.hook_id,
                 rest,
                 lane.failures,
             )
+            # Before it is recorded, which is never at once.
+            outcome.rests_until = self._store.clock.now() + round(rest * SECOND)
             self._resume_later(lane, rest)
             self._give_back(lane)
 
@@ -332,6 +343,7 @@ class Dispatcher:
         self.wake([hook_id])
 
     def _recorded(self, outcomes: Sequence[Outcome], disabled: set[int]) -> None:
+        self._moved()
         self._hand.ids.difference_update(outcome.delivery_id for outcome in outcomes)
         self.measures.recorded(outcomes, len(disabled))
         ended.tell(outcomes)
@@ -380,8 +392,7 @@ class Dispatcher:
     async def stop(self, seconds: float) -> None:
         """Start nothing more, let what is in flight end for so long, record it."""
         self._stopping = True
-        loop = asyncio.get_running_loop()
-        ends = loop.time() + seconds
+        ends = self._loop.time() + seconds
         await self.claims.close()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=seconds)
@@ -389,7 +400,7 @@ class Dispatcher:
             task.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks)
-        await self._recorder.drain(max(ends - loop.time(), LAST_WORDS))
+        await self._recorder.drain(max(ends - self._loop.time(), LAST_WORDS))
 
 
 def _hopeless(target: Target | None, content: Content | None, item: Item, now: int) -> str | None:

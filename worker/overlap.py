@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from store import Connection, Row, hook_secrets
 from store.clock import SECOND
-from worker.sign import hub_signatures, standard_key, standard_signature
+from worker.sign import Signer
 
 # What says nothing of the signature: too slow, gone, too large, too early, too many.
 OTHER_REASONS = (408, 410, 413, 425, 429)
@@ -21,8 +21,7 @@ class Overlap:
 
     until: int
     secret: str
-    key: bytes
-    standard_key: bytes
+    signer: Signer
     moved: bool = False
     """Whether the receiver has the new secret, as far as its answers tell."""
 
@@ -33,16 +32,11 @@ class Overlap:
         """Whether it is still good at a moment, in seconds."""
         return timestamp * SECOND < self.until
 
-    def signatures(
-        self, key: bytes, new_standard_key: bytes, guid: str, body: bytes, timestamp: int
-    ) -> str:
-        """The headers with the signatures of both secrets; the keys are the new one's."""
-        pair = hub_signatures(self.key, body), hub_signatures(key, body)
+    def signatures(self, new: Signer, guid: str, body: bytes, timestamp: int) -> str:
+        """The headers with the signatures of both secrets."""
+        pair = self.signer.hub(body), new.hub(body)
         first, other = pair[::-1] if self.moved else pair
-        standard = " ".join(
-            standard_signature(each, guid, timestamp, body)
-            for each in (new_standard_key, self.standard_key)
-        )
+        standard = " ".join(each.standard(guid, timestamp, body) for each in (new, self.signer))
         return (
             f"X-Hub-Signature: {first[0]}\r\nX-Hub-Signature-256: {first[1]}\r\n"
             f"X-Hub-Signature-256-Alternate: {other[1]}\r\nwebhook-signature: {standard}\r\n"
@@ -61,4 +55,4 @@ def overlap_of(db: Connection, hook: Row) -> Overlap | None:
     if found is None or hook["secret"] is None:
         return None
     secret, until = found
-    return Overlap(until, secret, secret.encode(), standard_key(secret))
+    return Overlap(until, secret, Signer(secret))

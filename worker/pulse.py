@@ -6,6 +6,7 @@ What the store cannot do at the moment is no standstill: it ends with an error a
 import asyncio
 import contextlib
 from collections.abc import Iterator
+from functools import cached_property
 
 
 class Pulse:
@@ -15,11 +16,16 @@ class Pulse:
         self._begun: dict[object, tuple[str, float]] = {}
         self._expected: dict[str, float] = {}
 
+    @cached_property
+    def _loop(self) -> asyncio.AbstractEventLoop:
+        # Kept: to ask for it is a system call in Python 3.11.
+        return asyncio.get_running_loop()
+
     @contextlib.contextmanager
     def during(self, part: str) -> Iterator[None]:
         """Something that is to end soon goes on for the length of the block."""
         token = object()
-        self._begun[token] = part, asyncio.get_running_loop().time()
+        self._begun[token] = part, self._loop.time()
         try:
             yield
         finally:
@@ -27,7 +33,7 @@ class Pulse:
 
     def expect(self, part: str, seconds: float) -> None:
         """This part is to say something, or that it rests, within so many seconds."""
-        self._expected[part] = asyncio.get_running_loop().time() + seconds
+        self._expected[part] = self._loop.time() + seconds
 
     def rest(self, part: str) -> None:
         """Nothing is expected of this part."""
@@ -35,7 +41,7 @@ class Pulse:
 
     def stuck(self, limit: float) -> str | None:
         """What has stood still for longer than `limit` seconds, in words; None if nothing has."""
-        now = asyncio.get_running_loop().time()
+        now = self._loop.time()
         moments = [*self._begun.values(), *self._expected.items()]
         part, since = min(moments, key=lambda moment: moment[1], default=("", now))
         seconds = now - since

@@ -79,12 +79,13 @@ def _outcome(
 ) -> Outcome:
     number = item.attempts + 1
     received = None if answer.status is None else _readable_head(target, answer)
+    delivered = answer.status is not None and 200 <= answer.status < 300
     verdict = judge(
         target.policy,
         number,
         answer.status,
         answer.error,
-        None if received is None or answer.status == 200 else header(received, "retry-after"),
+        None if received is None or delivered else header(received, "retry-after"),
         ended,
     )
     return Outcome(
@@ -119,7 +120,7 @@ def _readable(target: Target, body: bytes) -> str:
 def _readable_head(target: Target, answer: Answer) -> str:
     text = _readable(target, answer.head)
     lowered = text.lower()
-    if not any(name in lowered for name in PRIVATE):
+    if "cookie" not in lowered and "authorization" not in lowered:
         return text
     return "\r\n".join(_masked(line) for line in text.split("\r\n"))
 

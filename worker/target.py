@@ -11,7 +11,7 @@ from worker.guard import Guard
 from worker.overlap import Overlap, overlap_of
 from worker.policy import Policy, policy_for
 from worker.settings import WorkerSettings
-from worker.sign import hub_signatures, standard_key, standard_signature
+from worker.sign import Signer
 
 CONTENT_TYPES = {"json": "application/json", "form": "application/x-www-form-urlencoded"}
 MASK = "********"
@@ -37,8 +37,7 @@ class Target:
     prefixes: tuple[str, ...]
     standing: str
     """The part of the request's head that is the same for all of the hook's deliveries."""
-    key: bytes = b""
-    standard_key: bytes = b""
+    signer: Signer | None = None
     ends_at: int | None = None
     """When (microseconds) nothing is sent any more."""
     overlap: Overlap | None = None
@@ -69,16 +68,16 @@ class Target:
             f"webhook-id: {guid}\r\nwebhook-timestamp: {timestamp}\r\n"
             f"Content-Length: {len(body)}\r\n"
         )
-        if self.secret is not None:
-            lines.append(self._signatures(guid, body, timestamp))
+        if self.signer is not None:
+            lines.append(self._signatures(self.signer, guid, body, timestamp))
         lines.append("\r\n")
         return "".join(lines)
 
-    def _signatures(self, guid: str, body: bytes, timestamp: int) -> str:
+    def _signatures(self, signer: Signer, guid: str, body: bytes, timestamp: int) -> str:
         if self.overlap is not None and self.overlap.lasts(timestamp):
-            return self.overlap.signatures(self.key, self.standard_key, guid, body, timestamp)
-        sha1, sha256 = hub_signatures(self.key, body)
-        standard = standard_signature(self.standard_key, guid, timestamp, body)
+            return self.overlap.signatures(signer, guid, body, timestamp)
+        sha1, sha256 = signer.hub(body)
+        standard = signer.standard(guid, timestamp, body)
         return (
             f"X-Hub-Signature: {sha1}\r\nX-Hub-Signature-256: {sha256}\r\n"
             f"webhook-signature: {standard}\r\n"
@@ -127,8 +126,7 @@ def load(db: Connection, hook_id: int, settings: WorkerSettings, guard: Guard) -
         standing=_standing(row, endpoint, settings),
     )
     if secret is not None:
-        target.key = secret.encode()
-        target.standard_key = standard_key(secret)
+        target.signer = Signer(secret)
         target.overlap = overlap_of(db, row)
     return target
 

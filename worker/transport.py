@@ -2,6 +2,7 @@
 
 import asyncio
 import ssl
+from functools import cached_property
 from time import perf_counter
 from typing import Protocol
 
@@ -9,7 +10,6 @@ import httpx
 
 from worker import httpx_seam
 from worker.answer import KEEP, Answer
-from worker.connection import Connection
 from worker.dial import DialError, Dialler
 from worker.endpoint import Endpoint
 from worker.guard import Guard, Refused
@@ -60,6 +60,11 @@ class Transport(httpx.AsyncBaseTransport):
         self.pool = Pool(idle_seconds, idle_per_origin, idle_total)
         self._dialler = Dialler(guard, self.pool, verify_context)
 
+    @cached_property
+    def _loop(self) -> asyncio.AbstractEventLoop:
+        # Kept: to ask for it is a system call in Python 3.11.
+        return asyncio.get_running_loop()
+
     async def post(
         self,
         endpoint: Endpoint,
@@ -72,17 +77,20 @@ class Transport(httpx.AsyncBaseTransport):
     ) -> Answer:
         """See Poster."""
         started = perf_counter()
-        loop = asyncio.get_running_loop()
-        when = loop.time() + deadline
+        when = self._loop.time() + deadline
         answer = Answer()
         origin = (endpoint.scheme, endpoint.host, endpoint.port, verify_tls)
         connection = self.pool.take(origin)
         try:
             if connection is None:
                 connection = await self._dialler.dial(endpoint, origin, answer, when, deadline)
-            while not await _exchange(connection, answer, head, body, keep, when, deadline):
+            while not await connection.exchange(answer, head, body, keep, when, deadline):
                 # Only a used connection can have been closed before any byte of an answer.
                 connection = await self._dialler.dial(endpoint, origin, answer, when, deadline)
+        except asyncio.CancelledError:
+            if connection is not None:
+                connection.leave(answer)
+            raise
         except DialError as error:
             answer.error = str(error)
         answer.timings["total"] = int((perf_counter() - started) * 1e6)
@@ -113,26 +121,3 @@ class Transport(httpx.AsyncBaseTransport):
     async def aclose(self) -> None:
         """What httpx calls."""
         await self.close()
-
-
-async def _exchange(
-    connection: Connection,
-    answer: Answer,
-    head: bytes,
-    body: bytes,
-    keep: int,
-    when: float,
-    seconds: float,
-) -> bool:
-    """One exchange on a connection; False when a kept connection had been closed meanwhile."""
-    loop = asyncio.get_running_loop()
-    waiter: asyncio.Future[bool] = loop.create_future()
-    connection.begin(answer, waiter, head, body, keep)
-    timer = loop.call_at(when, connection.expire, answer, seconds)
-    try:
-        return await waiter
-    except asyncio.CancelledError:
-        connection.leave(answer)
-        raise
-    finally:
-        timer.cancel()

@@ -50,7 +50,7 @@ class Follower(Target):
             f"Content-Length: {len(body)}\r\n",
         ]
         if self.secret is not None:
-            signature = digest(self.key, body, self.method).hex()
+            signature = digest(self.secret.encode(), body, self.method).hex()
             lines.append(f"X-Hub-Signature: {self.method}={signature}\r\n")
         return "".join([*lines, "\r\n"])
 
@@ -84,7 +84,6 @@ def load_follower(
         secret=secret,
         prefixes=(),
         standing=standing("POST", row["callback"], endpoint),
-        key=b"" if secret is None else secret.encode(),
         ends_at=row["lease_ends_at"],
         topic=Topic(row["repo_id"], row["topic_key"], row["self_url"]),
         hub=row["hub"],

@@ -12,7 +12,7 @@ from tests.benchmarks.figure import Bench, Row
 from tests.benchmarks.payload import SIZE, payload
 from tests.benchmarks.receiver import receiving
 from worker.guard import Guard
-from worker.sign import hub_signatures
+from worker.sign import Signer
 from worker.transport import Transport
 
 DELAY = 0.12
@@ -41,7 +41,7 @@ async def send(port: int, in_flight: int) -> dict[str, float]:
     """Post for some seconds; how many a second, and the most megabytes this process had."""
     guard = Guard(allow_networks=["127.0.0.0/8"])
     transport = Transport(guard, idle_per_origin=in_flight, idle_total=in_flight)
-    body = payload(SIZE, 1)
+    body, signer = payload(SIZE, 1), Signer(world.SECRET)
     endpoint = guard.endpoint(f"http://127.0.0.1:{port}/hooks/1")
     sent = 0
     counting = False
@@ -50,7 +50,7 @@ async def send(port: int, in_flight: int) -> dict[str, float]:
     async def post() -> None:
         nonlocal sent
         while not over:
-            sha1, sha256 = hub_signatures(world.SECRET.encode(), body)
+            sha1, sha256 = signer.hub(body)
             head = (
                 f"POST {endpoint.target} HTTP/1.1\r\nHost: {endpoint.authority}\r\n"
                 f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"

@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from store import Store, accounts, repositories, tokens
-from worker.sign import hub_signatures
+from worker.sign import Signer
 
 README = Path(__file__).parents[2] / "README.md"
 PATIENCE = 20
@@ -189,7 +189,7 @@ def test_listen(start):
     url = process.said(r"(http://127\.0\.0\.1:\d+/)", error=True)[1]
     body = json.dumps({"zen": "\x1b[31mred", "n": 1}).encode()
     signed = {"X-GitHub-Event": "push", "X-GitHub-Delivery": "guid-1",
-              "X-Hub-Signature-256": hub_signatures(SECRET.encode(), body)[1]}  # fmt: skip
+              "X-Hub-Signature-256": Signer(SECRET).hub(body)[1]}  # fmt: skip
     with httpx.Client(trust_env=False) as client:
         assert client.post(url, content=body, headers=signed).status_code == 503
         client.post(url, content=body + b" ", headers=signed)
