@@ -17,6 +17,7 @@ from hub.validation import Text
 from store import Connection, Row, accounts, repositories
 from store.artifacts import ALGORITHMS, Cause, normal_digest
 from store.clock import iso
+from store.events import State
 
 LONGEST_DIGEST = max(ALGORITHMS.values()) + len("sha256:")
 Digest = Annotated[
@@ -185,3 +186,11 @@ def told(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[Told]:
             payload["sender"] = None if sender is None else shapes.simple_user(urls, sender)
         found.append((repos[row["repo_id"]], payload))
     return found
+
+
+def current(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[State]:
+    """What is told of deployments' records of a repository's artifacts as they are."""
+    return [
+        State("deployment_record.updated", repo["id"], payload)
+        for _, payload in told(urls, db, rows)
+    ]

@@ -1,6 +1,6 @@
 """Check runs and check suites as answers and events show them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import orjson
@@ -163,8 +163,33 @@ def _check_run(
 
 def check_suite(urls: Urls, db: Connection, repo: Row, row: Row) -> CheckSuite:
     """A check suite."""
+    return check_suites(urls, db, repo, [row])[row["id"]]
+
+
+def check_suites(
+    urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]
+) -> dict[int, CheckSuite]:
+    """Check suites of a repository by their rows' ids, many with as few statements as one."""
+    ids = [row["id"] for row in rows]
+    heads, apps = _heads(db, repo, rows), integrations(urls, db, ids)
+    runs = check_tallies.newest(db, ids)
+    return {
+        row["id"]: _check_suite(
+            urls, repo, row, apps.get(row["id"]), heads.get(row["head_sha"], []), runs
+        )
+        for row in rows
+    }
+
+
+def _check_suite(
+    urls: Urls,
+    repo: Row,
+    row: Row,
+    app: Integration | None,
+    heads: list[Row],
+    runs: Mapping[int, int],
+) -> CheckSuite:
     url = urls.check_suite(repo, row["number"])
-    heads = _heads(db, repo, [row]).get(row["head_sha"], [])
     return {
         "id": row["number"],
         "node_id": node_id("CheckSuite", row["number"]),
@@ -176,12 +201,10 @@ def check_suite(urls: Urls, db: Connection, repo: Row, row: Row) -> CheckSuite:
         "before": row["before_sha"],
         "after": row["after_sha"],
         "pull_requests": _pulls(urls, repo, row, heads),
-        "app": integrations(urls, db, [row["id"]]).get(row["id"]),
+        "app": app,
         "created_at": iso(row["created_at"]),
         "updated_at": iso(row["updated_at"]),
-        "latest_check_runs_count": check_tallies.total(
-            db, [row["id"]], status=None, only_latest=True
-        ),
+        "latest_check_runs_count": runs.get(row["id"], 0),
         "check_runs_url": f"{url}/check-runs",
     }
 

@@ -4,12 +4,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from hub import repository_shapes
+from hub.shapes import SimpleUser
 from hub.urls import Urls
 from hub.vocabulary import Vocabulary
 from store import Connection, Row
 
 Told = tuple[Row | None, dict[str, Any]]
 """A change: the repository that it was in, if any, and what is told of it."""
+
+
+def sent_by(user: SimpleUser | None) -> dict[str, Any]:
+    """Who wrote something sends what tells how it is, where that is known."""
+    return {} if user is None else {"sender": user}
 
 
 def payloads(

@@ -1,10 +1,14 @@
 """What a hook is told about itself, however it was made or ended."""
 
 import random
+from collections.abc import Sequence
+from typing import Any
 
 from hub import shapes
 from hub.context import Context
-from store import Row, hooks
+from hub.urls import Urls
+from store import Connection, Row, hooks
+from store.events import State
 
 EMITS = ("ping", "meta.deleted")
 ZEN = (
@@ -18,14 +22,7 @@ ZEN = (
 
 def ping(ctx: Context, repo: Row, hook: Row) -> None:
     """Send the hook a ping, whether it subscribes to any or not."""
-    ctx.emit(
-        "ping",
-        repo,
-        only_hook=hook["id"],
-        zen=random.choice(ZEN),  # noqa: S311 - a greeting
-        hook_id=hook["id"],
-        hook=shown(ctx, repo, hook),
-    )
+    ctx.emit("ping", repo, only_hook=hook["id"], **_payload(shown(ctx, repo, hook)))
 
 
 def delete(ctx: Context, repo: Row, hook: Row) -> None:
@@ -45,3 +42,22 @@ def shown(ctx: Context, repo: Row, hook: Row) -> shapes.Hook:
     """The hook as the API shows it."""
     last = hooks.last_responses(ctx.db, [hook["id"]]).get(hook["id"])
     return shapes.hook(ctx.urls, repo, hook, last)
+
+
+def current(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[State]:
+    """What is told of hooks as they are: each is pinged, and hears of itself alone."""
+    last = hooks.last_responses(db, [row["id"] for row in rows])
+    return [
+        State(
+            "ping",
+            repo["id"],
+            _payload(shapes.hook(urls, repo, row, last.get(row["id"]))),
+            row["id"],
+        )
+        for row in rows
+    ]
+
+
+def _payload(hook: shapes.Hook) -> dict[str, Any]:
+    # Random for its charm alone.
+    return {"zen": random.choice(ZEN), "hook_id": hook["id"], "hook": hook}  # noqa: S311

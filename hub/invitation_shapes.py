@@ -14,6 +14,7 @@ from hub.shapes import SimpleUser, node_id
 from hub.urls import Urls
 from store import Connection, Row, accounts, invitations, repositories
 from store.clock import iso
+from store.events import State
 from store.invitations import Side
 
 Role = Literal["read", "write", "maintain", "triage", "admin"]
@@ -100,6 +101,13 @@ def expired(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[Told]:
         for row in rows
         for repo in [repos[row["repo_id"]]]
     ]
+
+
+def current(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[State]:
+    """What is told of a repository's invitations as they are."""
+    people = _people(urls, db, rows)
+    shown = [invitation(urls, repo, people, row) for row in rows]
+    return [State("repository_invitation.edited", repo["id"], {"invitation": one}) for one in shown]
 
 
 def _people(urls: Urls, db: Connection, rows: Iterable[Row]) -> dict[int, SimpleUser]:

@@ -8,12 +8,14 @@ Json = dict[str, Any]
 HEADERS = (
     ("X-Service-Event", "The event's name."),
     ("X-Service-Delivery", "The delivery id: the same for every attempt and redelivery."),
+    ("X-Hub-Republished", "`true` where it tells how something is, and not that it has changed."),
     ("X-Hub-Signature-256", "`sha256=` and the HMAC-SHA256 of the body, where there is a secret."),
 )
 FORM: Json = {"type": "string", "contentMediaType": "application/json"}
 TOPIC = (
     "Sent to hooks that ask for it by its name, the last part of the topic "
-    "`/{{owner}}/{{repo}}/events/{}`; it is not among what `*` stands for."
+    "`/{{owner}}/{{repo}}/events/{}`; it is not among what `*` stands for. Published once more, it "
+    "has the member `republished`, which is true, as well."
 )
 
 

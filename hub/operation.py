@@ -20,6 +20,7 @@ from hub.resolve import Loader, Step, steps_of
 from hub.urls import Urls
 from hub.versions import VERSIONS
 from store import Connection, Row
+from store.events import State
 
 F = TypeVar("F", bound=Callable[..., Any])
 Before = Callable[[House, Any], Awaitable[None]]
@@ -27,6 +28,11 @@ Before = Callable[[House, Any], Awaitable[None]]
 
 Teller = Callable[[Urls, Connection, Sequence[Row]], list[Told]]
 """Says what is told of rows that changed though nobody asked for it, in their order."""
+
+Now = Callable[[Urls, Connection, Row, Sequence[Row]], list[State]]
+"""Says how rows of a repository are, as `store.resources` reads them: `repository` and `sender` are
+added where the payload is without them.
+"""
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
@@ -164,6 +170,7 @@ class Group:
         self.operations: list[Operation] = []
         self.events: dict[str, Any] = {}
         self.tellers: dict[str, Teller] = {}
+        self.states: dict[str, Now] = {}
         self._loaders = loaders
 
     def tells(self, **payloads: Any) -> None:
@@ -173,6 +180,10 @@ class Group:
     def told(self, **tellers: Teller) -> None:
         """Declare, by the event's name, how rows are told of that the worker changed."""
         self.tellers |= tellers
+
+    def current(self, **states: Now) -> None:
+        """Declare, by a resource's name in `store.resources`, how its present state is told of."""
+        self.states |= states
 
     def __call__(self, line: str, access: Access, **details: Unpack[Details]) -> Callable[[F], F]:
         """Declare the function below as the operation of this line of the reference."""

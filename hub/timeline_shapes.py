@@ -6,13 +6,14 @@ from typing import Any, Literal, NotRequired, Self
 
 from typing_extensions import TypedDict
 
-from hub import commit_comment_shapes, issue_shapes, line_comment_shapes
+from hub import commit_comment_shapes, issue_shapes, line_comment_shapes, review_shapes
 from hub.commit_comment_shapes import CommitComment
 from hub.issue_event_shapes import IssueEvent, Shown
 from hub.issue_parts import IssueComment, comment
 from hub.issue_shapes import Issue
-from hub.line_comment_shapes import LineComment, Link
-from hub.shapes import AuthorAssociation, SimpleUser, node_id, people
+from hub.line_comment_shapes import LineComment
+from hub.review_shapes import Review
+from hub.shapes import SimpleUser, node_id, people
 from hub.urls import Urls
 from store import Connection, Row, commit_comments, issue_comments, issues
 from store.clock import iso
@@ -23,25 +24,8 @@ class Commented(IssueComment):
     actor: SimpleUser
 
 
-class ReviewLinks(TypedDict):
-    html: Link
-    pull_request: Link
-
-
-class Reviewed(TypedDict):
+class Reviewed(Review):
     event: Literal["reviewed"]
-    id: int
-    node_id: str
-    user: SimpleUser
-    body: str | None
-    state: str
-    html_url: str
-    pull_request_url: str
-    _links: ReviewLinks
-    submitted_at: str
-    updated_at: str
-    commit_id: str
-    author_association: AuthorAssociation
 
 
 class Lines(TypedDict):
@@ -162,25 +146,10 @@ def _commented(timeline: Timeline, row: Row) -> Commented:
 
 
 def _reviewed(timeline: Timeline, row: Row) -> Reviewed:
-    said, urls = timeline.said[row["subject_id"]], timeline.urls
-    number = said["foreign_id"]
-    pull = urls.pull(timeline.repo, timeline.issue["number"])
-    page = f"{urls.issue_page(timeline.repo, timeline.issue)}#pullrequestreview-{number}"
-    return {
-        "event": "reviewed",
-        "id": number,
-        "node_id": node_id("PullRequestReview", number),
-        "user": timeline.events.person(said["author_id"]),
-        "body": said["body"],
-        "state": said["state"] or "commented",
-        "html_url": page,
-        "pull_request_url": pull,
-        "_links": {"html": {"href": page}, "pull_request": {"href": pull}},
-        "submitted_at": iso(said["created_at"]),
-        "updated_at": iso(said["updated_at"]),
-        "commit_id": said["commit_id"] or "",
-        "author_association": said["author_association"],
-    }
+    said = timeline.said[row["subject_id"]]
+    user = timeline.events.person(said["author_id"])
+    made = review_shapes.one(timeline.urls, timeline.repo, timeline.issue, said, user)
+    return {"event": "reviewed", **made}
 
 
 def _lines(timeline: Timeline, row: Row) -> Lines:

@@ -61,9 +61,12 @@ def by_id(db: Connection, run_id: int) -> Row | None:
 
 
 def _read(row: Row | None) -> Row | None:
-    if row is not None:
-        row |= {name: orjson.loads(row[name]) for name in LISTS}
-    return row
+    return None if row is None else opened(row)
+
+
+def opened(row: Row) -> Row:
+    """A row as it was read, with its lists as such."""
+    return row | {name: orjson.loads(row[name]) for name in LISTS}
 
 
 def _kept(fields: Mapping[str, Any]) -> Row:

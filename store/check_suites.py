@@ -1,12 +1,12 @@
 """Check suites: what one app has to say of one commit, and how that stands as a whole."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import orjson
 
 from store import check_apps, check_tallies, foreign, merging, numbering
-from store.connection import Connection, Row
+from store.connection import Connection, Row, listed
 from store.errors import Missing
 
 COLUMNS = (
@@ -57,6 +57,14 @@ def by_id(db: Connection, suite_id: int) -> Row:
     if row is None:
         raise Missing("check suite")
     return row
+
+
+def of(db: Connection, suite_ids: Iterable[int]) -> list[Row]:
+    """The suites with these ids."""
+    return db.all(
+        f"{SELECT} WHERE s.id IN (SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)",
+        ids=listed(suite_ids),
+    )
 
 
 def of_commit(

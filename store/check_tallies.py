@@ -42,6 +42,18 @@ def latest(db: Connection, suite_id: int) -> dict[Sort, int]:
     return {Sort(*row[:4]): row[4] for row in rows}
 
 
+def newest(db: Connection, suite_ids: Iterable[int]) -> dict[int, int]:
+    """How many runs that are the newest of their name each of these suites has; none: left out."""
+    return dict(
+        db.tuples(
+            "SELECT t.suite_id, CAST(sum(t.runs) AS BIGINT)"
+            f" FROM {db.each('suites', id='integer')} AS w"
+            " JOIN check_tally t ON t.suite_id = w.id AND t.latest = 1 GROUP BY t.suite_id",
+            suites=listed(suite_ids),
+        )
+    )
+
+
 def total(
     db: Connection, suite_ids: Iterable[int], *, status: str | None, only_latest: bool
 ) -> int:

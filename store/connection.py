@@ -2,7 +2,8 @@
 
 Statements are in the subset that SQLite and PostgreSQL share. What differs has a visible word:
 `{id}` and `{blob}` in migrations, `db.each(...)` for the rows of one statement's batch,
-`db.lateral(...)` for the first rows of each group, `db.skip_locked` after a claim.
+`db.lateral(...)` for the first rows of each group, `db.skip_locked` after a claim, `db.unchanged`
+after what has to stay as it was read until the transaction ends.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -27,6 +28,7 @@ class Connection(Protocol):
     now: int
     vault: Vault
     skip_locked: str
+    unchanged: str
 
     @property
     def courier(self) -> Courier:

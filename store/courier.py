@@ -35,6 +35,8 @@ class Offer:
     accepted_at: int
     deliveries: list[tuple[int, int, int]]
     """(delivery id, hook id, version of the hook)"""
+    republished: bool = False
+    """Whether it tells how things are, and not that they have changed."""
 
 
 class Courier(Protocol):

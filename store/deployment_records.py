@@ -109,13 +109,13 @@ def of_digest(
         offset=offset,
         **given,
     )
-    return [_opened(row) for row in rows]
+    return [opened(row) for row in rows]
 
 
 def get(db: Connection, organization_id: int, place: Place, name: str) -> Row | None:
     """The record of the deployment of this name there: COLUMNS, tags and risks as objects."""
     row = _at(db, organization_id, place, [name]).get(name)
-    return None if row is None else _opened(row)
+    return None if row is None else opened(row)
 
 
 def _at(db: Connection, organization_id: int, place: Place, names: Iterable[str]) -> dict[str, Row]:
@@ -165,7 +165,7 @@ def _record(row: Row, one: Deployment, before: dict[str, Row]) -> Row:
     change: str | None = "created"
     if old is not None:
         change = "updated" if any(row[name] != old[name] for name in SAID) else None
-    return _opened(row) | {
+    return opened(row) | {
         "repo_id": one.repo_id,
         "name": one.name,
         "version": one.version,
@@ -173,7 +173,8 @@ def _record(row: Row, one: Deployment, before: dict[str, Row]) -> Row:
     }
 
 
-def _opened(row: Row) -> Row:
+def opened(row: Row) -> Row:
+    """A row as it was read, with tags and risks as objects."""
     return row | {
         "tags": orjson.loads(row["tags"] or "{}"),
         "runtime_risks": orjson.loads(row["runtime_risks"] or "[]"),

@@ -5,6 +5,7 @@ there without the other.
 """
 
 import hashlib
+import itertools
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,8 +28,10 @@ INSERTED = (
     " body"
 )
 
-# In place of a source's id: of changes made here, which are in the state already.
-HERE = -1
+# In place of a source's id: of changes made here, which are in the state already; and of state
+# that is told of once more.
+HERE, AGAIN = -1, -2
+MARK = {"republished": True}
 
 
 @dataclass(slots=True)
@@ -63,6 +66,16 @@ class Receipt:
     guid: str
     deliveries: int
     duplicate: bool
+
+
+@dataclass(slots=True)
+class State:
+    """How something is, told of as `name` or `name.action`; to one hook where that is said."""
+
+    event: str
+    repo_id: int
+    payload: dict[str, Any]
+    only_hook: int | None = None
 
 
 def accept(db: Connection, arrivals: Sequence[Arrival]) -> list[Receipt | Exception]:
@@ -185,7 +198,8 @@ def _announce(
             continue
         offer = offers.get(event_id)
         if offer is None:
-            offer = Offer(event_id, arrival.guid, arrival.name, arrival.body, db.now, [])
+            again = arrival.source_id == AGAIN
+            offer = Offer(event_id, arrival.guid, arrival.name, arrival.body, db.now, [], again)
             offers[event_id] = offer
         # A hook that is gone by now has none: its delivery is buried by who takes it up.
         offer.deliveries.append((delivery_id, hook_id, versions.get(hook_id, 0)))
@@ -227,8 +241,29 @@ def emit(
     if only_hook is None:
         (receipt,) = accept_all(db, [arrival])
         return receipt
+    return _send_alone(db, arrival, only_hook)
+
+
+def publish_again(db: Connection, states: Sequence[State]) -> None:
+    """Write how things are, not that they have changed, as events marked as such."""
+    arrivals = [_change(*_parts(one.event), one.repo_id, MARK | one.payload) for one in states]
+    for arrival in arrivals:
+        arrival.source_id = AGAIN
+    everybody = [one.only_hook is None for one in states]
+    accept_all(db, [*itertools.compress(arrivals, everybody)])
+    for arrival, one in zip(arrivals, states, strict=True):
+        if one.only_hook is not None:
+            _send_alone(db, arrival, one.only_hook)
+
+
+def _parts(event: str) -> tuple[str, str | None]:
+    name, _, action = event.partition(".")
+    return name, action or None
+
+
+def _send_alone(db: Connection, arrival: Arrival, hook_id: int) -> Receipt:
     (event_id,) = _insert(db, [arrival]).values()
-    add_delivery(db, event_id, only_hook, repo_id, redelivery=False)
+    add_delivery(db, event_id, hook_id, arrival.repo_id, redelivery=False)
     return Receipt(event_id, arrival.guid, 1, False)
 
 

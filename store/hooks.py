@@ -19,7 +19,8 @@ CHANGEABLE = frozenset(
 )
 
 
-def _row(row: Row) -> Row:
+def opened(row: Row) -> Row:
+    """A row as it was read, with events and options as they are meant."""
     row["events"] = json.loads(row["events"])
     row["options"] = json.loads(row["options"])
     return row
@@ -71,7 +72,7 @@ def create(
         now=db.now,
     )
     assert row is not None
-    return _subscribed(db, _row(row))
+    return _subscribed(db, opened(row))
 
 
 def _alone(db: Connection, repo_id: int) -> None:
@@ -118,13 +119,13 @@ def get(db: Connection, repo_id: int, hook_id: int) -> Row | None:
         id=hook_id,
         repo_id=repo_id,
     )
-    return None if row is None else _row(row)
+    return None if row is None else opened(row)
 
 
 def by_id(db: Connection, hook_id: int) -> Row | None:
     """The hook with this id, deleted or not (`deleted_at`): for its deliveries."""
     row = db.one(f"SELECT {COLUMNS}, deleted_at FROM hook WHERE id = :id", id=hook_id)
-    return None if row is None else _row(row)
+    return None if row is None else opened(row)
 
 
 def by_url(db: Connection, repo_id: int, url: str, event: str | None = None) -> Row | None:
@@ -139,7 +140,7 @@ def by_url(db: Connection, repo_id: int, url: str, event: str | None = None) -> 
         repo_id=repo_id,
         url=url,
     )
-    found = [_row(row) for row in rows]
+    found = [opened(row) for row in rows]
     return next((row for row in found if event in row["events"]), found[0] if found else None)
 
 
@@ -152,7 +153,7 @@ def page(db: Connection, repo_id: int, *, limit: int, offset: int = 0) -> list[R
         limit=limit,
         offset=offset,
     )
-    return [_row(row) for row in rows]
+    return [opened(row) for row in rows]
 
 
 def every(db: Connection) -> list[Row]:
@@ -163,7 +164,7 @@ def every(db: Connection) -> list[Row]:
         " JOIN repository r ON r.id = h.repo_id JOIN account a ON a.id = r.owner_id"
         " WHERE h.deleted_at IS NULL ORDER BY h.id"
     )
-    return [_row(row) for row in rows]
+    return [opened(row) for row in rows]
 
 
 def count(db: Connection, repo_id: int, most: int = ENDLESS) -> int:
@@ -210,7 +211,7 @@ def update(db: Connection, hook: Row, **changes: Any) -> Row:
     )
     assert row is not None
     _tell(db, hook["id"])
-    return _subscribed(db, _row(row))
+    return _subscribed(db, opened(row))
 
 
 def _as_it_is(db: Connection, hook: Row) -> Row:

@@ -64,7 +64,7 @@ def find(db: Connection, repo_id: int, kind: str, foreign_id: int) -> Row | None
         kind=kind,
         foreign_id=foreign_id,
     )
-    return None if row is None else _opened(row)
+    return None if row is None else opened(row)
 
 
 def of(db: Connection, ids: Iterable[int]) -> dict[int, Row]:
@@ -85,10 +85,11 @@ def _by_id(db: Connection, where: str, ids: Iterable[int]) -> dict[int, Row]:
         f"SELECT {COLUMNS} FROM issue_comment WHERE {where} ORDER BY pinned_at",
         ids=listed(set(ids)),
     )
-    return {row["id"]: _opened(row) for row in rows}
+    return {row["id"]: opened(row) for row in rows}
 
 
-def _opened(row: Row) -> Row:
+def opened(row: Row) -> Row:
+    """A row as it was read, with its details as a dict."""
     return row | {"details": orjson.loads(row["details"])}
 
 

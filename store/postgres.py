@@ -28,6 +28,7 @@ class PostgresSession(Statements):
 
     placeholder = "${}"
     skip_locked = " FOR UPDATE SKIP LOCKED"
+    unchanged = " FOR SHARE"
     chunks = (256, 64, 16, 4, 1)
 
     def __init__(

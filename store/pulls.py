@@ -10,6 +10,7 @@ COLUMNS = (
     "p.id, p.issue_id, p.repo_id, i.number, p.foreign_id, p.draft, p.head_ref, p.head_sha,"
     " p.head_repo, p.base_ref, p.base_sha, p.merged_at, p.merged_by_id, p.merge_commit_sha"
 )
+NAMES = tuple(name.partition(".")[2] for name in COLUMNS.split(", "))
 FROM = "FROM pull p JOIN issue i ON i.id = p.issue_id"
 SHA = foreign.text(64)
 FIELDS: foreign.Readers = {

@@ -12,7 +12,6 @@ import orjson
 from store import bodies, reflecting
 from store.connection import Connection, Row, listed
 from store.errors import StoreError
-from store.events import HERE
 
 # Read at a time; of large events only as many as have so many bytes together.
 MOST_EVENTS = 200
@@ -98,7 +97,8 @@ def ahead(db: Connection, gap: Gap | None) -> Ahead:
     if rows and upto < rows[-1][0]:
         # And after: whoever has an id that is missed had it before the one behind it was seen.
         found.gap = Gap(rows[-1][0], db.writers("event")) if over or gap is None else gap
-    _fill(db, found, [row[:2] for row in rows if row[0] <= upto and row[2] != HERE])
+    # What was written here, for whatever reason, is in the state already.
+    _fill(db, found, [row[:2] for row in rows if row[0] <= upto and row[2] >= 0])
     return found
 
 

@@ -30,6 +30,7 @@ class Statements(ABC):
     """Statements on one open transaction (store.connection.Connection)."""
 
     skip_locked = ""
+    unchanged = ""
     placeholder: ClassVar[str]
     """What stands for a value of `insert_many`; `{}` in it is the value's number."""
     chunks: ClassVar[tuple[int, ...]]

@@ -36,6 +36,8 @@ class Content:
     media: str = JSON
     accepted_at: int | None = None
     """When the event came in, in microseconds."""
+    republished: bool = False
+    """Whether it tells how things are, and not that they have changed."""
     _form: bytes | None = None
 
     def bytes_for(self, content_type: str) -> bytes:
@@ -96,6 +98,7 @@ def _content(db: Connection, event_id: int, row: Row | None) -> Content | None:
     if row is None or row["body"] is None:
         return None
     content = Content(row["name"], row["guid"], row["body"], accepted_at=row["received_at"])
+    content.republished = row["source_id"] == events.AGAIN
     if row["name"] == DISTRIBUTED:
         content.media = websub.media_of(db, event_id) or JSON
     return content

@@ -99,6 +99,7 @@ class Dispatcher:
         touched: dict[int, Lane] = {}
         for offer in offers:
             content = Content(offer.name, offer.guid, offer.body, accepted_at=offer.accepted_at)
+            content.republished = offer.republished
             self._contents.put(offer.event_id, content)
             for delivery_id, hook_id, version in offer.deliveries:
                 lane = self._lane(hook_id)

@@ -11,6 +11,7 @@ from store import (
     deployment_jobs,
     hook_secrets,
     replaying,
+    republishing,
     retention,
     websub,
     websub_requests,
@@ -39,6 +40,7 @@ async def prune(store: Store, settings: WorkerSettings) -> None:
     await store.note(_drop_websub, attempts)
     await _in_batches(store, hook_secrets.forget, now)
     await store.note(deployment_jobs.forget, attempts)
+    await store.note(republishing.forget, attempts)
     await store.note(replaying.forget, attempts)
     if settings.keep_audit:
         entries = now - round(settings.keep_audit * SECOND)

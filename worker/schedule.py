@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from store import Connection, Row, Store, deployment_jobs, expiring, replaying
+from store import Connection, Row, Store, deployment_jobs, expiring, replaying, republishing
 from store.errors import Unusable
 from worker.deploy import deploy
 from worker.expire import Tell, expire
 from worker.prune import prune
 from worker.replay import replay
+from worker.republish import Show, begin, republish
 from worker.settings import WorkerSettings
 from worker.timetable import Job
 from worker.when import Calendar, Moment
@@ -20,6 +21,11 @@ def nobody_told(db: Connection, event: str, rows: Sequence[Row]) -> None:
     raise Unusable(f"nobody here can tell of {event}")
 
 
+def nobody_shown(db: Connection, resource: str, repo_id: int, rows: Sequence[Row]) -> None:
+    """The same for a Show."""
+    raise Unusable(f"nobody here can say how a {resource} is")
+
+
 @dataclass(frozen=True, slots=True)
 class Works:
     """What jobs are done with."""
@@ -27,6 +33,7 @@ class Works:
     store: Store
     settings: WorkerSettings
     tell: Tell = nobody_told
+    show: Show = nobody_shown
 
 
 def table(works: Works) -> list[Job]:
@@ -36,5 +43,15 @@ def table(works: Works) -> list[Job]:
         Job("expire", Moment(expiring.next_due), partial(expire, store, works.tell)),
         Job("deploy", Moment(deployment_jobs.next_due), partial(deploy, store, works.tell)),
         Job("replay", Moment(replaying.next_due), partial(replay, store, settings)),
+        Job("republish", Moment(republishing.next_due), partial(republish, store, works.show)),
+        *_scheduled(store, settings),
         Job("prune", Calendar(settings.prune_at), partial(prune, store, settings)),
     ]
+
+
+def _scheduled(store: Store, settings: WorkerSettings) -> list[Job]:
+    """What begins to publish, where the settings want that."""
+    if settings.republish_at is None:
+        return []
+    run = partial(begin, store, settings.republish_topics, settings.republish_rate)
+    return [Job("republish-begin", Calendar(settings.republish_at), run)]

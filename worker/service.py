@@ -18,7 +18,8 @@ from worker.expire import Tell
 from worker.guard import Guard
 from worker.measures import WorkerMeasures
 from worker.reflect import Reflector
-from worker.schedule import Works, nobody_told, table
+from worker.republish import Show
+from worker.schedule import Works, nobody_shown, nobody_told, table
 from worker.settings import WorkerSettings
 from worker.timetable import Job, Timetable
 from worker.transport import Poster, Transport
@@ -107,6 +108,7 @@ class Worker:
         guard: Guard | None = None,
         poster: Poster | None = None,
         tell: Tell = nobody_told,
+        show: Show = nobody_shown,
     ) -> None:
         self._store = store
         self._settings = settings
@@ -122,7 +124,7 @@ class Worker:
         self._reflector = Reflector(store, lambda: self._lease or None)
         self._reflector.wanted = settings.reflect
         self.dispatcher.news = self._reflector.soon
-        self._tell = tell
+        self._tell, self._show = tell, show
         self._beats = Beats()
         self._timetable = Timetable(store)
         self.dispatcher.plan = self._timetable.soon
@@ -168,7 +170,7 @@ class Worker:
         return Beat(name, every, counted(name, run, self.measures.jobs))
 
     def _table(self) -> list[Job]:
-        jobs = table(Works(self._store, self._settings, self._tell))
+        jobs = table(Works(self._store, self._settings, self._tell, self._show))
         return [replace(job, run=counted(job.name, job.run, self.measures.jobs)) for job in jobs]
 
     async def _take_lease(self) -> None:
@@ -217,13 +219,15 @@ class Worker:
             self._looks.add(task)
             task.add_done_callback(self._looks.discard)
 
-    def change(self, settings: WorkerSettings, tell: Tell | None = None) -> None:
-        """Work, and perhaps tell, by these settings from now on. Unusable, with nothing changed,
-        for a network or port that is none.
+    def change(
+        self, settings: WorkerSettings, tell: Tell | None = None, show: Show | None = None
+    ) -> None:
+        """Work, and perhaps tell and show, by these settings from now on. Unusable, with nothing
+        changed, for a network or port that is none.
         """
         change_guard(self.guard, settings)
         self._settings = settings
-        self._tell = tell or self._tell
+        self._tell, self._show = tell or self._tell, show or self._show
         self.dispatcher.change(settings)
         self._errands.change(settings)
         self._timetable.change(self._table())

@@ -4,11 +4,24 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from store.errors import Invalid
 from store.options import Retries
+from store.republishing import pattern
 from store.settings import DataSettings, ImportSettings, WebSubSettings
 from worker.when import checked
 
 DAY = 86_400
+
+
+def _topic(text: str) -> str:
+    try:
+        return pattern(text).topic
+    except Invalid as error:
+        raise ValueError(str(error)) from None
+
+
+Topic = Annotated[str, AfterValidator(_topic)]
+"""owner/repo/events/event, where each may be `*`."""
 Cron = Annotated[str, AfterValidator(checked)]
 """Five fields of cron: minute, hour, day of the month, month, day of the week, in UTC."""
 
@@ -83,6 +96,18 @@ class WorkerSettings(WebSubSettings, ImportSettings, DataSettings):
         gt=0,
         le=100_000,
         description="deliveries a second that replays asked for in the dashboard make at most",
+    )
+    republish_at: Cron | None = Field(
+        None,
+        description="when the present state of things is published once more, as events marked so; "
+        "times as above; unset: never",
+    )
+    republish_topics: list[Topic] = Field(
+        ["*/*/events/*"],
+        description="of which topics that is then: owner/repo/events/event, with * for anything",
+    )
+    republish_rate: int = Field(
+        100, ge=1, le=10_000, description="events a second at most that are published once more"
     )
     reflect: bool = Field(
         True,

@@ -15,6 +15,7 @@ from worker.sign import Signer
 
 CONTENT_TYPES = {"json": "application/json", "form": "application/x-www-form-urlencoded"}
 MASK = "********"
+REPUBLISHED = "X-Hub-Republished: true\r\n"
 
 
 @dataclass(slots=True)
@@ -68,6 +69,8 @@ class Target:
             f"webhook-id: {guid}\r\nwebhook-timestamp: {timestamp}\r\n"
             f"Content-Length: {len(body)}\r\n"
         )
+        if content.republished:
+            lines.append(REPUBLISHED)
         if self.signer is not None:
             lines.append(self._signatures(self.signer, guid, body, timestamp))
         lines.append("\r\n")

@@ -1,4 +1,5 @@
-"""A WebSub subscription made ready for sending: the topic's content, and no header of ours."""
+"""A WebSub subscription made ready for sending: the topic's content, and no header of ours but one
+that marks what is published again."""
 
 from dataclasses import dataclass
 from hmac import digest
@@ -13,7 +14,7 @@ from worker.endpoint import Endpoint
 from worker.guard import Guard
 from worker.policy import policy_for
 from worker.settings import WorkerSettings
-from worker.target import Target
+from worker.target import REPUBLISHED, Target
 
 USER_AGENT = "tocsin (WebSub; +https://www.w3.org/TR/websub/)"
 # Failing ends no subscription: that is for its lease to do.
@@ -49,6 +50,8 @@ class Follower(Target):
             f'Link: <{self.hub}>; rel="hub", <{self.topic.self_url}>; rel="self"\r\n',
             f"Content-Length: {len(body)}\r\n",
         ]
+        if content.republished:
+            lines.append(REPUBLISHED)
         if self.secret is not None:
             signature = digest(self.secret.encode(), body, self.method).hex()
             lines.append(f"X-Hub-Signature: {self.method}={signature}\r\n")

@@ -33,7 +33,8 @@ def guarding(settings: Settings) -> Iterator[Guard]:
 @contextlib.asynccontextmanager
 async def running_worker(store: Store, settings: Settings, guard: Guard) -> AsyncIterator[Worker]:
     """A worker at work for the length of the block."""
-    worker = Worker(store, settings, guard=guard, tell=Telling(settings))
+    telling = Telling(settings)
+    worker = Worker(store, settings, guard=guard, tell=telling, show=telling.again)
     try:
         await worker.start()
         yield worker

@@ -77,7 +77,8 @@ class Daemon:
         if self.admin is not None:
             await self.admin.change(settings)
         if self.worker is not None:
-            self.worker.change(settings, Telling(settings))
+            telling = Telling(settings)
+            self.worker.change(settings, telling, telling.again)
         self.settings = settings
         logs.set_up(settings.log_level, settings.log_format)
         later = [name for name in fixed if getattr(wanted, name) != getattr(old, name)]

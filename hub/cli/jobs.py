@@ -40,7 +40,8 @@ def show(configuration: Configuration, as_json: bool) -> None:
 
 
 def _table(store: Store, settings: Settings) -> list[Job]:
-    return table(Works(store, settings, Telling(settings)))
+    telling = Telling(settings)
+    return table(Works(store, settings, telling, telling.again))
 
 
 def _shape(row: Row, now: int) -> Row:

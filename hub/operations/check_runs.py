@@ -1,5 +1,6 @@
 """Check runs (group 12): what apps find out about commits. They alone write; a run is its app's."""
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from annotated_types import Ge, Le, MaxLen
@@ -15,10 +16,12 @@ from hub.operation import Group
 from hub.paging import Page
 from hub.resolve import text
 from hub.shapes import Nothing
+from hub.urls import Urls
 from hub.validation import Text
-from store import Row, apps, check_annotations, check_runs, check_suites, refs
+from store import Connection, Row, apps, check_annotations, check_runs, check_suites, refs
 from store.check_runs import Chosen
 from store.errors import Invalid
+from store.events import State
 
 ops = Group("checks", check_run_id=check_runs.get, check_suite_id=check_suites.get, ref=text)
 
@@ -233,3 +236,34 @@ def _listed(ctx: Context, repo: Row, suites: list[int], page: Page, query: Filte
         "total_count": page.total,
         "check_runs": check_shapes.check_runs(ctx.urls, ctx.db, repo, rows),
     }
+
+
+def _suite(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[State]:
+    shown = check_shapes.check_suites(urls, db, repo, rows)
+    return [
+        State(_how("check_suite", row), repo["id"], {"check_suite": shown[row["id"]]})
+        for row in rows
+    ]
+
+
+def _run(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[State]:
+    suites = check_suites.of(db, {row["suite_id"] for row in rows})
+    whole = check_shapes.check_suites(urls, db, repo, suites)
+    shown = check_shapes.check_runs(urls, db, repo, rows)
+    return [
+        State(
+            _how("check_run", row),
+            repo["id"],
+            {"check_run": {**one, "check_suite": whole[row["suite_id"]]}},
+        )
+        for row, one in zip(rows, shown, strict=True)
+    ]
+
+
+def _how(name: str, row: Row) -> str:
+    """Which of the platform's events says of it what is the case."""
+    begun = "created" if name == "check_run" else "requested"
+    return f"{name}.{'completed' if row['status'] == 'completed' else begun}"
+
+
+ops.current(check_suite=_suite, check_run=_run)

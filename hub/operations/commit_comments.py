@@ -1,6 +1,7 @@
 """Commit comments (group 6): what people say about a commit, a file in it, or a line."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Annotated, Literal, NotRequired, cast
 
 from annotated_types import Ge, Le, MaxLen
@@ -10,6 +11,7 @@ from hub import commits
 from hub.access import on_repo
 from hub.commit_comment_shapes import CommitComment, several
 from hub.context import Context, House
+from hub.emitting import sent_by
 from hub.interacting import check_interaction
 from hub.operation import Forms, Group
 from hub.organization_shapes import OrganizationSimple
@@ -17,9 +19,11 @@ from hub.paging import Page
 from hub.repository_shapes import MinimalRepository
 from hub.resolve import text
 from hub.shapes import SimpleUser
+from hub.urls import Urls
 from hub.validation import Text
-from store import Row, associations, commit_comments, issue_talk
+from store import Connection, Row, associations, commit_comments, issue_talk
 from store.errors import Invalid
+from store.events import State
 from store.markdown import Rendered
 
 ops = Group("repos", comment_id=commit_comments.get, commit_sha=text)
@@ -174,5 +178,15 @@ def _one(ctx: Context, repo: Row, row: Row) -> CommitComment:
     return several(ctx.urls, ctx.db, repo, [row], ctx.media)[0]
 
 
+def _current(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[State]:
+    return [
+        State("commit_comment.created", repo["id"], {"comment": one} | sent_by(one["user"]))
+        for one in several(urls, db, repo, rows)
+    ]
+
+
 def _told(ctx: Context, repo: Row, row: Row) -> CommitComment:
     return several(ctx.urls, ctx.db, repo, [row])[0]
+
+
+ops.current(commit_comment=_current)

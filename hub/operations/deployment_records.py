@@ -62,6 +62,7 @@ class DeploymentRecords(TypedDict):
 
 ops.tells(deployment_record=DeploymentRecordEvent)
 ops.told(deployment_record=artifact_shapes.told)
+ops.current(deployment_record=artifact_shapes.current)
 
 
 @ops("POST /orgs/{org}/artifacts/metadata/deployment-record", WRITE, emits=EVENTS)

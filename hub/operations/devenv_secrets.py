@@ -1,5 +1,6 @@
 """Devenv secrets of a repository (group 14): sealed to its public key, and never shown again."""
 
+from collections.abc import Sequence
 from typing import Annotated, Literal, NotRequired
 
 from annotated_types import MaxLen
@@ -15,10 +16,12 @@ from hub.paging import Page
 from hub.repository_shapes import MinimalRepository
 from hub.resolve import text
 from hub.shapes import Nothing, SimpleUser
+from hub.urls import Urls
 from hub.validation import Text
-from store import Row, devenv_keys, devenv_secrets
+from store import Connection, Row, devenv_keys, devenv_secrets
 from store.clock import iso
 from store.errors import Invalid, Missing
+from store.events import State
 
 ops = Group("devenvs", secret_name=text)
 
@@ -154,3 +157,10 @@ def _shown(row: Row) -> DevenvSecret:
         "updated_at": iso(row["updated_at"]),
         "visibility": "all",
     }
+
+
+def _current(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[State]:
+    return [State("devenv_secret.updated", repo["id"], {"secret": _shown(row)}) for row in rows]
+
+
+ops.current(devenv_secret=_current)

@@ -219,3 +219,6 @@ def merged(options: dict[str, Any], changes: DeliveryOptions | None) -> dict[str
     """Delivery options with changes; a change to None takes an option out."""
     changed = changes.model_dump(exclude_unset=True) if changes else {}
     return {name: value for name, value in (options | changed).items() if value is not None}
+
+
+ops.current(hook=hook_events.current)

@@ -1,5 +1,6 @@
 """Pull request creation caps (group 11): how many one user may have open, and who may have more."""
 
+from collections.abc import Sequence
 from typing import Annotated, Literal, NotRequired
 
 from annotated_types import Interval, MaxLen
@@ -14,9 +15,11 @@ from hub.organization_access import on_org
 from hub.organization_shapes import OrganizationSimple
 from hub.repository_shapes import MinimalRepository
 from hub.shapes import SimpleUser
+from hub.urls import Urls
 from hub.validation import Text
-from store import Row, accounts, organizations, pull_request_caps
+from store import Connection, Row, accounts, organizations, pull_request_caps
 from store.errors import Invalid
+from store.events import State
 from store.pull_request_caps import LEAST, MOST, MOST_BYPASSING
 
 ops = Group("interactions", org=organizations.by_login)
@@ -172,3 +175,15 @@ def _tell(ctx: Context, event: str, repo: Row, users: dict[int, Row], changed: s
     if changed:
         shown = [shapes.simple_user(ctx.urls, users[key]) for key in sorted(changed)]
         ctx.emit(event, repo, users=shown)
+
+
+def _cap(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[State]:
+    return [State(CHANGED, repo["id"], {"pull_request_creation_cap": _shown(row)}) for row in rows]
+
+
+def _bypass(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[State]:
+    people = shapes.people(urls, db, {row["account_id"] for row in rows})
+    return [State(ADDED, repo["id"], {"users": [people[row["account_id"]]]}) for row in rows]
+
+
+ops.current(cap=_cap, bypass=_bypass)

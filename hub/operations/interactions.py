@@ -21,6 +21,7 @@ from hub.urls import Urls
 from store import Connection, Row, accounts, interaction_limits, organizations, repositories
 from store.clock import iso
 from store.errors import Missing
+from store.events import State
 
 ops = Group("interactions", org=organizations.by_login)
 
@@ -197,5 +198,10 @@ def told(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[Told]:
     ]
 
 
+def _current(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[State]:
+    return [State(SET, repo["id"], _told(urls, row)) for row in rows]
+
+
 ops.tells(interaction_limit=InteractionLimitEvent)
 ops.told(interaction_limit=told)
+ops.current(interaction_limit=_current)

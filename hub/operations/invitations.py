@@ -16,6 +16,7 @@ from store.errors import Invalid
 ops = Group("repos", invitation_id=invitations.of_repo, username=accounts.by_login)
 ops.tells(repository_invitation=InvitationEvent)
 ops.told(repository_invitation=invitation_shapes.expired)
+ops.current(invitation=invitation_shapes.current)
 
 SCOPES = ("repo:invite", "repo")
 READ = on_repo("administration", "read", role="admin", scopes=SCOPES).or_has(

@@ -13,9 +13,11 @@ from hub.context import Context
 from hub.issue_field_shapes import IssueFieldValue
 from hub.operation import Details, Group
 from hub.paging import Page
+from hub.urls import Urls
 from hub.validation import Text
-from store import Row, accounts, issue_field_values, issue_fields, issues
+from store import Connection, Row, accounts, issue_field_values, issue_fields, issues
 from store.errors import Invalid
+from store.events import State
 from store.issue_field_values import Change
 
 ops = Group("issues", issue_number=issues.get, issue_field_id=issue_field_values.get)
@@ -177,3 +179,28 @@ def _change(fields: Mapping[int, Row], before: Row | None, after: Row | None) ->
         return payload
     was = issue_field_shapes.value(before)
     return {**payload, "changes": {"issue_field_value": {"from": was}}}
+
+
+def _current(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[State]:
+    ids = {row["issue_id"] for row in rows}
+    shown = issue_shapes.several(urls, db, repo, [*issues.of(db, ids).values()])
+    fields = issue_fields.of(db, {row["field_id"] for row in rows})
+    values = issue_field_values.of(db, [row["id"] for row in rows])
+    owner = accounts.get(db, repo["owner_id"])
+    assert owner is not None, "every repository has one"
+    organization = organization_shapes.organization(urls, owner)
+    return [
+        State(
+            "issues.field_added",
+            repo["id"],
+            {
+                "issue": shown[row["issue_id"]],
+                "organization": organization,
+                **_change(fields, None, values[row["id"]]),
+            },
+        )
+        for row in rows
+    ]
+
+
+ops.current(issue_field_value=_current)

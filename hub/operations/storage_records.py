@@ -1,5 +1,6 @@
 """Artifact storage records of an organization (group 7): where its artifacts are kept."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, NotRequired
 
 from annotated_types import MaxLen, MinLen
@@ -16,10 +17,12 @@ from hub.paging import Page
 from hub.repository_shapes import MinimalRepository
 from hub.resolve import text
 from hub.shapes import SimpleUser
+from hub.urls import Urls
 from hub.validation import Text
-from store import Row, artifacts, organizations, repositories, storage_records
+from store import Connection, Row, accounts, artifacts, organizations, repositories, storage_records
 from store.artifacts import Named
 from store.clock import iso
+from store.events import State
 from store.storage_records import Storage
 
 ops = Group("orgs", org=organizations.by_login, subject_digest=text)
@@ -132,13 +135,21 @@ def list_artifact_storage_records(
 
 def _tell(ctx: Context, org: Row, row: Row) -> None:
     repo = repositories.get(ctx.db, row["repo_id"])
-    ctx.emit(
-        f"storage_record.{row['change']}",
-        repo,
-        storage_record=_shown(row),
-        artifact=artifact_shapes.artifact(row),
-        organization=organization_shapes.organization(ctx.urls, org),
-    )
+    ctx.emit(f"storage_record.{row['change']}", repo, **_payload(ctx.urls, org, row))
+
+
+def _payload(urls: Urls, org: Row, row: Row) -> dict[str, Any]:
+    return {
+        "storage_record": _shown(row),
+        "artifact": artifact_shapes.artifact(row),
+        "organization": organization_shapes.organization(urls, org),
+    }
+
+
+def _current(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[State]:
+    org = accounts.get(db, repo["owner_id"])
+    assert org is not None, "every repository has one"
+    return [State("storage_record.updated", repo["id"], _payload(urls, org, row)) for row in rows]
 
 
 def _shown(row: Row) -> StorageRecord:
@@ -154,3 +165,6 @@ def _shown(row: Row) -> StorageRecord:
     said = {name: row[name] for name in ("artifact_url", "repository", "path") if row[name]}
     record: StorageRecord = shown | said
     return record
+
+
+ops.current(storage_record=_current)

@@ -1,5 +1,6 @@
 """Watching (group 10): who is told what happens in a repository. It is no star."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NotRequired
 
@@ -12,10 +13,12 @@ from hub.context import Context
 from hub.operation import Deprecation, Group
 from hub.paging import Page
 from hub.repository_shapes import MinimalRepository
+from hub.urls import Urls
 from hub.viewing import viewer_of
-from store import Row, accounts, watching
+from store import Connection, Row, accounts, watching
 from store.clock import iso
 from store.errors import Missing
+from store.events import State
 
 ops = Group("activity", username=accounts.by_login)
 
@@ -86,7 +89,7 @@ def get_repo_subscription(ctx: Context, repo: Row) -> Subscription:
     row = watching.get(ctx.db, repo["id"], _caller(ctx).account_id)
     if row is None:
         raise Missing("subscription")
-    return _shown(ctx, repo, row)
+    return _shown(ctx.urls, repo, row)
 
 
 @ops(
@@ -108,7 +111,7 @@ def set_repo_subscription(ctx: Context, repo: Row, body: Wanted) -> Subscription
         subscribed=body.get("subscribed", not ignored),
         ignored=ignored,
     )
-    shown = _shown(ctx, repo, row)
+    shown = _shown(ctx.urls, repo, row)
     if began:
         ctx.emit("watch.started", repo)
     ctx.emit("repository_subscription.updated", repo, subscription=shown)
@@ -148,14 +151,27 @@ def _caller(ctx: Context) -> Caller:
     return ctx.caller
 
 
-def _shown(ctx: Context, repo: Row, row: Row) -> Subscription:
+def _current(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[State]:
+    people = shapes.people(urls, db, {row["account_id"] for row in rows})
+    return [
+        State(
+            "repository_subscription.updated",
+            repo["id"],
+            # Whose it is, only the sender tells.
+            {"subscription": _shown(urls, repo, row), "sender": people[row["account_id"]]},
+        )
+        for row in rows
+    ]
+
+
+def _shown(urls: Urls, repo: Row, row: Row) -> Subscription:
     return {
         "subscribed": bool(row["subscribed"]),
         "ignored": bool(row["ignored"]),
         "reason": None,
         "created_at": iso(row["created_at"]),
-        "url": ctx.urls.subscription(repo),
-        "repository_url": ctx.urls.repository(repo),
+        "url": urls.subscription(repo),
+        "repository_url": urls.repository(repo),
     }
 
 
@@ -164,3 +180,6 @@ def _watched(ctx: Context, account_id: int, page: Page) -> list[MinimalRepositor
     page.count(lambda most: watching.count_watched(ctx.db, account_id, viewer, most))
     rows = watching.watched(ctx.db, account_id, viewer, limit=page.limit, offset=page.offset)
     return repository_shapes.repositories(ctx.urls, ctx.db, rows)
+
+
+ops.current(subscription=_current)

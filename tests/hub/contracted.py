@@ -18,6 +18,7 @@ from hub.openapi import document
 from hub.openapi_doors import DOORS
 from hub.operations import EVENTS, OPERATIONS
 from store.event_names import OWN
+from store.events import MARK
 
 CONTRACT = os.environ.get("TOCSIN_CONTRACT", "")
 # What the pipeline answers with, whichever operation is asked.
@@ -131,7 +132,7 @@ def _payload(name: str) -> tuple[frozenset[str], Draft202012Validator]:
     described = own()
     media = described.content["webhooks"][name]["post"]["requestBody"]["content"]
     members = TypeAdapter(EVENTS[name]).json_schema()["properties"]
-    return frozenset(members), described.validator(media["application/json"])
+    return frozenset(members) | MARK.keys(), described.validator(media["application/json"])
 
 
 def hold_event(name: str, payload: Json) -> None:

@@ -1,0 +1,246 @@
+"""Runs that publish once more how things are: what each is of, and how far it has come. The place
+moves in the transaction of the events, so that a run is gone on with after whatever has ended it.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from store import jobs, resource
+from store.connection import Connection, Row
+from store.errors import Invalid, Missing, StoreError
+from store.event_names import EVERY
+from store.resource import Key, Resource
+from store.resources import EVENTS, RESOURCES
+
+COLUMNS = (
+    "id, topic, owner, repo, event, since, rate, scheduled, total, published, resource, repo_id,"
+    " place, moves, created_at, started_at, moved_at, ended_at, outcome"
+)
+TOPIC = re.compile(r"(?:.*/)?([^/]+)/([^/]+)/events/([^/]+?)(?:\.json)?")
+NAME = re.compile(r"[A-Za-z0-9._*-]{1,100}")
+# Repositories that one step goes through at most.
+MANY = 50
+
+
+class Overtaken(StoreError):
+    """Another worker has done this step, or the run was stopped meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """Which topics: in owner and repository `*` stands for anything, as the event for all."""
+
+    topic: str
+    owner: str
+    repo: str
+    event: str
+
+    @property
+    def kinds(self) -> list[Resource]:
+        """The kinds of things whose events these are."""
+        return [one for one in RESOURCES if self.event in (EVERY, one.event)]
+
+
+def pattern(topic: str) -> Pattern:
+    """What is meant by `owner/repo/events/event`, or by a URL that ends so. Invalid where it is no
+    such thing, or no event tells how anything is.
+    """
+    found = TOPIC.fullmatch(topic)
+    if found is None or not all(NAME.fullmatch(part) for part in found.groups()[:2]):
+        raise Invalid(f"{topic[:200]!r} is no topic: owner/repo/events/event, with * for anything")
+    owner, repo, event = found.groups()
+    if event != EVERY and event not in EVENTS:
+        known = ", ".join(sorted(EVENTS))
+        raise Invalid(f"no event {event!r} tells how something is; these do, and *: {known}")
+    return Pattern(f"{owner}/{repo}/events/{event}", owner.lower(), repo.lower(), event)
+
+
+def count(db: Connection, wanted: Pattern, since: int | None) -> dict[str, int]:
+    """How much there is of each kind."""
+    return resource.count(db, wanted.kinds, wanted.owner, wanted.repo, since)
+
+
+def ask(
+    db: Connection, wanted: Pattern, *, rate: int, since: int | None = None, scheduled: bool = False
+) -> Row:
+    """Have all of it published; returns the run: COLUMNS. One by the schedule that is still under
+    way is not begun twice.
+    """
+    if scheduled and (row := _by_schedule(db, wanted)) is not None:
+        return row
+    row = db.one(
+        "INSERT INTO republishing"
+        " (topic, owner, repo, event, since, rate, scheduled, total, created_at) VALUES"
+        " (:topic, :owner, :repo, :event, :since, :rate, :scheduled, :total, :now)"
+        f" RETURNING {COLUMNS}",
+        topic=wanted.topic,
+        owner=wanted.owner,
+        repo=wanted.repo,
+        event=wanted.event,
+        since=since,
+        rate=rate,
+        scheduled=int(scheduled),
+        total=sum(count(db, wanted, since).values()),
+        now=db.now,
+    )
+    assert row is not None, "it was just made"
+    jobs.wake(db)
+    return row
+
+
+def _by_schedule(db: Connection, wanted: Pattern) -> Row | None:
+    return db.one(
+        f"SELECT {COLUMNS} FROM republishing"
+        " WHERE ended_at IS NULL AND scheduled = 1 AND topic = :topic ORDER BY id LIMIT 1",
+        topic=wanted.topic,
+    )
+
+
+def get(db: Connection, run_id: int) -> Row:
+    """The run with this id, or Missing."""
+    row = db.one(f"SELECT {COLUMNS} FROM republishing WHERE id = :id", id=run_id)
+    if row is None:
+        raise Missing(f"there is no run {run_id}")
+    return row
+
+
+def page(db: Connection, *, limit: int) -> list[Row]:
+    """The runs, the newest first."""
+    return db.all(f"SELECT {COLUMNS} FROM republishing ORDER BY id DESC LIMIT :limit", limit=limit)
+
+
+def next_due(db: Connection) -> int | None:
+    """Since when the first run waits, to be begun or gone on with; None where none does."""
+    row = current(db)
+    return None if row is None else int(row["created_at"])
+
+
+def current(db: Connection) -> Row | None:
+    """The run that is to be gone on with: the first that has not ended, those that somebody asked
+    for before those of the schedule.
+    """
+    return db.one(
+        f"SELECT {COLUMNS} FROM republishing WHERE ended_at IS NULL ORDER BY scheduled, id LIMIT 1"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What follows the place where a run is: of one kind, in these repositories."""
+
+    kind: Resource
+    repos: Sequence[int]
+
+
+def ahead(db: Connection, run: Row) -> Ahead | None:
+    """What is to be published next; None where nothing is left."""
+    kinds = Pattern(run["topic"], run["owner"], run["repo"], run["event"]).kinds
+    reached = 0
+    if run["resource"] is not None:
+        # A program that knows it no longer begins with the first of those that it knows.
+        reached = next((i for i, one in enumerate(kinds) if one.name == run["resource"]), 0)
+    for kind in kinds[reached:]:
+        first = run["repo_id"] if kind.name == run["resource"] else 0
+        found = resource.having(db, kind, run["owner"], run["repo"], first, MANY)
+        if found:
+            return Ahead(kind, found)
+    return None
+
+
+def following(
+    db: Connection, run: Row, upcoming: Ahead, limit: int
+) -> tuple[list[tuple[int, list[Row]]], tuple[int, Key | None]]:
+    """The next of them, so many at most: repository by repository, its rows; and the place where
+    the run is then. What has not changed since then is passed over.
+    """
+    found: list[tuple[int, list[Row]]] = []
+    left, looked_at = limit, 0
+    for repo_id in upcoming.repos:
+        after = _after(run, upcoming.kind, repo_id)
+        rows = resource.page(db, upcoming.kind, repo_id, after, limit)
+        looked_at += len(rows)
+        chosen, last = _chosen(rows, run["since"], left)
+        left -= len(chosen)
+        if chosen:
+            found.append((repo_id, chosen))
+        if last is not None or len(rows) == limit:
+            return found, (repo_id, (last or rows[-1])["key_"])
+        if not left or looked_at >= limit:
+            break
+    return found, (repo_id + 1, None)
+
+
+def _after(run: Row, kind: Resource, repo_id: int) -> Key:
+    if run["place"] is None or (run["resource"], run["repo_id"]) != (kind.name, repo_id):
+        return kind.lowest
+    after: Key = orjson.loads(run["place"])
+    return after
+
+
+def _chosen(rows: list[Row], since: int | None, most: int) -> tuple[list[Row], Row | None]:
+    """Those that have changed since; and the last of these where no more are wanted."""
+    chosen = [row for row in rows if since is None or row["changed_"] >= since]
+    if len(chosen) <= most:
+        return chosen, None
+    return chosen[:most], chosen[most - 1]
+
+
+def move(db: Connection, run: Row, kind: Resource, place: tuple[int, Key | None], many: int) -> Row:
+    """The run, so many further. Overtaken where it is no longer where it was."""
+    repo_id, key = place
+    return _moved(
+        db,
+        run,
+        "published = published + :many, resource = :resource, repo_id = :repo_id, place = :place",
+        many=many,
+        resource=kind.name,
+        repo_id=repo_id,
+        place=None if key is None else orjson.dumps(key).decode(),
+    )
+
+
+def end(db: Connection, run: Row, outcome: str) -> Row:
+    """The run, which is over. Overtaken as above."""
+    return _moved(db, run, "ended_at = :now, outcome = :outcome", outcome=outcome)
+
+
+def _moved(db: Connection, run: Row, change: str, **given: Any) -> Row:
+    row = db.one(
+        f"UPDATE republishing SET {change}, moves = moves + 1, moved_at = :now,"
+        " started_at = coalesce(started_at, :now)"
+        " WHERE id = :id AND moves = :moves AND ended_at IS NULL"
+        f" RETURNING {COLUMNS}",
+        id=run["id"],
+        moves=run["moves"],
+        now=db.now,
+        **given,
+    )
+    if row is None:
+        raise Overtaken(f"run {run['id']} has been gone on with elsewhere, or stopped")
+    return row
+
+
+def stop(db: Connection, run_id: int) -> Row:
+    """End a run before it is through. Missing for one that there is not, Invalid for one that is
+    over.
+    """
+    run = get(db, run_id)
+    if run["ended_at"] is not None:
+        raise Invalid(f"run {run_id} is over")
+    # Whatever step is under way: that one, or this, is not done.
+    db.execute(
+        "UPDATE republishing SET ended_at = :now, outcome = 'stopped', moves = moves + 1"
+        " WHERE id = :id AND ended_at IS NULL",
+        now=db.now,
+        id=run_id,
+    )
+    return get(db, run_id)
+
+
+def forget(db: Connection, before: int) -> int:
+    """Drop the runs that ended before this; returns how many those were."""
+    return db.execute("DELETE FROM republishing WHERE ended_at < :before", before=before)

@@ -1,0 +1,177 @@
+"""What of a repository has a present state that can be told of, in one table."""
+
+from typing import Any
+
+from store import (
+    check_runs,
+    check_suites,
+    commit_comments,
+    deployment_records,
+    devenv_secrets,
+    hooks,
+    interaction_limits,
+    invitations,
+    issue_comments,
+    issues,
+    labels,
+    milestones,
+    refs,
+    repositories,
+    storage_records,
+    watching,
+)
+from store.resource import LOWEST_TEXT, Resource
+
+
+def _named(columns: str, alias: str) -> str:
+    return ", ".join(f"{alias}.{name}" for name in columns.split(", "))
+
+
+def _table(name: str, event: str, table: str, columns: str, key: str, **more: Any) -> Resource:
+    """The rows of a table with a `repo_id`."""
+    given = {"repo": "x.repo_id", "changed": "x.updated_at", **more}
+    return Resource(name, event, _named(columns, "x"), f"{table} x", key=f"x.{key}", **given)
+
+
+def _said(kind: str, name: str, event: str) -> Resource:
+    return _table(
+        name,
+        event,
+        "issue_comment",
+        issue_comments.COLUMNS,
+        "foreign_id",
+        where=f"x.kind = '{kind}' AND EXISTS (SELECT 1 FROM issue i WHERE i.id = x.issue_id"
+        " AND i.deleted_at IS NULL AND i.moved_to IS NULL)",
+        opened=issue_comments.opened,
+    )
+
+
+def _issue(name: str, event: str, is_pull: int) -> Resource:
+    there = f"x.is_pull = {is_pull} AND x.deleted_at IS NULL AND x.moved_to IS NULL"
+    return _table(name, event, "issue", issues.COLUMNS, "number", where=there)
+
+
+def _record(name: str, columns: str, **more: Any) -> Resource:
+    artifact = f"{_named(columns, 'x')}, t.repo_id, t.name, t.version"
+    source = f"{name} x JOIN artifact t ON t.id = x.artifact_id"
+    return Resource(name, name, artifact, source, "t.repo_id", "x.id", "x.updated_at", **more)
+
+
+_, _, REPOSITORY = repositories.SELECT.partition(" FROM ")
+RESOURCES = (
+    Resource(
+        "repository",
+        "repository",
+        repositories.SELECT.removeprefix("SELECT ").partition(" FROM ")[0],
+        REPOSITORY,
+        "r.id",
+        "r.id",
+        "r.updated_at",
+    ),
+    _table("ref", "create", "ref", refs.COLUMNS, "name", lowest=LOWEST_TEXT),
+    _table("label", "label", "label", labels.COLUMNS, "name_key", lowest=LOWEST_TEXT),
+    _table("milestone", "milestone", "milestone", milestones.COLUMNS, "number"),
+    _table(
+        "collaborator",
+        "member",
+        "collaborator",
+        "repo_id, account_id, role",
+        "account_id",
+        # When somebody became one is not kept.
+        changed=":now",
+    ),
+    _issue("issue", "issues", 0),
+    _issue("pull_request", "pull_request", 1),
+    Resource(
+        "issue_field_value",
+        "issues",
+        "v.id, v.issue_id, v.field_id, v.updated_at, i.repo_id",
+        "issue_field_value v JOIN issue i ON i.id = v.issue_id",
+        "i.repo_id",
+        "v.id",
+        "v.updated_at",
+        where="i.deleted_at IS NULL AND i.moved_to IS NULL",
+    ),
+    _said("comment", "issue_comment", "issue_comment"),
+    _said("review", "review", "pull_request_review"),
+    _said("line", "line_comment", "pull_request_review_comment"),
+    _table("commit_comment", "commit_comment", "commit_comment", commit_comments.COLUMNS, "id"),
+    Resource(
+        "check_suite",
+        "check_suite",
+        check_suites.COLUMNS,
+        "check_suite s",
+        "s.repo_id",
+        "s.number",
+        "s.updated_at",
+    ),
+    Resource(
+        "check_run",
+        "check_run",
+        check_runs.COLUMNS,
+        check_runs.FROM.removeprefix("FROM "),
+        "c.repo_id",
+        "c.number",
+        "c.updated_at",
+        opened=check_runs.opened,
+    ),
+    _table(
+        "subscription",
+        "repository_subscription",
+        "watching",
+        watching.COLUMNS,
+        "account_id",
+        changed="x.created_at",
+    ),
+    _table(
+        "interaction_limit",
+        "interaction_limit",
+        "interaction_limit",
+        interaction_limits.COLUMNS,
+        "id",
+        changed="x.created_at",
+        where="x.expires_at > :now",
+    ),
+    _table(
+        "cap", "pull_request_creation_cap", "repository_cap", "repo_id, enabled, most", "repo_id"
+    ),
+    _table(
+        "bypass",
+        "pull_request_bypass_list",
+        "cap_bypass",
+        "repo_id, account_id",
+        "account_id",
+        changed="x.created_at",
+    ),
+    _table(
+        "invitation",
+        "repository_invitation",
+        "repository_invitation",
+        invitations.COLUMNS,
+        "id",
+        changed="x.created_at",
+        where="x.expires_at > :now",
+    ),
+    _table(
+        "devenv_secret",
+        "devenv_secret",
+        "devenv_secret",
+        devenv_secrets.COLUMNS,
+        "name",
+        lowest=LOWEST_TEXT,
+    ),
+    _record("deployment_record", deployment_records.COLUMNS, opened=deployment_records.opened),
+    _record("storage_record", storage_records.COLUMNS),
+    _table(
+        "hook",
+        "ping",
+        "hook",
+        hooks.COLUMNS,
+        "id",
+        where="x.deleted_at IS NULL AND x.active = 1",
+        opened=hooks.opened,
+    ),
+)
+"""In an order in which what is needed for the next comes before it."""
+BY_NAME = {one.name: one for one in RESOURCES}
+EVENTS = frozenset(one.event for one in RESOURCES)

@@ -1,0 +1,91 @@
+"""The job that publishes once more how things are, a batch at a time and no faster than it may.
+
+The worker does it, and not the command that asks for it: it goes on when a terminal is closed, is
+done once among several workers, and is taken up again after a crash like every other job.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Sequence
+
+from store import Connection, Row, Store, republishing
+from store.errors import StoreError
+from store.republishing import Ahead, Overtaken
+
+log = logging.getLogger("tocsin.worker")
+
+Show = Callable[[Connection, str, int, Sequence[Row]], None]
+"""`show(db, resource, repo_id, rows)` publishes how these are, in the transaction that read them.
+The composing command gives it: how it is said is the hub's."""
+
+BATCH = 50
+
+
+async def republish(store: Store, show: Show) -> None:
+    """Do what was asked for, then what the schedule wants, until nothing is left."""
+    while True:
+        begun = time.monotonic()
+        run, upcoming = await store.read(_look)
+        if run is None:
+            return
+        try:
+            many = await _go_on(store, run, upcoming, show)
+        except Overtaken:
+            continue
+        await asyncio.sleep(max(0.0, begun + many / run["rate"] - time.monotonic()))
+
+
+def _look(db: Connection) -> tuple[Row | None, Ahead | None]:
+    run = republishing.current(db)
+    return run, None if run is None else republishing.ahead(db, run)
+
+
+async def _go_on(store: Store, run: Row, upcoming: Ahead | None, show: Show) -> int:
+    """Publish a batch, and return how many that were."""
+    if upcoming is None:
+        await store.write(republishing.end, run, "done")
+        log.info("run %d: %s: %d published again", run["id"], run["topic"], run["published"])
+        return 0
+    # A quarter of a second's worth: a cap that is low is kept evenly too.
+    limit = max(1, min(BATCH, run["rate"] // 4))
+    try:
+        return await store.write(_batch, run, upcoming, limit, show)
+    except StoreError:
+        raise
+    except Exception:
+        return await _alone(store, run, upcoming, show)
+
+
+async def _alone(store: Store, run: Row, upcoming: Ahead, show: Show) -> int:
+    """Publish the first of several of which one cannot be, or pass over it."""
+    try:
+        return await store.write(_batch, run, upcoming, 1, show)
+    except StoreError:
+        raise
+    except Exception as error:
+        name = type(error).__name__
+        log.error("run %d: a %s cannot be published: %s", run["id"], upcoming.kind.name, name)
+        return await store.write(_batch, run, upcoming, 1, None)
+
+
+def _batch(db: Connection, run: Row, upcoming: Ahead, limit: int, show: Show | None) -> int:
+    found, place = republishing.following(db, run, upcoming, limit)
+    published = found if show is not None else []
+    many = sum(len(rows) for _, rows in published)
+    # First: where another worker has the run, nothing is done that would have to be undone.
+    republishing.move(db, run, upcoming.kind, place, many)
+    for repo_id, rows in published:
+        assert show is not None
+        show(db, upcoming.kind.name, repo_id, rows)
+    return many
+
+
+async def begin(store: Store, topics: Sequence[str], rate: int) -> None:
+    """Ask for what the schedule wants published."""
+    for topic in topics:
+        await store.write(_ask, republishing.pattern(topic), rate)
+
+
+def _ask(db: Connection, wanted: republishing.Pattern, rate: int) -> None:
+    republishing.ask(db, wanted, rate=rate, scheduled=True)
