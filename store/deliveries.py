@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from store import events
 from store.attempts import DEAD, DELIVERED, LEASE, WAITING
@@ -152,6 +153,16 @@ def page(
         "event": event,
         "since": since,
     }
+    return shown(
+        db,
+        " AND ".join(where) or "1 = 1",
+        {key: value for key, value in given.items() if value is not None},
+        limit,
+    )
+
+
+def shown(db: Connection, where: str, given: dict[str, Any], limit: int) -> list[Row]:
+    """Those that fulfil a condition, as `page` gives them."""
     rows = db.all(
         "SELECT d.id, d.event_id, d.hook_id, d.repo_id, d.state, d.attempts, d.redelivery,"
         " d.due_at, d.lease_id, d.reason, e.guid, e.name AS event, e.action, e.received_at,"
@@ -161,9 +172,9 @@ def page(
         " LEFT JOIN websub w ON w.id = -d.hook_id"
         " LEFT JOIN attempt a ON a.id ="
         " (SELECT max(x.id) FROM attempt x WHERE x.delivery_id = d.id)"
-        f"{' WHERE ' + ' AND '.join(where) if where else ''} ORDER BY d.id DESC LIMIT :limit",
+        f" WHERE {where} ORDER BY d.id DESC LIMIT :limit",
         limit=limit,
-        **{key: value for key, value in given.items() if value is not None},
+        **given,
     )
     for row in rows:
         row["state"] = STATES[row["state"]]

@@ -4,9 +4,11 @@ is an account's or in one repository.
 One that is over is none, whether its end has been told yet or not.
 """
 
+from collections.abc import Sequence
+
 from store import accounts, associations, jobs
 from store.clock import DAY, SECOND, months_later
-from store.connection import Connection, Row
+from store.connection import Connection, Row, listed
 from store.errors import Conflict
 
 LIMITS = ("existing_users", "contributors_only", "collaborators_only")
@@ -39,6 +41,30 @@ def in_force(db: Connection, repo: Row) -> Row | None:
         f"SELECT {COLUMNS} FROM interaction_limit WHERE repo_id = :repo_id AND expires_at > :now",
         repo_id=repo["id"],
         now=db.now,
+    )
+
+
+def ending_next(db: Connection, limit: int, repo_ids: Sequence[int] | None = None) -> list[Row]:
+    """The limits in force, the first to end first: those in these repositories, their owners' too,
+    or all; each with the `account` and its `kind`, or the `repository`.
+    """
+    chosen, given = "", {}
+    if repo_ids is not None:
+        ids = f"(SELECT id FROM {db.each('repos', id='integer')} AS w)"
+        chosen = (
+            f" AND (l.repo_id IN {ids} OR l.account_id IN"
+            f" (SELECT o.owner_id FROM repository o WHERE o.id IN {ids}))"
+        )
+        given = {"repos": listed(repo_ids)}
+    return db.all(
+        "SELECT l.id, l.account_id, l.repo_id, l.allowed, l.created_at, l.expires_at,"
+        " a.login AS account, a.kind, o.login || '/' || r.name AS repository"
+        " FROM interaction_limit l LEFT JOIN account a ON a.id = l.account_id"
+        " LEFT JOIN repository r ON r.id = l.repo_id LEFT JOIN account o ON o.id = r.owner_id"
+        f" WHERE l.expires_at > :now{chosen} ORDER BY l.expires_at, l.id LIMIT :limit",
+        now=db.now,
+        limit=limit,
+        **given,
     )
 
 

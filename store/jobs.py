@@ -80,6 +80,14 @@ def is_held(row: Row, now: int) -> bool:
     return bool(now < row["held_until"] <= now + HOLD)
 
 
+def outcome_of(row: Row, now: int) -> str | None:
+    """How the last run went: running, done, failed, or stopped before its end; None without one."""
+    if row["started_at"] is None or row["outcome"] is not None:
+        found: str | None = row["outcome"]
+        return found
+    return "running" if is_held(row, now) else "stopped"
+
+
 def ready_at(row: Row, now: int) -> int | None:
     """From when on a job can be taken, as READY has it in SQL; None where it is not due at all."""
     if is_held(row, now):

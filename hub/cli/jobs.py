@@ -50,19 +50,12 @@ def _shape(row: Row, now: int) -> Row:
         "name": row["name"],
         "schedule": row["schedule"],
         "last_run_at": output.when(began),
-        "outcome": _outcome(row, now),
+        "outcome": kept.outcome_of(row, now),
         "seconds": None if ended is None or began is None else (ended - began) / SECOND,
         "error": row["error"],
         "failures": row["failures"],
         "next_run_at": output.when(kept.ready_at(row, now)),
     }
-
-
-def _outcome(row: Row, now: int) -> str | None:
-    if row["started_at"] is None or row["outcome"] is not None:
-        found: str | None = row["outcome"]
-        return found
-    return "running" if kept.is_held(row, now) else "stopped"
 
 
 @jobs.command()
