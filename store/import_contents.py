@@ -6,6 +6,8 @@ from typing import NamedTuple
 from store.connection import Connection, Row, listed
 
 AUTHOR = "id, repo_id, digest, remote_name, remote_id, name, email"
+Renamed = dict[str, tuple[str, str]]
+"""The digests of those who are to be called otherwise, and their names and addresses then."""
 LARGE_FILE = "ref_name, path, oid, size"
 
 
@@ -77,8 +79,8 @@ def rename(db: Connection, row: Row, *, name: str, email: str) -> Row:
     return row | {"name": name, "email": email}
 
 
-def renamed(db: Connection, repo_id: int) -> dict[str, tuple[str, str]]:
-    """The name and address of those who are to be called otherwise, by their digest."""
+def renamed(db: Connection, repo_id: int) -> Renamed:
+    """Who is to be called otherwise than in the source."""
     rows = db.tuples(
         "SELECT digest, name, email FROM import_author WHERE repo_id = :repo_id"
         " AND (name <> remote_name OR email <> remote_id)",

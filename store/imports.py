@@ -10,9 +10,10 @@ from typing import Any
 
 import orjson
 
-from store import jobs
+from store import import_contents, jobs
 from store.connection import Connection, Row, listed
 from store.errors import Invalid, Missing
+from store.import_contents import Renamed
 
 COLUMNS = (
     "repo_id, round, account_id, vcs_url, vcs, project, username, password, status, step, due_at,"
@@ -106,12 +107,13 @@ def restart(db: Connection, row: Row, account_id: int, changed: Mapping[str, Any
     return _again(db, row, step)
 
 
-def remap(db: Connection, row: Row) -> None:
-    """Have the authors of what was imported rewritten once more: they are called otherwise now.
-
-    One that has not come so far finds them so by itself.
+def remap(db: Connection, repo_id: int) -> None:
+    """Have the authors of what was imported rewritten once more, for they will be called otherwise
+    when this is committed. One that is under way finds them so by itself. Missing for no import.
     """
-    if row["status"] in ("mapping", "pushing", "complete"):
+    db.alone(f"import {repo_id}")
+    row = needed(db, repo_id)
+    if row["status"] == "complete":
         _again(db, row, "mapping")
 
 
@@ -171,15 +173,35 @@ def next_due(db: Connection) -> int | None:
     return found
 
 
-def first_due(db: Connection, but: Collection[int]) -> Row | None:
-    """The first import that a worker is to see to, of other repositories than these."""
-    row = db.one(
-        f"SELECT {COLUMNS} FROM source_import WHERE due_at IS NOT NULL AND repo_id NOT IN"
+def is_due(db: Connection, but: Collection[int]) -> bool:
+    """Whether an import is to be seen to, of another repository than these."""
+    return _first_due(db, but) is not None
+
+
+def take(db: Connection, but: Collection[int]) -> Row | None:
+    """Take up the first import that is due, of other repositories than these: it has a round of its
+    own from then on, so that whoever had it before has it no more. None where there is none.
+    """
+    repo_id = _first_due(db, but)
+    if repo_id is None:
+        return None
+    db.execute(
+        "UPDATE source_import SET round = :round, status = step, import_percent = NULL,"
+        " push_percent = NULL WHERE repo_id = :repo_id",
+        round=_round(),
+        repo_id=repo_id,
+    )
+    return needed(db, repo_id)
+
+
+def _first_due(db: Connection, but: Collection[int]) -> int | None:
+    found: int | None = db.value(
+        "SELECT repo_id FROM source_import WHERE due_at IS NOT NULL AND repo_id NOT IN"
         f" (SELECT i.id FROM {db.each('but', id='integer')} AS i)"
         " ORDER BY due_at, repo_id LIMIT 1",
         but=listed(but),
     )
-    return None if row is None else _opened(row)
+    return found
 
 
 def rounds(db: Connection) -> dict[int, int]:
@@ -233,8 +255,15 @@ def choose(db: Connection, row: Row, choices: list[dict[str, str]]) -> bool:
     return stop(db, row, "detection_found_multiple")
 
 
-def complete(db: Connection, row: Row) -> bool:
-    """End this round well: what comes next, if anything, begins with what is there."""
+def complete(db: Connection, row: Row, names: Renamed) -> bool | None:
+    """End this round well, with authors of these names. False where they are called otherwise by
+    now, so that it has to be done again; None where another round is wanted.
+    """
+    db.alone(f"import {row['repo_id']}")
+    if not is_current(db, row):
+        return None
+    if import_contents.renamed(db, row["repo_id"]) != names:
+        return False
     assignments = "status = 'complete', step = 'mapping', push_percent = 100, due_at = NULL"
     return _change(db, row, assignments, {})
 

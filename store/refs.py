@@ -1,6 +1,7 @@
 """Branches and tags, and the commit that each is at."""
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from store import foreign, merging
@@ -9,6 +10,7 @@ from store.connection import Connection, Row
 SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 NAME = re.compile(r"refs/(heads|tags)/.{1,250}", re.DOTALL)
 COLUMNS = "id, repo_id, name, sha, updated_at"
+MOST = 20_000
 # In this order a short name is looked for.
 PLACES = ("", "refs/", "refs/tags/", "refs/heads/")
 
@@ -53,6 +55,16 @@ def put(db: Connection, repo_id: int, name: str, sha: str) -> bool:
         values = {"repo_id": repo_id, "name": name, "sha": sha, "updated_at": db.now}
         return merging.insert(db, "ref", values, "repo_id, name") is not None
     return merging.update(db, "ref", before, {"sha": sha})
+
+
+def replace(db: Connection, repo_id: int, found: Mapping[str, str]) -> None:
+    """Say what refs there are, and that there are no others: names and the commits that they are
+    at. Of very many, the first; of other kinds than branches and tags, none.
+    """
+    db.execute("DELETE FROM ref WHERE repo_id = :repo_id", repo_id=repo_id)
+    good = [(name, sha) for name, sha in sorted(found.items()) if NAME.fullmatch(name)]
+    rows = [(repo_id, name, sha, db.now) for name, sha in good[:MOST]]
+    db.insert_many("ref", "repo_id, name, sha, updated_at", rows)
 
 
 def delete(db: Connection, repo_id: int, name: str) -> bool:

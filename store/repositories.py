@@ -121,6 +121,18 @@ def update(db: Connection, repo_id: int, *, private: bool, description: str | No
         websub.hide(db, repo_id)
 
 
+def imported(db: Connection, repo_id: int, default_branch: str | None, size: int) -> None:
+    """Say that a repository has another history now, of so many bytes."""
+    db.execute(
+        "UPDATE repository SET default_branch = coalesce(:branch, default_branch),"
+        " size = :kilobytes, pushed_at = :now WHERE id = :id",
+        branch=default_branch,
+        kilobytes=-(-size // 1024),
+        now=db.now,
+        id=repo_id,
+    )
+
+
 def find(db: Connection, owner: str, name: str) -> Row | None:
     """The repository `owner/name`, whatever the case."""
     return db.one(

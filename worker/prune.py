@@ -17,6 +17,7 @@ from store import (
     websub_requests,
 )
 from store.clock import SECOND
+from worker.importing import tidy
 from worker.settings import WorkerSettings
 
 log = logging.getLogger("tocsin.worker")
@@ -42,6 +43,7 @@ async def prune(store: Store, settings: WorkerSettings) -> None:
     await store.note(deployment_jobs.forget, attempts)
     await store.note(republishing.forget, attempts)
     await store.note(replaying.forget, attempts)
+    await tidy(store, settings)
     if settings.keep_audit:
         entries = now - round(settings.keep_audit * SECOND)
         await store.write(audit_check.let_go, entries)

@@ -160,8 +160,8 @@ def map_commit_author(ctx: Context, repo: Row, author: Row, body: AuthorChange) 
     """
     wanted = {"name": author["name"], "email": author["email"], **body}
     if wanted != {"name": author["name"], "email": author["email"]}:
+        imports.remap(ctx.db, repo["id"])
         author = import_contents.rename(ctx.db, author, **wanted)
-        imports.remap(ctx.db, imports.needed(ctx.db, repo["id"]))
     return import_shapes.author(ctx.urls, repo, author)
 
 

@@ -1,0 +1,95 @@
+"""Where imports are on disk: a folder for each that is under way, and the repositories that came of
+them. A repository takes its place at once, whole, or not at all.
+"""
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from store import Row
+from store.copying import sync
+
+REPLACED = "replaced.git"
+
+
+class Places:
+    """The folders of imports in a data directory."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._work = data_dir / "imports"
+        self._stores = data_dir / "git"
+
+    def store(self, repo_id: int) -> Path:
+        """A repository's own git store, which need not be there."""
+        return self._stores / f"{repo_id}.git"
+
+    def begin(self, row: Row) -> Path:
+        """A folder for this round of an import."""
+        for folder in (self._work, self._stores):
+            folder.mkdir(mode=0o700, exist_ok=True)
+        made = self._work / f"{row['repo_id']}-{row['round']}"
+        made.mkdir(mode=0o700)
+        return made.absolute()
+
+    def put(self, made: Path, repo_id: int) -> None:
+        """Have what was made be the repository's store, in the place of the one it has."""
+        store = self.store(repo_id)
+        for folder, _, files in os.walk(made):
+            for name in files:
+                sync(Path(folder) / name)
+            sync(Path(folder))
+        replaced = made.with_name(REPLACED)
+        remove(replaced)
+        with contextlib.suppress(FileNotFoundError):
+            store.rename(replaced)
+        made.rename(store)
+        sync(self._stores)
+
+    def take_back(self, made: Path, repo_id: int) -> None:
+        """Undo that."""
+        self.store(repo_id).rename(made)
+        with contextlib.suppress(FileNotFoundError):
+            made.with_name(REPLACED).rename(self.store(repo_id))
+
+    def sweep(self, rounds: Mapping[int, int]) -> int:
+        """Remove what is left of rounds other than these; returns how many folders that were. A
+        store that was on its way out when all ended is put back.
+        """
+        swept = 0
+        for folder, repo_id, number in self._folders():
+            if rounds.get(repo_id) == number:
+                continue
+            replaced = folder / REPLACED
+            if replaced.exists() and not self.store(repo_id).exists():
+                replaced.rename(self.store(repo_id))
+            remove(folder)
+            swept += 1
+        return swept
+
+    def _folders(self) -> Iterator[tuple[Path, int, int]]:
+        for folder in self._work.iterdir() if self._work.exists() else ():
+            repo_id, _, number = folder.name.partition("-")
+            if repo_id.isdigit() and number.isdigit():
+                yield folder, int(repo_id), int(number)
+
+    def stores(self) -> list[int]:
+        """The repositories that have a store."""
+        names = [path.stem for path in self._stores.glob("*.git")]
+        return [int(name) for name in names if name.isdigit()]
+
+
+def remove(folder: Path) -> None:
+    """Remove a folder with all that is in it, as far as that can be done."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def size_of(folder: Path) -> int:
+    """The bytes that a folder takes."""
+    total = 0
+    for path, _, files in os.walk(folder):
+        for name in files:
+            with contextlib.suppress(FileNotFoundError):
+                total += (Path(path) / name).lstat().st_size
+    return total

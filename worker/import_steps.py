@@ -1,0 +1,163 @@
+"""The steps of an import of a git repository, each of which tells how far it is: fetch, look
+through, rewrite, push.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from store.import_contents import Author, LargeFile
+from worker.import_git import PROGRESS, Failed, Remote, run
+from worker.import_objects import IMPORTED, OURS
+from worker.import_probe import Problem
+
+# Where this very package is found.
+ROOT = str(Path(__file__).resolve().parents[1])
+LARGE = 100 * 1024 * 1024
+HEAD = "HEAD"
+# What the user has to do something about, as git says it.
+DENIED = (
+    "Authentication failed",
+    "could not read Username",
+    "could not read Password",
+    "error: 403",
+)
+# Parts of the percents: what is fetched is received, then put together, then looked through.
+RECEIVED, RESOLVED = 80, 95
+COMPRESSED, WRITTEN = 40, 99
+
+Tell = Callable[..., None]
+"""`tell(import_percent=..., commit_count=..., push_percent=...)`."""
+
+
+class Steps:
+    """Works in a folder of its own, on the repository `source.git` in it."""
+
+    def __init__(self, folder: Path, tell: Tell) -> None:
+        self._home = folder
+        self._tell = tell
+        self.source = folder / "source.git"
+        self.made = folder / "made.git"
+
+    async def head(self, remote: Remote) -> str | None:
+        """The default branch of what is there. Problem where that is no repository."""
+        try:
+            said = await self._git("ls-remote", "--symref", "--", remote.url, HEAD, remote=remote)
+        except Failed as error:
+            raise _denied(error, remote) or Problem("error", str(error)) from None
+        for line in said.decode("utf-8", "replace").splitlines():
+            if line.startswith("ref: refs/heads/") and line.endswith(f"\t{HEAD}"):
+                return line.removeprefix("ref: ").partition("\t")[0]
+        return None
+
+    async def fetch(self, remote: Remote) -> None:
+        """Have all that is there in `source.git`, as it is. Problem where it is not to be had."""
+        await self._git("init", "--quiet", "--bare", str(self.source))
+        command = ("fetch", "--progress", "--no-tags", "--no-write-fetch-head", "--no-auto-gc")
+        wanted = ("--", remote.url, f"+refs/*:{IMPORTED}*")
+        git_dir = f"--git-dir={self.source}"
+        try:
+            await self._git(git_dir, *command, *wanted, remote=remote, heard=self._fetching)
+        except Failed as error:
+            raise _denied(error, remote) or error from None
+
+    def _fetching(self, line: str) -> None:
+        found = PROGRESS.search(line)
+        if found is None:
+            return
+        percent = int(found["percent"])
+        if found["what"] == "Receiving":
+            self._tell(import_percent=percent * RECEIVED // 100)
+        elif found["what"] == "Resolving":
+            self._tell(import_percent=RECEIVED + percent * (RESOLVED - RECEIVED) // 100)
+
+    async def survey(self) -> "Survey":
+        """What was fetched."""
+        said = await self._python("import_survey", str(LARGE), heard=self._counting)
+        return Survey(orjson.loads(said))
+
+    def _counting(self, line: str) -> None:
+        if line.startswith("commits "):
+            self._tell(commit_count=int(line.partition(" ")[2]), import_percent=RESOLVED)
+
+    async def rewrite(self, renamed: Mapping[str, tuple[str, str]]) -> None:
+        """Have the refs of `source.git` show the history under these names."""
+        await self._python("import_rewrite", given=orjson.dumps(renamed))
+
+    async def push(self, head: str | None) -> None:
+        """Have `made.git` hold all that is to be kept, and nothing else."""
+        await self._git("init", "--quiet", "--bare", str(self.made))
+        git_dir = f"--git-dir={self.source}"
+        if await self._git(git_dir, "for-each-ref", "--count=1"):
+            command = (git_dir, "push", "--progress", "--", str(self.made), "+refs/*:refs/*")
+            await self._git(*command, heard=self._pushing)
+        await self._point(head)
+
+    def _pushing(self, line: str) -> None:
+        found = PROGRESS.search(line)
+        if found is None:
+            return
+        percent = int(found["percent"])
+        if found["what"] == "Compressing":
+            self._tell(push_percent=percent * COMPRESSED // 100)
+        elif found["what"] == "Writing":
+            self._tell(push_percent=COMPRESSED + percent * (WRITTEN - COMPRESSED) // 100)
+
+    async def _point(self, head: str | None) -> None:
+        """Name the default branch, and hide what is not the repository's own."""
+        git_dir = f"--git-dir={self.made}"
+        await self._git(git_dir, "config", "transfer.hideRefs", OURS.rstrip("/"))
+        if head is not None:
+            await self._git(git_dir, "symbolic-ref", HEAD, head)
+
+    async def refs(self) -> dict[str, str]:
+        """The branches and tags of `made.git`, and the commits that they are at."""
+        form = "--format=%(refname) %(objectname) %(*objectname)"
+        git_dir = f"--git-dir={self.made}"
+        said = await self._git(git_dir, "for-each-ref", form, "refs/heads", "refs/tags")
+        found = {}
+        for line in said.decode("utf-8", "replace").splitlines():
+            name, oid, *peeled = line.split(" ")
+            found[name] = next(filter(None, peeled), oid)
+        return found
+
+    async def default(self) -> str | None:
+        """The default branch of `source.git`, as it was pushed before."""
+        said = await self._git(f"--git-dir={self.source}", "symbolic-ref", HEAD)
+        return said.decode().strip()
+
+    async def _git(self, *command: str, **how: Any) -> bytes:
+        return await run("git", *command, home=self._home, **how)
+
+    async def _python(self, module: str, *args: str, **how: Any) -> bytes:
+        command = (sys.executable, "-m", f"worker.{module}", str(self.source), *args)
+        more = {"PYTHONPATH": ROOT, "PYTHONDONTWRITEBYTECODE": "1"}
+        return await run(*command, home=self._home, more=more, **how)
+
+
+class Survey:
+    """What was fetched: how many commits, who made them, its large files."""
+
+    def __init__(self, said: dict[str, Any]) -> None:
+        self.commits: int = said["commits"]
+        self.authors = [Author(*one) for one in said["authors"]]
+        large = said["large"]
+        self.large_files = [LargeFile(*one) for one in large["files"]]
+        self.large_count: int = large["count"]
+        self.large_size: int = large["size"]
+
+
+def _denied(error: Failed, remote: Remote) -> Problem | None:
+    if any(sign in line for line in error.said for sign in DENIED):
+        return Problem("auth_failed")
+    return None
+
+
+def words(error: Failed, folder: Path) -> str:
+    """What is told of a program that failed: nothing of where things are here."""
+    text = str(error).replace(f"{folder}{os.sep}", "").replace(str(folder), "")
+    return "".join(char if char.isprintable() else " " for char in text)[:500]

@@ -1,0 +1,70 @@
+"""The job that does the imports that were asked for, some at a time, and sees to what is left of
+those that came to no good end.
+"""
+
+import asyncio
+import logging
+
+from store import Connection, Store, imports, repositories
+from worker.expire import Tell
+from worker.guard import Guard
+from worker.import_places import Places, remove
+from worker.import_run import Means, Run
+from worker.settings import WorkerSettings
+from worker.transport import Transport
+
+log = logging.getLogger("tocsin.worker")
+
+LOOK_EVERY = 1.0
+
+
+async def do_imports(store: Store, settings: WorkerSettings, tell: Tell) -> None:
+    """Do all imports that there are, the oldest first; those that come meanwhile, too."""
+    await tidy(store, settings)
+    guard = Guard(allow_networks=settings.allow_networks, ports=settings.callback_ports)
+    transport = Transport(guard)
+    try:
+        await _do(Means(store, settings, guard, transport, tell))
+    finally:
+        await transport.close()
+        guard.close()
+
+
+async def _do(means: Means) -> None:
+    store, most = means.store, means.settings.imports_at_once
+    running: dict[asyncio.Task[None], int] = {}
+    try:
+        while True:
+            busy = [*running.values()]
+            if len(busy) < most and await store.read(imports.is_due, busy):
+                row = await store.write(imports.take, busy)
+                if row is not None:
+                    running[asyncio.ensure_future(Run(means, row)())] = row["repo_id"]
+                continue
+            if not running:
+                return
+            for task in (await asyncio.wait(running, timeout=LOOK_EVERY))[0]:
+                del running[task]
+                task.result()
+    finally:
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+
+async def tidy(store: Store, settings: WorkerSettings) -> None:
+    """Remove what is left on disk of imports that are over, and of repositories that are gone."""
+    places = Places(settings.data_dir)
+    rounds = await store.read(imports.rounds)
+    swept = await asyncio.to_thread(places.sweep, rounds)
+    stores = await asyncio.to_thread(places.stores)
+    for repo_id in await store.read(_gone, stores) if stores else ():
+        await asyncio.to_thread(remove, places.store(repo_id))
+        swept += 1
+    if swept:
+        log.info("left of imports: %d folders", swept)
+
+
+def _gone(db: Connection, repo_ids: list[int]) -> list[int]:
+    there = repositories.of(db, repo_ids)
+    return [repo_id for repo_id in repo_ids if repo_id not in there]
