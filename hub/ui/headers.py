@@ -9,7 +9,7 @@ POLICY = (
 SAFE: tuple[Header, ...] = (
     (b"content-security-policy", POLICY),
     (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
+    (b"referrer-policy", b"same-origin"),
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cache-control", b"private, no-store"),
 )

@@ -23,7 +23,7 @@ FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
     "--disable-background-networking", "--disable-component-update", "--no-proxy-server",
     # What is not on this machine has no address.
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 ]  # fmt: skip
 AXE = Path(__file__).parent / "axe" / "axe.min.js"
 # WCAG 2.2 AA, and what is beyond a rule of it but harms all the same.
@@ -54,7 +54,7 @@ class Watched:
     """What the pages of one context asked for, and what they complained about."""
 
     def __init__(self, context: BrowserContext, origin: str) -> None:
-        self.origin = origin
+        self.origins = {origin}
         self.asked: list[str] = []
         self.complaints: list[str] = []
         context.on("request", self._request)
@@ -77,8 +77,12 @@ class Watched:
     def _is_inside(self, url: str) -> bool:
         parts = urlsplit(url)
         return (
-            parts.scheme in ("data", "about") or f"{parts.scheme}://{parts.netloc}" == self.origin
+            parts.scheme in ("data", "about") or f"{parts.scheme}://{parts.netloc}" in self.origins
         )
+
+    def also(self, origin: str) -> None:
+        """Another site, which the test has to do with."""
+        self.origins.add(origin)
 
     def check(self) -> None:
         """Nothing from elsewhere, nothing that the policy forbids, no script that failed."""

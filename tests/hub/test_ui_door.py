@@ -234,7 +234,7 @@ class TestEveryPage:
                 assert answer.headers["content-security-policy"] == POLICY.decode()
                 assert answer.headers["cache-control"] == "private, no-store"
                 assert answer.headers["x-content-type-options"] == "nosniff"
-                assert answer.headers["referrer-policy"] == "no-referrer"
+                assert answer.headers["referrer-policy"] == "same-origin"
                 assert answer.headers["content-type"] == "text/html; charset=utf-8"
 
     async def test_it_loads_what_is_here(self, store: Store, seed: Any) -> None:

@@ -1,0 +1,104 @@
+"""Signing in and out as people do, and what another site cannot make their browser do."""
+
+import re
+from collections.abc import AsyncIterator
+
+import pytest
+from chromium import violations
+from elsewhere import Elsewhere
+from playwright.async_api import expect
+
+
+@pytest.fixture
+async def elsewhere(anyio_backend: str) -> AsyncIterator[Elsewhere]:
+    async with Elsewhere() as made:
+        yield made
+
+
+async def test_in_and_out(visit, house):
+    guest = await visit(None)
+    page = await guest.go("/ui")
+    await expect(page).to_have_url(re.compile(r"/ui/sign-in\?next=%2Fui$"))
+    await expect(page.get_by_label("Token")).to_be_focused()
+    await page.keyboard.type(house.world.ada)
+    await page.keyboard.press("Enter")
+    await expect(page).to_have_url(f"{house.url}/ui")
+    (cookie,) = [one for one in await guest.context.cookies() if one["name"] == "tocsin_ui"]
+    assert (cookie["httpOnly"], cookie["sameSite"], cookie["path"]) == (True, "Strict", "/ui")
+    assert house.world.ada not in await page.content()
+    await page.get_by_role("button", name="Sign out").click()
+    await expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+    await guest.go("/ui")
+    await expect(page).to_have_url(re.compile("/ui/sign-in"))
+    # Who kept the cookie has nothing of it.
+    await guest.context.add_cookies([cookie])
+    await guest.go("/ui")
+    await expect(page).to_have_url(re.compile("/ui/sign-in"))
+
+
+async def test_a_wrong_token_is_said_so_to_everybody(visit):
+    guest = await visit(None)
+    page = await guest.go("/ui/sign-in")
+    field = page.get_by_label("Token")
+    await field.fill("tsp_nothing")
+    await page.get_by_role("button", name="Sign in").click()
+    await expect(page.get_by_role("alert")).to_contain_text("No such token")
+    await expect(field).to_have_accessible_description(re.compile("No such token"))
+    assert await violations(page) == []
+
+
+async def test_without_scripts(visit, house):
+    guest = await visit(None, scripts=False)
+    page = await guest.go("/ui/sign-in")
+    await page.get_by_label("Token").fill(house.world.ada)
+    await page.get_by_role("button", name="Sign in").click()
+    await expect(page).to_have_url(f"{house.url}/ui")
+
+
+async def test_the_skip_link_is_the_first_stop(visit):
+    guest = await visit("ada")
+    page = await guest.go("/ui")
+    await page.keyboard.press("Tab")
+    await expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("main")).to_be_focused()
+
+
+async def test_colours_are_kept(visit):
+    guest = await visit("ada")
+    page = await guest.go("/ui")
+    html = page.locator("html")
+    await expect(html).to_have_attribute("data-theme", "auto")
+    for theme in ("dark", "light", "auto"):
+        await page.get_by_role("button", name=f"change to {theme}").click()
+        await expect(html).to_have_attribute("data-theme", theme)
+
+
+@pytest.mark.parametrize("site", ["localhost", "127.0.0.1"])
+async def test_a_forged_post_is_refused(visit, house, elsewhere, site):
+    """From another site, and from another port of this one: to SameSite that is the same site, so
+    the cookie comes along, and is not enough.
+    """
+    guest = await visit("ada")
+    guest.watched.also(f"http://{site}:{elsewhere.port}")
+    elsewhere.target = f"{house.url}/ui/sign-out"
+    async with guest.page.expect_response(elsewhere.target) as answered:
+        await guest.page.goto(f"http://{site}:{elsewhere.port}/")
+    answer = await answered.value
+    assert answer.status == 403
+    page = await guest.go("/ui")
+    await expect(page).to_have_url(f"{house.url}/ui")
+
+
+async def test_the_cookie_alone_is_not_enough(house, client):
+    """With the cookie, as a program would, and without what goes with the page's forms."""
+    cookie = f"tocsin_ui={house.session('ada')}"
+    for headers in (
+        {},
+        {"Origin": house.url},
+        {"Origin": "null"},
+        {"Origin": "http://evil.example"},
+    ):
+        answer = await client.post("/ui/sign-out", headers={**headers, "Cookie": cookie})
+        assert answer.status_code == 403
+    assert (await client.get("/ui", headers={"Cookie": cookie})).status_code == 200
