@@ -2,8 +2,9 @@
 
 Statements are in the subset that SQLite and PostgreSQL share. What differs has a visible word:
 `{id}` and `{blob}` in migrations, `db.each(...)` for the rows of one statement's batch,
-`db.lateral(...)` for the first rows of each group, `db.skip_locked` after a claim, `db.unchanged`
-after what has to stay as it was read until the transaction ends.
+`db.lateral(...)` for the first rows of each group, `db.skip_locked` after a claim and
+`db.chosen(...)` around it, `db.unchanged` after what has to stay as it was read until the
+transaction ends.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -55,6 +56,11 @@ class Connection(Protocol):
         """Insert rows with few statements; `columns` is the list as SQL writes it.
 
         `then` follows the values: `ON CONFLICT ... RETURNING ...`; what it returns is returned.
+        """
+
+    def chosen(self, query: str) -> str:
+        """SQL for "is one of what the query finds", behind a column: run once, so that a limit in
+        it holds.
         """
 
     def each(self, parameter: str, **columns: str) -> str:

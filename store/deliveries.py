@@ -37,11 +37,12 @@ def claim(
         f"SELECT x.id FROM delivery x WHERE {DUE} AND x.due_at <= :now"
         f" ORDER BY x.due_at LIMIT :limit{db.skip_locked}"
     )
-    # As a mere subquery a planner may run it again for each row, and take `limit` each time.
+    chosen = (
+        f"SELECT d.id FROM {db.each('hooks', hook_id='integer')} AS w"
+        f" {db.lateral('delivery', 'd', first)}"
+    )
     rows = db.tuples(
-        "WITH chosen AS MATERIALIZED (SELECT d.id FROM"
-        f" {db.each('hooks', hook_id='integer')} AS w {db.lateral('delivery', 'd', first)})"
-        " UPDATE delivery SET lease_id = :lease_id WHERE id IN (SELECT id FROM chosen)"
+        f"UPDATE delivery SET lease_id = :lease_id WHERE id {db.chosen(chosen)}"
         " RETURNING id, event_id, hook_id, attempts, redelivery, due_at",
         hooks=wanted,
         lease_id=lease_id,

@@ -123,11 +123,13 @@ def _opened(row: Row) -> Row:
 
 
 def _take(db: Connection, job_id: int, limit: int) -> list[Deployment]:
+    chosen = (
+        "SELECT e.position FROM deployment_job_entry e WHERE e.job_id = :job_id"
+        f" ORDER BY e.position LIMIT :limit{db.skip_locked}"
+    )
     rows = db.tuples(
-        "WITH chosen AS MATERIALIZED (SELECT e.position FROM deployment_job_entry e"
-        f" WHERE e.job_id = :job_id ORDER BY e.position LIMIT :limit{db.skip_locked})"
-        " DELETE FROM deployment_job_entry WHERE job_id = :job_id"
-        " AND position IN (SELECT position FROM chosen) RETURNING position, content",
+        "DELETE FROM deployment_job_entry WHERE job_id = :job_id"
+        f" AND position {db.chosen(chosen)} RETURNING position, content",
         job_id=job_id,
         limit=limit,
     )

@@ -36,11 +36,12 @@ def of_table(event: str, table: str, columns: str) -> Expiring:
         return ends
 
     def expire(db: Connection, limit: int) -> Sequence[Row]:
+        chosen = (
+            f"SELECT x.id FROM {table} x WHERE x.expires_at <= :now"
+            f" ORDER BY x.expires_at, x.id LIMIT :limit{db.skip_locked}"
+        )
         rows = db.all(
-            f"WITH chosen AS MATERIALIZED (SELECT x.id FROM {table} x"
-            " WHERE x.expires_at <= :now ORDER BY x.expires_at, x.id"
-            f" LIMIT :limit{db.skip_locked})"
-            f" DELETE FROM {table} WHERE id IN (SELECT id FROM chosen) RETURNING {columns}",
+            f"DELETE FROM {table} WHERE id {db.chosen(chosen)} RETURNING {columns}",
             now=db.now,
             limit=limit,
         )

@@ -82,6 +82,10 @@ class PostgresSession(Statements):
     def each(self, parameter: str, **columns: str) -> str:
         return each(parameter, columns)
 
+    def chosen(self, query: str) -> str:
+        # A plan may run what stands in IN (...) for each row anew, and skip what it has changed.
+        return f"= ANY (ARRAY({query}))"
+
     def lateral(self, table: str, alias: str, query: str) -> str:
         return f"CROSS JOIN LATERAL ({query}) AS {alias}"
 

@@ -55,6 +55,10 @@ class Statements(ABC):
     @abstractmethod
     def each(self, parameter: str, **columns: str) -> str: ...
 
+    def chosen(self, query: str) -> str:
+        """That a column is one of what a query with a limit finds, which is run once."""
+        return f"IN ({query})"
+
     @abstractmethod
     def lateral(self, table: str, alias: str, query: str) -> str: ...
 

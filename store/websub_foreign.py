@@ -1,10 +1,9 @@
 """Topics hosted elsewhere: which of them are to be fetched, and the distribution of what came."""
 
 import hashlib
-import uuid
 from dataclasses import dataclass
 
-from store import events, websub
+from store import events, guids, websub
 from store.attempts import DELIVERED, WAITING
 from store.clock import MINUTE, SECOND
 from store.connection import Connection, Row
@@ -68,11 +67,12 @@ def next_due(db: Connection) -> int | None:
 
 def take(db: Connection, limit: int) -> list[Row]:
     """Take topics that are to be fetched; what is said to change from now on is fetched again."""
+    chosen = (
+        f"SELECT id FROM websub_topic WHERE {DUE} ORDER BY due_at LIMIT :limit{db.skip_locked}"
+    )
     return db.all(
-        f"WITH chosen AS MATERIALIZED (SELECT id FROM websub_topic WHERE {DUE} ORDER BY due_at"
-        f" LIMIT :limit{db.skip_locked})"
-        " UPDATE websub_topic SET taken_until = :until, tries = tries + 1, due_at = :until"
-        f" WHERE id IN (SELECT id FROM chosen) RETURNING {COLUMNS}",
+        "UPDATE websub_topic SET taken_until = :until, tries = tries + 1, due_at = :until"
+        f" WHERE id {db.chosen(chosen)} RETURNING {COLUMNS}",
         until=db.now + HELD,
         now=db.now,
         limit=limit,
@@ -161,7 +161,7 @@ def _up_to_date(db: Connection, topic: Row) -> set[int]:
 
 
 def _keep(db: Connection, body: bytes, content_type: str) -> int:
-    (receipt,) = events.accept_all(db, [Arrival(0, str(uuid.uuid4()), 0, DISTRIBUTED, body)])
+    (receipt,) = events.accept_all(db, [Arrival(0, guids.new(), 0, DISTRIBUTED, body)])
     db.execute(
         "INSERT INTO websub_content (event_id, content_type) VALUES (:event_id, :content_type)",
         event_id=receipt.event_id,

@@ -100,11 +100,10 @@ def any_due(db: Connection) -> bool:
 
 def take(db: Connection, limit: int) -> list[Row]:
     """Take what is due, the oldest first; it comes back by itself if nothing becomes of it."""
+    chosen = f"SELECT id FROM websub_request WHERE {DUE} ORDER BY id LIMIT :limit{db.skip_locked}"
     rows = db.all(
-        f"WITH chosen AS MATERIALIZED (SELECT id FROM websub_request WHERE {DUE} ORDER BY id"
-        f" LIMIT :limit{db.skip_locked})"
-        " UPDATE websub_request SET taken_until = :until, tries = tries + 1"
-        f" WHERE id IN (SELECT id FROM chosen) RETURNING {COLUMNS}",
+        "UPDATE websub_request SET taken_until = :until, tries = tries + 1"
+        f" WHERE id {db.chosen(chosen)} RETURNING {COLUMNS}",
         until=db.now + HELD,
         now=db.now,
         limit=limit,
