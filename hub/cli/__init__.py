@@ -1,11 +1,13 @@
 """The command line: `tocsin COMMAND`. Each command is a module, imported when it is used."""
 
+from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
 import click
 
+from hub.cli import exits
 from store.errors import StoreError
 
 # Command to the module that has it and what it is called there, in the order of the help.
@@ -28,6 +30,7 @@ COMMANDS = {
     "delivery": "deliveries:delivery",
     "redeliver": "redeliver:redeliver",
     "replay": "replay:replay",
+    "republish": "republish:republish",
     "status": "status:status",
     "jobs": "jobs:jobs",
     "audit": "audit:audit",
@@ -55,11 +58,22 @@ class Commands(click.Group):
         command: click.Command = getattr(import_module(f"hub.cli.{module}"), name)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        named = args[0]
+        if named not in COMMANDS and not named.startswith("-") and not ctx.resilient_parsing:
+            close = " or ".join(map(repr, get_close_matches(named, COMMANDS)))
+            meant = f"Did you mean {close}?" if close else "`tocsin --help` lists them."
+            raise click.UsageError(f"No such command {named!r}. {meant}", ctx)
+        return super().resolve_command(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except StoreError as error:
-            raise click.ClickException(str(error)) from None
+            click.ClickException(str(error)).show()
+            raise click.exceptions.Exit(exits.code_of(error)) from None
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

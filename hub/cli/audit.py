@@ -2,7 +2,7 @@
 
 import click
 
-from hub.cli import options, output
+from hub.cli import exits, options, output
 from hub.cli.arguments import Moment
 from store import Row, Store, audit_check
 from store import audit as kept
@@ -45,7 +45,8 @@ def audit(
     if expect is not None:
         raise click.UsageError("--expect belongs to --verify")
     found = store.look(kept.page, limit=limit, before=before, since=since, actor=who, action=what)
-    output.show([_shape(row) for row in found], as_json=as_json, empty="no such entries")
+    empty = "no such entries: `tocsin audit` lists all there are"
+    output.show([_shape(row) for row in found], as_json=as_json, empty=empty)
     if len(found) == limit and not as_json:
         output.note(f"older ones: --before {found[-1]['id']}")
 
@@ -82,7 +83,7 @@ def _verify(store: Store, expect: str | None, as_json: bool) -> None:
             click.echo(problem)
         click.echo(f"{chain.count} entries from {chain.begun} on, up to {head}")
     if chain.problems:
-        raise click.exceptions.Exit(1)
+        raise click.exceptions.Exit(exits.FAILED)
 
 
 def _holds(store: Store, expect: str) -> bool:

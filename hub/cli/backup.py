@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from hub.cli import options, output
+from hub.cli import exits, options, output
 from hub.cli.configuration import Configuration, Settings
 from hub.cli.progress import bar
 from store import backup as making
@@ -13,9 +13,6 @@ from store import copying
 from store.backup import Backup
 from store.errors import Unusable
 from store.opening import is_url, sqlite_path
-
-# Said where the other engine's own tools are the ones to use.
-NOT_OURS = 3
 
 
 @click.command()
@@ -132,4 +129,4 @@ def _leave_to_postgres(file: str) -> None:
         "and pg_restore puts it back. Keep the key file with it, for without it stored secrets do"
         " not open."
     )
-    raise click.exceptions.Exit(NOT_OURS)
+    raise click.exceptions.Exit(exits.FIRST)

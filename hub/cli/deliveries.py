@@ -7,7 +7,6 @@ from hub.cli import options, output
 from hub.cli.arguments import FullName, Moment
 from store import Connection, Row, Store, attempts, events
 from store import deliveries as kept
-from store.errors import Missing
 
 # Of a body that is shown to a person; --json has all of it.
 SHOWN = 2_000
@@ -47,7 +46,8 @@ def deliveries(
         )
 
     rows = [_shape(row) for row in store.look(find)]
-    output.show(rows, as_json=as_json, empty="no such deliveries")
+    empty = "no such deliveries: `tocsin hooks` lists who wants any, `tocsin events` what came in"
+    output.show(rows, as_json=as_json, empty=empty)
 
 
 def _shape(row: Row) -> Row:
@@ -90,7 +90,7 @@ def find(db: Connection, delivery_id: int) -> Row:
     """The delivery with this id, or Missing."""
     row = next(iter(kept.page(db, limit=1, before=delivery_id + 1)), None)
     if row is None or row["id"] != delivery_id:
-        raise Missing(f"there is no delivery {delivery_id}")
+        raise options.missing(f"delivery {delivery_id}", "deliveries")
     return row
 
 

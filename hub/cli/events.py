@@ -30,7 +30,9 @@ def events(
         return kept.page(db, limit=limit, name=name, repo_id=repo_id, unwanted=unwanted)
 
     rows = [_shape(row) for row in store.look(find)]
-    output.show(rows, as_json=as_json, empty="no such events")
+    output.show(
+        rows, as_json=as_json, empty="no such events: `tocsin refusals` lists what was turned away"
+    )
 
 
 def _shape(row: Row) -> Row:

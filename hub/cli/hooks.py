@@ -11,7 +11,7 @@ from hub.cli.arguments import FullName, Span
 from hub.cli.listing import Listing
 from store import Connection, Row, Store
 from store import hooks as kept
-from store.errors import Invalid, Missing
+from store.errors import Invalid
 from store.options import DeliveryOptions
 
 
@@ -80,7 +80,7 @@ def _change(db: Connection, /, hook_id: int, **changes: Any) -> Row:
 def _hook(db: Connection, hook_id: int) -> Row:
     found = kept.by_id(db, hook_id)
     if found is None or found["deleted_at"] is not None:
-        raise Missing(f"there is no hook {hook_id}")
+        raise options.missing(f"hook {hook_id}", "hooks")
     return found
 
 

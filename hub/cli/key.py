@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from hub.cli import key_holders, options, output
+from hub.cli import exits, key_holders, options, output
 from hub.cli.backup import key_path
 from hub.cli.configuration import Settings, configure
 from hub.cli.witness import entry
@@ -18,8 +18,6 @@ from store.key_file import NEXT, Holder, Key
 from store.opening import is_url
 from store.rekeying import Renewed
 
-# It goes on when something else has been done first.
-LATER = 3
 # Seconds.
 SETTLING = 1.0
 
@@ -173,7 +171,7 @@ class _Rotation:
 
     def _stop(self, message: str) -> None:
         click.echo(f"{message}, then the same command goes on")
-        raise click.exceptions.Exit(LATER)
+        raise click.exceptions.Exit(exits.FIRST)
 
 
 def _today() -> str:

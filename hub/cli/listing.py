@@ -6,8 +6,10 @@ import click
 class Listing(click.Group):
     """Its command `list` may be left out."""
 
+    left_out = "list"
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         named = next((arg for arg in args if not arg.startswith("-")), None)
         if named not in self.commands and not {"-h", "--help"} & set(args):
-            args = ["list", *args]
+            args = [self.left_out, *args]
         return super().parse_args(ctx, args)

@@ -9,7 +9,7 @@ from typing import TypeVar
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
-from hub.cli import options, output
+from hub.cli import exits, options, output
 from hub.cli.configuration import Configuration, Settings
 from store.moving import Compared, Mover, mover
 
@@ -66,7 +66,7 @@ def _resumable() -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         output.note("stopped; the same command goes on")
-        raise click.exceptions.Exit(1) from None
+        raise click.exceptions.Exit(exits.FAILED) from None
 
 
 def _move(moving: Mover, settings: Settings, switch: bool) -> None:

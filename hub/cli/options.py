@@ -108,11 +108,16 @@ def given_secret(secret: str | None) -> str | None:
     return read_secret("secret")
 
 
+def missing(what: str, listing: str) -> Missing:
+    """That there is no such thing, and the command that lists what there is."""
+    return Missing(f"there is no {what}: `tocsin {listing}` lists what there is")
+
+
 def user(db: Connection, login: str) -> Row:
     """The user of this login, or Missing."""
     found = account(db, login)
     if found["kind"] != "User":
-        raise Missing(f"{login!r} is no user")
+        raise Missing(f"{login!r} is no user: `tocsin user list` lists them")
     return found
 
 
@@ -120,7 +125,7 @@ def account(db: Connection, login: str) -> Row:
     """The account of this login, or Missing."""
     found = accounts.by_login(db, login)
     if found is None:
-        raise Missing(f"there is no account {login!r}")
+        raise Missing(f"there is no account {login!r}: `tocsin user add` makes one")
     return found
 
 
@@ -128,7 +133,7 @@ def organization(db: Connection, login: str) -> Row:
     """The organization of this login, or Missing."""
     found = organizations.by_login(db, login)
     if found is None:
-        raise Missing(f"there is no organization {login!r}")
+        raise missing(f"organization {login!r}", "org list")
     return found
 
 
@@ -136,7 +141,7 @@ def app(db: Connection, name: str) -> Row:
     """The application of this name, or Missing."""
     found = apps.by_name(db, name)
     if found is None:
-        raise Missing(f"there is no app {name!r}")
+        raise missing(f"app {name!r}", "app list")
     return found
 
 
@@ -150,5 +155,5 @@ def repository(db: Connection, full_name: tuple[str, str]) -> Row:
     """The repository of this owner and name, or Missing."""
     found = repositories.find(db, *full_name)
     if found is None:
-        raise Missing(f"there is no repository {'/'.join(full_name)!r}")
+        raise missing(f"repository {'/'.join(full_name)!r}", "repo list")
     return found

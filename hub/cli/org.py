@@ -4,7 +4,7 @@ import click
 
 from hub.cli import options, output
 from store import Connection, Row, Store, accounts, people
-from store.errors import Invalid, Missing
+from store.errors import Invalid
 
 
 @click.group()
@@ -37,7 +37,7 @@ def join(store: Store, organization: str, login: str, role: str) -> None:
 def _join(db: Connection, organization: str, login: str, role: str) -> None:
     group, joining = options.account(db, organization), options.account(db, login)
     if group["kind"] != "Organization":
-        raise Missing(f"{organization!r} is no organization")
+        raise options.missing(f"organization {organization!r}", "org list")
     if joining["kind"] != "User":
         raise Invalid(f"{login!r} is an organization: only users belong to one")
     accounts.join(db, group["id"], joining["id"], role)

@@ -11,6 +11,7 @@ import click
 
 from hub.cli import main
 from hub.cli.configuration import every_setting
+from hub.cli.exits import CODES
 from hub.cli.systemd_environment import environment
 from hub.measures import HubMeasures
 from hub.operations import OPERATIONS
@@ -24,6 +25,7 @@ def sections() -> dict[str, str]:
     return {
         "settings": settings(),
         "commands": commands(),
+        "exits": exits(),
         "operations": operations(),
         "metrics": metrics(),
     }
@@ -43,6 +45,12 @@ def commands() -> str:
     context = click.Context(main, info_name="tocsin")
     rows = [f"| `{usage}` | {_safe(text)} |" for usage, text in _commands(main, context)]
     return "\n".join(["| command | |", "|---|---|", *rows])
+
+
+def exits() -> str:
+    """The table of the codes that commands end with."""
+    rows = [f"| {code} | {_safe(text)} |" for code, text in CODES.items()]
+    return "\n".join(["| code | |", "|---|---|", *rows])
 
 
 def operations() -> str:

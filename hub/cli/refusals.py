@@ -14,7 +14,9 @@ from store import refusals as kept
 def refusals(store: Store, limit: int, as_json: bool) -> None:
     """List events that were turned away, newest first, with the reason."""
     rows = [_shape(row) for row in store.look(kept.page, limit=limit)]
-    output.show(rows, as_json=as_json, empty="nothing was turned away")
+    output.show(
+        rows, as_json=as_json, empty="nothing was turned away: `tocsin events` lists what came in"
+    )
 
 
 def _shape(row: Row) -> Row:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
-from hub.cli import options, output
+from hub.cli import exits, options, output
 from hub.cli.arguments import FullName, Moment
 from store import Connection, Store, clock, selection
 from store.selection import Selection
@@ -68,7 +68,7 @@ def _run(many: int, batches: Callable[[], Iterator[tuple[int, int]]]) -> None:
                 progress.update(task, completed=total)
     except KeyboardInterrupt:
         output.note(f"stopped after {total} of {many}; the same with --after {after} goes on")
-        raise click.exceptions.Exit(1) from None
+        raise click.exceptions.Exit(exits.FAILED) from None
     click.echo(f"{total} deliveries are on their way")
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from hub.cli import options, output
-from hub.cli.backup import NOT_OURS, key_path
+from hub.cli import exits, options, output
+from hub.cli.backup import key_path
 from hub.cli.configuration import Configuration
 from hub.cli.witness import entry
 from store import clock, in_use, key_file
@@ -33,7 +33,7 @@ def restore(configuration: Configuration, file: Path, key: Path | None) -> None:
     settings = configuration.settings
     if is_url(settings.store):
         output.note("the database is PostgreSQL's: pg_restore puts back what pg_dump has made")
-        raise click.exceptions.Exit(NOT_OURS)
+        raise click.exceptions.Exit(exits.FIRST)
     if not file.is_file():
         raise Missing(f"there is no backup {file}")
     database = sqlite_path(settings.store, settings.data_dir)

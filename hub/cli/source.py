@@ -6,7 +6,6 @@ import click
 
 from hub.cli import options, output
 from store import Connection, Row, Store, sources
-from store.errors import Missing
 
 
 @click.group()
@@ -63,7 +62,7 @@ def remove(store: Store, name: str) -> None:
     def end(db: Connection) -> None:
         found = sources.by_name(db, name)
         if found is None:
-            raise Missing(f"there is no source {name!r}")
+            raise options.missing(f"source {name!r}", "source list")
         sources.remove(db, found["id"])
 
     store.do(end)

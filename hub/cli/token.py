@@ -7,7 +7,6 @@ import click
 from hub.cli import options, output
 from hub.cli.arguments import Pair, Span
 from store import Connection, Row, Store, app_tokens, grants, tokens
-from store.errors import Missing
 
 
 @click.group()
@@ -104,7 +103,7 @@ def revoke(store: Store, token_ids: tuple[int, ...]) -> None:
     def end(db: Connection) -> None:
         for token_id in token_ids:
             if not tokens.revoke(db, token_id):
-                raise Missing(f"there is no token {token_id}; nothing was revoked")
+                raise options.missing(f"token {token_id}, and nothing was revoked", "token list")
 
     store.do(end)
     click.echo(f"revoked {', '.join(map(str, token_ids))}")

@@ -5,7 +5,6 @@ import click
 from hub.cli import options, output
 from store import Connection, Row, Store
 from store import websub as kept
-from store.errors import Missing
 
 
 @click.group()
@@ -21,7 +20,11 @@ def websub() -> None:
 def show(store: Store, ended: bool, limit: int, as_json: bool) -> None:
     """List the WebSub subscriptions, newest first."""
     rows = [_shape(row) for row in store.look(kept.page, limit=limit, ended=ended)]
-    output.show(rows, as_json=as_json, empty="nobody follows a topic with WebSub")
+    output.show(
+        rows,
+        as_json=as_json,
+        empty="nobody follows a topic with WebSub: that is asked for at POST /hub",
+    )
 
 
 def _shape(row: Row) -> Row:
@@ -48,4 +51,4 @@ def revoke(store: Store, subscription_id: int, reason: str) -> None:
 
 def _revoke(db: Connection, subscription_id: int, reason: str) -> None:
     if not kept.deny(db, {subscription_id: reason}):
-        raise Missing(f"there is no WebSub subscription {subscription_id}")
+        raise options.missing(f"WebSub subscription {subscription_id}", "websub list")

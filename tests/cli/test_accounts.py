@@ -22,7 +22,7 @@ def test_users(run, listed):
 
 def test_a_taken_login_is_one_line(run):
     run("user", "add", "ada")
-    refused = run("user", "add", "ADA", code=1)
+    refused = run("user", "add", "ADA", code=5)
     assert refused.stderr == "Error: there is an account 'ADA' already\n"
     assert refused.stdout == ""
 
@@ -41,8 +41,8 @@ def test_organizations(run, listed):
     (row,) = listed("org", "list")
     assert (row["login"], row["members"]) == ("tower", {"ada": "admin"})
     assert "ada=admin" in run("org", "list").stdout
-    assert "no account 'eve'" in run("org", "join", "tower", "eve", code=1).stderr
-    assert "no organization" in run("org", "join", "ada", "ada", code=1).stderr
+    assert "no account 'eve'" in run("org", "join", "tower", "eve", code=4).stderr
+    assert "no organization" in run("org", "join", "ada", "ada", code=4).stderr
     assert "only users" in run("org", "join", "tower", "tower", code=1).stderr
     run("org", "join", "tower", "ada", "--role", "owner", code=2)
 
@@ -61,10 +61,10 @@ def test_repositories(run, listed, store: Store):
     assert store.look(repositories.find, "ada", "bell")["description"] == "one bell"
     assert run("repo", "rename", "ada/bell", "chime").stdout == "ada/bell is ada/chime now\n"
     assert store.look(repositories.find, "ada", "chime")["id"] == row["id"]
-    run("repo", "rename", "ada/bell", "gong", code=1)
+    run("repo", "rename", "ada/bell", "gong", code=4)
     run("repo", "add", "bell", code=2)
-    run("repo", "add", "eve/bell", code=1)
-    run("repo", "grant", "ada/none", "bob", "admin", code=1)
+    run("repo", "add", "eve/bell", code=4)
+    run("repo", "grant", "ada/none", "bob", "admin", code=4)
     run("repo", "grant", "ada/bell", "bob", "king", code=2)
 
 
@@ -89,14 +89,14 @@ def test_token_permissions(run, store: Store):
     assert "level" in run("token", "create", "ada", "--permission", "hooks=x", code=1).stderr
     assert "not a scope" in run("token", "create", "ada", "--scope", "nil", code=1).stderr
     run("token", "create", "ada", "--expires", "soon", code=2)
-    run("token", "create", "eve", code=1)
+    run("token", "create", "eve", code=4)
 
 
 def test_tokens_are_revoked_together_or_not_at_all(run, listed):
     run("user", "add", "ada")
     for _ in range(2):
         run("token", "create", "ada")
-    assert "no token 9; nothing" in run("token", "revoke", 1, 9, code=1).stderr
+    assert "no token 9, and nothing was revoked" in run("token", "revoke", 1, 9, code=4).stderr
     assert len(listed("token", "list")) == 2
     run("token", "revoke", 1, 2)
     assert listed("token", "list") == []
@@ -117,9 +117,9 @@ def test_sources(run, listed, store: Store):
     assert secret_of("piped") == "from a pipe"
     assert "from a pipe" not in given.output
     assert [row["name"] for row in listed("source", "list")] == ["forge", "piped"]
-    run("source", "add", "forge", code=1)
+    run("source", "add", "forge", code=5)
     run("source", "add", "empty", "--secret", "-", stdin="\n", code=1)
-    run("source", "add", "owned", "--owner", "nobody", code=1)
+    run("source", "add", "owned", "--owner", "nobody", code=4)
     run("source", "remove", "forge")
-    run("source", "remove", "forge", code=1)
+    run("source", "remove", "forge", code=4)
     assert [row["name"] for row in listed("source", "list")] == ["piped"]

@@ -48,8 +48,8 @@ def test_an_app_s_secret_is_shown_once(run, listed, store: Store, ada):
     (row,) = listed("app", "list")
     assert (row["name"], row["owner"], row["client_id"]) == ("Lab", "ada", client_id)
     assert secret not in run("app", "list").output + str(row) + made.stderr
-    assert "already" in add(run, "LAB", code=1).stderr
-    run("app", "add", "Other", "--owner", "eve", "--url", "https://x.example/", code=1)
+    assert "already" in add(run, "LAB", code=5).stderr
+    run("app", "add", "Other", "--owner", "eve", "--url", "https://x.example/", code=4)
 
 
 def test_an_app_as_json(run, store: Store, ada):
@@ -72,7 +72,7 @@ def test_a_token_of_an_app(run, listed, store: Store, ada):
         ("Lab", "a"),
     ]
     run("token", "create", "ada", "--app", "Lab", "--kind", "oauth", code=2)
-    run("token", "create", "ada", "--app", "None", code=1)
+    run("token", "create", "ada", "--app", "None", code=4)
 
 
 def test_a_token_of_an_app_itself(run, store: Store, ada):
@@ -97,7 +97,7 @@ def test_with_an_app_go_its_tokens(run, listed, ada):
     run("token", "create", "ada", "--app", "Lab")
     run("app", "remove", "lab")
     assert listed("app", "list") == listed("token", "list") == []
-    assert "no app 'lab'" in run("app", "remove", "lab", code=1).stderr
+    assert "no app 'lab'" in run("app", "remove", "lab", code=4).stderr
 
 
 def test_a_password(run, store: Store, ada):
@@ -112,9 +112,9 @@ def test_a_password(run, store: Store, ada):
     assert good("open sesame")
     run("user", "password", "ada", "--remove")
     assert not good("open sesame")
-    run("user", "password", "eve", "--remove", code=1)
+    run("user", "password", "eve", "--remove", code=4)
     run("org", "add", "tower")
-    assert "no user" in run("user", "password", "tower", "--remove", code=1).stderr
+    assert "no user" in run("user", "password", "tower", "--remove", code=4).stderr
 
 
 def test_one_time_passwords(run, store: Store, ada):

@@ -45,8 +45,8 @@ def test_commands_are_recorded(run, listed, directory):
 
 def test_what_fails_or_only_looks_is_not(run, listed):
     run("user", "add", "ada")
-    run("user", "add", "ada", code=1)
-    run("token", "revoke", "7", code=1)
+    run("user", "add", "ada", code=5)
+    run("token", "revoke", "7", code=4)
     run("status")
     run("sql", "SELECT 1")
     assert len(listed("audit")) == 1
@@ -92,7 +92,10 @@ def test_pages(run, listed, store: Store):
     assert [row["id"] for row in listed("audit", "--before", 3)] == [2, 1]
     assert listed("audit", "--who", "bob") == []
     assert len(listed("audit", "--who", "ada", "--since", "1h", "--what", "x")) == 5
-    assert run("audit", "--who", "bob").stdout == "no such entries\n"
+    assert (
+        run("audit", "--who", "bob").stdout
+        == "no such entries: `tocsin audit` lists all there are\n"
+    )
 
 
 def test_verifying(run, store: Store, url: str):

@@ -84,11 +84,11 @@ def test_where_it_goes(run, seeded):
 
 def test_nothing_is_overwritten_unless_asked(run, seeded):
     (seeded / "copy.db").write_text("somebody's")
-    assert "--overwrite replaces it" in run("backup", "copy.db", code=1).stderr
+    assert "--overwrite replaces it" in run("backup", "copy.db", code=5).stderr
     assert (seeded / "copy.db").read_text() == "somebody's"
     (seeded / "copy.db").unlink()
     (seeded / "copy.db.key").write_text("somebody's")
-    assert "copy.db.key is there" in run("backup", "copy.db", "--with-key", code=1).stderr
+    assert "copy.db.key is there" in run("backup", "copy.db", "--with-key", code=5).stderr
     assert not (seeded / "copy.db").exists()
     run("backup", "copy.db", "--with-key", "--overwrite")
     assert (seeded / "copy.db.key").read_bytes() == (seeded / "secret.key").read_bytes()
@@ -228,7 +228,7 @@ def test_not_while_somebody_is_at_work(run, seeded):
     run("backup", "copy.db")
     with opened(seeded) as store:
         store.do(accounts.create, "bob")
-        assert "stop tocsin first" in run("restore", "copy.db", code=1).stderr
+        assert "stop tocsin first" in run("restore", "copy.db", code=5).stderr
     assert logins(seeded) == ["ada", "bob"]
     assert list(seeded.glob("tocsin.replaced-*")) == []
 
@@ -296,7 +296,7 @@ def test_what_is_no_backup_is_refused(run, seeded):
     assert "cannot be read" in run("restore", "notes.txt", code=1).stderr
     (seeded / "empty").touch()
     assert "no database of tocsin's" in run("restore", "empty", code=1).stderr
-    assert "there is no backup" in run("restore", "nothing", code=1).stderr
+    assert "there is no backup" in run("restore", "nothing", code=4).stderr
     shutil.copy(seeded / "tocsin.db", seeded / "raw.db")
     (seeded / "raw.db-wal").write_text("more")
     assert "was not closed, and no backup" in run("restore", "raw.db", code=1).stderr

@@ -62,7 +62,7 @@ def test_one_that_fails(run, listed, store: Store, monkeypatch: pytest.MonkeyPat
 
 
 def test_one_that_there_is_not(run, store: Store):
-    said = run("jobs", "run", "nothing", code=1)
+    said = run("jobs", "run", "nothing", code=4)
     assert "there is no job 'nothing': " in said.stderr
     assert "expire, " in said.stderr
 

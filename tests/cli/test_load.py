@@ -140,7 +140,10 @@ def test_a_file(run, directory):
 
 def test_one_failure_undoes_all(load, listed, store: Store):
     refused = load("users: [{login: ada}]\nrepositories: [{name: eve/x}]", code=1)
-    assert refused.stderr == "Error: repositories[0]: there is no account 'eve'\n"
+    assert (
+        refused.stderr
+        == "Error: repositories[0]: there is no account 'eve': `tocsin user add` makes one\n"
+    )
     assert store.look(accounts.every) == []
 
 

@@ -50,7 +50,7 @@ def test_hooks_with_their_health(run, listed, store: Store, hook_id):
     assert row["failing_since"] is not None
     assert "it was tired" in run("hooks").stdout
     assert "hush" not in run("hooks").output
-    run("hooks", "--repo", "ada/none", code=1)
+    run("hooks", "--repo", "ada/none", code=4)
 
 
 def test_hooks_enabled_and_disabled(run, listed, store: Store, hook_id):
@@ -59,7 +59,7 @@ def test_hooks_enabled_and_disabled(run, listed, store: Store, hook_id):
     assert listed("hooks")[0]["state"] == "active"
     run("hooks", "disable", hook_id)
     assert listed("hooks")[0]["state"] == "inactive"
-    assert "no hook 77" in run("hooks", "enable", 77, code=1).stderr
+    assert "no hook 77" in run("hooks", "enable", 77, code=4).stderr
 
 
 def test_hook_options(run, listed, hook_id):
@@ -80,11 +80,14 @@ def test_events(run, listed, hook_id):
     assert [row["event"] for row in listed("events", "--unwanted")] == ["fork"]
     assert len(listed("events", "--repo", "ada/bell", "--event", "push", "--limit", 1)) == 1
     assert "guid-0" in run("events").stdout
-    assert run("events", "--event", "star").stdout == "no such events\n"
+    assert (
+        run("events", "--event", "star").stdout
+        == "no such events: `tocsin refusals` lists what was turned away\n"
+    )
 
 
 def test_refusals(run, listed, store: Store):
-    assert run("refusals").stdout == "nothing was turned away\n"
+    assert run("refusals").stdout == "nothing was turned away: `tocsin events` lists what came in\n"
     store.do(lambda db: refusals.add(db, path="/events", reason="too large", size=30_000_000))
     (row,) = listed("refusals")
     assert (row["reason"], row["bytes"]) == ("too large", 30_000_000)
@@ -112,7 +115,7 @@ def test_one_delivery(run, store: Store, hook_id):
     found = json.loads(run("delivery", 1, "--json").stdout)
     assert found["attempts"][0]["response_body"] == "no \x1b[2J good"
     assert json.loads(found["body"]) == {"number": 0}
-    assert "no delivery 99" in run("delivery", 99, code=1).stderr
+    assert "no delivery 99" in run("delivery", 99, code=4).stderr
 
 
 def test_a_delivery_that_was_not_tried_has_its_body(run, hook_id):
@@ -122,13 +125,13 @@ def test_a_delivery_that_was_not_tried_has_its_body(run, hook_id):
 def test_redeliver(run, listed, hook_id):
     run("redeliver", 1, 2)
     assert [row["guid"] for row in listed("deliveries")] == ["guid-1", "guid-0", "guid-1", "guid-0"]
-    run("redeliver", 1, 99, code=1)
+    run("redeliver", 1, 99, code=4)
     assert len(listed("deliveries")) == 4
 
 
 def test_a_deleted_hook_gets_nothing_again(run, store: Store, hook_id):
     store.do(lambda db: hooks.delete(db, hooks.by_id(db, hook_id)))
-    assert "is gone" in run("redeliver", 1, code=1).stderr
+    assert "is gone" in run("redeliver", 1, code=4).stderr
 
 
 def test_replay(run, listed, hook_id):
@@ -237,7 +240,7 @@ def test_a_hooks_secret_is_exchanged(run, listed, store: Store, hook_id):
         "7 days at most" in run("hooks", "rotate-secret", hook_id, "--overlap", "8d", code=1).stderr
     )
     run("hooks", "rotate-secret", hook_id, "--secret", "", code=1)
-    run("hooks", "rotate-secret", 99, code=1)
+    run("hooks", "rotate-secret", 99, code=4)
     log = listed("audit", "--what", "tocsin hooks rotate-secret")
     assert log[0]["fields"] == ["--end"]
     assert new not in str(log)

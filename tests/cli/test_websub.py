@@ -43,7 +43,7 @@ def test_listing_and_revoking(store, listed, run):
     assert (row["state"], row["signed"]) == ("enough", False)
     (told,) = store.do(requests.take, 10)
     assert (told["mode"], told["reason"]) == ("denied", "enough")
-    assert "there is no" in run("websub", "revoke", row["id"], code=1).stderr
+    assert "there is no" in run("websub", "revoke", row["id"], code=4).stderr
 
 
 def test_a_repository_that_becomes_private_ends_what_follows_it(store, run):

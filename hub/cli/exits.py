@@ -1,0 +1,23 @@
+"""What commands end with, for scripts: `CODES` is the README's table."""
+
+from store.errors import Busy, Conflict, Gone, Missing, StoreError, Unavailable
+
+DONE, FAILED, USAGE, FIRST, MISSING, CONFLICT, LATER = range(7)
+
+CODES = {
+    DONE: "done; all is well",
+    FAILED: "it could not be done, the message says why; what was examined is not well "
+    "(`tocsin doctor`: warnings)",
+    USAGE: "the command line is wrong; `tocsin doctor`: something is bad",
+    FIRST: "something else has to be done first, or by another program, which is named",
+    MISSING: "what was named is not there",
+    CONFLICT: "it is there already, is in use, or contradicts what is there",
+    LATER: "the database cannot be written or reached at the moment: the same again later",
+}
+KINDS = ((Missing, MISSING), (Gone, MISSING), (Conflict, CONFLICT), (Busy, LATER),
+         (Unavailable, LATER))  # fmt: skip
+
+
+def code_of(error: StoreError) -> int:
+    """The code that a command ends with for this error."""
+    return next((code for kind, code in KINDS if isinstance(error, kind)), FAILED)
