@@ -13,6 +13,8 @@ import sys
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO
 
 from worker.import_objects import (
     IMPORTED,
@@ -36,10 +38,10 @@ Renamed = Mapping[str, tuple[str, str]]
 
 
 class Pack:
-    """New objects, written to a file in the form that git packs have."""
+    """New objects, in a file in the form that git packs have."""
 
-    def __init__(self, path: Path) -> None:
-        self._file = path.open("wb+")
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
         self._written: set[bytes] = set()
 
     def add(self, kind: int, content: bytes, oid: bytes) -> None:
@@ -135,15 +137,13 @@ def rewrite(repo: Path, renamed: Renamed) -> dict[str, object]:
     imported = refs(repo, IMPORTED)
     width = max((len(oid) for oid, _ in imported.values()), default=40)
     algorithm = "sha1" if width == 40 else "sha256"
-    pack = Pack(repo / "rewritten.tmp")
-    rewriting = Rewriting(renamed, pack, algorithm)
-    if renamed:
-        for oid, content in commits(repo):
-            rewriting.take(COMMIT, oid, content)
-        for oid, content in tags(repo):
-            rewriting.take(TAG, oid, content)
+    with TemporaryFile(dir=repo) as file:
+        pack = Pack(file)
+        rewriting = Rewriting(renamed, pack, algorithm)
+        for kind, read in ((COMMIT, commits), (TAG, tags)) if renamed else ():
+            for oid, content in read(repo):
+                rewriting.take(kind, oid, content)
         pack.hand_to(repo, algorithm)
-    (repo / "rewritten.tmp").unlink()
     _point(repo, imported, rewriting.now)
     return {"rewritten": len(rewriting.now)}
 
