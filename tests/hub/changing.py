@@ -1,0 +1,388 @@
+"""One request after the other that changes something, and what each tells: for every operation."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from test_devenv_secrets import sealed
+from world_of_operations import SECRET, World
+
+from store import Row, devenv_keys, grants
+
+Body = dict[str, Any] | list[Any] | None
+DIGEST = f"sha256:{'c' * 64}"
+CLUSTER = {"logical_environment": "production"}
+HERE = {"owner": "acme", "repo": "tools", "issue_number": 5}
+
+
+@dataclass(frozen=True)
+class Step:
+    """A request: `operation` of the API with this body, in the path to what octo may see, but for
+    what is `changed` in it. `told` is what it tells, in order.
+    """
+
+    operation: str
+    told: tuple[str, ...]
+    body: Body | Callable[[World], Body] = None
+    changed: dict[str, Any] = field(default_factory=dict)
+    by: str = ""
+    """Who asks: octo unless it is said; `app`: mill itself; `mill`: octo by a token of that app."""
+
+
+def step(operation: str, told: str, body: Any = None, by: str = "", **changed: Any) -> Step:
+    """`told` is a list with spaces."""
+    return Step(operation, tuple(told.split()), body, changed, by)
+
+
+def _held(app: str, account: str = "octo") -> Callable[[World], Body]:
+    """A token of octo's that an app has, as the body names it."""
+
+    def made(world: World) -> Body:
+        row: Row = getattr(world, app)
+        value, _ = world.store.do(grants.issue, row, world.octo.account["id"])
+        return {"access_token": value}
+
+    return made
+
+
+def _grant(app: str) -> Callable[[World], int]:
+    def made(world: World) -> int:
+        _held(app)(world)
+        account_id, row = world.octo.account["id"], getattr(world, app)
+        found = world.store.look(grants.of_app, account_id, row["id"])
+        assert found is not None
+        number: int = found["id"]
+        return number
+
+    return made
+
+
+def _newest(table: str, column: str = "id") -> Callable[[World], int]:
+    def found(world: World) -> int:
+        sql = f"SELECT max({column}) FROM {table}"
+        number: int = world.store.look(lambda db: db.value(sql))
+        return number
+
+    return found
+
+
+def _scoped(world: World) -> Body:
+    body = _held("mill")(world)
+    assert isinstance(body, dict)
+    return body | {"target": "octo", "permissions": {"contents": "read"}}
+
+
+def _secret(world: World) -> Body:
+    key = world.store.do(devenv_keys.make, world.hello.repo["id"])
+    return sealed(key | {"key": key["public_key"]})
+
+
+def _selected(world: World) -> Body:
+    return {"selected_repository_ids": [world.acme.repo["id"]]}
+
+
+def _values(value: int | None) -> Callable[[World], Body]:
+    return lambda world: {
+        "issue_field_values": []
+        if value is None
+        else [{"field_id": world.acme.issue_field, "value": value}]
+    }
+
+
+def _deployed(status: str) -> dict[str, Any]:
+    return {
+        "name": "bell",
+        "digest": DIGEST,
+        "deployment_name": "bell-1",
+        "status": status,
+        "github_repository": "tools",
+    }
+
+
+STORED = {
+    "name": "bell",
+    "digest": DIGEST,
+    "registry_url": "https://registry.example/",
+    "github_repository": "tools",
+}
+READS, WRITES = {"permission": "pull"}, {"permission": "push"}
+LIMIT = {"limit": "existing_users"}
+RUN = {"name": "ring", "head_sha": "1" * 40, "status": "in_progress"}
+DONE = {"status": "completed", "conclusion": "success"}
+
+STEPS: tuple[Step, ...] = (
+    # 1, 2: what apps and people hold
+    step("oauth-authorizations/create-authorization", "authorization.created", {"note": "one"}),
+    step(
+        "oauth-authorizations/get-or-create-authorization-for-app",
+        "authorization.created",
+        {"client_secret": SECRET, "scopes": ["gist"]},
+    ),
+    step(
+        "oauth-authorizations/get-or-create-authorization-for-app",
+        "",
+        {"client_secret": SECRET, "scopes": ["gist"]},
+    ),
+    step(
+        "oauth-authorizations/get-or-create-authorization-for-app-and-fingerprint",
+        "authorization.created",
+        {"client_secret": SECRET},
+        fingerprint="tower",
+    ),
+    step("oauth-authorizations/update-authorization", "authorization.edited", {"note": "two"}),
+    step("oauth-authorizations/delete-authorization", "authorization.deleted"),
+    step("apps/reset-token", "authorization.reset", _held("lab")),
+    step("apps/delete-token", "authorization.deleted", _held("lab")),
+    step("apps/scope-token", "authorization.created", _scoped, by="app", client_id="mill-client"),
+    step("apps/delete-authorization", "application_grant.deleted", _held("lab")),
+    step(
+        "apps/delete-authorization",
+        "github_app_authorization.revoked",
+        _held("mill"),
+        by="app",
+        client_id="mill-client",
+    ),
+    step("oauth-authorizations/delete-grant", "application_grant.deleted", grant_id=_grant("lab")),
+    step(
+        "oauth-authorizations/delete-grant",
+        "github_app_authorization.revoked",
+        grant_id=_grant("mill"),
+    ),
+    # 3
+    step("issues/add-issue-field-values", "issues.field_added", _values(5), **HERE),
+    step("issues/set-issue-field-values", "issues.field_added", _values(6), **HERE),
+    step("issues/set-issue-field-values", "issues.field_removed", _values(None), **HERE),
+    step("issues/add-issue-field-values", "issues.field_added", _values(8), **HERE),
+    step("issues/add-issue-field-values", "", _values(8), **HERE),
+    step("issues/delete-issue-field-value", "issues.field_removed", **HERE),
+    step("orgs/create-issue-field", "issue_field.created", {"name": "Size", "data_type": "text"}),
+    step("orgs/update-issue-field", "issue_field.edited", {"description": "how much"}),
+    step("orgs/delete-issue-field", "issue_field.deleted"),
+    # 4
+    step("enterprise-teams/create", "enterprise_team.created", {"name": "Bells"}),
+    step("enterprise-teams/update", "enterprise_team.edited", {"description": "ring"}),
+    step(
+        "enterprise-team-organizations/bulk-remove",
+        "enterprise_team.organizations_removed",
+        {"organization_slugs": ["acme"]},
+    ),
+    step(
+        "enterprise-team-organizations/bulk-add",
+        "enterprise_team.organizations_added",
+        {"organization_slugs": ["acme"]},
+    ),
+    step("enterprise-team-organizations/bulk-add", "", {"organization_slugs": ["acme"]}),
+    step("enterprise-team-organizations/delete", "enterprise_team.organizations_removed"),
+    step("enterprise-team-organizations/add", "enterprise_team.organizations_added"),
+    step(
+        "enterprise-team-memberships/bulk-remove",
+        "enterprise_team.members_removed",
+        {"usernames": ["reader"]},
+    ),
+    step(
+        "enterprise-team-memberships/bulk-add",
+        "enterprise_team.members_added",
+        {"usernames": ["reader"]},
+    ),
+    step("enterprise-team-memberships/remove", "enterprise_team.members_removed"),
+    step("enterprise-team-memberships/add", "enterprise_team.members_added"),
+    step("enterprise-team-memberships/add", ""),
+    step("enterprise-teams/delete", "enterprise_team.deleted"),
+    # 6
+    step("repos/create-commit-comment", "commit_comment.created", {"body": "Loud"}),
+    step("repos/update-commit-comment", "commit_comment_change.edited", {"body": "Louder"}),
+    step("repos/delete-commit-comment", "commit_comment_change.deleted"),
+    # 7
+    step(
+        "orgs/create-artifact-deployment-record",
+        "deployment_record.created",
+        CLUSTER | _deployed("deployed"),
+    ),
+    step(
+        "orgs/create-artifact-deployment-record",
+        "deployment_record.updated",
+        CLUSTER | _deployed("decommissioned"),
+    ),
+    step("orgs/create-artifact-deployment-record", "", CLUSTER | _deployed("decommissioned")),
+    step(
+        "orgs/set-cluster-deployment-records",
+        "deployment_record.created",
+        CLUSTER | {"deployments": [_deployed("deployed")]},
+    ),
+    step(
+        "orgs/set-cluster-deployment-records",
+        "deployment_record.updated",
+        CLUSTER | {"deployments": [_deployed("decommissioned")]},
+    ),
+    step("orgs/create-artifact-storage-record", "storage_record.created", STORED),
+    step(
+        "orgs/create-artifact-storage-record", "storage_record.updated", STORED | {"status": "eol"}
+    ),
+    step("orgs/create-artifact-storage-record", "", STORED | {"status": "eol"}),
+    # 9
+    step(
+        "assistant/cancel-assistant-seat-assignment-for-users",
+        "assistant_seat.cancellation_pending",
+        {"selected_usernames": ["octo"]},
+    ),
+    step(
+        "assistant/add-assistant-seats-for-users",
+        "assistant_seat.refreshed",
+        {"selected_usernames": ["octo"]},
+    ),
+    step(
+        "assistant/add-assistant-seats-for-users",
+        "assistant_seat.created",
+        {"selected_usernames": ["bass"]},
+    ),
+    step(
+        "assistant/add-assistant-seats-for-teams",
+        "assistant_seat.created",
+        {"selected_teams": ["choir"]},
+    ),
+    step(
+        "assistant/cancel-assistant-seat-assignment-for-teams",
+        "assistant_seat.cancellation_pending",
+        {"selected_teams": ["choir"]},
+    ),
+    step(
+        "assistant/add-assistant-seats-for-teams",
+        "assistant_seat.refreshed",
+        {"selected_teams": ["choir"]},
+    ),
+    # 10
+    step("activity/delete-repo-subscription", "repository_subscription.deleted"),
+    step("activity/delete-repo-subscription", ""),
+    step(
+        "activity/set-repo-subscription",
+        "watch.started repository_subscription.updated",
+        {"subscribed": True},
+    ),
+    step("activity/set-repo-subscription", "repository_subscription.updated", {"ignored": True}),
+    # 11
+    step("interactions/set-restrictions-for-repo", "interaction_limit.set", LIMIT),
+    step("interactions/remove-restrictions-for-repo", "interaction_limit.removed"),
+    step("interactions/remove-restrictions-for-repo", ""),
+    step("interactions/set-restrictions-for-org", "interaction_limit.set", LIMIT),
+    step("interactions/remove-restrictions-for-org", "interaction_limit.removed"),
+    step("interactions/set-restrictions-for-authenticated-user", "interaction_limit.set", LIMIT),
+    step("interactions/remove-restrictions-for-authenticated-user", "interaction_limit.removed"),
+    step(
+        "interactions/update-pull-request-creation-cap-for-org",
+        "pull_request_creation_cap.changed",
+        {"enabled": True},
+    ),
+    step(
+        "interactions/update-pull-request-creation-cap-for-repo",
+        "pull_request_creation_cap.changed",
+        {"enabled": True},
+    ),
+    step(
+        "interactions/set-pull-request-bypass-list-for-repo",
+        "pull_request_bypass_list.added",
+        {"users": ["reader"]},
+    ),
+    step("interactions/set-pull-request-bypass-list-for-repo", "", {"users": ["reader"]}),
+    step(
+        "interactions/remove-pull-request-bypass-list-for-repo",
+        "pull_request_bypass_list.removed",
+        {"users": ["reader"]},
+    ),
+    # 12
+    step("checks/create", "check_suite.requested check_run.created", RUN, by="mill"),
+    step(
+        "checks/update",
+        "check_run.completed check_suite.completed",
+        DONE,
+        by="mill",
+        check_run_id=_newest("check_run", "number"),
+    ),
+    step(
+        "checks/create",
+        "check_suite.requested check_run.created check_run.completed check_suite.completed",
+        RUN | DONE | {"head_sha": "2" * 40},
+        by="mill",
+    ),
+    step("checks/rerequest-run", "check_run.rerequested"),
+    # 13
+    step("users/add-email-for-authenticated-user", "email.added", ["two@tower.example"]),
+    step(
+        "users/set-primary-email-visibility-for-authenticated-user",
+        "email.visibility_changed",
+        {"visibility": "private"},
+    ),
+    step("users/delete-email-for-authenticated-user", "email.removed", ["two@tower.example"]),
+    # 14, 15, 16
+    step(
+        "agents/create-org-variable",
+        "agent_variable.created",
+        {"name": "BELL", "value": "ding", "visibility": "selected", "selected_repository_ids": []},
+    ),
+    step("agents/update-org-variable", "agent_variable.updated", {"value": "dong"}, name="BELL"),
+    step(
+        "agents/set-selected-repos-for-org-variable",
+        "agent_variable.updated",
+        _selected,
+        name="BELL",
+    ),
+    step("agents/remove-selected-repo-from-org-variable", "agent_variable.updated", name="BELL"),
+    step("agents/add-selected-repo-to-org-variable", "agent_variable.updated", name="BELL"),
+    step("agents/add-selected-repo-to-org-variable", "", name="BELL"),
+    step("agents/delete-org-variable", "agent_variable.deleted", name="BELL"),
+    step(
+        "devenvs/create-or-update-repo-secret", "devenv_secret.created", _secret, secret_name="NEW"
+    ),
+    step("devenvs/create-or-update-repo-secret", "devenv_secret.updated", _secret),
+    step("devenvs/delete-repo-secret", "devenv_secret.deleted"),
+    # 18
+    step("repos/add-collaborator", "repository_invitation.created", READS, username="guest"),
+    step("repos/add-collaborator", "repository_invitation.edited", WRITES, username="guest"),
+    step(
+        "repos/accept-invitation-for-authenticated-user",
+        "member.added repository_invitation.accepted",
+        by="guest",
+        invitation_id=_newest("repository_invitation"),
+    ),
+    step("repos/add-collaborator", "member.edited", READS, username="guest"),
+    step("repos/add-collaborator", "", READS, username="guest"),
+    step("repos/add-collaborator", "repository_invitation.created", READS, username="singer"),
+    step(
+        "repos/decline-invitation-for-authenticated-user",
+        "repository_invitation.declined",
+        by="singer",
+        invitation_id=_newest("repository_invitation"),
+    ),
+    step("repos/update-invitation", "repository_invitation.edited", {"permissions": "write"}),
+    step("repos/delete-invitation", "repository_invitation.deleted"),
+    # 20
+    step(
+        "secret-scanning/update-org-pattern-configs",
+        "secret_scanning_pattern_configuration.updated",
+        {"pattern_config_version": None, "provider_pattern_settings": []},
+    ),
+    # 21
+    step(
+        "repos/create-webhook",
+        "ping",
+        {"config": {"url": "https://two.example/"}, "events": ["push", "meta"]},
+    ),
+    step("repos/ping-webhook", "ping"),
+    step("repos/delete-webhook", "meta.deleted", hook_id=_newest("hook")),
+    # This one does not listen to that.
+    step("repos/delete-webhook", ""),
+)
+
+UNTOLD = {
+    "apps/check-token": "it changes nothing",
+    "repos/update-webhook": "how a hook delivers is between it and who administers it",
+    "repos/update-webhook-config-for-repo": "the same",
+    "repos/test-push-webhook": "it delivers the latest push once more",
+    "repos/redeliver-webhook-delivery": "it delivers an event once more",
+    "orgs/create-cluster-deployment-records-job": "the worker does it, and tells then",
+    "migrations/start-import": "what came of an import is told when it is over",
+    "migrations/update-import": "the same",
+    "migrations/map-commit-author": "the same",
+    "migrations/set-lfs-preference": "the same",
+    "migrations/cancel-import": "the same",
+}
+"""Operations that write and have no step, and why."""
