@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, field_validator, model_validator
 
 from hub.admin_settings import AdminSettings
-from store.settings import ImportSettings, WebSubSettings
+from store.settings import DataSettings, ImportSettings, UsageSettings, WebSubSettings
 
 # Requests an hour, or in the window of RATE_WINDOWS. Source: the platform's published numbers.
 RATE_LIMITS = {
@@ -39,7 +39,7 @@ DAY = 86_400
 WORDS = ("service", "assistant", "devenv")
 
 
-class HubSettings(AdminSettings, WebSubSettings, ImportSettings):
+class HubSettings(AdminSettings, WebSubSettings, ImportSettings, UsageSettings, DataSettings):
     """Where the hub listens, what it calls itself, and what it takes."""
 
     host: str = Field("127.0.0.1", description="address on which the hub listens")

@@ -210,16 +210,17 @@ def _cancel(db: Connection, rows: list[Row]) -> list[Row]:
     return [{**row, "expires_at": ends, "updated_at": db.now} for row in ending]
 
 
-def used(
-    db: Connection, organization_id: int, account_id: int, moment: int, editor: str | None
-) -> None:
-    """Note that a user was at work with the assistant, unless something later is known."""
+def used(db: Connection, rows: Collection[tuple[int, int, int, str | None]]) -> None:
+    """Note that users were at work with the assistant, unless something later is known:
+    organization, account, moment and editor of each.
+    """
+    columns = {"organization_id": "integer", "account_id": "integer"}
+    columns |= {"moment": "integer", "editor": "text"}
     db.execute(
-        "UPDATE assistant_seat SET active_at = :moment, editor = :editor"
-        " WHERE organization_id = :organization_id AND account_id = :account_id"
-        " AND coalesce(active_at, 0) < :moment",
-        organization_id=organization_id,
-        account_id=account_id,
-        moment=moment,
-        editor=editor,
+        "UPDATE assistant_seat SET active_at = w.moment, editor = w.editor"
+        f" FROM {db.each('rows', **columns)} AS w"
+        " WHERE assistant_seat.organization_id = w.organization_id"
+        " AND assistant_seat.account_id = w.account_id"
+        " AND coalesce(assistant_seat.active_at, 0) < w.moment",
+        rows=listed(rows),
     )

@@ -6,9 +6,11 @@ from collections.abc import Iterable
 from store.connection import Connection, Row, listed
 from store.errors import Conflict, Invalid
 
-COLUMNS = "id, slug, name, created_at, updated_at"
+COLUMNS = "id, slug, name, usage_metrics, created_at, updated_at"
 SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,58}[a-z0-9])?")
 ROLES = ("member", "billing_manager", "owner")
+POLICIES = ("enabled", "disabled", "unconfigured")
+"""For its usage of the assistant: everywhere, nowhere, or left to others."""
 
 
 def create(db: Connection, slug: str, *, name: str | None = None) -> Row:
@@ -32,6 +34,24 @@ def create(db: Connection, slug: str, *, name: str | None = None) -> Row:
 def by_slug(db: Connection, slug: str) -> Row | None:
     """The enterprise of this slug, whatever its case."""
     return db.one(f"SELECT {COLUMNS} FROM enterprise WHERE slug = :slug", slug=slug.lower())
+
+
+def get(db: Connection, enterprise_id: int) -> Row | None:
+    """The enterprise with this id."""
+    return db.one(f"SELECT {COLUMNS} FROM enterprise WHERE id = :id", id=enterprise_id)
+
+
+def measure(db: Connection, enterprise: Row, policy: str) -> None:
+    """Say whether its usage of the assistant is collected and shown: one of POLICIES."""
+    if policy not in POLICIES:
+        raise Invalid(f"{policy!r} is none of {', '.join(POLICIES)}", field="usage_metrics")
+    db.execute(
+        "UPDATE enterprise SET usage_metrics = :policy, updated_at = :now"
+        " WHERE id = :id AND usage_metrics <> :policy",
+        policy=policy,
+        now=db.now,
+        id=enterprise["id"],
+    )
 
 
 def rename(db: Connection, enterprise: Row, name: str) -> None:
@@ -121,4 +141,15 @@ def of_organization(db: Connection, organization_id: int) -> Row | None:
         f"SELECT {columns} FROM enterprise_organization o JOIN enterprise e"
         " ON e.id = o.enterprise_id WHERE o.organization_id = :organization_id",
         organization_id=organization_id,
+    )
+
+
+def organizations(db: Connection, enterprise_id: int) -> dict[int, str]:
+    """Id to login, of the enterprise's organizations."""
+    return dict(
+        db.tuples(
+            "SELECT a.id, a.login FROM enterprise_organization o JOIN account a"
+            " ON a.id = o.organization_id WHERE o.enterprise_id = :enterprise_id",
+            enterprise_id=enterprise_id,
+        )
     )

@@ -41,6 +41,7 @@ PLAIN = frozenset(
         ("event", "body"),
         ("event", "digest"),
         ("license_file", "content"),
+        ("report_part", "content"),
     }
 )
 # Looked through for the newest value, so that a long table without any costs next to nothing.

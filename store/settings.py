@@ -29,7 +29,31 @@ class DataSettings(BaseModel):
 
     data_dir: Path = Field(
         Path("tocsin-data"),
-        description="directory of the database, the key, the sockets and imported repositories",
+        description="directory of the database, the key, the sockets, imported repositories "
+        "and reports",
+    )
+
+
+DAY = 86_400
+
+
+class UsageSettings(BaseModel):
+    """The same about the coding assistant's usage, and the reports of it."""
+
+    keep_usage: float = Field(
+        366 * DAY,
+        ge=30 * DAY,
+        description="seconds for which usage of the assistant is kept and taken in; what is "
+        "reported stays in the reports",
+    )
+    keep_reports: float = Field(
+        366 * DAY, ge=DAY, description="seconds for which reports of usage are kept"
+    )
+    report_link_seconds: int = Field(
+        3600,
+        ge=60,
+        le=7 * DAY,
+        description="seconds for which a link to a report can be followed",
     )
 
 

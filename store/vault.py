@@ -4,6 +4,7 @@ The file's first key seals, and all of them open. It is looked at again whenever
 sealed or does not open, so that keys can be exchanged while the daemon runs.
 """
 
+import hmac
 from pathlib import Path
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
@@ -32,6 +33,7 @@ class Vault:
         except ValueError as error:
             raise Unusable("the key file holds a line that is not a Fernet key") from error
         self._first = fernets[0]
+        self._keys = keys
 
     def __repr__(self) -> str:
         return "Vault(...)"
@@ -68,6 +70,19 @@ class Vault:
             return False
         return True
 
+    def sign(self, purpose: str, message: str) -> str:
+        """What proves that a message was written here, for this purpose: hexadecimal digits."""
+        self._look_again()
+        return _signature(self._keys[0], purpose, message)
+
+    def signed(self, purpose: str, message: str, signature: str) -> bool:
+        """Whether this is what `sign` gave for it, with any key that is in force."""
+        given = signature.encode("utf-8", "replace")
+        for key in self._keys:
+            if hmac.compare_digest(_signature(key, purpose, message).encode(), given):
+                return True
+        return self._look_again() and self.signed(purpose, message, signature)
+
     def _look_again(self) -> bool:
         """Take the file's keys where it has changed; whether it had."""
         if self._path is None:
@@ -83,6 +98,12 @@ class Vault:
         self._use(keys)
         self._seen = seen
         return True
+
+
+def _signature(key: bytes, purpose: str, message: str) -> str:
+    # The key that seals is not the one that signs, nor one purpose's another's.
+    derived = hmac.digest(key, f"sign {purpose}".encode(), "sha256")
+    return hmac.digest(derived, message.encode(), "sha256").hex()
 
 
 def _look(path: Path) -> tuple[int, ...]:

@@ -20,6 +20,7 @@ from worker.expire import Tell, expire
 from worker.importing import do_imports
 from worker.prune import prune
 from worker.replay import replay
+from worker.reports import make as make_reports
 from worker.republish import Show, begin, republish
 from worker.settings import WorkerSettings
 from worker.timetable import Job
@@ -56,6 +57,7 @@ def table(works: Works) -> list[Job]:
         *_scheduled(store, settings),
         *_imports(works),
         Job("replay", Moment(replaying.next_due), partial(replay, store, settings)),
+        Job("reports", Calendar(settings.reports_at), partial(make_reports, store, settings)),
         Job("prune", Calendar(settings.prune_at), partial(prune, store, settings)),
     ]
 

@@ -141,8 +141,9 @@ async def test_the_summary_is_counted(
     def use(db: Connection) -> None:
         ann = accounts.by_login(db, "ann")
         assert ann is not None
-        assistant_seats.used(db, organization_id(db), ann["id"], db.now, "vim/9")
-        assistant_seats.used(db, organization_id(db), ann["id"], db.now - DAY, "older")
+        of = organization_id(db), ann["id"]
+        assistant_seats.used(db, [(*of, db.now, "vim/9")])
+        assistant_seats.used(db, [(*of, db.now - DAY, "older")])
 
     store.do(use)
     found = (await client.get(AT)).json()
