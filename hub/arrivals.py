@@ -2,12 +2,12 @@
 
 import asyncio
 import re
-import uuid
 from collections.abc import Mapping
 from typing import Any
 
 from hub.errors import Malformed, Rejected
 from hub.validation import read_object
+from store import guids
 from store.event_names import NAMES
 from store.events import Arrival
 
@@ -35,7 +35,7 @@ def first(headers: Mapping[bytes, bytes], names: tuple[bytes, ...]) -> str | Non
 def guid_of(headers: Mapping[bytes, bytes]) -> str:
     """The delivery id, a new one where the sender gives none. Malformed if it cannot be one."""
     given = first(headers, ID_HEADERS)
-    return str(uuid.uuid4()) if given is None else checked_guid(given)
+    return guids.new() if given is None else checked_guid(given)
 
 
 def checked_guid(given: str) -> str:

@@ -1,7 +1,6 @@
 """Events in batches: one JSON object a line, all of them taken or none."""
 
 import asyncio
-import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +18,7 @@ from hub.refused import NOTED, Door, Refusals
 from hub.resolve import find_repository
 from hub.sources import Signer, Sources, signature_of, signer
 from hub.validation import read_object
-from store import Connection, Row, events
+from store import Connection, Row, events, guids
 from store.errors import Missing
 from store.events import Arrival
 
@@ -138,7 +137,7 @@ def _line(number: int, text: bytes, check: Callable[[str], str]) -> Line:
     repository = content.get("repository", arrivals.repository_of(payload) or "")
     if not isinstance(repository, str):
         raise Rejected("repository is not a string")
-    guid = str(uuid.uuid4()) if guid is None else arrivals.checked_guid(guid)
+    guid = guids.new() if guid is None else arrivals.checked_guid(guid)
     return Line(number, guid, check(name), repository, payload, _written(payload))
 
 

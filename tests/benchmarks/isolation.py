@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import uuid
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -10,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 from hub.cli.serve import settle
 from hub.cli.server import bind, port_of
-from store import Connection, Store, events, open_store
+from store import Connection, Store, events, guids, open_store
 from store.events import Arrival
 from tests.benchmarks import apart, world
 from tests.benchmarks.figure import Bench, Row, percentile
@@ -81,7 +80,7 @@ def _world(db: Connection, port: int, bad_port: int, healthy: int, bad: int) -> 
 async def _post(store: Store, repo_id: int) -> None:
     for seed in range(EVENTS):
         body = payload(SIZE, seed)
-        arrival = Arrival(repo_id, str(uuid.uuid4()), repo_id, "push", body)
+        arrival = Arrival(repo_id, guids.new(), repo_id, "push", body)
         await store.batch(events.accept, arrival, weight=len(body))
         await asyncio.sleep(PAUSE)
     await asyncio.sleep(1)

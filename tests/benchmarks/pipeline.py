@@ -2,14 +2,13 @@
 
 import asyncio
 import time
-import uuid
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from hub.cli.serve import settle
-from store import Store, events, open_store
+from store import Store, events, guids, open_store
 from store.events import Arrival
 from tests.benchmarks import apart, world
 from tests.benchmarks.payload import SIZE, payload
@@ -77,7 +76,7 @@ async def _pass(store: Store, repo_id: int, bodies: Sequence[bytes]) -> None:
 
     async def send() -> None:
         for body in left:
-            arrival = Arrival(repo_id, str(uuid.uuid4()), repo_id, "push", body)
+            arrival = Arrival(repo_id, guids.new(), repo_id, "push", body)
             await store.batch(events.accept, arrival, weight=len(body))
 
     await asyncio.gather(*(send() for _ in range(SENDERS)))

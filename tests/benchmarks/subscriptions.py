@@ -2,12 +2,11 @@
 
 import asyncio
 import time
-import uuid
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from store import Connection, events, open_store
+from store import Connection, events, guids, open_store
 from store.events import Arrival
 from tests.benchmarks import apart, world
 from tests.benchmarks.figure import Bench, Row
@@ -77,7 +76,7 @@ async def cost(directory: str) -> float:
 
     async def send() -> None:
         for _ in left:
-            arrival = Arrival(1, str(uuid.uuid4()), 1, "push", body)
+            arrival = Arrival(1, guids.new(), 1, "push", body)
             await store.batch(events.accept, arrival, weight=len(body))
 
     started = time.perf_counter()
