@@ -20,7 +20,6 @@ LOOK_EVERY = 1.0
 
 async def do_imports(store: Store, settings: WorkerSettings, tell: Tell) -> None:
     """Do all imports that there are, the oldest first; those that come meanwhile, too."""
-    await tidy(store, settings)
     guard = Guard(allow_networks=settings.allow_networks, ports=settings.callback_ports)
     transport = Transport(guard)
     try:
@@ -39,6 +38,8 @@ async def _do(means: Means) -> None:
             if len(busy) < most and await store.read(imports.is_due, busy):
                 row = await store.write(imports.take, busy)
                 if row is not None:
+                    # What it left when it was cut off is nobody's now.
+                    await tidy(store, means.settings)
                     running[asyncio.ensure_future(Run(means, row)())] = row["repo_id"]
                 continue
             if not running:

@@ -1,0 +1,92 @@
+"""`kill -9` in the middle of an import: nothing half is left, and it is done all the same."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from daemon import Site, until
+from git_site import GitSite, git, git_site, stream
+
+from store import Row, Store, accounts, imports, repositories
+
+COMMITS = 60
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Iterator[GitSite]:
+    with git_site(tmp_path / "source") as made:
+        made.repository("bells", stream(COMMITS, 20_000))
+        yield made
+
+
+def ask(db: Any, url: str) -> Row:
+    repo = repositories.find(db, "ada", "engine")
+    ada = accounts.by_login(db, "ada")
+    assert repo is not None
+    assert ada is not None
+    return imports.start(db, repo["id"], ada["id"], url)
+
+
+def statuses(store: Store) -> list[str]:
+    """What was told of imports."""
+    rows = store.look(lambda db: db.value("SELECT count(*) FROM event"))
+    return ["told"] * rows
+
+
+def at_work(folder: Path) -> list[bytes]:
+    """The programs that work below a folder."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            found.append((process / "cmdline").read_bytes())
+        except OSError:
+            continue
+    return [line for line in found if str(folder / "imports").encode() in line]
+
+
+async def test_an_import_that_is_killed_is_done_all_the_same(site: Site, source: GitSite) -> None:
+    source.pause = 0.2
+    with site.opened() as store:
+        row = store.do(ask, f"{source.url}/bells.git")
+        made = site.folder / "git" / f"{row['repo_id']}.git"
+
+        def now() -> Row:
+            return store.look(imports.needed, row["repo_id"])
+
+        worker = await site.serve("--only", "worker")
+        await until(lambda: (now()["import_percent"] or 0) > 10, "some of it")
+        await worker.kill()
+        assert now()["status"] == "importing", "it was not in the middle of the work"
+        assert not made.exists()
+        # What it had started sees that nobody listens any more.
+        await until(lambda: not at_work(site.folder), "the end of its programs")
+        assert statuses(store) == []
+        source.pause = 0.0
+        worker = await site.serve("--only", "worker")
+        await until(lambda: now()["status"] == "complete", "the end of the import")
+        assert await worker.end() == 0
+        assert now()["commit_count"] == COMMITS
+        assert statuses(store) == ["told"]
+    assert git(made, "rev-list", "--count", "main") == str(COMMITS)
+    assert git(made, "fsck") == ""
+    assert [*(site.folder / "imports").iterdir()] == []
+    assert site.integrity() == "ok"
+
+
+async def test_a_worker_that_is_stopped_ends_what_it_has_started(
+    site: Site, source: GitSite
+) -> None:
+    source.pause = 0.2
+    with site.opened() as store:
+        row = store.do(ask, f"{source.url}/bells.git")
+        worker = await site.serve("--only", "worker")
+        await until(
+            lambda: (store.look(imports.needed, row["repo_id"])["import_percent"] or 0) > 0,
+            "some of it",
+        )
+        assert at_work(site.folder)
+        assert await worker.end() == 0
+        assert at_work(site.folder) == []
+        assert [*(site.folder / "imports").iterdir()] == []
+        assert store.look(imports.next_due) is not None
