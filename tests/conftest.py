@@ -8,10 +8,17 @@ import httpx
 import pytest
 from asking import asking
 from engines import ENGINES, engine_url
+from hypothesis import HealthCheck
+from hypothesis import settings as settings_of_examples
 
 from hub.settings import HubSettings
 from store import Connection, Row, Store, accounts, open_store, repositories, tokens
 from store.clock import MovableClock, parse
+
+# How quick a machine is, and that a store outlives an example, are no findings.
+IGNORED = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+settings_of_examples.register_profile("tests", deadline=None, suppress_health_check=IGNORED)
+settings_of_examples.load_profile("tests")
 
 BASE = "https://forge.example/api/v3"
 START = "2026-11-21T07:33:00Z"

@@ -7,7 +7,7 @@ import httpx
 import pytest
 from asking import asking
 from asserting import assert_error, links
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hub.settings import HubSettings
@@ -263,7 +263,7 @@ odd = st.recursive(
 )
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40)
 @given(changed=st.dictionaries(st.sampled_from([*TOLD, "rule_evaluations"]), odd))
 def test_anything_may_come(store: Store, seed: Any, changed: Any) -> None:
     reflect(store, seed.hello, TOLD | changed)

@@ -4,7 +4,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from store_world import World
 
@@ -293,7 +293,7 @@ odd = st.recursive(
 )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60)
 @given(
     name=st.sampled_from(["check_run", "check_suite"]),
     changed=st.dictionaries(st.sampled_from([*told(), *suite_told()]), odd, max_size=4),
@@ -379,9 +379,7 @@ steps = st.lists(
 )  # fmt: skip
 
 
-@settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=25, deadline=None)
 @given(steps=steps)
 def test_the_counts_are_right_whatever_is_done(
     world: World, monkeypatch: pytest.MonkeyPatch, steps: list[Any]

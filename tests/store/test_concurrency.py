@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from store_world import World
 
@@ -419,7 +419,7 @@ odd = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60)
 @given(
     name=st.sampled_from(["workflow_run", "workflow_job"]),
     changed=st.dictionaries(
@@ -500,9 +500,7 @@ steps: st.SearchStrategy[list[Step]] = st.lists(
 )
 
 
-@settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=30, deadline=None)
 @given(steps=steps)
 def test_the_queue_is_what_a_simple_model_says(world: World, steps: list[Step]) -> None:
     def play(db: Connection) -> Callable[[], None]:

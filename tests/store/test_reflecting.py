@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from issue_world import SHA, WHEN, Platform, issue, later, pull
 from store_world import World
@@ -589,7 +589,6 @@ MEMBERS = sorted({*reflecting.MEMBERS, "sender", "organization", "changes", "com
 @settings(
     max_examples=150,
     deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_nothing_is_raised(
     signed: Platform, name: str, action: str | None, payload: dict[str, Any]

@@ -14,6 +14,8 @@ class Finding:
     promised: str
     seen: str
     kept: bool
+    timed: bool = False
+    """How long it took, which other work on the machine can make longer."""
 
 
 @dataclass
@@ -32,9 +34,11 @@ class Trial:
         """The same for the same seed."""
         return Random(self.seed)
 
-    def find(self, what: str, promised: str, seen: object, kept: bool) -> None:
+    def find(
+        self, what: str, promised: str, seen: object, kept: bool, *, timed: bool = False
+    ) -> None:
         """Note whether a promise was kept."""
-        self.findings.append(Finding(what, promised, str(seen), kept))
+        self.findings.append(Finding(what, promised, str(seen), kept, timed))
 
     def none(self, what: str, found: object) -> None:
         """Note that there must be nothing of this kind; `found` is what there was, or how many."""

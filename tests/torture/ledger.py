@@ -128,6 +128,7 @@ def _report(
         f"at most {FIRST:g} s",
         f"{slowest:.2f} s ({len(firsts)} starts with work waiting)",
         slowest <= FIRST,
+        timed=True,
     )
     trial.find("integrity of the database", "ok", site.integrity(), site.integrity() == "ok")
     trial.none("deliveries not delivered, or still leased", undone(site))

@@ -142,7 +142,7 @@ class TestLag:
         await house.over(delivered=20)
 
     async def test_who_waits_for_a_turn_lags(self, house: House) -> None:
-        gate = Gate(["h1.example"])
+        gate = Gate(["h1.example", "h2.example"])
         house.network.script = gate
         house.hook()
         house.hook()
