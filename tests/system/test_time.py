@@ -1,11 +1,17 @@
 """What happens on time, with real processes: at the moment, after a `kill -9`, by hand."""
 
-from daemon import Site, said, until
+import asyncio
+import json
+import signal
 
-from store import Connection, Row, Store, interaction_limits, jobs, repositories
+from daemon import Site, said, tocsin, until
+
+from store import Connection, Row, Store, interaction_limits, jobs, repositories, republishing
 from store.clock import HOUR, SECOND
+from store.events import AGAIN
 
 MANY = 3_000
+REPOSITORIES = 2_000
 
 
 def limit_many(db: Connection) -> None:
@@ -76,3 +82,49 @@ async def test_a_job_by_hand(site: Site) -> None:
         again = job(store, "prune")
         assert again["started_at"] > ran["started_at"]
         assert again["due_at"] == ran["due_at"], "it is still run at its time"
+
+
+def bells(db: Connection) -> None:
+    owner_id = db.value("SELECT owner_id FROM repository")
+    for number in range(REPOSITORIES):
+        repositories.create(db, owner_id, f"bell-{number}")
+
+
+def published(db: Connection) -> list[int]:
+    """The repositories that were published again, in order."""
+    rows = db.tuples("SELECT repo_id FROM event WHERE source_id = :again ORDER BY id", again=AGAIN)
+    return [repo_id for (repo_id,) in rows]
+
+
+async def test_killed_while_much_is_published_again(site: Site) -> None:
+    """The terminal is closed, and then the worker is killed: there is no gap and no repetition."""
+    topic = ("--topic", "ada/bell-*/events/repository", "--rate", "1500")
+    with site.opened() as store:
+        store.do(bells)
+        worker = await site.serve("--only", "worker")
+        terminal = await tocsin(site.folder, "republish", *topic)
+        await until(lambda: store.look(published), "the first")
+        terminal.send_signal(signal.SIGINT)
+        assert await terminal.wait() == 1
+        for _ in range(2):
+            before = len(store.look(published))
+            await until(lambda least=before: len(store.look(published)) > least, "more of it")
+            await worker.kill()
+            assert len(store.look(published)) < REPOSITORIES, "it was not in the middle of the work"
+            worker = await site.serve("--only", "worker")
+        said_at_last = json.loads(await said(site.folder, "republish", "follow", "1", "--json"))
+        assert (said_at_last["outcome"], said_at_last["published"]) == ("done", REPOSITORIES)
+        found = store.look(published)
+        assert found == sorted(set(found)), "each once, in order"
+        assert len(found) == store.look(republishing.get, 1)["total"] == REPOSITORIES
+        assert await worker.end() == 0
+        # Without a worker the command does it, and what it is killed at is kept for the next.
+        alone = await tocsin(site.folder, "republish", *topic)
+        await until(lambda: len(store.look(published)) > REPOSITORIES, "the first")
+        alone.kill()
+        await alone.wait()
+        assert len(store.look(published)) < 2 * REPOSITORIES
+        await asyncio.wait_for(said(site.folder, "republish", "follow", "2"), 30)
+        found = store.look(published)[REPOSITORIES:]
+        assert found == sorted(set(found))
+        assert len(found) == REPOSITORIES
