@@ -18,7 +18,7 @@ EVERYWHERE = 0
 """In place of a repository's id."""
 # Upper bounds in microseconds, six to a factor of ten; beyond the last there is one range more.
 STEPS = (10, 15, 20, 30, 50, 70)
-BOUNDS = tuple(step * 10**power for power in range(2, 7) for step in STEPS)[:29]
+BOUNDS: tuple[int, ...] = tuple(step * 10**power for power in range(2, 7) for step in STEPS)[:29]
 RANGES = tuple(f"b{number}" for number in range(len(BOUNDS) + 1))
 COUNTED = ("events", "delivered", "failed", *RANGES)
 KEY = "repo_id, minute, shard"
@@ -104,7 +104,7 @@ class Tally:
 def _within(number: int, share: float) -> float:
     if number == len(BOUNDS):
         return float(BOUNDS[-1])
-    low: int = BOUNDS[number - 1] if number else 0
+    low = BOUNDS[number - 1] if number else 0
     return low + (BOUNDS[number] - low) * share
 
 

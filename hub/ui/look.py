@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from hub.context import Context, House
 from hub.ui.viewer import Viewer
@@ -29,6 +30,8 @@ class Look:
     origin: str = ""
     """The dashboard's origin as the viewer writes it: `https://hooks.example`."""
     address: Callable[[], str] = lambda: ""
+    described: Callable[[], Mapping[str, Any]] = dict
+    """The API's description, where the page is declared with that."""
 
     @property
     def now(self) -> int:

@@ -4,11 +4,13 @@ Nothing is registered at import: a section is a list, and `sections` lists the s
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from hub.context import House
+from hub.settings import HubSettings
 from hub.ui.look import Look
+from hub.ui.viewer import Viewer
 
 ROOT = "/ui"
 Who = Literal["anyone", "guest", "user", "operator"]
@@ -30,13 +32,14 @@ class Shown:
 @dataclass(frozen=True, slots=True)
 class Done:
     """An act is done: the page to go to (a path), and what is said there. `ids` and `fields` are
-    for the audit log: names of what was changed, never a value.
+    for the audit log: names of what was changed, never a value. `cookies` are set.
     """
 
     to: str
     notice: str
     ids: Mapping[str, Any] | None = None
     fields: tuple[str, ...] = ()
+    cookies: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +57,24 @@ Before = Callable[[House, Form], Awaitable[None]]
 Showing = Callable[[Look], Shown | Mapping[str, Any]]
 Acting = Callable[[Look], Done | Shown]
 Living = Callable[[Look, Any], tuple[Any, list[Part]]]
+Offered = Callable[[HubSettings, Viewer], bool]
+
+
+def _always(settings: HubSettings, viewer: Viewer) -> bool:
+    return True
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page. `standing`: the installation's figures are looked up for it (`look.figures`)."""
+    """A page. `standing`: the installation's figures are looked up for it (`look.figures`);
+    `described`: the API's description is made (`look.described`).
+    """
 
     path: str
     template: str
     who: Who
     standing: bool
+    described: bool
     show: Showing
 
 
@@ -91,23 +102,34 @@ class Live:
 
 
 class Section:
-    """A noun of the dashboard; `label` is its entry in the menu, for `who`, which leads to `at`."""
+    """A noun of the dashboard; `label` is its entry in the menu, for `who`, which leads to `at`,
+    where it is `offered` by these settings.
+    """
 
-    def __init__(self, label: str = "", at: str = "", who: Who = "user") -> None:
+    def __init__(
+        self, label: str = "", at: str = "", who: Who = "user", offered: Offered = _always
+    ) -> None:
         self.label = label
         self.at = ROOT + at
         self.who = who
+        self.offered = offered
         self.pages: list[Page] = []
         self.acts: list[Act] = []
         self.lives: list[Live] = []
 
     def page(
-        self, path: str, template: str, *, who: Who = "user", standing: bool = False
+        self,
+        path: str,
+        template: str,
+        *,
+        who: Who = "user",
+        standing: bool = False,
+        described: bool = False,
     ) -> Callable[[Showing], Showing]:
         """Show what the function below tells at this path (under /ui) in a template."""
 
         def declare(function: Showing) -> Showing:
-            self.pages.append(Page(ROOT + path, template, who, standing, function))
+            self.pages.append(Page(ROOT + path, template, who, standing, described, function))
             return function
 
         return declare

@@ -4,7 +4,7 @@ the form's check -> the act -> the audit log.
 Whatever goes wrong is a page that says what to do about it.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -13,6 +13,7 @@ from hub.admins import Admins
 from hub.answers import Answer, header
 from hub.call import Call, Work
 from hub.context import House
+from hub.described import Described
 from hub.errors import ClientGone, Forbidden
 from hub.forms import read_form
 from hub.routing import path_of
@@ -41,8 +42,11 @@ Menu = tuple[Section, ...]
 class Desk:
     """Answers what sections declare, each in one transaction."""
 
-    def __init__(self, house: House, seeing: Seeing, admins: Admins, menu: Menu) -> None:
+    def __init__(
+        self, house: House, seeing: Seeing, admins: Admins, menu: Menu, described: Described
+    ) -> None:
         self.house = house
+        self.described = described
         self.seeing = seeing
         self.admins = admins
         self._menu = menu
@@ -52,6 +56,9 @@ class Desk:
 
         async def run(visit: Visit) -> Answer:
             figures = await self._figures(wanted=page.standing)
+            if page.described:
+                await self.house.store.read(self._admit, visit, page.who)
+                await self.described.ready()
             shown = await self.house.store.read(self._show, visit, page, figures)
             return await self.answer(visit, shown)
 
@@ -69,7 +76,8 @@ class Desk:
             result = await self.house.store.write(self._do, visit, act, form)
             if isinstance(result, Shown):
                 return await self.answer(visit, result)
-            visit.keep(cookies.NOTICE, result.notice, 60)
+            for name, value in {**result.cookies, cookies.NOTICE: result.notice}.items():
+                visit.keep(name, value, 60 if name == cookies.NOTICE else None)
             return Answer(303, b"", [header("Location", result.to), *PAGE, *visit.headers])
 
         return self.guarded(run)
@@ -130,9 +138,10 @@ class Desk:
             db,
             self.house,
             self._admit(db, visit, who),
-            call.values,
-            call.query,
+            _clean(call.values),
+            _clean(call.query),
             figures=figures,
+            described=self.described,
             origin=visit.origin,
             address=lambda: self.house.clients.address(call.scope),
             **given,
@@ -145,7 +154,7 @@ class Desk:
         return Shown(shown.template, {"now": db.now, **shown.told}, shown.status)
 
     def _do(self, db: Connection, visit: Visit, act: Act, form: dict[str, str]) -> Done | Shown:
-        look = self.look(db, visit, act.who, form=form)
+        look = self.look(db, visit, act.who, form=_clean(form))
         actor = visit.actor()
         result = act.act(look)
         ids = result.ids if isinstance(result, Done) else None
@@ -193,10 +202,25 @@ class Desk:
             "theme": visit.theme,
             "notice": visit.cookies.get(cookies.NOTICE, "")[:500],
             "here": path_of(visit.call.scope),
-            "menu": [one for one in self._menu if one.label and _is_for(one.who, viewer)],
+            "menu": self._offered(viewer),
             "request_id": visit.call.request_id,
+            "origin": visit.origin + self.house.urls.prefix,
             "now": self.house.store.clock.now(),
         }
+
+    def _offered(self, viewer: Viewer | None) -> list[Section]:
+        """The menu's entries."""
+        settings = self.house.settings
+        return [
+            one
+            for one in self._menu
+            if one.label and _is_for(one.who, viewer) and one.offered(settings, viewer or NOBODY)
+        ]
+
+
+def _clean(given: Mapping[str, str]) -> dict[str, str]:
+    """What came, without what no database takes as text."""
+    return {name: value.replace("\0", "\ufffd") for name, value in given.items()}
 
 
 def _is_for(who: Who, viewer: Viewer | None) -> bool:

@@ -1,10 +1,11 @@
 """How figures and moments are written for people. Moments and durations are microseconds."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 
-from store.clock import SECOND
+from store.clock import DAY, HOUR, MINUTE, SECOND
 
-MINUTE, HOUR, DAY = 60 * SECOND, 3600 * SECOND, 86_400 * SECOND
+Saying = Callable[[float], str]
 STEPS = ((DAY, "d"), (HOUR, "h"), (MINUTE, "min"), (SECOND, "s"))
 UNITS = ("B", "kB", "MB", "GB", "TB")
 # A thin space, as it is usual between groups of digits; it does not break.

@@ -1,0 +1,223 @@
+"""Charts, as numbers for the templates that draw them: SVG with axes and units, and the same as a
+table for who cannot see it.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from hub.ui import words
+
+WIDTH, HEIGHT = 640.0, 200.0
+LEFT, RIGHT, TOP, BOTTOM = 58.0, 8.0, 14.0, 28.0
+ACROSS, DOWN = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
+FLOOR = HEIGHT - BOTTOM
+MOST_LABELS = 7
+Values = Sequence[float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Values over time. `kind` is a colour, `dash` (dashed, dotted, or nothing) how a line is."""
+
+    label: str
+    kind: str
+    values: Values
+    dash: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    x: float
+    y: float
+    width: float
+    height: float
+    kind: str
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    points: list[str]
+    """Each a polyline: where nothing is known a line ends, and another one begins."""
+    kind: str
+    dash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A picture of `width` and `height`; positions are in its units."""
+
+    title: str
+    unit: str
+    series: Sequence[Series]
+    moments: Sequence[int]
+    ticks: list[tuple[float, str]]
+    """Of the vertical axis: height and text."""
+    labels: list[tuple[float, str]]
+    """Of the horizontal one."""
+    rows: list[tuple[int, list[str]]]
+    """As a table: a moment, and what each series has then."""
+    bars: list[Bar] = field(default_factory=list)
+    lines: list[Line] = field(default_factory=list)
+    width: float = WIDTH
+    height: float = HEIGHT
+    left: float = LEFT
+    right: float = WIDTH - RIGHT
+    floor: float = FLOOR
+
+
+def stacked(title: str, unit: str, moments: Sequence[int], series: Sequence[Series]) -> Chart:
+    """Bars, each over the one before; values are numbers of things in each step of time."""
+    sums = [sum(one.values[at] or 0 for one in series) for at in range(len(moments))]
+    top = nice(max(sums, default=0))
+    bars = []
+    width = ACROSS / max(len(moments), 1)
+    for at, moment in enumerate(moments):
+        y = FLOOR
+        for one in series:
+            value = one.values[at] or 0
+            height = DOWN * value / top
+            y -= height
+            if value:
+                said = f"{words.clock(moment)}: {words.number(int(value))} {one.label}"
+                x = LEFT + at * width + width * 0.1
+                bars.append(Bar(_r(x), _r(y), _r(width * 0.8), _r(height), one.kind, said))
+    ticks = [(_r(FLOOR - DOWN * part), _count(top * part)) for part in (0, 0.5, 1)]
+    return Chart(
+        title, unit, series, moments, ticks, _labels(moments), _table(moments, series, _count), bars
+    )
+
+
+def curves(title: str, unit: str, moments: Sequence[int], series: Sequence[Series]) -> Chart:
+    """Lines over an axis in factors of ten; values are microseconds."""
+    known = [value for one in series for value in one.values if value]
+    low = math.floor(math.log10(min(known, default=1_000)))
+    high = max(math.ceil(math.log10(max(known, default=1_000_000))), low + 1)
+    width = ACROSS / max(len(moments), 1)
+
+    def at(number: int, value: float) -> str:
+        x = LEFT + (number + 0.5) * width
+        y = FLOOR - DOWN * (math.log10(max(value, 1)) - low) / (high - low)
+        return f"{_r(x)},{_r(y)}"
+
+    lines = [
+        Line(
+            [" ".join(at(*point) for point in part) for part in _parts(one.values)],
+            one.kind,
+            one.dash,
+        )
+        for one in series
+    ]
+    ticks = [
+        (_r(FLOOR - DOWN * (power - low) / (high - low)), words.span(10**power))
+        for power in range(low, high + 1)
+    ]
+    rows = _table(moments, series, words.span)
+    return Chart(title, unit, series, moments, ticks, _labels(moments), rows, [], lines)
+
+
+def _parts(values: Values) -> list[list[tuple[int, float]]]:
+    """What is known without a gap; a single value as a short line."""
+    parts: list[list[tuple[int, float]]] = [[]]
+    for number, value in enumerate(values):
+        if value:
+            parts[-1].append((number, value))
+        elif parts[-1]:
+            parts.append([])
+    return [part if len(part) > 1 else part * 2 for part in parts if part]
+
+
+def _labels(moments: Sequence[int]) -> list[tuple[float, str]]:
+    step = max(math.ceil(len(moments) / MOST_LABELS), 1)
+    width = ACROSS / max(len(moments), 1)
+    return [
+        (_r(LEFT + (at + 0.5) * width), words.clock(moment))
+        for at, moment in enumerate(moments)
+        if at % step == 0
+    ]
+
+
+def _table(
+    moments: Sequence[int], series: Sequence[Series], said: words.Saying
+) -> list[tuple[int, list[str]]]:
+    return [
+        (moment, ["–" if (value := one.values[at]) is None else said(value) for one in series])
+        for at, moment in enumerate(moments)
+        if any(one.values[at] for one in series)
+    ]
+
+
+def _count(value: float) -> str:
+    if value >= 10_000:
+        return f"{value / 1000:g}{words.THIN}k"
+    return words.number(int(value)) if value == int(value) else f"{value:g}"
+
+
+def nice(value: float) -> float:
+    """A round number not below this: the end of an axis."""
+    if value <= 2:
+        return 2
+    power = 10 ** math.floor(math.log10(value))
+    return float(next(step * power for step in (1, 2, 4, 5, 10) if step * power >= value))
+
+
+def _r(value: float) -> float:
+    return round(value, 1)
+
+
+# What a delivery's time goes into, in its order: name, words, colour.
+STAGES = (
+    ("resolve", "Name looked up", "warn"),
+    ("connect", "Connected", "accent"),
+    ("tls", "Encrypted", "accent"),
+    ("wait", "Waited for the answer", "busy"),
+    ("read", "Answer read", "good"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A part of a delivery's time, in microseconds, and where it is in the picture."""
+
+    name: str
+    began: int
+    took: int
+    kind: str
+    x: float
+    y: float
+    width: float
+
+
+@dataclass(frozen=True, slots=True)
+class Waterfall:
+    """One line for each stage, over an axis from nothing to `total` microseconds."""
+
+    total: int
+    stages: list[Stage]
+    ticks: list[tuple[float, str]]
+    width: float
+    height: float
+    left: float
+    right: float
+
+
+ROW, ASIDE = 26.0, 180.0
+
+
+def waterfall(timings: Mapping[str, int]) -> Waterfall | None:
+    """What an attempt's time went into; None where nothing was measured."""
+    known = [(name, said, kind) for name, said, kind in STAGES if timings.get(name) is not None]
+    if not known:
+        return None
+    total = max(timings.get("total", 0), sum(timings[name] for name, _, _ in known), 1)
+    right = WIDTH - 70
+    scale = (right - ASIDE) / total
+    stages, began = [], 0
+    for row, (name, said, kind) in enumerate(known):
+        took = timings[name]
+        x, width = ASIDE + began * scale, max(took * scale, 1.5)
+        stages.append(Stage(said, began, took, kind, _r(x), _r(row * ROW + 4), _r(width)))
+        began += took
+    ticks = [(_r(ASIDE + total * part * scale), words.span(total * part)) for part in (0, 0.5, 1)]
+    return Waterfall(total, stages, ticks, WIDTH, len(known) * ROW + 24, ASIDE, right)

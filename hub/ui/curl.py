@@ -1,0 +1,28 @@
+"""A delivery as a command line, to be sent from somewhere else: without any secret."""
+
+from shlex import quote
+
+from hub.ui.sent import body_of
+from store import Row
+
+# Bodies beyond this are read from a file.
+MOST_INLINE = 4096
+OWN = {"host", "content-length", "connection", "accept-encoding", "transfer-encoding"}
+
+
+def command(attempt: Row) -> str | None:
+    """What sends the same request with curl; None where its body is no longer kept. Its signature
+    is the one that was sent: it is good for this body alone.
+    """
+    body = body_of(attempt)
+    if body is None:
+        return None
+    lines = ["curl -i -X POST"]
+    for name, value in attempt["request_headers"].items():
+        if name.lower() not in OWN:
+            lines.append(f"-H {quote(f'{name}: {value}')}")
+    text = body.decode("utf-8", "replace")
+    # For the whole text: what begins with @ would be a file's name.
+    inline = len(body) <= MOST_INLINE and "\0" not in text
+    lines.append(f"--data-raw {quote(text)}" if inline else "--data-binary @payload")
+    return " \\\n  ".join([*lines, quote(attempt["url"])])

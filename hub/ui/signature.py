@@ -1,0 +1,57 @@
+"""How a delivery was signed, and whether the secret that the hook has now would sign it so."""
+
+import hashlib
+import hmac
+from dataclasses import dataclass
+
+from hub.ui.sent import body_of
+from store import Connection, Row, hook_secrets, hooks
+from store.errors import Unusable
+
+SHA256 = ("x-hub-signature-256", "x-hub-signature-256-alternate")
+SHOWN = (*SHA256, "x-hub-signature", "webhook-signature")
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A header, what it held, and what is known of it (in words; `kind` as for a status)."""
+
+    header: str
+    value: str
+    kind: str
+    said: str
+
+
+def signatures(db: Connection, hook: Row | None, attempt: Row) -> list[Signature]:
+    """The signatures that a delivery was sent with."""
+    known = _expected(db, hook, attempt)
+    found = []
+    for name, value in attempt["request_headers"].items():
+        if name.lower() in SHOWN:
+            kind, said = "none", ""
+            if name.lower() in SHA256 and known:
+                kind, said = known.get(value, ("warn", "made with a secret that the hook has had"))
+            found.append(Signature(name, value, kind, said))
+    return found
+
+
+def _expected(db: Connection, hook: Row | None, attempt: Row) -> dict[str, tuple[str, str]]:
+    """What each of the hook's secrets would sign the body with; empty where it cannot be told."""
+    body = body_of(attempt)
+    if hook is None or body is None:
+        return {}
+    try:
+        now = hooks.secret_of(db, hook)
+    except Unusable:
+        return {}
+    former = hook_secrets.previous_of(db, hook)
+    known = {"former": former and former[0], "present": now}
+    return {
+        _sign(secret, body): ("good", f"made with the {which} secret")
+        for which, secret in known.items()
+        if secret is not None
+    }
+
+
+def _sign(secret: str, body: bytes) -> str:
+    return "sha256=" + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()

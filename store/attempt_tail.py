@@ -1,0 +1,215 @@
+"""Attempts newest first, of one hook, of some repositories or of all, at a cost that does not grow
+with how many there are.
+
+What no index finds is looked for in a window of the newest ones; the answer says where that ended,
+so that whoever asks can look further.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from store.attempts import FAILED, SUCCEEDED
+from store.connection import Connection, Row, listed
+
+WINDOW = 2_000
+# Of more hooks than this, those with the latest attempts are the only ones that can be on a page.
+MOST_HOOKS = 5_000
+LATEST = 2**62
+COLUMNS = (
+    "a.id, a.delivery_id, a.hook_id, a.event_id, a.repo_id, a.number, a.redelivery, a.started_at,"
+    " a.duration, a.status_code, a.error, a.url, e.guid, e.name AS event, e.action,"
+    " d.state, d.due_at, o.login || '/' || r.name AS repository"
+)
+JOINED = (
+    " JOIN event e ON e.id = a.event_id LEFT JOIN delivery d ON d.id = a.delivery_id"
+    " LEFT JOIN repository r ON r.id = a.repo_id LEFT JOIN account o ON o.id = r.owner_id"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which attempts. `repo_ids` None is everywhere; `status` is success or failure."""
+
+    repo_ids: Sequence[int] | None = None
+    hook_id: int | None = None
+    event: str = ""
+    status: str = ""
+
+    @property
+    def narrowed(self) -> bool:
+        """Whether something is looked for that no index finds."""
+        return bool(self.event) or self.status == "success"
+
+
+@dataclass(slots=True)
+class Found:
+    """A page. `older` is the id before which there may be more, None where that was all; `looked`
+    is how many were looked through, where that ended before the page was full.
+    """
+
+    rows: list[Row] = field(default_factory=list)
+    older: int | None = None
+    looked: int = 0
+
+
+def page(db: Connection, wanted: Wanted, *, limit: int, before: int | None = None) -> Found:
+    """The newest attempts with an id below `before`."""
+    window = WINDOW if wanted.narrowed else limit + 1
+    ids, more = _candidates(db, wanted, before or LATEST, window)
+    rows = _rows(db, wanted, ids, limit + 1)
+    if len(rows) > limit:
+        return Found(rows[:limit], rows[limit - 1]["id"])
+    return Found(rows, ids[-1], len(ids)) if more and ids else Found(rows)
+
+
+def _candidates(db: Connection, wanted: Wanted, before: int, window: int) -> tuple[list[int], bool]:
+    """Ids to look at, newest first and without a gap, and whether there are more after them."""
+    failed = f" AND {FAILED.replace('a.', 'x.')}" if wanted.status == "failure" else ""
+    where = f"x.id < :before{failed}"
+    if wanted.hook_id is None and wanted.repo_ids is not None:
+        return _of_many(db, _hooks(db, wanted.repo_ids), where, before, window)
+    if wanted.hook_id is not None:
+        where += " AND x.hook_id = :hook_id"
+    given = {} if wanted.hook_id is None else {"hook_id": wanted.hook_id}
+    rows = db.tuples(
+        f"SELECT x.id FROM attempt x WHERE {where} ORDER BY x.id DESC LIMIT :limit",
+        before=before,
+        limit=window,
+        **given,
+    )
+    return [number for (number,) in rows], len(rows) == window
+
+
+def _hooks(db: Connection, repo_ids: Sequence[int]) -> str:
+    """The repositories' hooks (`listed`), also those that were deleted."""
+    rows = db.tuples(
+        f"SELECT h.id FROM {db.each('repos', wanted='integer')} AS w"
+        " JOIN hook h ON h.repo_id = w.wanted ORDER BY h.id DESC LIMIT :most",
+        repos=listed(repo_ids),
+        most=MOST_HOOKS,
+    )
+    return listed(number for (number,) in rows)
+
+
+def _of_many(
+    db: Connection, hooks: str, where: str, before: int, window: int
+) -> tuple[list[int], bool]:
+    # A page can only be of the hooks whose latest attempts are the latest of all.
+    latest = db.tuples(
+        "SELECT f.hook_id, f.latest FROM (SELECT w.hook_id, (SELECT max(x.id) FROM attempt x"
+        f" WHERE x.hook_id = w.hook_id AND {where}) AS latest"
+        f" FROM {db.each('hooks', hook_id='integer')} AS w) AS f"
+        " WHERE f.latest IS NOT NULL ORDER BY f.latest DESC LIMIT 52",
+        hooks=hooks,
+        before=before,
+    )
+    if not latest:
+        return [], False
+    each = max(window // len(latest), min(window, 52))
+    first = (
+        f"SELECT x.id FROM attempt x WHERE x.hook_id = w.hook_id AND {where}"
+        " ORDER BY x.id DESC LIMIT :each"
+    )
+    rows = db.tuples(
+        f"SELECT w.hook_id, a.id FROM {db.each('hooks', hook_id='integer')} AS w"
+        f" {db.lateral('attempt', 'a', first)} ORDER BY a.id DESC",
+        hooks=listed(hook_id for hook_id, _ in latest),
+        before=before,
+        each=each,
+    )
+    return _without_gaps(rows, latest, each)
+
+
+def _without_gaps(
+    rows: Sequence[tuple[int, ...]], latest: Sequence[tuple[int, ...]], each: int
+) -> tuple[list[int], bool]:
+    """Those above which no hook has any that were not looked at."""
+    seen: dict[int, list[int]] = {}
+    for hook_id, number in rows:
+        seen.setdefault(hook_id, []).append(number)
+    ends = [ids[-1] for ids in seen.values() if len(ids) == each]
+    if len(latest) == 52:
+        ends.append(latest[-1][1])
+    floor = max(ends, default=0)
+    return [number for _, number in rows if number >= floor], bool(ends)
+
+
+def _rows(db: Connection, wanted: Wanted, ids: Sequence[int], limit: int) -> list[Row]:
+    where = ["1 = 1"]
+    where += ["e.name = :event"] if wanted.event else []
+    where += [SUCCEEDED] if wanted.status == "success" else []
+    given = {"event": wanted.event} if wanted.event else {}
+    return db.all(
+        f"SELECT {COLUMNS} FROM {db.each('ids', wanted='integer')} AS w"
+        f" JOIN attempt a ON a.id = w.wanted{JOINED}"
+        f" WHERE {' AND '.join(where)} ORDER BY a.id DESC LIMIT :limit",
+        ids=listed(ids),
+        limit=limit,
+        **given,
+    )
+
+
+def latest(db: Connection) -> int:
+    """The id of the newest attempt, 0 where there is none."""
+    found: int = db.value("SELECT max(id) FROM attempt") or 0
+    return found
+
+
+def since(db: Connection, wanted: Wanted, after: int, limit: int) -> list[Row]:
+    """Attempts after an id, newest first; of very many the newest ones."""
+    where = ["1 = 1"]
+    given: dict[str, object] = {"after": after, "window": WINDOW, "limit": limit}
+    if wanted.hook_id is not None:
+        where.append("a.hook_id = :hook_id")
+        given["hook_id"] = wanted.hook_id
+    if wanted.repo_ids is not None:
+        where.append(
+            f"a.repo_id IN (SELECT repo_id FROM {db.each('repos', repo_id='integer')} AS w)"
+        )
+        given["repos"] = listed(wanted.repo_ids)
+    if wanted.event:
+        where.append("e.name = :event")
+        given["event"] = wanted.event
+    where += {"success": [SUCCEEDED], "failure": [FAILED]}.get(wanted.status, [])
+    return db.all(
+        f"SELECT {COLUMNS} FROM (SELECT x.id FROM attempt x WHERE x.id > :after"
+        f" ORDER BY x.id DESC LIMIT :window) AS f JOIN attempt a ON a.id = f.id{JOINED}"
+        f" WHERE {' AND '.join(where)} ORDER BY a.id DESC LIMIT :limit",
+        **given,
+    )
+
+
+def of_guid(db: Connection, wanted: Wanted, guid: str, limit: int) -> list[Row]:
+    """The attempts that were made for events with this guid, newest first."""
+    where = ["e.guid = :guid"]
+    given: dict[str, object] = {"guid": guid, "limit": limit}
+    if wanted.hook_id is not None:
+        where.append("a.hook_id = :hook_id")
+        given["hook_id"] = wanted.hook_id
+    if wanted.repo_ids is not None:
+        where.append(
+            f"a.repo_id IN (SELECT repo_id FROM {db.each('repos', repo_id='integer')} AS w)"
+        )
+        given["repos"] = listed(wanted.repo_ids)
+    return db.all(
+        f"SELECT {COLUMNS} FROM event e JOIN delivery d ON d.event_id = e.id"
+        " JOIN attempt a ON a.delivery_id = d.id"
+        " LEFT JOIN repository r ON r.id = a.repo_id LEFT JOIN account o ON o.id = r.owner_id"
+        f" WHERE {' AND '.join(where)} ORDER BY a.id DESC LIMIT :limit",
+        **given,
+    )
+
+
+def hook_of(db: Connection, attempt_id: int) -> int | None:
+    """Whose attempt it is."""
+    found: int | None = db.value("SELECT hook_id FROM attempt WHERE id = :id", id=attempt_id)
+    return found
+
+
+def delivery(db: Connection, delivery_id: int) -> Row | None:
+    """The delivery that attempts are of: `state`, `due_at`, `attempts`, `reason`, `lease_id`."""
+    return db.one(
+        "SELECT id, state, due_at, attempts, redelivery, reason, lease_id FROM delivery"
+        " WHERE id = :id",
+        id=delivery_id,
+    )

@@ -1,0 +1,128 @@
+"""A small world for the dashboard's tests: hooks that do well and badly, and what was sent them."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from store import (
+    Connection,
+    Row,
+    Store,
+    accounts,
+    attempts,
+    deliveries,
+    events,
+    hooks,
+    leases,
+    repositories,
+    tokens,
+)
+from store.attempts import DEAD, DELIVERED, WAITING, Outcome
+from store.clock import HOUR, SECOND
+from store.events import Arrival
+
+BODY = b'{"ref":"main","mark":"<b>&"}'
+SECRET = "a secret that nobody may see"
+HEAD = (
+    "POST /in HTTP/1.1\r\nHost: receiver.example\r\nContent-Type: application/json\r\n"
+    "X-Service-Event: push"
+)
+
+
+@dataclass
+class World:
+    """octo's hooks are `good` and `failing` (octo/hello) and `hidden` (octo/vault); `other` is of
+    somebody else.
+    """
+
+    store: Store
+    seed: Any
+    good: Row = field(init=False)
+    failing: Row = field(init=False)
+    hidden: Row = field(init=False)
+    other: Row = field(init=False)
+    operator: str = field(init=False)
+    look_only: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.store.do(self._furnish)
+
+    def _furnish(self, db: Connection) -> None:
+        seed = self.seed
+        self.good = hook(db, seed.hello["id"], "good", secret=SECRET)
+        self.failing = hook(db, seed.hello["id"], "failing")
+        self.hidden = hook(db, seed.vault["id"], "hidden")
+        theirs = accounts.create(db, "theirs")
+        repo = repositories.create(db, theirs["id"], "thing")
+        self.other = hook(db, repo["id"], "other")
+        root = accounts.create(db, "root", site_admin=True)
+        self.operator = tokens.create(db, root["id"])[0]
+        self.look_only = tokens.create(db, seed.octo["id"], scopes=["read:repo_hook"])[0]
+
+    def send(self, hook: Row, *guids: str, **given: Any) -> list[int]:
+        """Have an event (push) delivered to a hook for each guid; the attempts' ids."""
+        return self.store.do(deliver, hook, guids or ("g-1",), **given)
+
+
+def hook(db: Connection, repo_id: int, name: str, **given: Any) -> Row:
+    url = f"https://receiver.example/{name}"
+    given = {"events": ["push"], "content_type": "json"} | given
+    return hooks.create(db, repo_id, url=url, **given)
+
+
+def deliver(db: Connection, hook: Row, guids: Sequence[str], **given: Any) -> list[int]:
+    """Within one transaction."""
+    lease = leases.take(db, "tests", HOUR)
+    name, body = given.pop("name", "push"), given.pop("body", BODY)
+    outcomes = []
+    for guid in guids:
+        arrival = Arrival(hook["repo_id"], guid, hook["repo_id"], name, body)
+        receipt = events._insert(db, [arrival])[guid, hook["repo_id"]]
+        delivery_id = events.add_delivery(
+            db, receipt, hook["id"], hook["repo_id"], redelivery=False
+        )
+        outcomes.append(outcome(db, hook, lease, receipt, delivery_id, given))
+    deliveries.claim(db, [hook["id"]], lease, len(guids))
+    attempts.record(db, outcomes)
+    return [
+        number
+        for (number,) in db.tuples(
+            "SELECT id FROM attempt ORDER BY id DESC LIMIT :many", many=len(guids)
+        )
+    ][::-1]
+
+
+def outcome(
+    db: Connection, hook: Row, lease: int, event_id: int, delivery_id: int, given: dict[str, Any]
+) -> Outcome:
+    """That it was taken, unless something else is given."""
+    fails = given.get("status_code", 200) != 200 or given.get("error") is not None
+    usual = {
+        "number": 1,
+        "redelivery": 0,
+        "started_at": db.now,
+        "duration": 40_000,
+        "status_code": 200,
+        "error": None,
+        "address": "192.0.2.1:443",
+        "timings": json.dumps({"resolve": 1000, "connect": 9000, "wait": 29_000, "total": 40_000}),
+        "request_head": HEAD,
+        "response_head": "Content-Type: text/plain",
+        "response_body": "thanks <i>",
+        "state": WAITING if fails else DELIVERED,
+        "due_at": db.now + (300 * SECOND if fails else 0),
+        "accepted_at": db.now,
+    }
+    return Outcome(
+        lease_id=lease,
+        delivery_id=delivery_id,
+        hook_id=hook["id"],
+        event_id=event_id,
+        repo_id=hook["repo_id"],
+        url=hook["url"],
+        **(usual | given),
+    )
+
+
+__all__ = ["BODY", "DEAD", "HEAD", "SECRET", "World", "deliver", "hook"]
