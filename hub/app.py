@@ -13,6 +13,7 @@ from hub.admins import Admins
 from hub.answers import Answer
 from hub.call import Call, Work
 from hub.context import House, Judge
+from hub.described import Described
 from hub.docs import anchor_of, documentation
 from hub.entry import Cost, enter
 from hub.operation import Operation
@@ -43,7 +44,8 @@ def create_app(
     seeing = seeing or Seeing(store)
     house = House(store, settings, judge, seeing.measures)
     admins = Admins(house, apart=False)
-    dashboard = Desk(house, seeing, admins, SECTIONS) if settings.ui else None
+    described = Described(house.urls, house.vocabulary, _texts(house))
+    dashboard = Desk(house, seeing, admins, SECTIONS, described) if settings.ui else None
     routes = Routes(_missing(house, dashboard))
     _add_operations(house, routes)
     _add_others(house, routes)
@@ -54,7 +56,7 @@ def create_app(
     page = documentation(OPERATIONS, _texts(house), linked=settings.api_reference != "off")
     routes.add("GET", f"{house.urls.prefix}/docs", endpoint(house, page))
     if settings.api_reference in ("public", "users") or settings.admin_bind is None:
-        reference.add(house, routes, _texts(house), admins)
+        reference.add(house, routes, described, admins)
     return Starlette(routes=[routes], lifespan=_lasting(house, lifespan))
 
 
@@ -67,7 +69,8 @@ def create_admin_app(
     admins = Admins(house, apart=True)
     admin.add(house, routes, seeing, admins, here=True)
     if describes and settings.api_reference == "admin":
-        reference.add(house, routes, _texts(house), admins)
+        described = Described(house.urls, house.vocabulary, _texts(house))
+        reference.add(house, routes, described, admins)
     return Starlette(routes=[routes], lifespan=_lasting(house, None))
 
 

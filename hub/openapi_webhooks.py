@@ -21,7 +21,9 @@ TOPIC = (
 
 def webhook(name: str, payload: Any, schema: Json) -> Json:
     """What a receiver gets of an event: `payload` is the type that was declared, `schema` its."""
-    text = inspect.getdoc(payload) or f"Something of the kind {name} has changed"
+    # Of a type without words of its own those of what it is made from would be taken.
+    own = vars(payload).get("__doc__") and inspect.getdoc(payload)
+    text = own or f"Something of the kind {name} has changed"
     first, _, rest = text.partition("\n")
     form = {"type": "object", "required": ["payload"], "properties": {"payload": FORM}}
     return {

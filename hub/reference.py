@@ -2,9 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from functools import cache
 from importlib.resources import files
-from typing import Any
 
 import orjson
 
@@ -12,8 +10,7 @@ from hub.admins import Admins
 from hub.answers import HTML, JSON, Answer, Header
 from hub.call import Call, Work
 from hub.context import House
-from hub.openapi import document
-from hub.operations import EVENTS, OPERATIONS
+from hub.described import Described
 from hub.pipeline import endpoint
 from hub.routing import Routes
 from store.errors import Missing
@@ -44,19 +41,12 @@ PAGE = b"""<!doctype html>
 """
 
 
-def add(house: House, routes: Routes, others: Mapping[str, str], admins: Admins) -> None:
-    """Serve them to whom the setting names; `others` are the texts of what is no operation."""
+def add(house: House, routes: Routes, described: Described, admins: Admins) -> None:
+    """Serve them to whom the setting names."""
     checks = {"public": None, "users": admins.check_user, "admin": admins.check}
     if house.settings.api_reference == "off":
         return
     check = checks[house.settings.api_reference]
-
-    # Made when it is first asked for: it costs more than all the rest of starting.
-    @cache
-    def described() -> Mapping[str, Any]:
-        content = document(OPERATIONS, others, house.urls.root, EVENTS)
-        return house.vocabulary.document(content) if house.vocabulary else content
-
     for path, work in works(described).items():
         shown = work if check is None else _for_some(check, work)
         routes.add("GET", house.urls.prefix + path, endpoint(house, shown))

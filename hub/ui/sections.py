@@ -1,6 +1,21 @@
 """Every section of the dashboard, in the order of its menu."""
 
-from hub.ui import deliveries, delivery, hook, hooks, links, overview, signing_in
+from hub.ui import (
+    api,
+    audit_log,
+    deliveries,
+    delivery,
+    events,
+    hook,
+    hooks,
+    jobs,
+    limits,
+    links,
+    overview,
+    replays,
+    signing_in,
+    topics,
+)
 from hub.ui.section import Section
 
 SECTIONS: tuple[Section, ...] = (
@@ -10,5 +25,12 @@ SECTIONS: tuple[Section, ...] = (
     deliveries.ui,
     delivery.ui,
     links.ui,
+    replays.ui,
+    events.ui,
+    topics.ui,
+    limits.ui,
+    jobs.ui,
+    audit_log.ui,
+    api.ui,
     signing_in.ui,
 )

@@ -1,0 +1,203 @@
+"""Replays: what came in is delivered once more, by the worker, whoever goes on looking."""
+
+from typing import Any
+
+from hub.ui.hooks import older, query
+from hub.ui.look import Look, natural
+from hub.ui.moments import field_of, moment_of
+from hub.ui.section import ROOT, Done, Part, Section
+from store import Row, replaying, repositories, selection
+from store.clock import DAY
+from store.errors import Invalid, Missing
+from store.event_names import NAMES
+from store.selection import Selection
+
+ui = Section("Replay", "/replay")
+
+PAGE = 25
+FIELDS = ("repository", "hook", "event", "status", "since", "until")
+# Events that one look counts; the rest is counted while the page is open.
+COUNTED = 10_000
+KINDS = {"done": "good", "cancelled": "none", "under way": "busy", "waiting": "busy"}
+
+
+@ui.page("/replay", "replay.html")
+def plan_replay(look: Look) -> dict[str, Any]:
+    """What is to be delivered once more, with its count first; and the replays there were."""
+    asked = {name: look.asked(name) for name in FIELDS}
+    chosen = {"since": field_of(look.now - DAY), **asked} if not any(asked.values()) else asked
+    before = look.asked_number("before")
+    repo_ids = look.viewer.repositories(look.db)
+    runs = replaying.page(look.db, limit=PAGE + 1, before=before, repo_ids=repo_ids)
+    last = runs[PAGE - 1]["id"] if len(runs) > PAGE else None
+    return {
+        "chosen": chosen,
+        "names": sorted(NAMES),
+        "everything": repo_ids is None,
+        **_dry_run(look, asked),
+        "runs": [shown(row) for row in runs[:PAGE]],
+        "older": older(f"{ROOT}/replay", {}, last),
+        "newest": f"{ROOT}/replay" if before else "",
+    }
+
+
+def _dry_run(look: Look, asked: dict[str, str]) -> dict[str, Any]:
+    """What would be delivered, where that is asked for; or what is wrong with the question."""
+    told: dict[str, Any] = {"problem": "", "counted": None, "more": 0, "live": "", "words": ""}
+    if not look.asked("count"):
+        return told
+    try:
+        chosen = selected(look, asked)
+    except (Invalid, Missing) as error:
+        return {**told, "problem": _wrong(error)}
+    after, until = selection.extent(look.db, chosen)
+    many, behind = selection.count(look.db, chosen, after, until, COUNTED)
+    live = query({**asked, "after": str(behind), "upto": str(until), "many": str(many)})
+    return {
+        **told,
+        "counted": many,
+        "more": behind,
+        "live": f"{ROOT}/replay/count?{live}" if behind else "",
+        "words": words_of(chosen, asked),
+    }
+
+
+def _wrong(error: Exception) -> str:
+    if isinstance(error, Missing):
+        return f"There is no such {error}, or it is not yours to administer."
+    return str(error)
+
+
+def selected(look: Look, asked: dict[str, str]) -> Selection:
+    """What a form asks for. Invalid for what is no such thing, or not said; Missing, Forbidden."""
+    hook_id, repo_id = _of(look, asked)
+    since, until = _moment(asked, "since"), _moment(asked, "until")
+    if since is not None and until is not None and since >= until:
+        raise _invalid("until", "The end has to be after the beginning.")
+    return Selection(
+        since, until, repo_id, hook_id, asked["event"] or None, asked["status"] == "failed"
+    )
+
+
+def _of(look: Look, asked: dict[str, str]) -> tuple[int | None, int | None]:
+    """The hook and the repository, one of which has to be said where not all is the viewer's."""
+    repo_id = hook_id = None
+    if asked["repository"]:
+        owner, _, name = asked["repository"].partition("/")
+        found = repositories.find(look.db, owner, name)
+        if found is None:
+            raise Missing("repository")
+        repo_id = look.viewer.repository(look.db, found["id"])["id"]
+    if asked["hook"]:
+        hook, repo = look.viewer.hook(look.db, natural(asked["hook"]) or 0)
+        if repo_id not in (None, repo["id"]):
+            raise _invalid("hook", f"Hook {hook['id']} is one of {repo['full_name']}.")
+        hook_id, repo_id = hook["id"], repo["id"]
+    if repo_id is None and look.viewer.repositories(look.db) is not None:
+        raise _invalid("repository", "Say of which repository, or to which hook.")
+    return hook_id, repo_id
+
+
+def _moment(asked: dict[str, str], name: str) -> int | None:
+    if not asked[name]:
+        return None
+    at = moment_of(asked[name])
+    if at is None:
+        raise _invalid(name, f"{asked[name]!r} is no moment: it looks like 2026-11-21T07:33.")
+    return at
+
+
+def _invalid(field: str, message: str) -> Invalid:
+    return Invalid(message, field=field, code="custom", resource="Replay")
+
+
+def words_of(chosen: Selection, asked: dict[str, str]) -> str:
+    """A selection in words."""
+    what = f"{chosen.event} events" if chosen.event else "events"
+    where = f" of {asked['repository']}" if asked["repository"] else ""
+    to = f" to hook {chosen.hook_id}" if chosen.hook_id else " to all hooks that want them now"
+    left_out = ", without what arrived or may yet" if chosen.failed else ""
+    return f"{what}{where}{to}{left_out}"
+
+
+@ui.live("/replay/count")
+def go_on_counting(look: Look, state: Any) -> tuple[Any, list[Part]]:
+    """The count of a dry run, some thousand events each time, to its end."""
+    if state is None:
+        state = tuple(look.asked_number(name) or 0 for name in ("after", "upto", "many"))
+    after, until, many = state
+    if not after:
+        return state, []
+    chosen = selected(look, {name: look.asked(name) for name in FIELDS})
+    found, after = selection.count(look.db, chosen, after, until, COUNTED)
+    told = {"counted": many + found, "more": after}
+    return (after, until, many + found), [Part("count", "_count.html", told)]
+
+
+@ui.act("/replay/start")
+def start_replay(look: Look) -> Done:
+    """Have it delivered."""
+    asked = {name: look.form.get(name, "").strip()[:200] for name in FIELDS}
+    chosen = selected(look, asked)
+    if chosen.repo_id is not None:
+        look.viewer.check_change(look.db, look.viewer.repository(look.db, chosen.repo_id))
+    run = replaying.ask(look.db, chosen, look.viewer.name)
+    notice = "The worker carries it on; this page may be closed."
+    return Done(f"{ROOT}/replay/{run['id']}", notice, ids={"replay": run["id"]})
+
+
+@ui.page("/replay/{run_id}", "replay_run.html")
+def show_replay(look: Look) -> dict[str, Any]:
+    """How far a replay is."""
+    run = _found(look)
+    return {"run": shown(run), "may_change": _may_change(look, run)}
+
+
+@ui.live("/replay/{run_id}/live")
+def follow_replay(look: Look, state: Any) -> tuple[Any, list[Part]]:
+    """The same, as it goes on."""
+    run = _found(look)
+    mark = (run["moves"], run["ended_at"])
+    if mark == state:
+        return state, []
+    return mark, [Part("run", "_replay.html", {"run": shown(run)})]
+
+
+@ui.act("/replay/{run_id}/cancel")
+def cancel_replay(look: Look) -> Done:
+    """End it before it is through."""
+    run = _found(look)
+    if run["repo_id"] is not None:
+        look.viewer.check_change(look.db, look.viewer.repository(look.db, run["repo_id"]))
+    replaying.cancel(look.db, run["id"])
+    notice = "Cancelled. What was made until now is delivered."
+    return Done(f"{ROOT}/replay/{run['id']}", notice, ids={"replay": run["id"]})
+
+
+def _found(look: Look) -> Row:
+    """The run, where it is the viewer's to see. Missing, Forbidden."""
+    run = replaying.get(look.db, look.number("run_id"))
+    if run["repo_id"] is not None:
+        look.viewer.repository(look.db, run["repo_id"])
+    elif look.viewer.repositories(look.db) is not None:
+        raise Missing("replay")
+    return run
+
+
+def _may_change(look: Look, run: Row) -> bool:
+    if run["repo_id"] is None:
+        return True
+    return look.viewer.may_change(look.db, look.viewer.repository(look.db, run["repo_id"]))
+
+
+def shown(run: Row) -> dict[str, Any]:
+    """A run as templates are told of it."""
+    state = run["outcome"] or ("waiting" if run["started_at"] is None else "under way")
+    asked = {"repository": run["repository"] or ""}
+    return {
+        **run,
+        "state": state,
+        "kind": KINDS[state],
+        "share": round(100 * replaying.share(run), 1),
+        "words": words_of(replaying.chosen_of(run), asked),
+    }
