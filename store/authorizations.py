@@ -3,6 +3,8 @@
 import json
 from collections.abc import Iterable, Mapping
 
+import orjson
+
 from store import grants, tokens
 from store.connection import ENDLESS, Connection, Row
 from store.errors import Invalid, Missing
@@ -254,8 +256,8 @@ def read(row: Row | None) -> Row | None:
 
 def opened(row: Row) -> Row:
     """A row of SELECT with its JSON columns read."""
-    row["scopes"] = json.loads(row["scopes"])
-    row["permissions"] = json.loads(row["permissions"])
+    row["scopes"] = orjson.loads(row["scopes"])
+    row["permissions"] = orjson.loads(row["permissions"])
     if row["repositories"] is not None:
-        row["repositories"] = json.loads(row["repositories"])
+        row["repositories"] = orjson.loads(row["repositories"])
     return row
