@@ -1,5 +1,6 @@
 """A browser's view of the dashboard under test, without the browser: cookies, forms, statements."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -8,6 +9,7 @@ from typing import Any
 
 import httpx
 from asking import judge
+from starlette.types import ASGIApp
 
 from hub.app import create_app
 from hub.seeing import Seeing
@@ -22,8 +24,9 @@ SAME = {"Sec-Fetch-Site": "same-origin", "Origin": HERE}
 class Browser:
     """Asks as a browser does: with the cookies it was given, and with the form's token."""
 
-    def __init__(self, client: httpx.AsyncClient) -> None:
+    def __init__(self, client: httpx.AsyncClient, app: ASGIApp) -> None:
         self.client = client
+        self._app = app
 
     async def get(self, path: str, **given: Any) -> httpx.Response:
         """A page."""
@@ -49,6 +52,54 @@ class Browser:
         """Sign in with a token."""
         return await self.post("/ui/sign-in", {"token": token}, on="/ui/sign-in")
 
+    @asynccontextmanager
+    async def listening(self, path: str) -> AsyncIterator["Listening"]:
+        """Listen to a live page for the length of the block."""
+        heard = Listening()
+        path, _, query = path.partition("?")
+        cookie = "; ".join(f"{name}={value}" for name, value in self.client.cookies.items())
+        scope = {
+            "type": "http", "http_version": "1.1", "method": "GET", "scheme": "http",
+            "path": path, "raw_path": path.encode(), "query_string": query.encode(),
+            "headers": [(b"host", HERE.rpartition("/")[2].encode()), (b"cookie", cookie.encode())],
+            "client": ("192.0.2.7", 1), "server": ("127.0.0.1", 8765),
+        }  # fmt: skip
+        task = asyncio.create_task(self._app(scope, heard.receive, heard.send))
+        try:
+            yield heard
+        finally:
+            heard.gone.set()
+            await asyncio.wait_for(task, 5)
+
+
+class Listening:
+    """What a stream of server-sent events said so far."""
+
+    def __init__(self) -> None:
+        self.gone = asyncio.Event()
+        self.status = 0
+        self.ended = False
+        self._text = ""
+        self._news = asyncio.Condition()
+
+    async def receive(self) -> dict[str, Any]:
+        await self.gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: Any) -> None:
+        async with self._news:
+            self.status = message.get("status", self.status)
+            self._text += message.get("body", b"").decode()
+            begun = message["type"] == "http.response.start"
+            self.ended = not begun and not message.get("more_body", False)
+            self._news.notify_all()
+
+    async def until(self, text: str, seconds: float = 5) -> str:
+        """All that was said, once this is in it; or that has ended."""
+        async with self._news, asyncio.timeout(seconds):
+            await self._news.wait_for(lambda: text in self._text or self.ended)
+        return self._text
+
 
 @asynccontextmanager
 async def browsing(
@@ -67,7 +118,7 @@ async def browsing(
     transport = httpx.ASGITransport(app, client=("192.0.2.7", 1))
     headers = {"User-Agent": "tests"}
     async with httpx.AsyncClient(transport=transport, base_url=host, headers=headers) as client:
-        browser = Browser(client)
+        browser = Browser(client, app)
         if token is not None:
             assert (await browser.sign_in(token)).status_code == 303
         yield browser
