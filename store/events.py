@@ -6,14 +6,13 @@ there without the other.
 
 import hashlib
 import itertools
-import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
-from store import bodies, tallies, websub
+from store import bodies, guids, tallies, websub
 from store.connection import Connection, Row, listed
 from store.courier import Offer
 from store.errors import Conflict
@@ -276,7 +275,7 @@ def emit_all(
 
 def _change(name: str, action: str | None, repo_id: int, payload: dict[str, Any]) -> Arrival:
     body = orjson.dumps(payload if action is None else {"action": action, **payload})
-    return Arrival(repo_id, str(uuid.uuid4()), repo_id, name, body, action, source_id=HERE)
+    return Arrival(repo_id, guids.new(), repo_id, name, body, action, source_id=HERE)
 
 
 def add_delivery(

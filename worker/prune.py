@@ -13,10 +13,16 @@ from store import (
     replaying,
     republishing,
     retention,
+    sessions,
+    tallies,
+    usage,
     websub,
     websub_requests,
 )
-from store.clock import SECOND
+from store.clock import DAY, SECOND
+from store.usage_days import of_moment as day_of
+from worker import reports
+from worker.importing import tidy
 from worker.settings import WorkerSettings
 
 log = logging.getLogger("tocsin.worker")
@@ -24,11 +30,14 @@ log = logging.getLogger("tocsin.worker")
 BATCH = 1_000
 # Between batches others get their turn at the writer.
 PAUSE = 0.02
+# For how long what happened in each minute is shown.
+TALLIES = 8 * DAY
 
 
 async def prune(store: Store, settings: WorkerSettings) -> None:
-    """Drop bodies, attempts, events, deleted hooks, what ended with WebSub, jobs of deployments
-    and replays that have ended and entries of the audit log, where they are older than they are kept.
+    """Drop bodies, attempts, events, deleted hooks, what ended with WebSub, tallies, sessions and
+    links of the dashboard, jobs of deployments, replays and publishing that have ended, usage and
+    reports of it, and entries of the audit log, where they are older than they are kept.
     """
     now = store.clock.now()
     bodies = now - round(settings.keep_bodies * SECOND)
@@ -39,9 +48,14 @@ async def prune(store: Store, settings: WorkerSettings) -> None:
     await store.note(retention.drop_hooks, attempts)
     await store.note(_drop_websub, attempts)
     await _in_batches(store, hook_secrets.forget, now)
+    await _in_batches(store, tallies.drop, now - TALLIES)
+    await store.note(sessions.forget)
     await store.note(deployment_jobs.forget, attempts)
-    await store.note(republishing.forget, attempts)
     await store.note(replaying.forget, attempts)
+    await store.note(republishing.forget, attempts)
+    await tidy(store, settings)
+    await _in_batches(store, usage.drop, day_of(now - round(settings.keep_usage * SECOND)))
+    await reports.prune(store, settings)
     if settings.keep_audit:
         entries = now - round(settings.keep_audit * SECOND)
         await store.write(audit_check.let_go, entries)

@@ -4,12 +4,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from store import Connection, Row, Store, deployment_jobs, expiring, replaying, republishing
+from store import (
+    Connection,
+    Row,
+    Store,
+    deployment_jobs,
+    expiring,
+    imports,
+    replaying,
+    republishing,
+)
 from store.errors import Unusable
 from worker.deploy import deploy
 from worker.expire import Tell, expire
+from worker.importing import do_imports
 from worker.prune import prune
 from worker.replay import replay
+from worker.reports import make as make_reports
 from worker.republish import Show, begin, republish
 from worker.settings import WorkerSettings
 from worker.timetable import Job
@@ -42,11 +53,21 @@ def table(works: Works) -> list[Job]:
     return [
         Job("expire", Moment(expiring.next_due), partial(expire, store, works.tell)),
         Job("deploy", Moment(deployment_jobs.next_due), partial(deploy, store, works.tell)),
-        Job("replay", Moment(replaying.next_due), partial(replay, store, settings)),
         Job("republish", Moment(republishing.next_due), partial(republish, store, works.show)),
         *_scheduled(store, settings),
+        *_imports(works),
+        Job("replay", Moment(replaying.next_due), partial(replay, store, settings)),
+        Job("reports", Calendar(settings.reports_at), partial(make_reports, store, settings)),
         Job("prune", Calendar(settings.prune_at), partial(prune, store, settings)),
     ]
+
+
+def _imports(works: Works) -> list[Job]:
+    """Those of repositories from elsewhere, where the settings want that."""
+    if not works.settings.imports:
+        return []
+    run = partial(do_imports, works.store, works.settings, works.tell)
+    return [Job("import", Moment(imports.next_due), run)]
 
 
 def _scheduled(store: Store, settings: WorkerSettings) -> list[Job]:

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field
 from store.errors import Invalid
 from store.options import Retries
 from store.republishing import pattern
-from store.settings import DataSettings, ImportSettings, WebSubSettings
+from store.settings import DataSettings, ImportSettings, UsageSettings, WebSubSettings
 from worker.when import checked
 
 DAY = 86_400
@@ -26,7 +26,7 @@ Cron = Annotated[str, AfterValidator(checked)]
 """Five fields of cron: minute, hour, day of the month, month, day of the week, in UTC."""
 
 
-class WorkerSettings(WebSubSettings, ImportSettings, DataSettings):
+class WorkerSettings(WebSubSettings, ImportSettings, UsageSettings, DataSettings):
     """How deliveries are made, and how long their record is kept."""
 
     retries: Retries = Field(
@@ -108,6 +108,11 @@ class WorkerSettings(WebSubSettings, ImportSettings, DataSettings):
     )
     republish_rate: int = Field(
         100, ge=1, le=10_000, description="events a second at most that are published once more"
+    )
+    reports_at: Cron = Field(
+        "10 0 * * *",
+        description="when reports of the assistant's usage are made, of the days that are over and "
+        "have something new; times as above",
     )
     reflect: bool = Field(
         True,

@@ -14,6 +14,7 @@ from hub.telling import Telling
 from store import Connection, Row, Store, leases
 from store import jobs as kept
 from store.clock import SECOND
+from store.errors import Missing
 from worker.schedule import Works, table
 from worker.timetable import Job, outlook, perform, plan
 
@@ -32,14 +33,15 @@ def show(configuration: Configuration, as_json: bool) -> None:
     """List the jobs: their last runs, and when the next are."""
     store = options.opened(configuration.settings, create=False)
     try:
-        entries = store.look(outlook, _table(store, configuration.settings))
+        entries = store.look(outlook, table_of(store, configuration.settings))
         now = store.clock.now()
     finally:
         store.shut()
     output.show([_shape(entry.row, now) for entry in entries], as_json=as_json, empty="no jobs")
 
 
-def _table(store: Store, settings: Settings) -> list[Job]:
+def table_of(store: Store, settings: Settings) -> list[Job]:
+    """Every job, as it is done here."""
     telling = Telling(settings)
     return table(Works(store, settings, telling, telling.again))
 
@@ -50,19 +52,12 @@ def _shape(row: Row, now: int) -> Row:
         "name": row["name"],
         "schedule": row["schedule"],
         "last_run_at": output.when(began),
-        "outcome": _outcome(row, now),
+        "outcome": kept.outcome_of(row, now),
         "seconds": None if ended is None or began is None else (ended - began) / SECOND,
         "error": row["error"],
         "failures": row["failures"],
         "next_run_at": output.when(kept.ready_at(row, now)),
     }
-
-
-def _outcome(row: Row, now: int) -> str | None:
-    if row["started_at"] is None or row["outcome"] is not None:
-        found: str | None = row["outcome"]
-        return found
-    return "running" if kept.is_held(row, now) else "stopped"
 
 
 @jobs.command()
@@ -82,19 +77,20 @@ def run(configuration: Configuration, name: str) -> None:
 
 def _run(store: Store, settings: Settings, name: str) -> Row:
     """Have it done; the job as it is kept then."""
-    known = {job.name: job for job in _table(store, settings)}
+    known = {job.name: job for job in table_of(store, settings)}
     if name not in known:
-        raise click.ClickException(f"there is no job {name!r}: {', '.join(sorted(known))}")
-    asked_at = store.do(_ask, list(known.values()), name)
+        raise Missing(f"there is no job {name!r}: {', '.join(sorted(known))}")
+    asked_at = store.do(ask, list(known.values()), name)
     while not _is_over(row := store.look(kept.get, name), asked_at):
-        if _nobody_works(store):
-            asyncio.run(_perform(settings, name))
+        if nobody_works(store):
+            asyncio.run(perform_here(settings, name))
         time.sleep(PAUSE)
     assert row is not None, "it was planned"
     return row
 
 
-def _ask(db: Connection, jobs: list[Job], name: str) -> int:
+def ask(db: Connection, jobs: list[Job], name: str) -> int:
+    """Have a job of this table run now; returns when that was asked for."""
     plan(db, jobs)
     kept.ask(db, name)
     return db.now
@@ -107,19 +103,20 @@ def _is_over(row: Row | None, asked_at: int) -> bool:
     return row["outcome"] in ("done", "failed")
 
 
-def _nobody_works(store: Store) -> bool:
+def nobody_works(store: Store) -> bool:
     """Whether no worker is there; then, where there can be one alone, that is this process."""
     if store.engine.exclusive:
         return store.engine.only_worker()
     return not store.look(leases.any_live)
 
 
-async def _perform(settings: Settings, name: str) -> None:
+async def perform_here(settings: Settings, name: str) -> None:
+    """Run a job in this process, if it is due or asked for."""
     store = options.opened(settings, create=False)
     try:
         if store.engine.exclusive:
             await store.write(kept.abandon)
-        (job,) = [job for job in _table(store, settings) if job.name == name]
+        (job,) = [job for job in table_of(store, settings) if job.name == name]
         await perform(store, job, f"{socket.gethostname()}:{os.getpid()}")
     finally:
         await store.close()
