@@ -23,6 +23,8 @@ NAMES = {"ledger": 1000, "faults": 1, "machine": 300, "guard": 20_000, "fuzz": 2
 @click.option("--seed", default=0, show_default=True, help="Of what happens by chance.")
 def main(names: tuple[str, ...], rounds: int | None, seed: int) -> None:
     """Try all of it, or what is named. Ends with 1 where a promise was not kept."""
+    # What the tests share is found there by its bare name.
+    sys.path.append(str(Path(__file__).parents[1]))
     console = Console(width=None if sys.stdout.isatty() else 140)
     findings: list[Finding] = []
     with Console(stderr=True).status("") as status:

@@ -79,7 +79,7 @@ async def torture(trial: Trial) -> None:
         trial.none("errors of the server's", fuzzer.errors)
         trial.find(
             "the slowest", f"at most {LIMIT:g} s", f"{fuzzer.slowest:.2f} s {fuzzer.slow[:3]}",
-            not fuzzer.slow,
+            not fuzzer.slow, timed=True,
         )  # fmt: skip
         shown = f"{growth / 1e6:.0f} MB"
         trial.find("memory grows by", f"at most {GROWTH / 1e6:.0f} MB", shown, growth <= GROWTH)
