@@ -3,7 +3,7 @@ table for who cannot see it.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hub.ui import words
@@ -18,7 +18,9 @@ Values = Sequence[float | None]
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Values over time. `kind` is a colour, `dash` (dashed, dotted, or nothing) how a line is."""
+    """Values over time. `kind` is a colour, `dash` (solid, dashed, dotted) how a line is; without
+    one it is bars.
+    """
 
     label: str
     kind: str
@@ -67,11 +69,37 @@ class Chart:
     floor: float = FLOOR
 
 
-def stacked(title: str, unit: str, moments: Sequence[int], series: Sequence[Series]) -> Chart:
-    """Bars, each over the one before; values are numbers of things in each step of time."""
+def stacked(
+    title: str,
+    unit: str,
+    moments: Sequence[int],
+    series: Sequence[Series],
+    over: Sequence[Series] = (),
+) -> Chart:
+    """Bars, each on the one before, and `over` them lines; values are numbers of things in each
+    step of time.
+    """
     sums = [sum(one.values[at] or 0 for one in series) for at in range(len(moments))]
-    top = nice(max(sums, default=0))
-    bars = []
+    top = nice(max([*sums, *(value or 0 for one in over for value in one.values)], default=0))
+    width = ACROSS / max(len(moments), 1)
+
+    def at(number: int, value: float) -> str:
+        return f"{_r(LEFT + (number + 0.5) * width)},{_r(FLOOR - DOWN * value / top)}"
+
+    return Chart(
+        title,
+        unit,
+        [*series, *over],
+        moments,
+        [(_r(FLOOR - DOWN * part), _count(top * part)) for part in (0, 0.5, 1)],
+        _labels(moments),
+        _table(moments, [*series, *over], _count),
+        [*_bars(moments, series, top)],
+        [_line(one, at) for one in over],
+    )
+
+
+def _bars(moments: Sequence[int], series: Sequence[Series], top: float) -> Iterator[Bar]:
     width = ACROSS / max(len(moments), 1)
     for at, moment in enumerate(moments):
         y = FLOOR
@@ -81,12 +109,13 @@ def stacked(title: str, unit: str, moments: Sequence[int], series: Sequence[Seri
             y -= height
             if value:
                 said = f"{words.clock(moment)}: {words.number(int(value))} {one.label}"
-                x = LEFT + at * width + width * 0.1
-                bars.append(Bar(_r(x), _r(y), _r(width * 0.8), _r(height), one.kind, said))
-    ticks = [(_r(FLOOR - DOWN * part), _count(top * part)) for part in (0, 0.5, 1)]
-    return Chart(
-        title, unit, series, moments, ticks, _labels(moments), _table(moments, series, _count), bars
-    )
+                x = LEFT + (at + 0.1) * width
+                yield Bar(_r(x), _r(y), _r(width * 0.8), _r(height), one.kind, said)
+
+
+def _line(series: Series, at: Callable[[int, float], str]) -> Line:
+    points = [" ".join(at(*point) for point in part) for part in _parts(series.values)]
+    return Line(points, series.kind, series.dash)
 
 
 def curves(title: str, unit: str, moments: Sequence[int], series: Sequence[Series]) -> Chart:
@@ -101,14 +130,7 @@ def curves(title: str, unit: str, moments: Sequence[int], series: Sequence[Serie
         y = FLOOR - DOWN * (math.log10(max(value, 1)) - low) / (high - low)
         return f"{_r(x)},{_r(y)}"
 
-    lines = [
-        Line(
-            [" ".join(at(*point) for point in part) for part in _parts(one.values)],
-            one.kind,
-            one.dash,
-        )
-        for one in series
-    ]
+    lines = [_line(one, at) for one in series]
     ticks = [
         (_r(FLOOR - DOWN * (power - low) / (high - low)), words.span(10**power))
         for power in range(low, high + 1)

@@ -92,26 +92,21 @@ def _charts(found: dict[int, Tally], minutes: list[int], step: int) -> list[Any]
     each = "a minute" if step == 1 else f"in {step} minutes"
     return [
         stacked(
-            "Deliveries",
-            f"attempts {each}",
+            "Deliveries and events",
+            f"attempts and events {each}",
             moments,
             [
                 Series("delivered", "good", [one.delivered for one in tally]),
                 Series("failed", "bad", [one.failed for one in tally]),
             ],
-        ),
-        stacked(
-            "Events",
-            f"events {each}",
-            moments,
-            [Series("events", "busy", [o.events for o in tally])],
+            [Series("events", "busy", [one.events for one in tally], "solid")],
         ),
         curves(
             "Latency",
             "from the event to the receiver's answer, first attempts that were taken",
             moments,
             [
-                Series("p50", "good", [one.quantile(0.5) for one in tally]),
+                Series("p50", "good", [one.quantile(0.5) for one in tally], "solid"),
                 Series("p95", "warn", [one.quantile(0.95) for one in tally], "dashed"),
                 Series("p99", "bad", [one.quantile(0.99) for one in tally], "dotted"),
             ],
