@@ -24,7 +24,7 @@ from worker.reports import make as make_reports
 from worker.republish import Show, begin, republish
 from worker.settings import WorkerSettings
 from worker.timetable import Job
-from worker.when import Calendar, Moment
+from worker.when import Asked, Calendar, Moment
 
 
 def nobody_told(db: Connection, event: str, rows: Sequence[Row]) -> None:
@@ -52,11 +52,11 @@ def table(works: Works) -> list[Job]:
     store, settings = works.store, works.settings
     return [
         Job("expire", Moment(expiring.next_due), partial(expire, store, works.tell)),
-        Job("deploy", Moment(deployment_jobs.next_due), partial(deploy, store, works.tell)),
-        Job("republish", Moment(republishing.next_due), partial(republish, store, works.show)),
+        Job("deploy", Asked(deployment_jobs.next_due), partial(deploy, store, works.tell)),
+        Job("republish", Asked(republishing.next_due), partial(republish, store, works.show)),
         *_scheduled(store, settings),
         *_imports(works),
-        Job("replay", Moment(replaying.next_due), partial(replay, store, settings)),
+        Job("replay", Asked(replaying.next_due), partial(replay, store, settings)),
         Job("reports", Calendar(settings.reports_at), partial(make_reports, store, settings)),
         Job("prune", Calendar(settings.prune_at), partial(prune, store, settings)),
     ]

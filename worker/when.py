@@ -69,6 +69,17 @@ class Moment:
         return self.look(db)
 
 
+class Asked(Moment):
+    """As soon as somebody has asked for it, which `look` tells; it is late for nobody's clock."""
+
+    def due(self, db: Connection, row: Row | None) -> int | None:
+        asked = self.look(db)
+        return None if asked is None else min(asked, db.now)
+
+    def next(self, db: Connection, row: Row) -> int | None:
+        return self.due(db, row)
+
+
 class Calendar:
     """As five fields of cron say: minute, hour, day of the month, month, day of the week.
 

@@ -230,7 +230,7 @@ async def test_what_is_asked_for_is_done_whatever_the_clock_does(place: Place) -
         )
     )
     place.clock.advance(-86_400)
-    await place.passed(86_400)
+    await place.passed(0)
     assert sorted(told(place)) == ["deployment_record.created", "repository.edited"]
     await place.passed(86_400)
     assert len(told(place)) == 2

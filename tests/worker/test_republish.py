@@ -2,7 +2,9 @@
 
 import asyncio
 import itertools
+import re
 from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -138,6 +140,12 @@ async def test_each_of_every_kind_once(world: World, telling: Telling) -> None:
     per_repo = [(kind, row["repo_id"]) for kind, row in zip(kinds, rows, strict=True)]
     groups = [list(some) for _, some in itertools.groupby(per_repo, key=lambda one: one[0])]
     assert all(group == sorted(group) or group[0][0] == "issues" for group in groups)
+
+
+def test_the_readme_names_their_events() -> None:
+    text = Path(__file__).parents[2].joinpath("README.md").read_text()
+    for one in RESOURCES:
+        assert re.search(rf"`{one.event}(\.[a-z_]+)?`", text), one.event
 
 
 async def test_it_is_as_it_is_now(world: World, telling: Telling) -> None:
