@@ -7,7 +7,7 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.types import Lifespan, Receive, Scope, Send
 
-from hub import admin, batches, cors, ingest, reference, subscribe, websub
+from hub import admin, batches, cors, downloads, ingest, reference, subscribe, usage, websub
 from hub.access import public
 from hub.admins import Admins
 from hub.answers import Answer
@@ -114,11 +114,13 @@ def _others(house: House) -> Mapping[str, tuple[Work, str, tuple[Any, ...], str]
     """What is not declared as an operation: its line of the reference, its work, its text, what
     goes with its answers, and what its requests are counted under.
     """
-    door = ingest.Ingest(house)
+    door, files = ingest.Ingest(house), downloads.Downloads(house)
     return {
         "POST /hub": (subscribe.subscribe(house), subscribe.DESCRIPTION, API, "hub"),
         "POST /events": (door.events, f"{ingest.EVENTS}\n\n{batches.DESCRIPTION}", (), "events"),
         "POST /{owner}/{repo}/events/{event}": (door.topic, ingest.TOPIC, (), "topic"),
+        "POST /usage": (usage.UsageDoor(house).take, usage.DESCRIPTION, (), "usage"),
+        "GET /reports/{report_id}": (files.report, downloads.DESCRIPTION, (), "reports"),
     }
 
 

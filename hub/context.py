@@ -87,6 +87,8 @@ class Context:
     """Tells where the request comes from, as `hub.client` has it."""
     writes: bool = True
     """Whether something can be written."""
+    link_seconds: int = 3600
+    """For how long a link to a file can be followed."""
 
     @property
     def now(self) -> int:

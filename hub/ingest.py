@@ -7,7 +7,8 @@ from hub import arrivals, auth
 from hub.access import on_repo
 from hub.admission import Admission
 from hub.answers import Answer, json_answer
-from hub.batches import NDJSON, Batches
+from hub.batch_door import NDJSON
+from hub.batches import Batches
 from hub.call import Call
 from hub.context import House
 from hub.errors import Forbidden, Malformed, TooLarge

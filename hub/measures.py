@@ -6,7 +6,7 @@ from hub.sources import HEADERS as SIGNATURES
 from store.events import Receipt
 from store.measures import Level, Measures, Spread, Tally
 
-DOORS = ("topic", "events", "hub", "websub", "api", "ui", "admin", "other")
+DOORS = ("topic", "events", "usage", "hub", "websub", "api", "reports", "ui", "admin", "other")
 OUTCOMES = ("answered", "refused", "failed")
 KINDS = {kind: kind for kind in ("token", "password", "app", "admin")}
 

@@ -1,4 +1,6 @@
-"""What of the OpenAPI document is no operation of the platform's API: subscribing, and events."""
+"""What of the OpenAPI document is no operation of the platform's API: subscribing, events, usage
+and the files of reports.
+"""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -7,6 +9,9 @@ from hub.openapi_parts import path_parameter
 from hub.resolve import PARAMETER
 
 Json = dict[str, Any]
+
+JSON, NDJSON = "application/json", "application/x-ndjson"
+TEXT: Json = {"type": "string"}
 
 SUBSCRIPTION: Json = {
     "type": "object",
@@ -36,21 +41,32 @@ RECEIPTS: Json = {
         "events": {"type": "array", "items": {"type": "object"}},
     },
 }
+USAGE: Json = {
+    "type": "object",
+    "required": ["accepted", "changed"],
+    "properties": {"accepted": {"type": "integer"}, "changed": {"type": "integer"}},
+}
 PAYLOAD: Json = {"type": "object", "additionalProperties": True}
 FORM = {"type": "object", "required": ["payload"], "properties": {"payload": {"type": "string"}}}
 ERRORS = (400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 500, 503)
 
 
 class Door(NamedTuple):
-    """What the document says of a line of the reference: `forms` of the body and `successes`, each
-    with a schema, and the parameters beside those of the path.
+    """What the document says of a line of the reference: `forms` of the body, each with a schema,
+    `successes` with the forms of the answer, and the parameters beside those of the path.
     """
 
     name: str
     forms: Mapping[str, Json]
-    successes: Mapping[str, Json | None]
+    successes: Mapping[str, Mapping[str, Json]]
     parameters: tuple[Json, ...]
     security: tuple[Json, ...] = ({"token": []},)
+    tag: str = "events"
+
+
+def _query(name: str, description: str) -> Json:
+    found = {"name": name, "in": "query", "required": True, "description": description}
+    return {**found, "schema": TEXT}
 
 
 def _header(name: str, description: str, **schema: str) -> Json:
@@ -77,25 +93,49 @@ DOORS = {
     "POST /hub": Door(
         "repos/hub",
         {"application/x-www-form-urlencoded": SUBSCRIPTION, "multipart/form-data": SUBSCRIPTION},
-        {"204": None},
+        {"204": {}},
         ({"$ref": "#/components/parameters/api-version"},),
+        tag="repos",
     ),
     "POST /events": Door(
         "events/receive-webhook",
         {
-            "application/json": PAYLOAD,
+            JSON: PAYLOAD,
             "application/x-www-form-urlencoded": FORM,
-            "application/x-ndjson": {"type": "string"},
+            NDJSON: TEXT,
         },
-        {"202": {"anyOf": [RECEIPT, RECEIPTS]}},
+        {"202": {JSON: {"anyOf": [RECEIPT, RECEIPTS]}}},
         (EVENT, GUID, SOURCE),
         ({"signature": []}, {"token": []}),
     ),
     "POST /{owner}/{repo}/events/{event}": Door(
         "events/post-to-topic",
-        {"application/json": PAYLOAD},
-        {"202": RECEIPT},
+        {JSON: PAYLOAD},
+        {"202": {JSON: RECEIPT}},
         (GUID,),
+    ),
+    "POST /usage": Door(
+        "usage/report",
+        {NDJSON: TEXT},
+        {"202": {JSON: USAGE}},
+        (SOURCE,),
+        ({"signature": []}, {"token": []}),
+        tag="usage",
+    ),
+    "GET /reports/{report_id}": Door(
+        "usage/download-report",
+        {},
+        {
+            "200": {NDJSON: TEXT},
+            "206": {NDJSON: TEXT, "multipart/byteranges": TEXT},
+            "416": {},
+        },
+        (
+            _query("expires", "When the link is over, in seconds since 1970."),
+            _query("signature", "What shows that the link is one of this server."),
+        ),
+        ({},),
+        tag="usage",
     ),
 }
 
@@ -104,24 +144,27 @@ def door(line: str, text: str) -> Json:
     """The document's words for one of DOORS; `text` is its summary and description."""
     one = DOORS[line]
     summary, _, description = text.partition("\n")
-    content = {form: {"schema": schema} for form, schema in one.forms.items()}
     found = [path_parameter(name) for name in PARAMETER.findall(line)]
-    return {
+    described: Json = {
         "operationId": one.name,
-        "tags": ["events" if "events" in line else "repos"],
+        "tags": [one.tag],
         "summary": summary,
         "description": description.strip(),
         "parameters": [*found, *one.parameters],
-        "requestBody": {"required": True, "content": content},
         "responses": {
-            **{status: _success(schema) for status, schema in one.successes.items()},
+            **{status: _success(forms) for status, forms in one.successes.items()},
             **{str(status): {"$ref": f"#/components/responses/{status}"} for status in ERRORS},
         },
         "security": list(one.security),
     }
+    if one.forms:
+        content = {form: {"schema": schema} for form, schema in one.forms.items()}
+        described["requestBody"] = {"required": True, "content": content}
+    return described
 
 
-def _success(schema: Json | None) -> Json:
-    if schema is None:
+def _success(forms: Mapping[str, Json]) -> Json:
+    if not forms:
         return {"description": "Done"}
-    return {"description": "Taken", "content": {"application/json": {"schema": schema}}}
+    content = {form: {"schema": schema} for form, schema in forms.items()}
+    return {"description": "Taken", "content": content}

@@ -301,6 +301,7 @@ def _context(db: Connection, house: House, operation: Operation, call: Call, who
         words=house.vocabulary,
         standing=_standing(db, house, call, who),
         address=lambda: house.clients.address(call.scope),
+        link_seconds=house.settings.report_link_seconds,
     )
 
 

@@ -62,9 +62,14 @@ def read_query(adapter: TypeAdapter[Any], query: Mapping[str, str]) -> Any:
 
 
 def _rejected(error: ValidationError) -> Rejected:
+    return Rejected("Invalid request.\n\n" + "\n".join(said_of(error)))
+
+
+def said_of(error: ValidationError) -> list[str]:
+    """What is wrong, a sentence each."""
     found = error.errors(include_url=False, include_context=False, include_input=False)
-    told = dict.fromkeys(_told(one["loc"], one["type"], one["msg"]) for one in found[:MOST_TOLD])
-    return Rejected("Invalid request.\n\n" + "\n".join(told))
+    told = (_told(one["loc"], one["type"], one["msg"]) for one in found[:MOST_TOLD])
+    return list(dict.fromkeys(told))
 
 
 def _told(location: tuple[int | str, ...], kind: str, message: str) -> str:

@@ -9,7 +9,10 @@ from store import (
     enterprise_memberships,
     enterprise_teams,
     enterprises,
+    reports,
+    usage_days,
 )
+from store.reports import Made
 
 TEAM = "ent:ops"
 
@@ -17,6 +20,7 @@ TEAM = "ent:ops"
 def enterprise(db: Connection, slug: str, owner: Row, member: Row, organization: Row) -> None:
     """One of `owner`, with the organization and a team that has both."""
     made = enterprises.create(db, slug)
+    enterprises.measure(db, made, "enabled")
     enterprises.join(db, made["id"], owner["id"], "owner")
     enterprises.adopt(db, made["id"], organization["id"])
     team = enterprise_teams.create(db, made["id"], "Ops" if slug == "globe" else slug)
@@ -26,3 +30,7 @@ def enterprise(db: Connection, slug: str, owner: Row, member: Row, organization:
         enterprises.join(db, made["id"], member["id"], "member")
     assistant_subscriptions.put(db, organization["id"])
     assistant_seats.give_users(db, organization["id"], [owner["id"], member["id"]])
+    day = usage_days.of_moment(db.now) - 1
+    for kinds in (reports.OF_A_DAY, reports.OF_A_WINDOW):
+        begun = reports.begin(db, kinds, made["id"], day, day, 1)
+        reports.finish(db, [Made(each, 1, 2, "d" * 64) for each in begun.values()])

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
+from urllib.parse import urlencode
 
 from asserting import attempted
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
@@ -53,6 +54,7 @@ from store import (
     rule_suites,
     sources,
     tokens,
+    usage_days,
     watching,
     workflow_events,
 )
@@ -233,6 +235,10 @@ SAMPLES = {
 }
 
 
+QUERIES = {"day": lambda w: usage_days.iso(usage_days.of_moment(w.store.clock.now()) - 1)}
+"""What can stand for a parameter of the query that has to be there."""
+
+
 def sample(operation: Operation, name: str) -> Sample:
     """AssertionError for a parameter that nothing can stand for."""
     found = SAMPLES.get(name)
@@ -249,7 +255,10 @@ def path(operation: Operation, world: World, **changed: str) -> str:
     def value(name: str) -> str:
         return changed[name] if name in changed else str(sample(operation, name).own(world))
 
-    return PARAMETER.sub(lambda found: value(found[1]), operation.path)
+    schema = {} if operation.query is None else operation.query.json_schema()
+    asked = {name: QUERIES[name](world) for name in schema.get("required", ())}
+    filled = PARAMETER.sub(lambda found: value(found[1]), operation.path)
+    return f"{filled}?{urlencode(asked)}" if asked else filled
 
 
 def private(operation: Operation, world: World, **changed: str) -> str:

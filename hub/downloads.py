@@ -1,0 +1,95 @@
+"""The files of reports: served from this machine, and made here first where another one made the
+report.
+"""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+from starlette.responses import FileResponse
+from starlette.types import Receive, Scope, Send
+
+from hub.answers import Answer, Header, header
+from hub.batch_door import NDJSON
+from hub.call import Call
+from hub.conditional import date
+from hub.context import House
+from hub.report_links import followed
+from store import Row, enterprises, report_files, reports, usage_days
+from store.errors import Unavailable
+
+DESCRIPTION = """Download a report
+
+Where the `download_links` of a report lead: lines of JSON. The link is all that is needed; it can \
+be followed for as long as the setting report_link_seconds says. 403 for one that is over, or was \
+altered. Parts of the file can be asked for (Range, If-Range)."""
+
+
+class FileAnswer(Answer):
+    """A file, or the parts of it that are asked for."""
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: Path, headers: list[Header]) -> None:
+        super().__init__(200, headers=headers)
+        self._path = path
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = {name.decode(): value.decode("latin-1") for name, value in self.headers}
+        response = FileResponse(self._path, headers=headers, media_type=NDJSON[0])
+        await response(scope, receive, send)
+
+
+class Downloads:
+    """GET /reports/{report_id}"""
+
+    def __init__(self, house: House) -> None:
+        self._house = house
+        self._one_at_a_time = asyncio.Lock()
+
+    async def report(self, call: Call) -> Answer:
+        """The file that a link leads to."""
+        store, number = self._house.store, call.values["report_id"]
+        row = await store.read(followed, number, call.query)
+        enterprise = await store.read(enterprises.get, row["enterprise_id"])
+        assert enterprise is not None, "its reports go with it"
+        path = report_files.path(self._house.settings.data_dir, row["id"])
+        if not await asyncio.to_thread(_is_whole, path, row):
+            async with self._one_at_a_time:
+                await asyncio.to_thread(self._restore, path, row)
+        return FileAnswer(path, _headers(row, _name(enterprise, row)))
+
+    def _restore(self, path: Path, row: Row) -> None:
+        if _is_whole(path, row):
+            return
+        try:
+            report_files.folder(self._house.settings.data_dir)
+            report_files.restore(path, self._parts(row))
+        except OSError as error:
+            raise Unavailable(f"the report {path} cannot be written: {error.strerror}") from error
+
+    def _parts(self, row: Row) -> Iterator[bytes]:
+        number = 0
+        while (part := self._house.store.look(reports.part, row["id"], number)) is not None:
+            yield part
+            number += 1
+
+
+def _is_whole(path: Path, row: Row) -> bool:
+    try:
+        return bool(path.stat().st_size == row["size"])
+    except FileNotFoundError:
+        return False
+
+
+def _name(enterprise: Row, row: Row) -> str:
+    return f"{enterprise['slug']}-{row['kind']}-{usage_days.iso(row['last_day'])}.ndjson"
+
+
+def _headers(row: Row, name: str) -> list[Header]:
+    return [
+        header("ETag", f'"{row["digest"]}"'),
+        (b"last-modified", date(row["made_at"])),
+        header("Content-Disposition", f'attachment; filename="{name}"'),
+        header("Cache-Control", "private"),
+    ]
