@@ -15,6 +15,7 @@ from store.import_contents import Renamed
 from worker.expire import Tell
 from worker.guard import Guard
 from worker.import_git import Failed
+from worker.import_other import Mercurial
 from worker.import_places import Places, remove, size_of
 from worker.import_probe import Found, Probe, Problem, Several, within
 from worker.import_steps import Steps, Survey, words
@@ -144,7 +145,7 @@ class Run:
             renamed = await self._store.read(import_contents.renamed, self._row["repo_id"])
             await self._steps.rewrite(renamed)
             await self._now("pushing", push_percent=0)
-            await self._steps.push(head)
+            head = await self._steps.push(head)
             found = await self._steps.refs()
             size = await asyncio.to_thread(size_of, self._steps.made)
             await self._now("pushing", push_percent=99)
@@ -173,12 +174,18 @@ class Run:
     async def _fetched(self) -> str | None:
         """Find out what is there and fetch it; returns its default branch."""
         found, probe = await self._found()
-        if found.vcs != "git":
+        if found.vcs not in ("git", "mercurial"):
             raise Problem("error", f"{found.vcs} repositories cannot be imported here")
         remote = await probe.remote(found.url, asked=self._row["vcs_url"])
-        head = await self._steps.head(remote)
-        await self._now("importing", vcs="git", step="importing", import_percent=0, commit_count=0)
-        await self._steps.fetch(remote)
+        is_git = found.vcs == "git"
+        head = await self._steps.head(remote) if is_git else None
+        await self._now(
+            "importing", vcs=found.vcs, step="importing", import_percent=0, commit_count=0
+        )
+        if is_git:
+            await self._steps.fetch(remote)
+        else:
+            head = await Mercurial(self._steps, self._means.guard, remote).fetch()
         survey = await self._steps.survey()
         await self._write(_surveyed, survey)
         return head

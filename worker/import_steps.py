@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from store.import_contents import Author, LargeFile
-from worker.import_git import PROGRESS, Failed, Remote, run
+from worker.import_git import PROGRESS, Failed, Heard, Remote, run
 from worker.import_objects import IMPORTED, OURS
 from worker.import_probe import Problem
 
@@ -19,6 +19,7 @@ from worker.import_probe import Problem
 ROOT = str(Path(__file__).resolve().parents[1])
 LARGE = 100 * 1024 * 1024
 HEAD = "HEAD"
+USUAL = ("refs/heads/main", "refs/heads/master", "refs/heads/trunk")
 # What the user has to do something about, as git says it.
 DENIED = (
     "Authentication failed",
@@ -38,8 +39,8 @@ class Steps:
     """Works in a folder of its own, on the repository `source.git` in it."""
 
     def __init__(self, folder: Path, tell: Tell) -> None:
-        self._home = folder
-        self._tell = tell
+        self.home = folder
+        self.tell = tell
         self.source = folder / "source.git"
         self.made = folder / "made.git"
 
@@ -71,9 +72,9 @@ class Steps:
             return
         percent = int(found["percent"])
         if found["what"] == "Receiving":
-            self._tell(import_percent=percent * RECEIVED // 100)
+            self.tell(import_percent=percent * RECEIVED // 100)
         elif found["what"] == "Resolving":
-            self._tell(import_percent=RECEIVED + percent * (RESOLVED - RECEIVED) // 100)
+            self.tell(import_percent=RECEIVED + percent * (RESOLVED - RECEIVED) // 100)
 
     async def survey(self) -> "Survey":
         """What was fetched."""
@@ -82,20 +83,22 @@ class Steps:
 
     def _counting(self, line: str) -> None:
         if line.startswith("commits "):
-            self._tell(commit_count=int(line.partition(" ")[2]), import_percent=RESOLVED)
+            self.tell(commit_count=int(line.partition(" ")[2]), import_percent=RESOLVED)
 
     async def rewrite(self, renamed: Mapping[str, tuple[str, str]]) -> None:
         """Have the refs of `source.git` show the history under these names."""
         await self._python("import_rewrite", given=orjson.dumps(renamed))
 
-    async def push(self, head: str | None) -> None:
-        """Have `made.git` hold all that is to be kept, and nothing else."""
+    async def push(self, head: str | None) -> str | None:
+        """Have `made.git` hold all that is to be kept, and nothing else. Returns its default
+        branch: `head`, if that is there.
+        """
         await self._git("init", "--quiet", "--bare", str(self.made))
         git_dir = f"--git-dir={self.source}"
         if await self._git(git_dir, "for-each-ref", "--count=1"):
             command = (git_dir, "push", "--progress", "--", str(self.made), "+refs/*:refs/*")
             await self._git(*command, heard=self._pushing)
-        await self._point(head)
+        return await self._point(head)
 
     def _pushing(self, line: str) -> None:
         found = PROGRESS.search(line)
@@ -103,16 +106,21 @@ class Steps:
             return
         percent = int(found["percent"])
         if found["what"] == "Compressing":
-            self._tell(push_percent=percent * COMPRESSED // 100)
+            self.tell(push_percent=percent * COMPRESSED // 100)
         elif found["what"] == "Writing":
-            self._tell(push_percent=COMPRESSED + percent * (WRITTEN - COMPRESSED) // 100)
+            self.tell(push_percent=COMPRESSED + percent * (WRITTEN - COMPRESSED) // 100)
 
-    async def _point(self, head: str | None) -> None:
+    async def _point(self, head: str | None) -> str | None:
         """Name the default branch, and hide what is not the repository's own."""
         git_dir = f"--git-dir={self.made}"
         await self._git(git_dir, "config", "transfer.hideRefs", OURS.rstrip("/"))
+        said = await self._git(git_dir, "for-each-ref", "--format=%(refname)", "refs/heads")
+        branches = said.decode("utf-8", "replace").splitlines()
+        if branches and head not in branches:
+            head = next((name for name in USUAL if name in branches), branches[0])
         if head is not None:
             await self._git(git_dir, "symbolic-ref", HEAD, head)
+        return head
 
     async def refs(self) -> dict[str, str]:
         """The branches and tags of `made.git`, and the commits that they are at."""
@@ -131,12 +139,21 @@ class Steps:
         return said.decode().strip()
 
     async def _git(self, *command: str, **how: Any) -> bytes:
-        return await run("git", *command, home=self._home, **how)
+        return await run("git", *command, home=self.home, **how)
+
+    async def take_over(self, module: str, other: Path, heard: Heard) -> None:
+        """Have all that is in a repository of another kind, on this disk, in `source.git`."""
+        await self._git("init", "--quiet", "--bare", str(self.source))
+        await self._python(module, str(other), heard=heard)
 
     async def _python(self, module: str, *args: str, **how: Any) -> bytes:
         command = (sys.executable, "-m", f"worker.{module}", str(self.source), *args)
-        more = {"PYTHONPATH": ROOT, "PYTHONDONTWRITEBYTECODE": "1"}
-        return await run(*command, home=self._home, more=more, **how)
+        more = {"PYTHONPATH": ROOT, "PYTHONDONTWRITEBYTECODE": "1", "HGENCODING": "UTF-8"}
+        more["HGRCPATH"] = ""
+        try:
+            return await run(*command, home=self.home, more=more, **how)
+        except Failed as error:
+            raise Failed(module.removeprefix("import_"), error.code, error.said) from None
 
 
 class Survey:

@@ -10,77 +10,13 @@ import pytest
 from engines import ENGINES, engine_url
 from git_site import ADA, GitSite, git, git_site, stream
 from house import until
+from import_place import Place
 
-from store import Connection, Row, Store, accounts, import_contents, imports, refs, repositories
+from store import Row, Store, import_contents, imports, refs, repositories
 from worker import import_steps
 from worker.importing import do_imports, tidy
-from worker.settings import WorkerSettings
 
 PASSWORD = "open sesame / ä"
-
-
-class Place:
-    """octo/hello, a server to import from, and a worker that does it when it is told to."""
-
-    def __init__(self, store: Store, site: GitSite, data_dir: Path) -> None:
-        self.store, self.site, self.data_dir = store, site, data_dir
-        self.told: list[Row] = []
-        self.settings = WorkerSettings(data_dir=data_dir, allow_networks=["127.0.0.0/8"])
-        self.octo = store.do(accounts.create, "octo")
-        self.repo = store.do(repositories.create, self.octo["id"], "hello")
-
-    def start(self, path: str = "/bells.git", **given: Any) -> Row:
-        url = self.site.url + path
-        return self.store.do(imports.start, self.repo["id"], self.octo["id"], url, **given)
-
-    def restart(self, **changed: Any) -> Row:
-        return self.store.do(imports.restart, self.row, self.octo["id"], changed)
-
-    def tell(self, db: Connection, event: str, rows: Any) -> None:
-        assert event == "repository_import"
-        self.told += rows
-
-    async def work(self, **changed: Any) -> Row:
-        settings = self.settings.model_copy(update=changed)
-        await do_imports(self.store, settings, self.tell)
-        return self.row
-
-    async def done(self, path: str = "/bells.git", **given: Any) -> Row:
-        self.start(path, **given)
-        return await self.work()
-
-    @property
-    def row(self) -> Row:
-        row = self.store.look(imports.get, self.repo["id"])
-        assert row is not None
-        return row
-
-    @property
-    def outcomes(self) -> list[str]:
-        return [row["outcome"] for row in self.told]
-
-    @property
-    def made(self) -> Path:
-        return self.data_dir / "git" / f"{self.repo['id']}.git"
-
-    def authors(self) -> list[Row]:
-        return self.store.look(import_contents.authors, self.repo["id"], limit=100)
-
-    def rename(self, who: str, /, **given: str) -> None:
-        (row,) = [each for each in self.authors() if each["remote_name"] == who]
-        self.store.do(_rename, row, {"name": row["name"], "email": row["email"]} | given)
-
-    def log(self, *form: str) -> list[str]:
-        return git(self.made, "log", "--format=%an <%ae>", "--reverse", *form).splitlines()
-
-    def left(self) -> list[Path]:
-        """What is there beside the stores."""
-        return [*(self.data_dir / "imports").glob("*")]
-
-
-def _rename(db: Connection, row: Row, given: dict[str, str]) -> None:
-    imports.remap(db, row["repo_id"])
-    import_contents.rename(db, row, **given)
 
 
 @pytest.fixture(params=["sqlite"])
@@ -100,18 +36,21 @@ def site(tmp_path: Path) -> Iterator[GitSite]:
         yield made
 
 
+class GitPlace(Place):
+    """With the repositories that are there."""
+
+    def __init__(self, store: Store, site: GitSite, data_dir: Path) -> None:
+        super().__init__(store, site.url, data_dir)
+        self.site = site
+
+
 @pytest.fixture
-def place(store: Store, site: GitSite, tmp_path: Path) -> Place:
-    return Place(store, site, tmp_path / "data")
-
-
-@pytest.fixture(autouse=True)
-def data_dir(tmp_path: Path) -> None:
-    (tmp_path / "data").mkdir(exist_ok=True)
+def place(store: Store, site: GitSite, tmp_path: Path) -> GitPlace:
+    return GitPlace(store, site, tmp_path / "data")
 
 
 @on_each
-async def test_a_repository_is_imported(place: Place) -> None:
+async def test_a_repository_is_imported(place: GitPlace) -> None:
     begun = place.start()
     assert begun["status"] == "detecting"
     row = await place.work()
@@ -127,7 +66,7 @@ async def test_a_repository_is_imported(place: Place) -> None:
     assert place.store.look(imports.next_due) is None
 
 
-async def test_what_the_api_tells_of_it(place: Place) -> None:
+async def test_what_the_api_tells_of_it(place: GitPlace) -> None:
     place.site.repository("trunk", stream(branch="trunk"))
     bare = place.site.root / "trunk.git"
     git(bare, "symbolic-ref", "HEAD", "refs/heads/trunk")
@@ -145,21 +84,21 @@ async def test_what_the_api_tells_of_it(place: Place) -> None:
     assert place.store.look(refs.resolve, place.repo["id"], "v1") == at
 
 
-async def test_an_empty_repository(place: Place) -> None:
+async def test_an_empty_repository(place: GitPlace) -> None:
     place.site.repository("empty", b"")
     row = await place.done("/empty.git")
     assert (row["status"], row["commit_count"], row["authors_count"]) == ("complete", 0, 0)
     assert git(place.made, "for-each-ref") == ""
 
 
-async def test_a_server_of_files(place: Place) -> None:
+async def test_a_server_of_files(place: GitPlace) -> None:
     place.site.dumb = True
     row = await place.done()
     assert (row["status"], row["commit_count"]) == ("complete", 3)
     assert len(place.log()) == 3
 
 
-async def test_names_and_passwords(place: Place, caplog: pytest.LogCaptureFixture) -> None:
+async def test_names_and_passwords(place: GitPlace, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("DEBUG")
     place.site.password = PASSWORD
     assert (await place.done())["status"] == "detection_needs_auth"
@@ -175,13 +114,13 @@ async def test_names_and_passwords(place: Place, caplog: pytest.LogCaptureFixtur
     assert not any(PASSWORD in str(path) for _, path, _ in place.site.seen)
 
 
-async def test_a_password_where_the_kind_is_said(place: Place) -> None:
+async def test_a_password_where_the_kind_is_said(place: GitPlace) -> None:
     place.site.password = PASSWORD
     assert (await place.done(vcs="git"))["status"] == "auth_failed"
 
 
 async def test_a_password_that_git_alone_is_asked_for(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    place: GitPlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The first request is let through, as by a server that shows what there is to everybody.
     lets_in, asked = place.site.lets_in, iter([True])
@@ -190,7 +129,7 @@ async def test_a_password_that_git_alone_is_asked_for(
     assert (await place.done())["status"] == "auth_failed"
 
 
-async def test_nothing_is_there(place: Place) -> None:
+async def test_nothing_is_there(place: GitPlace) -> None:
     row = await place.done("/nothing.git")
     assert (row["status"], row["error_message"]) == ("detection_found_nothing", None)
     assert place.outcomes == ["failure"]
@@ -201,7 +140,7 @@ async def test_nothing_is_there(place: Place) -> None:
     assert row["error_message"] == "no git repository answers at this URL"
 
 
-async def test_several_projects_at_a_url(place: Place) -> None:
+async def test_several_projects_at_a_url(place: GitPlace) -> None:
     for name in ("rope", "cart"):
         place.site.repository(f"group/{name}", stream(1))
     (place.site.root / "group" / "notes.txt").write_text("not a repository")
@@ -220,26 +159,26 @@ async def test_several_projects_at_a_url(place: Place) -> None:
     assert row["project_choices"] == []
 
 
-async def test_the_one_project_at_a_url(place: Place) -> None:
+async def test_the_one_project_at_a_url(place: GitPlace) -> None:
     place.site.repository("lone/rope ö", stream(1))
     assert (await place.done("/lone"))["status"] == "complete"
 
 
 @pytest.mark.parametrize("project", ["../bells.git", "a//b", "./x", ""])
-async def test_a_project_that_would_be_elsewhere(place: Place, project: str) -> None:
+async def test_a_project_that_would_be_elsewhere(place: GitPlace, project: str) -> None:
     row = await place.done("/group", vcs="git", project=project)
     assert (row["status"], row["failed_step"]) == ("error", "importing")
     assert place.site.seen == []
 
 
-async def test_other_kinds(place: Place) -> None:
-    for kind in ("subversion", "mercurial", "tfvc"):
+async def test_other_kinds(place: GitPlace) -> None:
+    for kind in ("subversion", "tfvc"):
         row = await place.done(vcs=kind)
         assert (row["status"], row["failed_step"]) == ("error", "importing")
         assert kind in row["error_message"]
 
 
-async def test_what_the_guard_refuses(place: Place) -> None:
+async def test_what_the_guard_refuses(place: GitPlace) -> None:
     place.start()
     row = await place.work(allow_networks=[])
     assert (row["status"], row["failed_step"]) == ("error", "detecting")
@@ -247,7 +186,7 @@ async def test_what_the_guard_refuses(place: Place) -> None:
     assert place.site.seen == []
 
 
-async def test_where_it_is_sent_on_to(place: Place, tmp_path: Path) -> None:
+async def test_where_it_is_sent_on_to(place: GitPlace, tmp_path: Path) -> None:
     place.site.moved = {"/old/": f"{place.site.url}/"}
     place.site.password = PASSWORD
     row = await place.done("/old/bells.git", username="ada", password=PASSWORD)
@@ -267,7 +206,7 @@ async def test_where_it_is_sent_on_to(place: Place, tmp_path: Path) -> None:
     assert "without end" in row["error_message"]
 
 
-async def test_git_itself_is_sent_nowhere(place: Place, tmp_path: Path) -> None:
+async def test_git_itself_is_sent_nowhere(place: GitPlace, tmp_path: Path) -> None:
     with git_site(tmp_path / "other") as other:
         other.repository("bells", stream(1))
         place.site.trap = other.url
@@ -276,7 +215,7 @@ async def test_git_itself_is_sent_nowhere(place: Place, tmp_path: Path) -> None:
         assert other.seen == []
 
 
-async def test_the_name_is_resolved_once(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_name_is_resolved_once(place: GitPlace, monkeypatch: pytest.MonkeyPatch) -> None:
     """What git dials is what was judged, whatever the name means to git."""
     port = place.site.url.rpartition(":")[2]
     monkeypatch.setattr(
@@ -292,7 +231,7 @@ async def _addresses(*found: str) -> list[str]:
 
 
 @on_each
-async def test_authors_are_renamed(place: Place) -> None:
+async def test_authors_are_renamed(place: GitPlace) -> None:
     await place.done()
     assert [(one["remote_name"], one["remote_id"]) for one in place.authors()] == [
         ("Ada", "ada@tower.example"),
@@ -324,7 +263,7 @@ async def test_authors_are_renamed(place: Place) -> None:
     assert git(place.made, "rev-parse", "main", "quiet", "v1") == before
 
 
-async def test_two_become_one_and_two_again(place: Place) -> None:
+async def test_two_become_one_and_two_again(place: GitPlace) -> None:
     await place.done()
     place.rename("Bob Ölm", name="Ada", email="ada@tower.example")
     await place.work()
@@ -335,14 +274,14 @@ async def test_two_become_one_and_two_again(place: Place) -> None:
 
 
 async def test_a_name_that_is_given_while_it_is_imported(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    place: GitPlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     push, renamed = import_steps.Steps.push, iter([True])
 
-    async def pushing(self: Any, head: str | None) -> None:
+    async def pushing(self: Any, head: str | None) -> str | None:
         if next(renamed, False):
             place.rename("Ada", name="Eve")
-        await push(self, head)
+        return await push(self, head)
 
     monkeypatch.setattr(import_steps.Steps, "push", pushing)
     row = await place.done()
@@ -356,7 +295,7 @@ async def test_a_name_that_is_given_while_it_is_imported(
     assert place.left() == []
 
 
-async def test_names_outlast_a_new_beginning(place: Place) -> None:
+async def test_names_outlast_a_new_beginning(place: GitPlace) -> None:
     await place.done()
     place.rename("Ada", name="Eve")
     place.restart()
@@ -364,7 +303,7 @@ async def test_names_outlast_a_new_beginning(place: Place) -> None:
     assert place.log()[0] == "Eve <ada@tower.example>"
 
 
-async def test_the_source_has_changed(place: Place) -> None:
+async def test_the_source_has_changed(place: GitPlace) -> None:
     await place.done()
     bare = place.site.root / "bells.git"
     tree = git(bare, "rev-parse", "main^{tree}")
@@ -378,7 +317,7 @@ async def test_the_source_has_changed(place: Place) -> None:
     assert place.store.look(refs.resolve, place.repo["id"], "v1") is None
 
 
-async def test_the_store_is_gone(place: Place) -> None:
+async def test_the_store_is_gone(place: GitPlace) -> None:
     await place.done()
     place.made.rename(place.made.with_name("elsewhere"))
     place.rename("Ada", name="Eve")
@@ -388,7 +327,7 @@ async def test_the_store_is_gone(place: Place) -> None:
 
 
 @on_each
-async def test_large_files(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_large_files(place: GitPlace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(import_steps, "LARGE", 20_000)
     place.site.repository("large", stream(3, 30_000))
     row = await place.done("/large.git")
@@ -403,7 +342,7 @@ async def test_large_files(place: Place, monkeypatch: pytest.MonkeyPatch) -> Non
     assert row["large_files_count"] == 3
 
 
-async def test_progress_of_a_large_one(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_progress_of_a_large_one(place: GitPlace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("worker.import_run.BEAT", 0.02)
     place.site.repository("large", stream(800, 5_000))
     place.site.pause = 0.02
@@ -422,7 +361,7 @@ async def test_progress_of_a_large_one(place: Place, monkeypatch: pytest.MonkeyP
     assert place.row["commit_count"] == 800
 
 
-async def test_it_is_cancelled(place: Place) -> None:
+async def test_it_is_cancelled(place: GitPlace) -> None:
     place.site.repository("large", stream(50, 20_000))
     place.site.pause = 0.2
     place.start("/large.git")
@@ -439,7 +378,7 @@ async def test_it_is_cancelled(place: Place) -> None:
     assert place.told == []
 
 
-async def test_it_is_begun_anew_meanwhile(place: Place) -> None:
+async def test_it_is_begun_anew_meanwhile(place: GitPlace) -> None:
     place.site.repository("large", stream(50, 20_000))
     place.site.pause = 0.2
     place.start("/large.git")
@@ -453,7 +392,7 @@ async def test_it_is_begun_anew_meanwhile(place: Place) -> None:
     assert place.left() == []
 
 
-async def test_the_worker_stops(place: Place) -> None:
+async def test_the_worker_stops(place: GitPlace) -> None:
     place.site.repository("large", stream(50, 20_000))
     place.site.pause = 0.2
     place.start("/large.git")
@@ -486,7 +425,7 @@ def running(data_dir: Path) -> list[str]:
     ("setting", "value"), [("import_timeout", 0.5), ("import_max_bytes", 200_000)]
 )
 async def test_bounds(
-    place: Place, monkeypatch: pytest.MonkeyPatch, setting: str, value: float
+    place: GitPlace, monkeypatch: pytest.MonkeyPatch, setting: str, value: float
 ) -> None:
     monkeypatch.setattr("worker.import_run.SIZED_EVERY", 1)
     monkeypatch.setattr("worker.import_run.BEAT", 0.02)
@@ -494,12 +433,13 @@ async def test_bounds(
     place.site.pause = 0.05
     place.start("/large.git")
     row = await place.work(**{setting: value})
-    assert (row["status"], row["failed_step"]) == ("error", "importing")
+    assert row["status"] == "error"
+    assert row["failed_step"] in ("detecting", "importing")
     assert setting in row["error_message"]
     assert place.left() == []
 
 
-async def test_so_many_at_once(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_so_many_at_once(place: GitPlace, monkeypatch: pytest.MonkeyPatch) -> None:
     others = [place.store.do(repositories.create, place.octo["id"], f"r{at}") for at in range(3)]
     url = place.site.url + "/bells.git"
     place.site.repository("other", stream(1))
@@ -523,7 +463,7 @@ async def test_so_many_at_once(place: Place, monkeypatch: pytest.MonkeyPatch) ->
     assert most == 2
 
 
-async def test_what_is_broken(place: Place) -> None:
+async def test_what_is_broken(place: GitPlace) -> None:
     bare = place.site.root / "bells.git"
     git(bare, "repack", "-adq")
     (pack,) = (bare / "objects" / "pack").glob("*.pack")
@@ -536,13 +476,13 @@ async def test_what_is_broken(place: Place) -> None:
     assert place.outcomes == ["failure"]
 
 
-async def test_git_is_not_installed(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_git_is_not_installed(place: GitPlace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
     row = await place.done(vcs="git")
     assert row["status"] == "error"
 
 
-async def test_an_error_of_our_own(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_error_of_our_own(place: GitPlace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(import_steps, "Survey", None)
     row = await place.done()
     assert row["status"] == "error"
@@ -551,7 +491,7 @@ async def test_an_error_of_our_own(place: Place, monkeypatch: pytest.MonkeyPatch
     )
 
 
-async def test_what_a_crash_has_left(place: Place) -> None:
+async def test_what_a_crash_has_left(place: GitPlace) -> None:
     await place.done()
     half = place.data_dir / "imports" / f"{place.repo['id']}-17"
     (half / "source.git").mkdir(parents=True)
@@ -566,7 +506,7 @@ async def test_what_a_crash_has_left(place: Place) -> None:
     assert not place.made.exists()
 
 
-def test_what_git_is_given(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_git_is_given(place: GitPlace, monkeypatch: pytest.MonkeyPatch) -> None:
     from worker.import_git import Remote, environment
 
     for name in ("http_proxy", "GIT_DIR", "GIT_SSL_NO_VERIFY"):

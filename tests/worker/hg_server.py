@@ -1,0 +1,38 @@
+"""`python hg_server.py REPOSITORY FILE`: serves a Mercurial repository on a port that it says, for
+whoever knows the password in the file, if there is one. A process of its own: hg leaves files open.
+"""
+
+import base64
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from wsgiref.simple_server import WSGIRequestHandler, make_server
+
+from mercurial.hgweb import hgweb
+
+
+class Quiet(WSGIRequestHandler):
+    def log_message(self, *args: Any) -> None:
+        pass
+
+
+def main(repo: str, file: Path) -> None:
+    app = hgweb(os.fsencode(repo))
+
+    def serve(environ: dict[str, Any], start: Callable[..., Any]) -> Any:
+        password = file.read_text()
+        wanted = base64.b64encode(f"ada:{password}".encode()).decode()
+        if password and environ.get("HTTP_AUTHORIZATION") != f"Basic {wanted}":
+            start("401 Who are you", [("WWW-Authenticate", 'Basic realm="hg"')])
+            return [b""]
+        return app(environ, start)
+
+    with make_server("127.0.0.1", 0, serve, handler_class=Quiet) as server:
+        print(server.server_port, flush=True)
+        server.serve_forever()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))

@@ -1,0 +1,75 @@
+"""A repository that is to be imported into, and a worker that does it when it is told to."""
+
+from pathlib import Path
+from typing import Any
+
+from git_site import git
+
+from store import Connection, Row, Store, accounts, import_contents, imports, repositories
+from worker.importing import do_imports
+from worker.settings import WorkerSettings
+
+
+class Place:
+    """octo/hello, the URL of a server to import from, and what came of it."""
+
+    def __init__(self, store: Store, source: str, data_dir: Path) -> None:
+        data_dir.mkdir(exist_ok=True)
+        self.store, self.source, self.data_dir = store, source, data_dir
+        self.told: list[Row] = []
+        self.settings = WorkerSettings(data_dir=data_dir, allow_networks=["127.0.0.0/8"])
+        self.octo = store.do(accounts.create, "octo")
+        self.repo = store.do(repositories.create, self.octo["id"], "hello")
+
+    def start(self, path: str = "/bells.git", **given: Any) -> Row:
+        url = self.source + path
+        return self.store.do(imports.start, self.repo["id"], self.octo["id"], url, **given)
+
+    def restart(self, **changed: Any) -> Row:
+        return self.store.do(imports.restart, self.row, self.octo["id"], changed)
+
+    def tell(self, db: Connection, event: str, rows: Any) -> None:
+        assert event == "repository_import"
+        self.told += rows
+
+    async def work(self, **changed: Any) -> Row:
+        settings = self.settings.model_copy(update=changed)
+        await do_imports(self.store, settings, self.tell)
+        return self.row
+
+    async def done(self, path: str = "/bells.git", **given: Any) -> Row:
+        self.start(path, **given)
+        return await self.work()
+
+    @property
+    def row(self) -> Row:
+        row = self.store.look(imports.get, self.repo["id"])
+        assert row is not None
+        return row
+
+    @property
+    def outcomes(self) -> list[str]:
+        return [row["outcome"] for row in self.told]
+
+    @property
+    def made(self) -> Path:
+        return self.data_dir / "git" / f"{self.repo['id']}.git"
+
+    def authors(self) -> list[Row]:
+        return self.store.look(import_contents.authors, self.repo["id"], limit=100)
+
+    def rename(self, who: str, /, **given: str) -> None:
+        (row,) = [each for each in self.authors() if each["remote_name"] == who]
+        self.store.do(_rename, row, {"name": row["name"], "email": row["email"]} | given)
+
+    def log(self, *form: str) -> list[str]:
+        return git(self.made, "log", "--format=%an <%ae>", "--reverse", *form).splitlines()
+
+    def left(self) -> list[Path]:
+        """What is there beside the stores."""
+        return [*(self.data_dir / "imports").glob("*")]
+
+
+def _rename(db: Connection, row: Row, given: dict[str, str]) -> None:
+    imports.remap(db, row["repo_id"])
+    import_contents.rename(db, row, **given)
