@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from hub.errors import Forbidden
 from hub.ui.hooks import older, query
 from hub.ui.look import Look, natural
 from hub.ui.moments import field_of, moment_of
@@ -48,7 +49,7 @@ def _dry_run(look: Look, asked: dict[str, str]) -> dict[str, Any]:
         return told
     try:
         chosen = selected(look, asked)
-    except (Invalid, Missing) as error:
+    except (Invalid, Missing, Forbidden) as error:
         return {**told, "problem": _wrong(error)}
     after, until = selection.extent(look.db, chosen)
     many, behind = selection.count(look.db, chosen, after, until, COUNTED)
@@ -63,9 +64,10 @@ def _dry_run(look: Look, asked: dict[str, str]) -> dict[str, Any]:
 
 
 def _wrong(error: Exception) -> str:
-    if isinstance(error, Missing):
-        return f"There is no such {error}, or it is not yours to administer."
-    return str(error)
+    if isinstance(error, Invalid):
+        return str(error)
+    what = str(error) if isinstance(error, Missing) else "repository"
+    return f"There is no such {what}, or it is not yours to administer."
 
 
 def selected(look: Look, asked: dict[str, str]) -> Selection:

@@ -5,10 +5,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from store import Connection, accounts, events, hooks, repositories, tokens
+from store import Connection, accounts, events, hooks, replaying, repositories, tokens
 from store.clock import DAY
 from store.events import Arrival
 from store.interaction_limits import limit_repository
+from store.selection import Selection
 
 SECRET = "ring the bells"
 # Nothing listens there.
@@ -35,6 +36,10 @@ class World:
     disabled: int
     towers: int
     """A hook of bob/tower."""
+    event: int
+    """An event of ada/engine that nobody wanted."""
+    replay: int
+    """One of ada/engine, which found nothing and is over as soon as a worker is there."""
 
 
 def furnish(db: Connection, receiver: str) -> World:
@@ -67,9 +72,12 @@ def furnish(db: Connection, receiver: str) -> World:
     post(db, engine["id"], "issues", 2, action="opened")
     post(db, engine["id"], "fork", 1)
     post(db, tower["id"], "push", 1)
+    (fork,) = events.page(db, limit=1, name="fork")
+    nothing = Selection(until=1, repo_id=engine["id"])
     return World(
         *(_token(db, account["id"]) for account in (root, ada, bob)),
         engine["id"], tower["id"], good, failing, retrying, disabled, towers,
+        fork["id"], replaying.ask(db, nothing, "ada")["id"],
     )  # fmt: skip
 
 

@@ -1,0 +1,88 @@
+"""A replay as people do it: counted, begun, looked at, and gone on with without them."""
+
+import re
+
+import pytest
+from browsing import House
+from chromium import violations
+from daemon import until
+from playwright.async_api import expect
+
+from store import hooks, replaying
+
+
+@pytest.fixture(scope="module")
+def fresh(house: House) -> int:
+    """A hook that was not there when ada/engine's events came in."""
+    with house.opened() as store:
+        made = store.do(
+            hooks.create,
+            house.world.engine,
+            url=f"http://127.0.0.1:{house.receiver.port}/late",
+            events=["push"],
+            content_type="json",
+        )
+    return int(made["id"])
+
+
+def replays(house: House) -> int:
+    with house.opened() as store:
+        return len(store.look(replaying.page, limit=100))
+
+
+async def test_counted_first_then_delivered(visit, house, fresh):
+    guest = await visit("ada")
+    page = await guest.go("/ui/replay")
+    before, rows = replays(house), len(house.rows())
+    await page.get_by_label("Hook", exact=True).fill(str(fresh))
+    await page.get_by_label("Received since").fill("")
+    await page.get_by_role("button", name="Count").click()
+    dry_run = page.get_by_role("region", name="Dry run")
+    await expect(dry_run).to_contain_text(re.compile(r"would be made\s*[1-9]"))
+    assert (replays(house), len(house.rows())) == (before, rows)
+    assert await violations(page) == []
+    await dry_run.get_by_role("button", name="Deliver them").click()
+    await expect(page).to_have_url(re.compile(r"/ui/replay/\d+$"))
+    progress = page.get_by_role("region", name="Progress")
+    await expect(progress).to_contain_text("done")
+    await expect(progress).to_contain_text("100")
+    assert await violations(page) == []
+    await page.get_by_role("link", name="Replay", exact=True).first.click()
+    await expect(page.get_by_role("region", name="Replays", exact=True)).to_contain_text(f"hook {fresh}")
+    done = [row for row in house.rows() if row["hook_id"] == fresh]
+    assert len(done) >= 3
+    await until(
+        lambda: all(r["state"] == "delivered" for r in house.rows() if r["hook_id"] == fresh),
+        "the deliveries",
+    )
+
+
+async def test_without_scripts(visit, house, fresh):
+    guest = await visit("ada", scripts=False)
+    page = await guest.go(f"/ui/replay?hook={fresh}&count=1")
+    await page.get_by_role("button", name="Deliver them").click()
+    await expect(page.get_by_role("status")).to_contain_text("this page may be closed")
+
+
+async def test_what_cannot_be_replayed_is_said_at_the_form(visit):
+    guest = await visit("bob")
+    page = await guest.go("/ui/replay")
+    await page.get_by_label("Repository").fill("ada/engine")
+    await page.get_by_role("button", name="Count").click()
+    await expect(page.get_by_role("alert")).to_contain_text("not yours to administer")
+
+
+async def test_a_job_is_run_from_its_page(visit):
+    guest = await visit("root")
+    page = await guest.go("/ui/jobs")
+    await page.get_by_role("button", name="Run now: prune").click()
+    await expect(page.get_by_role("status").first).to_contain_text("prune runs")
+    row = page.get_by_role("row", name="prune")
+    await expect(row).to_contain_text("done")
+
+
+async def test_the_audit_log_is_checked_while_one_looks(visit):
+    guest = await visit("root")
+    page = await guest.go("/ui/audit")
+    await page.get_by_role("link", name="Check the chain").click()
+    await expect(page.get_by_role("region", name="Result")).to_contain_text("is what was written")
