@@ -1,0 +1,130 @@
+"""A hook as people look after it: pinged, its secret exchanged, shown to others, and without a
+mouse.
+"""
+
+import re
+
+import pytest
+from chromium import violations
+from playwright.async_api import expect
+
+from store import hooks
+
+
+@pytest.fixture(scope="module")
+def mine(house):
+    """A hook of ada/engine for these tests alone."""
+    with house.opened() as store:
+        made = store.do(
+            hooks.create,
+            house.world.engine,
+            url=f"http://127.0.0.1:{house.receiver.port}/mine",
+            events=["push"],
+            content_type="json",
+        )
+    return f"/ui/hooks/{made['id']}"
+
+
+async def test_a_ping_appears_by_itself(visit, mine):
+    guest = await visit("ada")
+    page = await guest.go(mine)
+    assert await violations(page) == []
+    await page.get_by_role("button", name="Send a ping").click()
+    await expect(page.get_by_role("status").first).to_contain_text("A ping is on its way")
+    attempts = page.get_by_role("region", name="Latest attempts")
+    await expect(attempts.get_by_role("row", name=re.compile("200.*ping"))).to_have_count(1)
+    await expect(attempts.get_by_text("It was never sent anything")).to_be_hidden()
+
+
+async def test_another_secret_is_shown_once(visit, mine):
+    guest = await visit("ada")
+    page = await guest.go(mine)
+    page.on("dialog", lambda dialog: dialog.accept())
+    await page.get_by_role("button", name="Make a secret").click()
+    await expect(page.get_by_role("heading", level=1)).to_contain_text("The new secret")
+    assert await violations(page) == []
+    (value,) = set(re.findall(r"\b[0-9a-f]{64}\b", await page.get_by_role("main").inner_text()))
+    await page.get_by_role("link", name="Back to the hook").click()
+    await expect(page.get_by_text("Deliveries are signed")).to_be_visible()
+    assert value not in await page.content()
+
+
+async def test_what_was_refused_is_not_done(visit, mine, house):
+    guest = await visit("ada")
+    page = await guest.go(mine)
+    page.on("dialog", lambda dialog: dialog.dismiss())
+    await page.get_by_role("button", name="Switch off").click()
+    await page.reload()
+    await expect(page.get_by_role("button", name="Switch off")).to_be_visible()
+
+
+async def test_a_link_for_the_receivers_developer(visit, mine):
+    guest = await visit("ada")
+    page = await guest.go(mine)
+    await page.get_by_label("For whom").fill("the <b>team</b>")
+    await page.get_by_role("button", name="Make a link").click()
+    place = await page.get_by_text("/ui/shared?link=").inner_text()
+    await page.get_by_role("link", name="Back to the hook").click()
+    await expect(page.get_by_role("cell", name="the <b>team</b>", exact=True)).to_be_visible()
+    other = await visit(None)
+    await other.go(place)
+    assert await violations(other.page) == []
+    await other.page.get_by_role("button", name="Look at the deliveries").click()
+    await expect(other.page.get_by_role("heading", level=1)).to_contain_text("/mine")
+    await expect(other.page.get_by_role("button", name="Send a ping")).to_have_count(0)
+    assert await violations(other.page) == []
+    await other.go("/ui/hooks", status=403)
+    page.on("dialog", lambda dialog: dialog.accept())
+    await page.get_by_role("button", name="End the link for the <b>team</b>").click()
+    await expect(page.get_by_text("The link leads nowhere")).to_be_visible()
+    await other.go(mine)
+    await expect(other.page).to_have_url(re.compile("/ui/sign-in"))
+
+
+async def test_the_overview_goes_on_by_itself(visit, house):
+    guest = await visit("ada")
+    page = await guest.go("/ui")
+    await expect(page.get_by_text("Live", exact=True)).to_be_visible()
+    count = page.locator("dt", has_text="Events").locator("xpath=following-sibling::dd/strong")
+    before = int(re.sub(r"\D", "", await count.inner_text()))
+    await house.post()
+    await expect(count).to_have_text(str(before + 1))
+
+
+async def test_without_a_mouse(visit, mine):
+    guest = await visit("ada")
+    page = await guest.go("/ui")
+    await page.keyboard.press("Tab")
+    skip = page.get_by_role("link", name="Skip to the content")
+    await expect(skip).to_be_focused()
+    await expect(skip).to_be_in_viewport()
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("main")).to_be_focused()
+    await page.goto("/ui/hooks")
+    await page.get_by_label("State").focus()
+    await page.keyboard.press("ArrowDown")
+    await expect(page).to_have_url(re.compile(r"state=failing"))
+    await expect(
+        page.get_by_role("table").get_by_role("row", name=re.compile("mine"))
+    ).to_have_count(0)
+
+
+async def test_colours(visit):
+    guest = await visit("ada", dark=True)
+    page = await guest.go("/ui/hooks")
+    ground = "getComputedStyle(document.documentElement).backgroundColor"
+    dark = await page.evaluate(ground)
+    for words in ("change to dark", "change to light"):
+        await page.get_by_role("button", name=words).click()
+    assert await page.evaluate(ground) != dark
+    assert page.url.endswith("/ui/hooks")
+
+
+async def test_a_list_without_scripts(visit, house):
+    guest = await visit("ada", scripts=False)
+    page = await guest.go("/ui/hooks")
+    await page.get_by_label("State").select_option("failing")
+    await page.get_by_role("button", name="Show").click()
+    await expect(page).to_have_url(re.compile("state=failing"))
+    await page.get_by_role("row").nth(1).get_by_role("link").first.click()
+    await expect(page.get_by_role("heading", level=1)).to_be_visible()
