@@ -32,6 +32,7 @@ COMMANDS = {
     "replay": "replay:replay",
     "republish": "republish:republish",
     "status": "status:status",
+    "top": "top:top",
     "jobs": "jobs:jobs",
     "audit": "audit:audit",
     "doctor": "doctor:doctor",
@@ -42,6 +43,7 @@ COMMANDS = {
     "sql": "sql:sql",
     "settings": "settings:settings",
     "systemd": "systemd:systemd",
+    "completion": "completion:completion",
 }
 
 

@@ -27,6 +27,7 @@ from hub.cli import (
     load_rule_suites,
     load_seats,
     load_secret_patterns,
+    load_usage,
     load_workflow_runs,
     state,
 )
@@ -112,6 +113,7 @@ def apply(db: Connection, wanted: state.State, hashes: Mapping[str, str]) -> lis
         ),
         *_each(db, "enterprises", wanted.enterprises, load_enterprises.enterprise),
         *_each(db, "enterprise_teams", wanted.enterprise_teams, load_enterprises.team),
+        *_each(db, "usage", wanted.usage, load_usage.put),
         *_each(db, "attestations", wanted.attestations, load_artifacts.attestation),
         *_each(
             db, "deployment_records", wanted.deployment_records, load_artifacts.deployment_record

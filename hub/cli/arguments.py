@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from hub.cli import completing
 from store import clock
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
@@ -71,3 +72,8 @@ class FullName(click.ParamType[tuple[str, str]]):
         if not slash or not owner or not name or "/" in name:
             self.fail(f"{value!r} is not OWNER/NAME", param, ctx)
         return owner, name
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> completing.Offer:
+        return completing.full_names(ctx, param, incomplete)

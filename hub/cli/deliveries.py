@@ -2,22 +2,30 @@
 
 import click
 import orjson
+from click.core import ParameterSource
 
-from hub.cli import options, output
+from hub.cli import completing, options, output, tail
 from hub.cli.arguments import FullName, Moment
+from hub.cli.following import until_told
 from store import Connection, Row, Store, attempts, events
 from store import deliveries as kept
+from store.attempt_tail import Wanted
 
+# Lines that a tail begins with.
+FIRST = 10
 # Of a body that is shown to a person; --json has all of it.
 SHOWN = 2_000
 
 
 @click.command()
 @click.option("--state", type=click.Choice(list(kept.STATES.values())))
-@click.option("--hook", "hook_id", type=int, metavar="ID", help="To this hook only.")
+@click.option("--hook", "hook_id", type=int, metavar="ID", help="To this hook only.",
+              shell_complete=completing.hook_ids)  # fmt: skip
 @click.option("--repo", "full_name", type=FullName(), help="Of this repository only.")
-@click.option("--event", help="Of this name only.")
+@click.option("--event", help="Of this name only.", shell_complete=completing.event_names)
 @click.option("--since", type=Moment(), help="Of events received since, such as 1h.")
+@click.option("--follow", is_flag=True,
+              help="Show each attempt as it is made, until Ctrl-C, oldest first.")  # fmt: skip
 @options.limit
 @options.as_json
 @options.with_store
@@ -28,26 +36,53 @@ def deliveries(
     full_name: tuple[str, str] | None,
     event: str | None,
     since: int | None,
+    follow: bool,
     limit: int,
     as_json: bool,
 ) -> None:
-    """List the deliveries, newest first, each with its last attempt."""
+    """List the deliveries, newest first, each with its last attempt; or follow the attempts.
 
-    def find(db: Connection) -> list[Row]:
-        repo_id = None if full_name is None else options.repository(db, full_name)["id"]
-        return kept.page(
-            db,
-            limit=limit,
-            state=state,
-            hook_id=hook_id,
-            repo_id=repo_id,
-            event=event,
-            since=since,
-        )
-
-    rows = [_shape(row) for row in store.look(find)]
+    With --follow and --json each attempt is a line of JSON.
+    """
+    repo_id = None
+    if full_name is not None:
+        repo_id = store.look(options.repository, full_name)["id"]
+    if follow:
+        _follow(store, state, hook_id, repo_id, event, since, limit, as_json)
+        return
+    rows = store.look(
+        kept.page,
+        limit=limit,
+        state=state,
+        hook_id=hook_id,
+        repo_id=repo_id,
+        event=event,
+        since=since,
+    )
+    rows = [_shape(row) for row in rows]
     empty = "no such deliveries: `tocsin hooks` lists who wants any, `tocsin events` what came in"
     output.show(rows, as_json=as_json, empty=empty)
+
+
+def _follow(
+    store: Store,
+    state: str | None,
+    hook_id: int | None,
+    repo_id: int | None,
+    event: str | None,
+    since: int | None,
+    limit: int,
+    as_json: bool,
+) -> None:
+    if since is not None:
+        raise click.UsageError(
+            "--since belongs to the list: --follow shows what is made from now on"
+        )
+    given = click.get_current_context().get_parameter_source("limit")
+    first = FIRST if given is ParameterSource.DEFAULT else limit
+    wanted = Wanted(None if repo_id is None else [repo_id], hook_id, event or "")
+    with until_told():
+        tail.follow(store, wanted, state, first=first, as_json=as_json)
 
 
 def _shape(row: Row) -> Row:
@@ -69,7 +104,7 @@ def _shape(row: Row) -> Row:
 
 
 @click.command()
-@click.argument("delivery_id", type=int)
+@click.argument("delivery_id", type=int, shell_complete=completing.delivery_ids)
 @options.as_json
 @options.with_store
 def delivery(store: Store, delivery_id: int, as_json: bool) -> None:

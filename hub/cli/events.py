@@ -2,7 +2,7 @@
 
 import click
 
-from hub.cli import options, output
+from hub.cli import completing, options, output
 from hub.cli.arguments import FullName
 from store import Connection, Row, Store
 from store import events as kept
@@ -10,7 +10,8 @@ from store import events as kept
 
 @click.command()
 @click.option("--unwanted", is_flag=True, help="Only those that no hook had asked for.")
-@click.option("--event", "name", help="Of this name only.")
+@click.option("--event", "name", help="Of this name only.",
+              shell_complete=completing.event_names)  # fmt: skip
 @click.option("--repo", "full_name", type=FullName(), help="Of this repository only.")
 @options.limit
 @options.as_json

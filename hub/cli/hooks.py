@@ -6,7 +6,7 @@ from typing import Any
 import click
 from pydantic import ValidationError
 
-from hub.cli import options, output
+from hub.cli import completing, options, output
 from hub.cli.arguments import FullName, Span
 from hub.cli.listing import Listing
 from store import Connection, Row, Store
@@ -56,7 +56,7 @@ def _shape(row: Row, last: Row | None) -> Row:
 
 
 @hooks.command()
-@click.argument("hook_id", type=int)
+@click.argument("hook_id", type=int, shell_complete=completing.hook_ids)
 @options.with_store
 def enable(store: Store, hook_id: int) -> None:
     """Make a hook active, and forget why it was not."""
@@ -65,7 +65,7 @@ def enable(store: Store, hook_id: int) -> None:
 
 
 @hooks.command()
-@click.argument("hook_id", type=int)
+@click.argument("hook_id", type=int, shell_complete=completing.hook_ids)
 @options.with_store
 def disable(store: Store, hook_id: int) -> None:
     """Make a hook inactive: nothing new is delivered to it."""
@@ -85,7 +85,7 @@ def _hook(db: Connection, hook_id: int) -> Row:
 
 
 @hooks.command("rotate-secret")
-@click.argument("hook_id", type=int)
+@click.argument("hook_id", type=int, shell_complete=completing.hook_ids)
 @click.option(
     "--secret", help="The new one; `-` reads it from standard input. Made and shown if not given."
 )
@@ -117,7 +117,7 @@ def rotate_secret(store: Store, hook_id: int, secret: str | None, overlap: int, 
 
 
 @hooks.command("set")
-@click.argument("hook_id", type=int)
+@click.argument("hook_id", type=int, shell_complete=completing.hook_ids)
 @click.option("--timeout", metavar="SECONDS", help="One deadline for the whole attempt.")
 @click.option("--retries", metavar="SECONDS,...", help="Delay before each attempt, the first too.")
 @click.option("--rate", metavar="NUMBER", help="Deliveries a second at most.")

@@ -7,7 +7,7 @@ import time
 
 import click
 
-from hub.cli import options, output
+from hub.cli import completing, options, output
 from hub.cli.configuration import Configuration, Settings
 from hub.cli.listing import Listing
 from hub.telling import Telling
@@ -61,7 +61,7 @@ def _shape(row: Row, now: int) -> Row:
 
 
 @jobs.command()
-@click.argument("name")
+@click.argument("name", shell_complete=completing.job_names)
 @options.configured
 def run(configuration: Configuration, name: str) -> None:
     """Run the job NAME now: in the worker that is running or, where there is none, here."""

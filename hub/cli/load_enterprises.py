@@ -19,12 +19,15 @@ from store.errors import Invalid, Missing
 
 
 class Enterprise(Part):
-    """Known again by its slug. `members` give their roles."""
+    """Known again by its slug. `members` give their roles; `usage_metrics` says whether its usage
+    of the assistant is collected and shown.
+    """
 
     slug: str
     name: str | None = None
     members: dict[str, Literal["member", "billing_manager", "owner"]] = Field(default_factory=dict)
     organizations: list[str] = Field(default_factory=list)
+    usage_metrics: Literal["enabled", "disabled", "unconfigured"] | None = None
 
     @property
     def known_by(self) -> tuple[str, str] | None:
@@ -53,6 +56,8 @@ def enterprise(db: Connection, wanted: Enterprise) -> Change:
     before = _members(db, row)
     if wanted.name is not None:
         enterprises.rename(db, row, wanted.name)
+    if wanted.usage_metrics is not None:
+        enterprises.measure(db, row, wanted.usage_metrics)
     for login, role in wanted.members.items():
         enterprises.join(db, row["id"], account(db, login)["id"], role)
     adopted = [
@@ -68,7 +73,8 @@ def enterprise(db: Connection, wanted: Enterprise) -> Change:
 def _members(db: Connection, row: Row) -> Row:
     found = enterprises.by_slug(db, row["slug"])
     assert found is not None, "it was there a moment ago"
-    return {"name": found["name"], "members": enterprises.members(db, row["id"])}
+    members = enterprises.members(db, row["id"])
+    return {"name": found["name"], "usage": found["usage_metrics"], "members": members}
 
 
 def team(db: Connection, wanted: EnterpriseTeam) -> Change:

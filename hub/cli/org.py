@@ -2,7 +2,7 @@
 
 import click
 
-from hub.cli import options, output
+from hub.cli import completing, options, output
 from store import Connection, Row, Store, accounts, people
 from store.errors import Invalid
 
@@ -25,7 +25,7 @@ def add(store: Store, login: str, name: str | None, email: str | None) -> None:
 
 @org.command()
 @click.argument("organization")
-@click.argument("login")
+@click.argument("login", shell_complete=completing.logins)
 @click.option("--role", type=click.Choice(["member", "admin"]), default="member", show_default=True)
 @options.with_store
 def join(store: Store, organization: str, login: str, role: str) -> None:

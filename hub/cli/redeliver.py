@@ -2,14 +2,15 @@
 
 import click
 
-from hub.cli import options
+from hub.cli import completing, options
 from hub.cli.deliveries import find
 from store import Connection, Store, deliveries, hooks
 from store.errors import Missing
 
 
 @click.command()
-@click.argument("delivery_ids", metavar="DELIVERY_ID...", type=int, nargs=-1, required=True)
+@click.argument("delivery_ids", metavar="DELIVERY_ID...", type=int, nargs=-1, required=True,
+                shell_complete=completing.delivery_ids)  # fmt: skip
 @options.with_store
 def redeliver(store: Store, delivery_ids: tuple[int, ...]) -> None:
     """Deliver again what these deliveries delivered, under the same GUIDs: all or none."""

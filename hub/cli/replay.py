@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
-from hub.cli import exits, options, output
+from hub.cli import completing, exits, options, output
 from hub.cli.arguments import FullName, Moment
 from store import Connection, Store, clock, selection
 from store.selection import Selection
@@ -18,8 +18,9 @@ BATCH = 200
 @click.option("--since", type=Moment(), required=True, help="Received since, such as 2h.")
 @click.option("--until", type=Moment(), help="Received before.")
 @click.option("--repo", "full_name", type=FullName(), help="Of this repository only.")
-@click.option("--hook", "hook_id", type=int, metavar="ID", help="To this hook only.")
-@click.option("--event", help="Of this name only.")
+@click.option("--hook", "hook_id", type=int, metavar="ID", help="To this hook only.",
+              shell_complete=completing.hook_ids)  # fmt: skip
+@click.option("--event", help="Of this name only.", shell_complete=completing.event_names)
 @click.option("--failed", is_flag=True, help="Only what a hook has not got and will not get.")
 @click.option("--after", default=0, metavar="EVENT", help="Go on after this event's id.")
 @click.option("--dry-run", is_flag=True, help="Only say how many it would be.")

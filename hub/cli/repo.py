@@ -2,7 +2,7 @@
 
 import click
 
-from hub.cli import options, output
+from hub.cli import completing, options, output
 from hub.cli.arguments import FullName
 from store import Connection, Row, Store, people, repositories
 
@@ -43,7 +43,7 @@ def add(
 
 @repo.command()
 @click.argument("full_name", metavar="OWNER/NAME", type=FullName())
-@click.argument("login")
+@click.argument("login", shell_complete=completing.logins)
 @click.argument("role", metavar="ROLE", type=click.Choice(repositories.ROLES))
 @options.with_store
 def grant(store: Store, full_name: tuple[str, str], login: str, role: str) -> None:

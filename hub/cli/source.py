@@ -4,7 +4,7 @@ import secrets
 
 import click
 
-from hub.cli import options, output
+from hub.cli import completing, options, output
 from store import Connection, Row, Store, sources
 
 
@@ -54,7 +54,7 @@ def show(store: Store, as_json: bool) -> None:
 
 
 @source.command()
-@click.argument("name")
+@click.argument("name", shell_complete=completing.source_names)
 @options.with_store
 def remove(store: Store, name: str) -> None:
     """End the source NAME; its events stay."""

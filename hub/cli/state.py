@@ -26,6 +26,7 @@ from hub.cli.load_interactions import InteractionLimit, PullRequestCap
 from hub.cli.load_invitations import Invitation
 from hub.cli.load_rule_suites import RuleSuite
 from hub.cli.load_seats import AssistantSubscription, Team
+from hub.cli.load_usage import Usage
 from hub.cli.load_workflow_runs import WorkflowRun
 from hub.cli.part import Part
 from hub.cli.strict_yaml import Strict
@@ -66,6 +67,7 @@ class State(Part):
     assistant_subscriptions: list[AssistantSubscription] = Field(default_factory=list)
     enterprises: list[Enterprise] = Field(default_factory=list)
     enterprise_teams: list[EnterpriseTeam] = Field(default_factory=list)
+    usage: list[Usage] = Field(default_factory=list)
     devenv_locations: list[load_devenvs.DevenvLocation] = Field(default_factory=list)
     devenv_machines: list[load_devenvs.DevenvMachine] = Field(default_factory=list)
     devenv_policies: list[load_devenvs.DevenvPolicy] = Field(default_factory=list)

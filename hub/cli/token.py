@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from hub.cli import options, output
+from hub.cli import completing, options, output
 from hub.cli.arguments import Pair, Span
 from store import Connection, Row, Store, app_tokens, grants, tokens
 
@@ -15,7 +15,7 @@ def token() -> None:
 
 
 @token.command()
-@click.argument("login")
+@click.argument("login", shell_complete=completing.logins)
 @click.option("--kind", type=click.Choice(list(tokens.KINDS)),
               help="personal, if no app says otherwise.")  # fmt: skip
 @click.option("--app", metavar="NAME",

@@ -2,7 +2,7 @@
 
 import click
 
-from hub.cli import options, output
+from hub.cli import completing, options, output
 from store import Connection, Row, Store, accounts, one_time
 from store.errors import Invalid
 
@@ -45,7 +45,7 @@ def _shape(row: Row) -> dict[str, object]:
 
 
 @user.command()
-@click.argument("login")
+@click.argument("login", shell_complete=completing.logins)
 @click.option("--remove", is_flag=True, help="Take it away.")
 @options.with_store
 def password(store: Store, login: str, remove: bool) -> None:
@@ -69,7 +69,7 @@ def password(store: Store, login: str, remove: bool) -> None:
 
 
 @user.command("one-time")
-@click.argument("login")
+@click.argument("login", shell_complete=completing.logins)
 @click.option("--remove", is_flag=True, help="Ask for none any more.")
 @options.with_store
 def one_time_password(store: Store, login: str, remove: bool) -> None:

@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 from engines import ENGINES, engine_url
 from installation import seed
 from manager import Manager
+from running import Process
 
 from hub.cli import main
 from store import Store, open_store
@@ -83,3 +84,17 @@ def manager(tmp_path: Path) -> Iterator[Manager]:
     made = Manager(tmp_path)
     yield made
     made.close()
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., Process]]:
+    running: list[Process] = []
+
+    def call(*args: str, **environment: str) -> Process:
+        running.append(Process(*args, **environment))
+        return running[-1]
+
+    yield call
+    for process in running:
+        process.popen.kill()
+        process.popen.communicate()
