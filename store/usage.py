@@ -96,6 +96,12 @@ def _refresh_seats(db: Connection, rows: Iterable[Usage]) -> None:
     )
 
 
+def last(db: Connection) -> int:
+    """The newest row's id, or 0."""
+    newest: int = db.value("SELECT coalesce(max(id), 0) FROM usage")
+    return newest
+
+
 def drop(db: Connection, before: int, limit: int) -> int:
     """Forget rows of days before this one, so many at most, and the days that have none left;
     returns how many rows.

@@ -1,0 +1,54 @@
+"""Usage and its policy in a state document."""
+
+import json
+
+import pytest
+
+WORLD = """
+users: [{login: ann}]
+organizations: [{login: acme, members: {ann: member}}, {login: other}]
+repositories: [{name: acme/tools}, {name: ann/own}]
+enterprises:
+  - {slug: globe, organizations: [acme], usage_metrics: enabled}
+"""
+ROW = "{enterprise: globe, organization: acme, user: ann, day: 2026-01-02"
+
+
+def changes(run, text):
+    return [
+        (each["kind"], each["outcome"])
+        for each in json.loads(run("load", "-", "--json", stdin=text).stdout)["changes"]
+    ]
+
+
+def test_a_policy(run):
+    assert ("enterprise", "created") in changes(run, WORLD)
+    off = "enterprises: [{slug: globe, usage_metrics: disabled}]"
+    assert changes(run, off) == [("enterprise", "updated")]
+    assert changes(run, off) == [("enterprise", "unchanged")]
+    assert changes(run, "enterprises: [{slug: globe}]") == [("enterprise", "unchanged")]
+
+
+def test_rows(run):
+    run("load", "-", stdin=WORLD)
+    row = f"usage: [{ROW}, repository: acme/tools, lines: %d}}]"
+    assert changes(run, row % 1) == [("usage", "created")]
+    assert changes(run, row % 1) == [("usage", "unchanged")]
+    assert changes(run, row % 2) == [("usage", "updated")]
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (f"{ROW.replace('2026-01-02', '2025-10-09')}}}", "usage begins with 2025-10-10"),
+        (f"{ROW.replace('acme', 'other')}}}", "other is no organization of 'globe'"),
+        (f"{ROW}, repository: ann/own}}", "ann/own is not one of acme"),
+        (f"{ROW}, team: night}}", "there is no team 'night' of acme"),
+        (f"{ROW}, lines: -1}}", "usage[0].lines"),
+        (f"{ROW}, words: 1}}", "there is no such key"),
+    ],
+)
+def test_what_cannot_be(run, row, said):
+    run("load", "-", stdin=WORLD)
+    result = run("load", "-", stdin=f"usage: [{row}]", code=1)
+    assert said in result.stderr
