@@ -1,0 +1,73 @@
+"""`kill -9` in the middle of a report: no half of it is there, and it is made after the restart."""
+
+import hashlib
+from pathlib import Path
+
+from daemon import Site, until
+from usage_world import many, using
+
+from store import Connection, Row, Store, jobs, report_files, reports, usage_days
+
+USERS, EACH = 4_000, 3
+
+
+def filled(db: Connection) -> int:
+    """Usage of two days that are over."""
+    world = using(db)
+    today = usage_days.of_moment(db.now)
+    for day in (today - 2, today - 1):
+        many(db, world, usage_days.iso(day), USERS, EACH)
+    return int(world.enterprise["id"])
+
+
+def made(store: Store) -> list[Row]:
+    return store.look(lambda db: db.all("SELECT * FROM report WHERE made_at IS NOT NULL"))
+
+
+def parts(store: Store) -> int:
+    """Of reports that are being made."""
+    return int(
+        store.look(
+            lambda db: db.value(
+                "SELECT count(*) FROM report_part p JOIN report r ON r.id = p.report_id"
+                " WHERE r.made_at IS NULL"
+            )
+        )
+    )
+
+
+def check_whole(store: Store, folder: Path) -> None:
+    """Whatever is there, is there as a whole."""
+    for row in made(store):
+        content = report_files.path(folder, row["id"]).read_bytes()
+        assert len(content) == row["size"]
+        assert content.count(b"\n") == row["lines"]
+        assert hashlib.sha256(content).hexdigest() == row["digest"]
+
+
+async def test_a_report_that_is_killed_is_made_all_the_same(site: Site) -> None:
+    with site.opened() as store:
+        enterprise_id = store.do(filled)
+        for there in (0, len(reports.OF_A_DAY)):
+            # The second time it is in the middle of the second day, and of the same run.
+            worker = await site.serve("--only", "worker")
+            await until(lambda: store.look(jobs.get, "reports"), "the job")
+            if not there:
+                store.do(jobs.ask, "reports")
+            await until(lambda n=there: len(made(store)) == n and parts(store) > 0, "some of it")
+            await worker.kill()
+            assert parts(store) > 0, "it was not in the middle of the work"
+            assert len(made(store)) == there
+            check_whole(store, site.folder)
+        worker = await site.serve("--only", "worker")
+        await until(lambda: len(made(store)) == 10, "all reports")
+        assert await worker.end() == 0
+        check_whole(store, site.folder)
+        names = {each.name for each in report_files.folder(site.folder).iterdir()}
+        assert names == {f"{row['id']}.ndjson" for row in made(store)}
+        assert parts(store) == 0
+        row = store.look(reports.latest, enterprise_id, "users-28-day")
+        assert row is not None
+        # A line for each user, for the three editors, one language, one model and organization.
+        assert row["lines"] == USERS * (1 + EACH + 3)
+    assert site.integrity() == "ok"
