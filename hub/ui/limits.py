@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from hub.operations.interactions import OF_REPO
 from hub.ui.look import Look
 from hub.ui.section import Section
 from store import interaction_limits
@@ -20,6 +21,7 @@ WHO = {
 @ui.page("/limits", "limits.html")
 def list_limits(look: Look) -> dict[str, Any]:
     """The limits in force, the first to end first."""
+    look.viewer.check_token(OF_REPO)
     repo_ids = look.viewer.repositories(look.db)
     rows = interaction_limits.ending_next(look.db, MOST, repo_ids)
     return {

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from hub import access
+from hub.access import OnRepo
 from hub.auth import Caller
 from hub.errors import Forbidden, HubError
 from hub.operations.hooks import READ, WRITE
@@ -65,6 +66,12 @@ class Viewer:
                 raise Missing("hook")
             return hook, repo
         return hook, self.repository(db, hook["repo_id"])
+
+    def check_token(self, wanted: OnRepo) -> None:
+        """Forbidden for a token that is not for this, in whatever repository."""
+        if self.caller is not None and not self.operator:
+            access.check_kind(wanted.kinds, self.caller)
+            access.check_token(wanted, self.caller, wanted.scopes)
 
     def may_change(self, db: Connection, repo: Row) -> bool:
         """Whether they may change the repository's hooks."""
