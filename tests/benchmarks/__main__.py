@@ -23,6 +23,7 @@ NAMES = (
     "postgres",
     "growing",
     "expiry",
+    "reports",
     "isolation",
     "restart",
     "far",
