@@ -23,6 +23,7 @@ from worker.guard import Guard
 from worker.hand import Hand
 from worker.lane import ROOM, Item, Lane
 from worker.measures import WorkerMeasures
+from worker.passes import Passes
 from worker.pulse import Pulse
 from worker.recorder import Recorder
 from worker.send import send
@@ -57,6 +58,7 @@ class Dispatcher:
         self._lanes: dict[int, Lane] = {}
         self._full: set[int] = set()
         self._turns = Turns(settings.max_in_flight)
+        self._passes = Passes(self._unpark)
         self._tasks: set[asyncio.Task[None]] = set()
         self._hand = Hand(store)
         self._in_hand = 0
@@ -130,6 +132,7 @@ class Dispatcher:
 
     def arrived(self) -> None:
         """Let what follows from events beside deliveries be seen to."""
+        self._passes.crowd()
         self.news()
 
     @property
@@ -166,7 +169,7 @@ class Dispatcher:
         """Start what the lane may have in flight."""
         while lane.may_start() and not self._stopping:
             now = self._loop.time()
-            if self._held_up() or not self._turns.may(lane.host):
+            if self._waits() or not self._turns.may(lane.host):
                 self._turns.park(lane, now)
                 break
             wait = lane.wait(now)
@@ -184,12 +187,17 @@ class Dispatcher:
         else:
             self._full.discard(lane.hook_id)
 
+    def _waits(self) -> bool:
+        """Whether nothing is to be begun right now."""
+        return self._passes.over or self._held_up()
+
     def _held_up(self) -> bool:
         """Whether what is sent now could not be recorded, or not as this worker's."""
         return self._recorder.blocked or not self._hand.may_send
 
     def _next(self, lane: Lane) -> Item:
         self._in_hand -= 1
+        self._passes.begin()
         return lane.queue.popleft()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
@@ -198,7 +206,7 @@ class Dispatcher:
         task.add_done_callback(self._tasks.discard)
 
     def _unpark(self) -> None:
-        while not self._held_up() and (lane := self._turns.next()) is not None:
+        while not self._waits() and (lane := self._turns.next()) is not None:
             self._pump(lane)
 
     def _resume_later(self, lane: Lane, wait: float) -> None:
@@ -251,7 +259,7 @@ class Dispatcher:
                 self.claims.soon()
 
     def _gives_way(self, lane: Lane) -> bool:
-        if self._stopping or self._held_up() or lane.rest_until or self._turns.wanted(lane.host):
+        if self._stopping or self._waits() or lane.rest_until or self._turns.wanted(lane.host):
             return True
         return lane.in_flight > lane.limit or lane.rate is not None
 

@@ -27,6 +27,8 @@ NAMES = (
     "isolation",
     "restart",
     "far",
+    "tls",
+    "beside",
 )
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import importlib
 import inspect
+import logging
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,7 +20,7 @@ def call(function: Callable[..., Any], /, **given: Any) -> Any:
 
     Arguments and result go as JSON. CalledProcessError, TimeoutExpired.
     """
-    name = f"{function.__module__}:{function.__qualname__}"
+    name = name_of(function)
     done = subprocess.run(
         [sys.executable, "-m", __name__, name],
         input=orjson.dumps(given),
@@ -30,10 +31,23 @@ def call(function: Callable[..., Any], /, **given: Any) -> Any:
     return orjson.loads(done.stdout.splitlines()[-1])
 
 
-def _answer(name: str) -> None:
+def name_of(function: Callable[..., Any]) -> str:
+    """What `named` finds it by."""
+    return f"{function.__module__}:{function.__qualname__}"
+
+
+def named(name: str) -> Callable[..., Any]:
+    """The function of this name."""
     module, _, function = name.partition(":")
+    found: Callable[..., Any] = getattr(importlib.import_module(module), function)
+    return found
+
+
+def _answer(name: str) -> None:
+    # What becomes of receivers that are of no use is measured, not told.
+    logging.getLogger("tocsin").setLevel(logging.ERROR)
     given = orjson.loads(sys.stdin.buffer.read())
-    result = getattr(importlib.import_module(module), function)(**given)
+    result = named(name)(**given)
     if inspect.isawaitable(result):
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             result = runner.run(_awaited(result))

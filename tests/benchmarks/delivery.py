@@ -17,7 +17,7 @@ from tests.benchmarks.receiver import receiving
 MANY, SUBSCRIBERS = 1000, 10
 WIDE = (300, 100)
 CONNECTIONS = 32
-WANTED = 0.5
+WANTED = 0.75
 
 
 def measure(bench: Bench) -> Iterator[Row]:

@@ -44,12 +44,15 @@ class Bench:
     notes: list[str] = field(default_factory=list)
 
     def turns(self, name: str, **trials: Trial) -> "Turns":
-        """A B A B ...: what disturbs one round disturbs all of its sides. One is called `ours`."""
+        """A B B A A B ...: what disturbs one round disturbs all of its sides, and who is first has
+        no more of it than who is last. One is called `ours`.
+        """
         turns = Turns({side: [] for side in trials})
         for number in range(1, self.rounds + 1):
             self.said(f"{name}: round {number} of {self.rounds}")
-            for side, trial in trials.items():
-                turns.values[side].append(trial())
+            order = [*trials] if number % 2 else [*reversed(trials)]
+            for side in order:
+                turns.values[side].append(trials[side]())
         return turns
 
 

@@ -30,18 +30,22 @@ async def deliver(
     url: str = "sqlite",
     key_file: str | None = None,
     counting: bool = False,
+    tls: bool = False,
+    look: str | None = None,
 ) -> dict[str, Any]:
     """Accept `many` events as the hub does while the worker delivers and records them.
 
-    Returns `rate`, deliveries a second, `cpu`, microseconds of this process a delivery, and
-    `statements` a delivery if they are to be counted.
+    Returns `rate`, deliveries a second, `cpu`, microseconds of this process a delivery,
+    `statements` a delivery if they are to be counted, and what a function that is named as
+    module:function in `look` `found` in the store.
     """
     with TemporaryDirectory(prefix="tocsin-bench-") as directory:
         key = None if key_file is None else Path(key_file)
         store = open_store(url, data_dir=Path(directory), key_file=key)
         try:
-            made = store.do(world.make, subscribers=subscribers, port=port)
-            return await _delivered(store, made["repo_id"], many, subscribers, counting)
+            made = store.do(world.make, subscribers=subscribers, port=port, tls=tls)
+            ran = await _delivered(store, made["repo_id"], many, subscribers, counting)
+            return ran if look is None else {**ran, "found": store.look(apart.named(look))}
         finally:
             await store.close()
 

@@ -1,7 +1,8 @@
 /* A receiver that costs next to nothing: answers 204 to every HTTP/1.1 request with a
- * Content-Length on kept connections, on one epoll loop. `receiver PORT_FILE [DELAY_MS]` listens on
- * a free loopback port, writes it to PORT_FILE, and ends when its standard input is closed.
- * With DELAY_MS each answer is held back for so long, which makes it a far receiver. */
+ * Content-Length on kept connections, on one epoll loop. `receiver PORT_FILE [DELAY_MS [HOSTS]]`
+ * listens on a free loopback port, writes it to PORT_FILE, and ends when its standard input is
+ * closed. With DELAY_MS each answer is held back for so long, which makes it a far receiver; with
+ * HOSTS it is so many of them, 127.0.0.1 and the addresses that follow, all on that port. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -92,22 +93,33 @@ static int take(int fd, struct connection *c, char *data, size_t size) {
     return 0;
 }
 
+/* A socket that listens at the address, which gets its port if it has none yet. */
+static int listening(struct sockaddr_in *address) {
+    socklen_t length = sizeof *address;
+    int made = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    if (bind(made, (void *)address, length) || listen(made, 4096)) exit(1);
+    getsockname(made, (void *)address, &length);
+    return made;
+}
+
 int main(int argc, char **argv) {
     if (argc < 2) return 2;
     delay_ms = argc > 2 ? atoi(argv[2]) : 0;
+    int hosts = argc > 3 ? atoi(argv[3]) : 1, on = 1, first_listener = 0, last_listener = 0;
     waiting = calloc(capacity, sizeof *waiting);
-    int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), on = 1;
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t length = sizeof address;
-    if (bind(listener, (void *)&address, sizeof address) || listen(listener, 4096)) return 1;
-    getsockname(listener, (void *)&address, &length);
+    int poll = epoll_create1(0);
+    struct epoll_event event = {.events = EPOLLIN}, events[512];
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    for (int host = 0; host < hosts; host++) {
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK + host);
+        event.data.fd = last_listener = listening(&address);
+        if (!host) first_listener = last_listener;
+        epoll_ctl(poll, EPOLL_CTL_ADD, last_listener, &event);
+    }
     FILE *file = fopen(argv[1], "w");
     if (!file) return 1;
     fprintf(file, "%d\n", ntohs(address.sin_port));
     fclose(file);
-    int poll = epoll_create1(0);
-    struct epoll_event event = {.events = EPOLLIN, .data.fd = listener}, events[512];
-    epoll_ctl(poll, EPOLL_CTL_ADD, listener, &event);
     event.data.fd = 0;
     epoll_ctl(poll, EPOLL_CTL_ADD, 0, &event);
     static char buffer[1 << 18];
@@ -119,9 +131,9 @@ int main(int argc, char **argv) {
                 if (read(0, buffer, sizeof buffer) <= 0) return 0;
                 continue;
             }
-            if (fd == listener) {
+            if (fd >= first_listener && fd <= last_listener) {
                 int made;
-                while ((made = accept4(listener, 0, 0, SOCK_NONBLOCK)) >= 0) {
+                while ((made = accept4(fd, 0, 0, SOCK_NONBLOCK)) >= 0) {
                     if (made >= CONNECTIONS) { close(made); continue; }
                     setsockopt(made, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
                     connections[made] = calloc(1, sizeof **connections);

@@ -4,9 +4,10 @@ import asyncio
 import contextlib
 import shutil
 import socket
+import ssl
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -15,20 +16,31 @@ import uvloop
 from hub.cli.server import bind, port_of
 from tests.benchmarks.figure import Bench
 from tests.benchmarks.processes import end, wait_for
+from tests.worker.receivers import self_signed
 
 SOURCE = Path(__file__).with_name("receiver.c")
 ANSWER = b"HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n"
 
 
 @contextlib.contextmanager
-def receiving(bench: Bench, *, delay_ms: int = 0) -> Iterator[int]:
-    """A receiver that answers 204, after a delay if need be; gives its port."""
-    command = _built(bench.directory) or [sys.executable, "-m", __name__]
-    bench.receiver = "on uvloop" if sys.executable in command else "in C"
+def receiving(
+    bench: Bench, *, delay_ms: int = 0, hosts: int = 1, tls: bool = False
+) -> Iterator[int]:
+    """A receiver that answers 204, after a delay if need be; gives its port.
+
+    It has so many loopback addresses, from 127.0.0.1 on. With `tls` it is on uvloop, and its
+    certificate is one that nobody trusts.
+    """
+    ours = [sys.executable, "-m", __name__]
+    command = ours if tls else _built(bench.directory) or ours
+    if not tls:
+        bench.receiver = "on uvloop" if command == ours else "in C"
     announced = bench.directory / "receiver.port"
     announced.unlink(missing_ok=True)
     process = subprocess.Popen(
-        [*command, str(announced), str(delay_ms)], stdin=subprocess.PIPE, text=True
+        [*command, str(announced), str(delay_ms), str(hosts), *["tls"][: int(tls)]],
+        stdin=subprocess.PIPE,
+        text=True,
     )
     try:
         yield int(wait_for(announced))
@@ -89,20 +101,26 @@ def content_length(head: bytes) -> int:
     return 0 if at < 0 else int(head[at + 17 : head.index(b"\r\n", at + 2)])
 
 
-async def _receive(bound: socket.socket, delay: float) -> None:
+async def _receive(
+    bound: Sequence[socket.socket], delay: float, context: ssl.SSLContext | None
+) -> None:
     loop = asyncio.get_running_loop()
-    await loop.create_server(lambda: Answering(delay), sock=bound, backlog=4096)
+    for each in bound:
+        await loop.create_server(lambda: Answering(delay), sock=each, backlog=4096, ssl=context)
     ended = asyncio.Event()
     loop.add_reader(0, ended.set)
     await ended.wait()
 
 
-def _main(announced: Path, delay_ms: int) -> None:
-    with bind("127.0.0.1", 0) as bound:
-        bound.listen()
-        announced.write_text(f"{port_of(bound)}\n")
-        uvloop.run(_receive(bound, delay_ms / 1000))
+def _main(announced: Path, delay_ms: int, hosts: int, *, tls: bool) -> None:
+    bound = [bind("127.0.0.1", 0)]
+    bound += [bind(f"127.0.0.{host}", port_of(bound[0])) for host in range(2, hosts + 1)]
+    for each in bound:
+        each.listen()
+    context = self_signed(announced.parent)[0] if tls else None
+    announced.write_text(f"{port_of(bound[0])}\n")
+    uvloop.run(_receive(bound, delay_ms / 1000, context))
 
 
 if __name__ == "__main__":
-    _main(Path(sys.argv[1]), int(sys.argv[2]))
+    _main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), tls="tls" in sys.argv)

@@ -5,7 +5,7 @@ them; and what a delivery takes on disk.
 import time
 from collections.abc import Iterator
 
-from store import Connection, bodies, open_store
+from store import Connection, open_store
 from tests.benchmarks import world
 from tests.benchmarks.figure import Bench, Row
 from tests.benchmarks.payload import payload
@@ -25,9 +25,9 @@ def measure(bench: Bench) -> Iterator[Row]:
         directory = bench.directory / "waiting"
         store = open_store("sqlite", data_dir=directory)
         repo_id = store.do(world.make, subscribers=SUBSCRIBERS, port=port)["repo_id"]
-        store.do(_events, repo_id)
+        store.do(world.fill, repo_id, EVENTS, payload(BODY, 1))
         size = store.do(_size)
-        store.do(_deliveries, repo_id)
+        store.do(world.queue, repo_id)
         bytes_each = (store.do(_size) - size) / (EVENTS * SUBSCRIBERS)
         started = store.clock.now()
         with serving(directory) as server:
@@ -47,32 +47,6 @@ def measure(bench: Bench) -> Iterator[Row]:
         "a delivery on disk, beside its attempts", "bytes", bytes_each,
         wanted=WANTED_BYTES, more=False, absolute=True,
     )  # fmt: skip
-
-
-def _events(db: Connection, repo_id: int) -> None:
-    body = payload(BODY, 1)
-    db.execute(
-        "INSERT INTO event (guid, scope, repo_id, source_id, name, received_at, size, digest, body)"
-        " WITH RECURSIVE row (number) AS (SELECT 1 UNION ALL"
-        " SELECT number + 1 FROM row WHERE number < :many)"
-        " SELECT 'guid-' || number, :repo_id, :repo_id, 0, 'push', :now, :size, :digest, :body"
-        " FROM row",
-        many=EVENTS,
-        repo_id=repo_id,
-        now=db.now,
-        size=len(body),
-        digest=b"0" * 16,
-        body=bodies.pack(body),
-    )
-
-
-def _deliveries(db: Connection, repo_id: int) -> None:
-    db.execute(
-        "INSERT INTO delivery (event_id, hook_id, repo_id, state, due_at)"
-        " SELECT e.id, h.id, :repo_id, 0, :now FROM event e CROSS JOIN hook h ORDER BY e.id, h.id",
-        repo_id=repo_id,
-        now=db.now,
-    )
 
 
 def _size(db: Connection) -> int:

@@ -3,7 +3,7 @@
 import time
 from typing import Any
 
-from store import Connection, Store, accounts, hooks, repositories, tokens
+from store import Connection, Store, accounts, bodies, hooks, repositories, tokens
 
 OWNER, NAME = "bench", "marked"
 TOPIC = f"/{OWNER}/{NAME}/events/push"
@@ -13,19 +13,33 @@ WARMING = 20
 """Events that are sent before the clock runs, so that connections are there."""
 
 
-def make(db: Connection, *, subscribers: int = 0, port: int = 0) -> dict[str, Any]:
-    """The world; `subscribers` hooks that deliver to a local port. Its token and repository."""
+def make(
+    db: Connection, *, subscribers: int = 0, port: int = 0, hosts: int = 1, tls: bool = False
+) -> dict[str, Any]:
+    """The world; `subscribers` hooks that deliver to a local port, spread over so many of the
+    receiver's addresses. Its token and repository.
+    """
     owner = accounts.create(db, OWNER)
     repo = repositories.create(db, owner["id"], NAME)
     token, _ = tokens.create(db, owner["id"], scopes=["repo"])
     for number in range(subscribers):
-        subscribe(db, repo["id"], f"http://127.0.0.1:{port}/hooks/{number}")
+        origin = f"{'https' if tls else 'http'}://127.0.0.{1 + number % hosts}:{port}"
+        subscribe(db, repo["id"], f"{origin}/hooks/{number}")
     return {"token": token, "repo_id": repo["id"]}
 
 
 def subscribe(db: Connection, repo_id: int, url: str) -> None:
     """A hook for pushes, as JSON, signed."""
-    hooks.create(db, repo_id, url=url, events=["push"], content_type="json", secret=SECRET)
+    hooks.create(
+        db,
+        repo_id,
+        url=url,
+        events=["push"],
+        content_type="json",
+        secret=SECRET,
+        # No certificate of a receiver here is one that anybody vouches for.
+        insecure_ssl=url.startswith("https"),
+    )
 
 
 def unfinished(db: Connection) -> bool:
@@ -55,13 +69,44 @@ def finished(store: Store) -> float:
         session.close()
 
 
+def fill(db: Connection, repo_id: int, events: int, body: bytes) -> None:
+    """Keep so many events of a repository, for nobody yet."""
+    db.execute(
+        "INSERT INTO event (guid, scope, repo_id, source_id, name, received_at, size, digest, body)"
+        " WITH RECURSIVE row (number) AS (SELECT 1 UNION ALL"
+        " SELECT number + 1 FROM row WHERE number < :many)"
+        " SELECT 'guid-' || number, :repo_id, :repo_id, 0, 'push', :now, :size, :digest, :body"
+        " FROM row",
+        many=events,
+        repo_id=repo_id,
+        now=db.now,
+        size=len(body),
+        digest=b"0" * 16,
+        body=bodies.pack(body),
+    )
+
+
+def queue(db: Connection, repo_id: int) -> None:
+    """Have every event of a repository delivered to all of its hooks, once more if need be."""
+    db.execute(
+        "INSERT INTO delivery (event_id, hook_id, repo_id, state, due_at)"
+        " SELECT e.id, h.id, e.repo_id, 0, :now FROM event e JOIN hook h ON h.repo_id = e.repo_id"
+        " WHERE e.repo_id = :repo_id ORDER BY e.id, h.id",
+        repo_id=repo_id,
+        now=db.now,
+    )
+    hook_ids = [row[0] for row in db.tuples("SELECT id FROM hook WHERE repo_id = :id", id=repo_id)]
+    db.after_commit(lambda: db.courier.wake(hook_ids))
+
+
 def check(store: Store, deliveries: int) -> None:
     """RuntimeError unless so many deliveries have arrived: otherwise nothing was measured."""
-    arrived = store.look(_delivered)
+    arrived = store.look(delivered)
     if arrived != deliveries:
         raise RuntimeError(f"{arrived} of {deliveries} deliveries arrived")
 
 
-def _delivered(db: Connection) -> int:
+def delivered(db: Connection) -> int:
+    """How many deliveries have arrived."""
     found: int = db.value("SELECT count(*) FROM delivery WHERE state = 1")
     return found

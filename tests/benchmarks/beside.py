@@ -1,0 +1,65 @@
+"""Ingest beside deliveries: events are posted while a backlog of another repository is delivered as
+fast as it can be.
+"""
+
+import statistics
+import time
+from collections.abc import Iterator
+from functools import partial
+
+from store import Connection, Store, open_store, repositories
+from tests.benchmarks import world
+from tests.benchmarks.figure import Bench, Row
+from tests.benchmarks.ingest import CONNECTIONS, Door
+from tests.benchmarks.payload import SIZE, payload
+from tests.benchmarks.processes import serving
+from tests.benchmarks.receiver import receiving
+
+EVENT_SIZE, TOTAL = 2000, 8000
+EVENTS, SUBSCRIBERS = 800, 100
+BEGUN = 0.3
+"""Seconds until deliveries run at full speed."""
+WANTED = 0.8
+
+
+def measure(bench: Bench) -> Iterator[Row]:
+    """Events a second, of the same server with nothing to deliver."""
+    directory = bench.directory / "beside"
+    store = open_store("sqlite", data_dir=directory)
+    token = store.do(world.make)["token"]
+    meanwhile: list[float] = []
+    with receiving(bench) as port, serving(directory) as server:
+        repo_id = store.do(_busy, port)
+        door = Door(server, token)
+        door.rate(EVENT_SIZE, TOTAL // 10)
+        turns = bench.turns(
+            "beside",
+            ours=partial(_beside, store, repo_id, door, meanwhile),
+            reference=partial(door.rate, EVENT_SIZE, TOTAL),
+        )
+    store.shut()
+    name = f"ingest, {EVENT_SIZE // 1000} kB, {CONNECTIONS} connections, beside deliveries"
+    yield turns.row(f"{name}: of the same without", "/s", WANTED)
+    yield Row("deliveries meanwhile", "/s", statistics.median(meanwhile))
+
+
+def _beside(store: Store, repo_id: int, door: Door, meanwhile: list[float]) -> float:
+    before = store.look(world.delivered)
+    store.do(world.queue, repo_id)
+    time.sleep(BEGUN)
+    known, began = store.look(world.delivered), time.perf_counter()
+    rate = door.rate(EVENT_SIZE, TOTAL)
+    done = store.look(world.delivered)
+    meanwhile.append((done - known) / (time.perf_counter() - began))
+    if done - before >= EVENTS * SUBSCRIBERS:
+        raise RuntimeError("everything was delivered before the last event was taken in")
+    world.finished(store)
+    return rate
+
+
+def _busy(db: Connection, port: int) -> int:
+    repo = repositories.create(db, 1, "busy")
+    for number in range(SUBSCRIBERS):
+        world.subscribe(db, repo["id"], f"http://127.0.0.1:{port}/hooks/{number}")
+    world.fill(db, repo["id"], EVENTS, payload(SIZE, 1))
+    return int(repo["id"])

@@ -1,0 +1,49 @@
+"""How much is begun in one pass of the event loop."""
+
+import asyncio
+
+import pytest
+
+from worker import passes
+from worker.passes import FEW, MANY, Passes
+
+
+def begun_until_over(counted: Passes) -> int:
+    begun = 0
+    while not counted.over:
+        counted.begin()
+        begun += 1
+    return begun
+
+
+async def test_more_is_begun_with_the_next_pass() -> None:
+    again: list[int] = []
+    counted = Passes(lambda: again.append(begun_until_over(counted)))
+    assert begun_until_over(counted) == MANY
+    assert again == []
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert again
+    assert set(again) == {MANY}
+
+
+async def test_who_needs_less_is_not_called_again() -> None:
+    again: list[None] = []
+    counted = Passes(lambda: again.append(None))
+    counted.begin()
+    await asyncio.sleep(0.01)
+    assert not again
+    assert begun_until_over(counted) == MANY
+
+
+async def test_while_events_come_in_there_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(passes, "QUIET", 0.2)
+    counted = Passes(lambda: None)
+    counted.crowd()
+    counted.begin()
+    await asyncio.sleep(0)
+    assert begun_until_over(counted) == FEW
+    await asyncio.sleep(0.3)
+    counted.begin()
+    await asyncio.sleep(0)
+    assert begun_until_over(counted) == MANY
