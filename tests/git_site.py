@@ -53,6 +53,8 @@ class GitSite:
         self.password: str | None = None
         """Asked for together with the name `ada`, where there is one."""
         self.dumb = False
+        self.subversion = False
+        """Whether it says that it is a server of Subversion."""
         self.moved: dict[str, str] = {}
         """Beginnings of paths to where they lead."""
         self.trap: str | None = None
@@ -100,6 +102,8 @@ class Handler(SimpleHTTPRequestHandler):
             return self._say(302, Location=site.trap + self.path)
         if not site.lets_in(given):
             return self._say(401, **{"WWW-Authenticate": 'Basic realm="git"'})
+        if site.subversion and self.command == "OPTIONS":
+            return self._say(200, DAV="http://subversion.tigris.org/xmlns/dav/svn/depth")
         if site.dumb or ".git" not in self.path:
             if self.command != "GET":
                 return self._say(405)

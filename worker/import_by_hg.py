@@ -1,14 +1,12 @@
-"""Fetching what is not kept in git, with the programs of its own kind, which see the network
-through a proxy of ours alone.
-"""
+"""Fetching with hg, which sees the network through a proxy of ours alone."""
 
 import re
 import shutil
 from collections.abc import Sequence
-from pathlib import Path
 
 from worker.guard import Guard
 from worker.import_git import Failed, Remote, run
+from worker.import_places import write_privately
 from worker.import_probe import Problem
 from worker.import_proxy import USER, Proxy, proxy_to
 from worker.import_steps import RESOLVED, Steps
@@ -36,7 +34,7 @@ class Mercurial:
             raise Problem("error", "mercurial repositories need the program hg, which is not here")
         home = self._steps.home
         async with proxy_to(self._guard, self._guard.endpoint(self._remote.url)) as proxy:
-            _private(home / "hgrc", self._settings(proxy))
+            write_privately(home / "hgrc", self._settings(proxy))
             try:
                 await self._hg("clone", "--noupdate", "--", self._remote.url, "source.hg")
             except Failed as error:
@@ -93,8 +91,3 @@ class Mercurial:
             return Problem("error", proxy.refused)
         denied = any(sign in line for line in error.said for sign in DENIED)
         return Problem("auth_failed") if denied else error
-
-
-def _private(path: Path, lines: Sequence[str]) -> None:
-    path.touch(mode=0o600)
-    path.write_text("".join(f"{line}\n" for line in lines))

@@ -87,6 +87,8 @@ def environment(home: Path, remote: Remote | None = None) -> dict[str, str]:
     if remote is not None and (remote.username or remote.password):
         settings["credential.helper"] = HELPER
         found |= {USER: remote.username or "", PASSWORD: remote.password or ""}
+        # Else git svn would give the password with the name of who runs it.
+        settings["svn.username"] = remote.username or ""
     found["GIT_CONFIG_COUNT"] = str(len(settings))
     for number, (name, value) in enumerate(settings.items()):
         found |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
@@ -100,16 +102,17 @@ async def run(
     given: bytes | None = None,
     heard: Heard | None = None,
     more: dict[str, str] | None = None,
+    merged: bool = False,
 ) -> bytes:
-    """What a program writes, `given` this. Failed for an error. It ends with whoever waits for it,
-    and all that it has started with it.
+    """What a program writes, `given` this; where it is `merged`, all of that is heard. Failed for
+    an error. It ends with whoever waits for it, and all that it has started with it.
     """
     try:
         process = await asyncio.create_subprocess_exec(
             *command,
             stdin=asyncio.subprocess.DEVNULL if given is None else asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT if merged else asyncio.subprocess.PIPE,
             env=environment(home, remote) | (more or {}),
             cwd=home,
             start_new_session=True,
@@ -119,7 +122,9 @@ async def run(
     said: deque[str] = deque(maxlen=LINES_KEPT)
     try:
         output, _, _ = await asyncio.gather(
-            _read(process), _listen(process, said, heard), _give(process, given)
+            _read(None if merged else process.stdout),
+            _listen(process.stdout if merged else process.stderr, said, heard),
+            _give(process, given),
         )
         code = await process.wait()
     finally:
@@ -139,10 +144,9 @@ async def _give(process: asyncio.subprocess.Process, given: bytes | None) -> Non
     process.stdin.close()
 
 
-async def _read(process: asyncio.subprocess.Process) -> bytes:
-    assert process.stdout is not None
+async def _read(stream: asyncio.StreamReader | None) -> bytes:
     parts, size = [], 0
-    while part := await process.stdout.read(1 << 16):
+    while stream is not None and (part := await stream.read(1 << 16)):
         parts.append(part)
         size += len(part)
         if size > MOST_OUTPUT:
@@ -151,11 +155,10 @@ async def _read(process: asyncio.subprocess.Process) -> bytes:
 
 
 async def _listen(
-    process: asyncio.subprocess.Process, said: deque[str], heard: Heard | None
+    stream: asyncio.StreamReader | None, said: deque[str], heard: Heard | None
 ) -> None:
-    assert process.stderr is not None
     rest = b""
-    while part := await process.stderr.read(1 << 14):
+    while stream is not None and (part := await stream.read(1 << 14)):
         *lines, rest = re.split(rb"[\r\n]", rest + part)
         rest = rest[:LONGEST_LINE]
         for line in lines:

@@ -5,7 +5,7 @@ them. A repository takes its place at once, whole, or not at all.
 import contextlib
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from store import Row
@@ -78,6 +78,12 @@ class Places:
         """The repositories that have a store."""
         names = [path.stem for path in self._stores.glob("*.git")]
         return [int(name) for name in names if name.isdigit()]
+
+
+def write_privately(path: Path, lines: Iterable[str], mode: int = 0o600) -> None:
+    """A new file that nobody else may read."""
+    path.touch(mode=mode)
+    path.write_text("".join(f"{line}\n" for line in lines))
 
 
 def remove(folder: Path) -> None:

@@ -104,6 +104,11 @@ class Probe:
         there = answer.status in (200, 204) and SUBVERSION in said
         return Found("subversion", last) if there else None
 
+    async def is_there(self, url: str) -> bool:
+        """Whether there is anything."""
+        answer, _ = await self._ask("GET", url)
+        return answer.status == 200
+
     async def _below(self, url: str) -> list[Found]:
         """The git repositories that a page at the URL leads to, below it."""
         answer, last = await self._ask("GET", url.rstrip("/") + "/")

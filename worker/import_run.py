@@ -14,8 +14,9 @@ from store.errors import StoreError
 from store.import_contents import Renamed
 from worker.expire import Tell
 from worker.guard import Guard
+from worker.import_by_hg import Mercurial
+from worker.import_by_svn import Subversion
 from worker.import_git import Failed
-from worker.import_other import Mercurial
 from worker.import_places import Places, remove, size_of
 from worker.import_probe import Found, Probe, Problem, Several, within
 from worker.import_steps import Steps, Survey, words
@@ -27,6 +28,7 @@ log = logging.getLogger("tocsin.worker")
 BEAT = 0.25
 # Looking how much there is on disk costs more than to say how far it is.
 SIZED_EVERY = 8
+KINDS = ("git", "mercurial", "subversion")
 BROKEN = "The import could not be done. The cause is in the log of the worker."
 
 
@@ -174,7 +176,7 @@ class Run:
     async def _fetched(self) -> str | None:
         """Find out what is there and fetch it; returns its default branch."""
         found, probe = await self._found()
-        if found.vcs not in ("git", "mercurial"):
+        if found.vcs not in KINDS:
             raise Problem("error", f"{found.vcs} repositories cannot be imported here")
         remote = await probe.remote(found.url, asked=self._row["vcs_url"])
         is_git = found.vcs == "git"
@@ -184,8 +186,11 @@ class Run:
         )
         if is_git:
             await self._steps.fetch(remote)
-        else:
+        elif found.vcs == "mercurial":
             head = await Mercurial(self._steps, self._means.guard, remote).fetch()
+        else:
+            has_trunk = await probe.is_there(f"{found.url.rstrip('/')}/trunk/")
+            head = await Subversion(self._steps, self._means.guard, remote).fetch(has_trunk)
         survey = await self._steps.survey()
         await self._write(_surveyed, survey)
         return head

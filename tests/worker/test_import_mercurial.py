@@ -153,7 +153,7 @@ async def test_passwords(place: Place, site: HgSite) -> None:
 
 
 async def test_hg_is_not_installed(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("worker.import_other.shutil.which", lambda name: None)
+    monkeypatch.setattr("worker.import_by_hg.shutil.which", lambda name: None)
     row = await place.done("/")
     assert (row["status"], row["failed_step"]) == ("error", "importing")
     assert row["error_message"] == "mercurial repositories need the program hg, which is not here"

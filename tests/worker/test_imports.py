@@ -171,11 +171,10 @@ async def test_a_project_that_would_be_elsewhere(place: GitPlace, project: str) 
     assert place.site.seen == []
 
 
-async def test_other_kinds(place: GitPlace) -> None:
-    for kind in ("subversion", "tfvc"):
-        row = await place.done(vcs=kind)
-        assert (row["status"], row["failed_step"]) == ("error", "importing")
-        assert kind in row["error_message"]
+async def test_a_kind_that_nothing_here_reads(place: GitPlace) -> None:
+    row = await place.done(vcs="tfvc")
+    assert (row["status"], row["failed_step"]) == ("error", "importing")
+    assert row["error_message"] == "tfvc repositories cannot be imported here"
 
 
 async def test_what_the_guard_refuses(place: GitPlace) -> None:
