@@ -19,6 +19,7 @@ from hub.cli import (
     load_devenv_secrets,
     load_devenvs,
     load_enterprises,
+    load_imports,
     load_interactions,
     load_invitations,
     load_issue_events,
@@ -104,6 +105,7 @@ def apply(db: Connection, wanted: state.State, hashes: Mapping[str, str]) -> lis
             db, "pull_request_caps", wanted.pull_request_caps, load_interactions.pull_request_cap
         ),
         *_each(db, "invitations", wanted.invitations, load_invitations.invitation),
+        *_each(db, "imports", wanted.imports, load_imports.source_import),
         *_each(db, "teams", wanted.teams, load_seats.team),
         *_each(
             db,

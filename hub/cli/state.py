@@ -22,6 +22,7 @@ from hub.cli.load_checks import CheckRun
 from hub.cli.load_comments import CommitComment
 from hub.cli.load_devenv_secrets import DevenvSecret
 from hub.cli.load_enterprises import Enterprise, EnterpriseTeam
+from hub.cli.load_imports import SourceImport
 from hub.cli.load_interactions import InteractionLimit, PullRequestCap
 from hub.cli.load_invitations import Invitation
 from hub.cli.load_rule_suites import RuleSuite
@@ -63,6 +64,7 @@ class State(Part):
     interaction_limits: list[InteractionLimit] = Field(default_factory=list)
     pull_request_caps: list[PullRequestCap] = Field(default_factory=list)
     invitations: list[Invitation] = Field(default_factory=list)
+    imports: list[SourceImport] = Field(default_factory=list)
     teams: list[Team] = Field(default_factory=list)
     assistant_subscriptions: list[AssistantSubscription] = Field(default_factory=list)
     enterprises: list[Enterprise] = Field(default_factory=list)
