@@ -17,8 +17,8 @@ ui = Section("Replay", "/replay")
 
 PAGE = 25
 FIELDS = ("repository", "hook", "event", "status", "since", "until")
-# Events that one look counts; the rest is counted while the page is open.
-COUNTED = 10_000
+# Events that the page itself counts; the rest is counted while it is open, so many at a time.
+AT_ONCE, COUNTED = 1_000, 10_000
 KINDS = {"done": "good", "cancelled": "none", "under way": "busy", "waiting": "busy"}
 
 
@@ -52,7 +52,7 @@ def _dry_run(look: Look, asked: dict[str, str]) -> dict[str, Any]:
     except (Invalid, Missing, Forbidden) as error:
         return {**told, "problem": _wrong(error)}
     after, until = selection.extent(look.db, chosen)
-    many, behind = selection.count(look.db, chosen, after, until, COUNTED)
+    many, behind = selection.count(look.db, chosen, after, until, AT_ONCE)
     live = query({**asked, "after": str(behind), "upto": str(until), "many": str(many)})
     return {
         **told,

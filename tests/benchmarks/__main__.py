@@ -27,6 +27,7 @@ NAMES = (
     "isolation",
     "restart",
     "far",
+    "pages",
     "tls",
     "beside",
 )

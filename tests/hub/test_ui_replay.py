@@ -117,6 +117,7 @@ async def test_who_may_only_look_cannot_start_one(store: Store, seed: Any) -> No
 async def test_many_are_counted_while_the_page_is_open(
     store: Store, seed: Any, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(replays, "AT_ONCE", 2)
     monkeypatch.setattr(replays, "COUNTED", 2)
     store.do(hook, seed.hello, "push")
     store.do(arrive, seed.hello["id"], 5)
