@@ -48,7 +48,9 @@ async def test_counted_first_then_delivered(visit, house, fresh):
     await expect(progress).to_contain_text("100")
     assert await violations(page) == []
     await page.get_by_role("link", name="Replay", exact=True).first.click()
-    await expect(page.get_by_role("region", name="Replays", exact=True)).to_contain_text(f"hook {fresh}")
+    await expect(page.get_by_role("region", name="Replays", exact=True)).to_contain_text(
+        f"hook {fresh}"
+    )
     done = [row for row in house.rows() if row["hook_id"] == fresh]
     assert len(done) >= 3
     await until(

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from store import Connection, accounts, events, hooks, replaying, repositories, tokens
+from store import Connection, accounts, events, hook_links, hooks, replaying, repositories, tokens
 from store.clock import DAY
 from store.events import Arrival
 from store.interaction_limits import limit_repository
@@ -13,7 +13,7 @@ from store.selection import Selection
 
 SECRET = "ring the bells"
 # Nothing listens there.
-CLOSED = "http://127.0.0.1:1/closed"
+CLOSED = "http://127.0.0.1:1025/closed"
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,8 @@ class World:
     """An event of ada/engine that nobody wanted."""
     replay: int
     """One of ada/engine, which found nothing and is over as soon as a worker is there."""
+    link: str
+    """What a link to the hook `good` ends with."""
 
 
 def furnish(db: Connection, receiver: str) -> World:
@@ -78,6 +80,7 @@ def furnish(db: Connection, receiver: str) -> World:
         *(_token(db, account["id"]) for account in (root, ada, bob)),
         engine["id"], tower["id"], good, failing, retrying, disabled, towers,
         fork["id"], replaying.ask(db, nothing, "ada")["id"],
+        hook_links.make(db, good, "receiver's team", "ada", 30 * DAY)[0],
     )  # fmt: skip
 
 

@@ -1,0 +1,54 @@
+"""Every page of the dashboard: its path in the world of `world.py`, and who looks at it."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A page. `status` is what it is answered with; one with a `picture` has its picture kept."""
+
+    path: str
+    login: str | None = "ada"
+    status: int = 200
+    picture: str = ""
+
+
+PAGES = (
+    Shown("/ui/sign-in", None, picture="sign-in"),
+    Shown("/ui", picture="overview"),
+    Shown("/ui?span=24h", "root"),
+    Shown("/ui/hooks", "root", picture="hooks"),
+    Shown("/ui/hooks?state=failing"),
+    Shown("/ui/hooks/{good}"),
+    Shown("/ui/hooks/{failing}", picture="hook"),
+    Shown("/ui/hooks/{disabled}"),
+    Shown("/ui/deliveries", "root", picture="deliveries"),
+    Shown("/ui/deliveries?status=failure"),
+    Shown("/ui/deliveries?event=nothing"),
+    Shown("/ui/deliveries/{attempt}", picture="delivery"),
+    Shown("/ui/replay", picture="replay"),
+    Shown("/ui/replay?hook={good}&count=1"),
+    Shown("/ui/replay?repository=ada/nothing&count=1"),
+    Shown("/ui/replay/{replay}"),
+    Shown("/ui/events", picture="events"),
+    Shown("/ui/events?wanted=nobody"),
+    Shown("/ui/events?event=nothing"),
+    Shown("/ui/events/{event}", picture="event"),
+    Shown("/ui/topics", "root", picture="topics"),
+    Shown("/ui/topics/{engine}"),
+    Shown("/ui/topics/{engine}?event=push"),
+    Shown("/ui/topics/followers"),
+    Shown("/ui/limits", picture="limits"),
+    Shown("/ui/limits", "bob"),
+    Shown("/ui/jobs", "root", picture="jobs"),
+    Shown("/ui/audit", "root", picture="audit"),
+    Shown("/ui/audit?who=nobody", "root"),
+    Shown("/ui/audit/check", "root"),
+    Shown("/ui/reference", picture="reference"),
+    Shown("/ui/reference/repos"),
+    Shown("/ui/reference/schemas/Hook"),
+    Shown("/ui/shared?link={link}", None),
+    Shown("/ui/jobs", status=403),
+    Shown("/ui/events/{event}", "bob", 403),
+    Shown("/ui/hooks/999999", status=404, picture="not-there"),
+)

@@ -1,0 +1,105 @@
+"""Deliveries as they are made, and made again, on pages that are open."""
+
+import re
+import time
+
+import pytest
+from chromium import violations
+from daemon import until
+from elsewhere import Elsewhere
+from playwright.async_api import expect
+
+from store import attempt_tail
+
+
+@pytest.fixture
+async def elsewhere(anyio_backend):
+    async with Elsewhere() as made:
+        yield made
+
+
+async def newest(house) -> int:
+    """The latest attempt at the hook that takes pushes and answers."""
+    with house.opened() as store:
+        wanted = attempt_tail.Wanted(hook_id=house.world.good)
+        return int(store.look(attempt_tail.page, wanted, limit=1).rows[0]["id"])
+
+
+async def test_a_delivery_is_there_within_a_second_of_its_event(visit, house):
+    guest = await visit("ada")
+    page = await guest.go(f"/ui/deliveries?hook={house.world.good}")
+    await expect(page.get_by_role("status").filter(has_text="Live")).to_be_visible()
+    before = await page.get_by_role("row").count()
+    guid = "seen-within-a-second"
+    await house.post(guid=guid)
+    posted = time.monotonic()
+    row = page.get_by_role("row", name=re.compile(guid))
+    await expect(row).to_have_count(1)
+    seen = time.monotonic()
+    assert await page.get_by_role("row").count() == before + 1
+    # The first of them, as it is the newest.
+    await expect(page.get_by_role("row").nth(1)).to_contain_text("push")
+    assert seen - posted < 1.0, f"seen after {seen - posted:.2f} s"
+
+
+async def test_what_is_not_asked_for_does_not_appear(visit, house):
+    guest = await visit("ada")
+    page = await guest.go("/ui/deliveries?event=issues")
+    await expect(page.get_by_role("status").filter(has_text="Live")).to_be_visible()
+    before = await page.get_by_role("row").count()
+    await house.post(guid="a-push")
+    await house.post("issues", guid="an-issue", action="closed")
+    await expect(page.get_by_role("row", name=re.compile("issues"))).to_have_count(before)
+    assert await page.get_by_text("a-push").count() == 0
+
+
+async def test_filters_are_in_the_url(visit, house):
+    guest = await visit("ada")
+    page = await guest.go("/ui/deliveries")
+    await page.get_by_label("Outcome").select_option("failed")
+    await page.get_by_label("Event").fill("push")
+    await page.get_by_role("button", name="Show").click()
+    await expect(page).to_have_url(re.compile(r"status=failure.*event=push"))
+    await page.reload()
+    await expect(page.get_by_label("Event")).to_have_value("push")
+    assert await page.get_by_role("row", name=re.compile("200")).count() == 0
+
+
+async def test_another_sees_nothing_of_it(visit, house):
+    guest = await visit("bob")
+    page = await guest.go("/ui/deliveries")
+    await expect(page.get_by_role("status").filter(has_text="Live")).to_be_visible()
+    guid = "not-for-bob"
+    await house.post(guid=guid)
+    await expect(page.get_by_text(guid)).to_have_count(0)
+    assert await page.get_by_text("ada/engine").count() == 0
+    await guest.go(f"/ui/deliveries/{await newest(house)}", 403)
+
+
+async def test_delivered_again_from_its_page(visit, house):
+    guid = await house.post(guid="to-be-sent-again")
+    guest = await visit("ada")
+    page = await guest.go(f"/ui/deliveries?guid={guid}&hook={house.world.good}")
+    await expect(row := page.get_by_role("row", name=re.compile("200"))).to_have_count(1)
+    await row.get_by_role("link").first.click()
+    await expect(page.get_by_role("heading", name="Where the time went")).to_be_visible()
+    before = house.receiver.got[guid]
+    await page.get_by_role("button", name="Redeliver").click()
+    await expect(page.get_by_role("status").first).to_contain_text("on its way once more")
+    await until(lambda: house.receiver.got[guid] == before + 1, "the delivery once more")
+    assert await violations(page) == []
+
+
+@pytest.mark.parametrize("site", ["localhost", "127.0.0.1"])
+async def test_another_site_has_nothing_delivered_again(visit, house, elsewhere, site):
+    guest = await visit("ada")
+    guest.watched.also(f"http://{site}:{elsewhere.port}")
+    elsewhere.target = f"{house.url}/ui/deliveries/{await newest(house)}/again"
+    before = len(house.rows())
+    async with guest.page.expect_response(elsewhere.target) as answered:
+        await guest.page.goto(f"http://{site}:{elsewhere.port}/")
+    answer = await answered.value
+    # Without the cookie, which does not come along from another site, one is led to the door.
+    led = "sign-in" in (await answer.all_headers()).get("location", "")
+    assert led if site == "localhost" else answer.status == 403
+    assert len(house.rows()) == before

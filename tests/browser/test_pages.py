@@ -1,0 +1,72 @@
+"""Every page as everybody has it: light and wide, dark and narrow, by axe's rules, from this server
+alone; `TOCSIN_PICTURES=1` takes the pictures that are kept to be looked at.
+"""
+
+import os
+import re
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+from browsing import Guest, House
+from chromium import violations
+from pages import PAGES, Shown
+
+from hub.ui.section import ROOT
+from hub.ui.sections import SECTIONS
+from store import attempt_tail
+
+PICTURES = Path(__file__).parent / "pictures"
+# Of a long page the beginning.
+TALL = 1100
+LOOKS = {"light": {}, "dark-narrow": {"dark": True, "narrow": True}}
+
+
+def path_of(shown: Shown, house: House) -> str:
+    with house.opened() as store:
+        attempt = store.look(attempt_tail.page, attempt_tail.Wanted(), limit=50).rows[-1]["id"]
+    return shown.path.format(**asdict(house.world), attempt=attempt)
+
+
+def test_every_page_is_among_them():
+    known = {re.sub(r"\?.*", "", shown.path) for shown in PAGES}
+    patterns = {re.sub(r"{\w+}", "[^/]+", page.path) for one in SECTIONS for page in one.pages}
+    # A link's page wants the link.
+    unknown = [
+        pattern for pattern in patterns if not any(re.fullmatch(pattern, path) for path in known)
+    ]
+    assert unknown == []
+    assert ROOT in known
+
+
+SHOWN = [
+    pytest.param(shown, look, id=f"{shown.login}{shown.path}-{look}")
+    for shown in PAGES
+    # Dark and narrow once of each kind.
+    for look in (LOOKS if shown.picture else ["light"])
+]
+
+
+@pytest.mark.parametrize(("shown", "look"), SHOWN)
+async def test_a_page(visit, house: House, shown: Shown, look: str):
+    guest: Guest = await visit(shown.login, **LOOKS[look])
+    page = await guest.go(path_of(shown, house), shown.status)
+    assert await page.get_by_role("heading", level=1).count() == 1
+    assert await violations(page) == []
+    scrolled = await page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    assert scrolled <= 0, "the page scrolls sideways"
+    if shown.picture and os.environ.get("TOCSIN_PICTURES"):
+        await _picture(guest, PICTURES / f"{shown.picture}-{look}.png")
+
+
+async def _picture(guest: Guest, path: Path) -> None:
+    size = guest.page.viewport_size
+    assert size is not None
+    await guest.page.set_viewport_size({**size, "height": TALL})
+    await guest.page.screenshot(path=path, animations="disabled")
+
+
+def test_every_picture_is_kept():
+    """Of every page that has one, in each look, and no other."""
+    wanted = {f"{shown.picture}-{look}.png" for shown in PAGES if shown.picture for look in LOOKS}
+    assert {path.name for path in PICTURES.glob("*.png")} == wanted, "TOCSIN_PICTURES=1 takes them"
