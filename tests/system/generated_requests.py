@@ -25,10 +25,16 @@ class Signing(requests.auth.AuthBase):
         return request
 
 
+@schemathesis.serializer("application/x-ndjson")
+def lines(context: Any, value: Any) -> bytes:
+    """Lines are a text to the document."""
+    return str(value).encode(errors="replace")
+
+
 @schemathesis.hook
 def before_call(context: Any, case: Any, kwargs: dict[str, Any]) -> None:
     """A signature is of the body as it is sent."""
-    if case.operation.path == "/events":
+    if case.operation.path in ("/events", "/usage"):
         kwargs["auth"] = Signing()
 
 

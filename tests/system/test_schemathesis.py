@@ -88,6 +88,7 @@ JUDGED = {
     "repos/hub": (["422"], "a topic that is none, a callback that may not be used"),
     "events/post-to-topic": (["422"], "an unknown event"),
     "events/receive-webhook": (["400", "422"], "the event's name, which a batch says line by line"),
+    "usage/report": (["400", "422"], "lines of anything"),
 }
 # Members of bodies that are given what there is: to which operations, and from which dictionary.
 BODIES = {
@@ -103,7 +104,7 @@ BODIES = {
     ),
     "body.config.url": (("repos/create-webhook", "repos/update-webhook"), "url"),
     "body.url": (("repos/update-webhook-config-for-repo",), "url"),
-    "query.source": (("events/receive-webhook",), "source"),
+    "query.source": (("events/receive-webhook", "usage/report"), "source"),
 }
 DOOMED = "doomed_"
 # What a path that ends in it takes something from, or adds to, and never ends itself.
@@ -186,6 +187,7 @@ def _there(world: World) -> dict[str, list[object]]:
         # A slash in a path, even quoted, is nothing that it would send.
         "ref": ["main"],
         "event": ["push"],
+        "report_id": [1],
         "source": ["forge"],
         "access_token": [token],
         "url": [RECEIVER],
