@@ -24,6 +24,8 @@ Where the `download_links` of a report lead: lines of JSON. The link is all that
 be followed for as long as the setting report_link_seconds says. 403 for one that is over, or was \
 altered. Parts of the file can be asked for (Range, If-Range)."""
 
+MOST_SEEN = 10_000
+
 
 class FileAnswer(Answer):
     """A file, or the parts of it that are asked for."""
@@ -46,6 +48,7 @@ class Downloads:
     def __init__(self, house: House) -> None:
         self._house = house
         self._one_at_a_time = asyncio.Lock()
+        self._seen: set[tuple[int, str]] = set()
 
     async def report(self, call: Call) -> Answer:
         """The file that a link leads to."""
@@ -54,32 +57,34 @@ class Downloads:
         enterprise = await store.read(enterprises.get, row["enterprise_id"])
         assert enterprise is not None, "its reports go with it"
         path = report_files.path(self._house.settings.data_dir, row["id"])
-        if not await asyncio.to_thread(_is_whole, path, row):
+        if not await asyncio.to_thread(self._is_known, path, row):
             async with self._one_at_a_time:
-                await asyncio.to_thread(self._restore, path, row)
+                await asyncio.to_thread(self._prepare, path, row)
         return FileAnswer(path, _headers(row, _name(enterprise, row)))
 
-    def _restore(self, path: Path, row: Row) -> None:
-        if _is_whole(path, row):
+    def _is_known(self, path: Path, row: Row) -> bool:
+        """Whether the file is there, and was looked through before."""
+        return (row["id"], row["digest"]) in self._seen and report_files.size(path) == row["size"]
+
+    def _prepare(self, path: Path, row: Row) -> None:
+        """Have the file there. One of its name may be of a database from before a restore."""
+        if self._is_known(path, row):
             return
         try:
-            report_files.folder(self._house.settings.data_dir)
-            report_files.restore(path, self._parts(row))
+            if report_files.digest(path) != row["digest"]:
+                report_files.folder(self._house.settings.data_dir)
+                report_files.restore(path, self._parts(row))
         except OSError as error:
             raise Unavailable(f"the report {path} cannot be written: {error.strerror}") from error
+        if len(self._seen) >= MOST_SEEN:
+            self._seen.clear()
+        self._seen.add((row["id"], row["digest"]))
 
     def _parts(self, row: Row) -> Iterator[bytes]:
         number = 0
         while (part := self._house.store.look(reports.part, row["id"], number)) is not None:
             yield part
             number += 1
-
-
-def _is_whole(path: Path, row: Row) -> bool:
-    try:
-        return bool(path.stat().st_size == row["size"])
-    except FileNotFoundError:
-        return False
 
 
 def _name(enterprise: Row, row: Row) -> str:

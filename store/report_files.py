@@ -1,6 +1,7 @@
 """The files of reports: each made aside and put in its place once it is on disk as a whole."""
 
 import contextlib
+import hashlib
 import os
 import re
 import tempfile
@@ -51,6 +52,23 @@ def restore(target: Path, parts: Iterable[bytes]) -> None:
     with written(target) as file:
         for part in parts:
             file.write(part)
+
+
+def size(file: Path) -> int | None:
+    """Bytes of a file; None where there is none."""
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:
+        return None
+
+
+def digest(file: Path) -> str | None:
+    """The SHA-256 of a file; None where there is none."""
+    try:
+        with file.open("rb") as opened:
+            return hashlib.file_digest(opened, "sha256").hexdigest()
+    except FileNotFoundError:
+        return None
 
 
 def ids(data_dir: Path) -> list[int]:

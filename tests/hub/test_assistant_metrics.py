@@ -1,5 +1,6 @@
 """Group 24: descriptors of reports, and the files that their links lead to."""
 
+import hashlib
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from store.reports import OF_A_DAY, OF_A_WINDOW, Made
 AT = "/enterprises/globe/assistant/metrics/reports"
 DAY = "2026-11-20"
 CONTENT = b'{"n":1}\n{"n":2}\n'
+DIGEST = hashlib.sha256(CONTENT).hexdigest()
 ONE_DAY = ("enterprise-1-day", "users-1-day", "user-teams-1-day")
 WINDOWS = ("enterprise-28-day/latest", "users-28-day/latest")
 
@@ -32,8 +34,7 @@ def made(db: Connection, enterprise_id: int, day: str, lines: int = 2) -> list[i
         for report_id in begun.values():
             for at in range(2):
                 reports.put_part(db, report_id, at, CONTENT[8 * at : 8 * at + 8])
-        digest = "ab" * 32
-        reports.finish(db, [Made(each, lines, len(CONTENT), digest) for each in begun.values()])
+        reports.finish(db, [Made(each, lines, len(CONTENT), DIGEST) for each in begun.values()])
         ids += begun.values()
     return ids
 
@@ -182,7 +183,7 @@ async def test_a_download(client: httpx.AsyncClient, link: str, tmp_path: Path) 
     assert answer.headers["Content-Length"] == str(len(CONTENT))
     name = f"globe-users-1-day-{DAY}.ndjson"
     assert answer.headers["Content-Disposition"] == f'attachment; filename="{name}"'
-    assert answer.headers["ETag"] == f'"{"ab" * 32}"'
+    assert answer.headers["ETag"] == f'"{DIGEST}"'
     assert answer.headers["Last-Modified"] == "Sat, 21 Nov 2026 07:33:00 GMT"
     assert answer.headers["X-Service-Request-Id"]
     head = await client.head(link)
@@ -193,7 +194,7 @@ async def test_a_download(client: httpx.AsyncClient, link: str, tmp_path: Path) 
 
 
 async def test_parts_of_it(client: httpx.AsyncClient, link: str) -> None:
-    tag = f'"{"ab" * 32}"'
+    tag = f'"{DIGEST}"'
     for given, status, content in (
         ({"Range": "bytes=8-"}, 206, CONTENT[8:]),
         ({"Range": "bytes=0-3"}, 206, CONTENT[:4]),
@@ -279,8 +280,19 @@ async def test_the_file_is_made_where_it_is_not(
     # One that is not whole is made anew; nothing is left beside it.
     file.write_bytes(CONTENT[:5])
     assert (await client.get(link)).content == CONTENT
+    file.unlink()
+    assert (await client.get(link)).content == CONTENT
     assert list(folder.iterdir()) == [file]
     assert file.stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_file_of_another_database(
+    client: httpx.AsyncClient, link: str, tmp_path: Path
+) -> None:
+    number = int(re.findall(r"reports/(\d+)", link)[0])
+    report_files.folder(tmp_path)
+    report_files.path(tmp_path, number).write_bytes(b"!" * len(CONTENT))
+    assert (await client.get(link)).content == CONTENT
 
 
 async def test_a_disk_that_is_full(
