@@ -3,72 +3,87 @@ what the latency allows.
 """
 
 import asyncio
-import resource
-import time
+import statistics
 from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
+from hub.cli.serve import settle
+from store import Connection, open_store
+from store.clock import SECOND
 from tests.benchmarks import apart, world
+from tests.benchmarks.far_transport import send
 from tests.benchmarks.figure import Bench, Row
 from tests.benchmarks.payload import SIZE, payload
 from tests.benchmarks.receiver import receiving
-from worker.guard import Guard
-from worker.sign import Signer
-from worker.transport import Transport
+from worker.service import Worker
+from worker.settings import WorkerSettings
 
 DELAY = 0.12
 IN_FLIGHT = (500, 2000)
-SECONDS = 4.0
+HOSTS = 40
+"""Receivers, each with an address of its own."""
+WARMING, SECONDS = 2.0, 4.0
 WANTED, WANTED_MB = 0.8, 100.0
+WHOLE = 500
+"""In flight, for the whole pipeline: what latency allows of more is more than two cores deliver."""
 
 
 def measure(bench: Bench) -> Iterator[Row]:
-    """The transport with signed bodies, and the whole pipeline."""
-    with receiving(bench, delay_ms=round(DELAY * 1000)) as port:
+    """The transport with signed bodies, and the whole pipeline from the store on."""
+    with receiving(bench, delay_ms=round(DELAY * 1000), hosts=HOSTS) as port:
         for most in IN_FLIGHT:
-            name = f"far receivers, {most:,} in flight"
-            bench.said(name)
-            found = [apart.call(send, port=port, in_flight=most) for _ in range(bench.rounds)]
-            rate = sorted(each["rate"] for each in found)[len(found) // 2]
-            allowed = most / DELAY
-            yield Row(f"{name}: sent, of what the latency allows", "/s", rate, allowed,
-                      rate / allowed, WANTED)  # fmt: skip
+            name = f"far receivers, {most:,} in flight: sent"
+            given = {"hosts": HOSTS, "warming": WARMING, "seconds": SECONDS}
+            found = [_tried(bench, name, send, port, most, **given) for _ in range(bench.rounds)]
+            yield _row(name, most, [each["rate"] for each in found])
             memory = max(each["memory"] for each in found)
-            yield Row(f"{name}: peak memory", "MB", memory, wanted=WANTED_MB, more=False,
+            yield Row(f"{name}, peak memory", "MB", memory, wanted=WANTED_MB, more=False,
                       absolute=True)  # fmt: skip
+        name = f"far receivers, {WHOLE:,} in flight: delivered and recorded"
+        rates = [_tried(bench, name, deliver, port, WHOLE) for _ in range(bench.rounds)]
+        yield _row(name, WHOLE, rates)
 
 
-async def send(port: int, in_flight: int) -> dict[str, float]:
-    """Post for some seconds; how many a second, and the most megabytes this process had."""
-    guard = Guard(allow_networks=["127.0.0.0/8"])
-    transport = Transport(guard, idle_per_origin=in_flight, idle_total=in_flight)
-    body, signer = payload(SIZE, 1), Signer(world.SECRET)
-    endpoint = guard.endpoint(f"http://127.0.0.1:{port}/hooks/1")
-    sent = 0
-    counting = False
-    over = False
+def _tried(bench: Bench, name: str, trial: Any, port: int, most: int, **given: Any) -> Any:
+    bench.said(name)
+    return apart.call(trial, port=port, in_flight=most, **given)
 
-    async def post() -> None:
-        nonlocal sent
-        while not over:
-            sha1, sha256 = signer.hub(body)
-            head = (
-                f"POST {endpoint.target} HTTP/1.1\r\nHost: {endpoint.authority}\r\n"
-                f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
-                f"X-Hub-Signature: {sha1}\r\nX-Hub-Signature-256: {sha256}\r\n\r\n"
-            )
-            answer = await transport.post(endpoint, head.encode(), body, deadline=10)
-            if answer.status != 204:
-                raise RuntimeError(answer.error)
-            sent += counting
 
-    async with asyncio.TaskGroup() as tasks:
-        for _ in range(in_flight):
-            tasks.create_task(post())
-        await asyncio.sleep(1)
-        counting, started = True, time.perf_counter()
-        await asyncio.sleep(SECONDS)
-        rate = sent / (time.perf_counter() - started)
-        over = True
-    await transport.close()
-    guard.close()
-    return {"rate": rate, "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
+def _row(name: str, most: int, rates: list[float]) -> Row:
+    rate, allowed = statistics.median(rates), most / DELAY
+    return Row(f"{name}, of what the latency allows", "/s", rate, allowed, rate / allowed, WANTED)
+
+
+async def deliver(port: int, in_flight: int) -> float:
+    """Deliveries a second of a worker with a backlog for as many hooks as it takes."""
+    # As an operator would set it who has slow receivers; the rest is as it comes.
+    settings = WorkerSettings(allow_networks=["127.0.0.0/8"], max_in_flight=in_flight)
+    hooks = 2 * in_flight // settings.concurrency
+    events = round(in_flight / DELAY * (WARMING + SECONDS + 1)) // hooks
+    with TemporaryDirectory(prefix="tocsin-bench-") as directory:
+        store = open_store("sqlite", data_dir=Path(directory))
+        made = store.do(world.make, subscribers=hooks, port=port, hosts=HOSTS)
+        store.do(world.fill, made["repo_id"], events, payload(SIZE, 1))
+        store.do(world.queue, made["repo_id"])
+        worker = Worker(store, settings)
+        await worker.start()
+        settle()
+        await asyncio.sleep(WARMING + SECONDS)
+        await worker.stop()
+        rate = store.look(_rate)
+        await store.close()
+    return rate
+
+
+def _rate(db: Connection) -> float:
+    """Deliveries that ended in a second, once it was warm."""
+    began = db.value("SELECT min(started_at) FROM attempt") + round(WARMING * SECOND)
+    until = began + round((SECONDS - 1) * SECOND)
+    many: int = db.value(
+        "SELECT count(*) FROM attempt WHERE started_at + duration BETWEEN :began AND :until",
+        began=began,
+        until=until,
+    )
+    return many / (SECONDS - 1)

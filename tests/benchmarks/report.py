@@ -3,11 +3,13 @@
 import os
 import platform
 from collections.abc import Sequence
+from pathlib import Path
 
 from rich.table import Table
 
 from tests.benchmarks.figure import Row
 
+BEGIN, END = "<!-- figures -->", "<!-- /figures -->"
 MARKS = {True: "met", False: "missed", None: ""}
 
 
@@ -26,9 +28,20 @@ def table(rows: Sequence[Row]) -> Table:
 
 def markdown(rows: Sequence[Row], notes: Sequence[str]) -> str:
     """The README's table, with what it was measured on."""
-    lines = ["| figure | ours | reference | ratio | wanted |", "|---|--:|--:|--:|--:|"]
-    lines += [f"| {' | '.join(_cells(row))} |" for row in rows]
+    lines = ["| figure | ours | reference | ratio | wanted | |", "|---|--:|--:|--:|--:|---|"]
+    lines += [f"| {' | '.join((*_cells(row), MARKS[row.met]))} |" for row in rows]
     return "\n".join([*lines, "", " ".join([_machine(), *notes])])
+
+
+def write(readme: Path, text: str) -> None:
+    """Put the table into the README, in place of the one that is there. ValueError where it has
+    no place for it.
+    """
+    before, begin, rest = readme.read_text().partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not end:
+        raise ValueError(f"{readme} has no {BEGIN} and {END}")
+    readme.write_text(f"{before}{begin}\n{text}\n{end}{after}")
 
 
 def _machine() -> str:

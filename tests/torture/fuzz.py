@@ -68,7 +68,9 @@ class Fuzzer:
 async def torture(trial: Trial) -> None:
     """So many requests, to every operation and every door."""
     async with scene(trial, hook=False) as here:
-        await here.serve(TOCSIN_FAILED_TOKENS="1000000", TOCSIN_BODY_TIMEOUT="0.5")
+        await here.serve(
+            TOCSIN_FAILED_TOKENS="1000000", TOCSIN_BODY_TIMEOUT="0.5", TOCSIN_LOG_LEVEL="error"
+        )
         fuzzer = Fuzzer(here, trial.seed)
         await fuzzer.send(max(trial.rounds // 10, 200))
         before = here.memory()

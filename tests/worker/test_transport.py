@@ -620,6 +620,23 @@ async def test_tls(tmp_path: Path):
             assert answer.error.startswith("tls: certificate verify failed: Hostname mismatch")
 
 
+async def test_a_handshake_is_made_only_where_no_connection_is_free(tmp_path: Path):
+    server, pem = self_signed(tmp_path)
+    trusting = ssl.create_default_context(cadata=pem.decode())
+    async with opened(verify_context=trusting) as transport, serving(ok, context=server) as one:
+        url = f"https://127.0.0.1:{one.port}/"
+        for many in (1, 1, 4, 3, 4):
+            answers = await asyncio.gather(*(post(transport, url) for _ in range(many)))
+            assert {answer.status for answer in answers} == {200}
+        assert one.connections == 4
+        async with serving(ok, context=server) as other:
+            # Another endpoint's connections are its own.
+            await post(transport, f"https://127.0.0.1:{other.port}/")
+            answer = await post(transport, url)
+            assert "tls" not in answer.timings
+            assert (one.connections, other.connections) == (4, 1)
+
+
 async def test_tls_to_a_plain_receiver_and_the_other_way(transport: Transport, tmp_path: Path):
     async with serving(ok) as receiver:
         answer = await post(transport, f"https://127.0.0.1:{receiver.port}/", deadline=0.3)
