@@ -101,6 +101,7 @@ def _machine(settings: Settings, database: Path | None) -> Iterator[Finding]:
     yield from examined("clock", lambda: machine.clocks(settings))
     yield from examined("disk", lambda: machine.disk(settings, database))
     yield from examined("descriptors", lambda: machine.descriptors(settings))
+    yield from examined("programs", lambda: machine.programs(settings))
 
 
 def _data(settings: Settings, database: Path | None) -> Iterator[Finding]:

@@ -169,3 +169,15 @@ def descriptors(settings: Settings) -> Iterator[Finding]:
         )
     else:
         yield good(about, f"{limit} files and connections may be open here")
+
+
+def programs(settings: Settings) -> Iterator[Finding]:
+    """That what imports are done with is there."""
+    about = "programs"
+    if not settings.imports:
+        yield good(about, "no others are needed")
+    elif shutil.which("git") is None:
+        remedy = "install git where the worker runs, or set imports = false"
+        yield warning(about, "source imports need git, which is not here", remedy)
+    else:
+        yield good(about, "git is here, for source imports")

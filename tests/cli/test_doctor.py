@@ -193,6 +193,13 @@ def test_too_few_descriptors(examine, well, monkeypatch):
     assert "LimitNOFILE=" in worst(examine(code=1)["descriptors"])["remedy"]
 
 
+def test_a_program_that_is_missing(examine, well, monkeypatch):
+    monkeypatch.setattr(machine.shutil, "which", lambda name: None)
+    assert "imports = false" in worst(examine(code=1)["programs"])["remedy"]
+    monkeypatch.setenv("TOCSIN_IMPORTS", "false")
+    examine()
+
+
 # The data.
 
 

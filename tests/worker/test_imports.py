@@ -214,6 +214,19 @@ async def test_git_itself_is_sent_nowhere(place: GitPlace, tmp_path: Path) -> No
         assert other.seen == []
 
 
+async def test_files_that_are_said_to_be_elsewhere(place: GitPlace, tmp_path: Path) -> None:
+    with git_site(tmp_path / "other") as other:
+        other.repository("bells", stream())
+        place.site.dumb = True
+        objects = place.site.root / "bells.git" / "objects"
+        (objects / "info" / "http-alternates").write_text(f"{other.url}/bells.git/objects/\n")
+        for path in objects.glob("[0-9a-f][0-9a-f]/*"):
+            path.unlink()
+        row = await place.done()
+        assert (row["status"], row["failed_step"]) == ("error", "importing")
+        assert other.seen == []
+
+
 async def test_the_name_is_resolved_once(place: GitPlace, monkeypatch: pytest.MonkeyPatch) -> None:
     """What git dials is what was judged, whatever the name means to git."""
     port = place.site.url.rpartition(":")[2]
