@@ -3,6 +3,7 @@ report.
 """
 
 import asyncio
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,6 +26,8 @@ be followed for as long as the setting report_link_seconds says. 403 for one tha
 altered. Parts of the file can be asked for (Range, If-Range)."""
 
 MOST_SEEN = 10_000
+RANGE = rb" *(?:\d{1,18}-\d{0,18}|-\d{1,18}) *"
+RANGES = re.compile(rb"bytes=" + RANGE + rb"(?:," + RANGE + rb")*")
 
 
 class FileAnswer(Answer):
@@ -39,7 +42,18 @@ class FileAnswer(Answer):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = {name.decode(): value.decode("latin-1") for name, value in self.headers}
         response = FileResponse(self._path, headers=headers, media_type=NDJSON[0])
-        await response(scope, receive, send)
+        asked = [line for line in scope["headers"] if line[0] != b"range" or _is_range(line[1])]
+        await response({**scope, "headers": asked}, receive, send)
+
+
+def _is_range(value: bytes) -> bool:
+    """Whether parts are asked for in a way that can be right; otherwise it is to be passed over
+    (RFC 9110, 14.2).
+    """
+    if RANGES.fullmatch(value) is None:
+        return False
+    spans = (one.strip().split(b"-") for one in value.removeprefix(b"bytes=").split(b","))
+    return all(not first or not last or int(first) <= int(last) for first, last in spans)
 
 
 class Downloads:

@@ -215,6 +215,16 @@ async def test_parts_of_it(client: httpx.AsyncClient, link: str) -> None:
     assert answer.headers["Content-Type"].startswith("multipart/byteranges")
 
 
+@pytest.mark.parametrize(
+    "asked", ["bytes=5-2", "bytes=", "bytes=a-b", "lines=0-1", "bytes", "bytes=-", "bytes=1--2"]
+)
+async def test_what_is_no_range_is_passed_over(
+    client: httpx.AsyncClient, link: str, asked: str
+) -> None:
+    answer = await client.get(link, headers={"Range": asked})
+    assert (answer.status_code, answer.content) == (200, CONTENT)
+
+
 async def test_a_link_ends(
     client: httpx.AsyncClient, link: str, clock: MovableClock, settings: HubSettings
 ) -> None:

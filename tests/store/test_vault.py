@@ -120,3 +120,35 @@ def test_processes_that_start_at_once_have_one_key(
 
     monkeypatch.setattr(Fernet, "generate_key", slowly)
     assert open_vault(path, create=True).open(second[0]) == "secret"
+
+
+def test_what_was_signed_here() -> None:
+    vault = Vault([Fernet.generate_key()])
+    signature = vault.sign("letter", "pay bob")
+    assert vault.signed("letter", "pay bob", signature)
+    for purpose, message, given in (
+        ("order", "pay bob", signature),
+        ("letter", "pay eve", signature),
+        ("letter", "pay bob", signature[:-1]),
+        ("letter", "pay bob", ""),
+        ("letter", "pay bob", "\U0001f511"),
+        ("letter", "pay bob", "\ud800"),
+    ):
+        assert not vault.signed(purpose, message, given)
+    assert not Vault([Fernet.generate_key()]).signed("letter", "pay bob", signature)
+
+
+def test_signatures_of_a_key_that_is_being_exchanged(tmp_path: Path) -> None:
+    path = tmp_path / "secret.key"
+    old, new = Fernet.generate_key(), Fernet.generate_key()
+    path.write_bytes(old)
+    here, there = (open_vault(path, create=False) for _ in range(2))
+    before = here.sign("letter", "hello")
+    path.write_bytes(new + b"\n" + old + b"\n")
+    after = there.sign("letter", "hello")
+    assert after != before
+    for signature in (before, after):
+        assert here.signed("letter", "hello", signature)
+        assert there.signed("letter", "hello", signature)
+    path.write_bytes(new + b"\n")
+    assert not open_vault(path, create=False).signed("letter", "hello", before)
