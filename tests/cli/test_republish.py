@@ -1,9 +1,12 @@
 """`tocsin republish`: how things are, once more, by the worker or, where there is none, here."""
 
+import io
 import json
 
 import pytest
+from rich.console import Console
 
+from hub.cli import output
 from store import Connection, Store, accounts, events, jobs, leases, repositories, republishing
 from store.clock import MINUTE
 from worker import republish as module
@@ -35,6 +38,16 @@ def test_without_a_worker_it_is_done_here(run, listed, store: Store):
     assert (row["published"], row["total"], row["outcome"]) == (3, 3, "done")
     (job,) = [row for row in listed("jobs") if row["name"] == "republish"]
     assert (job["outcome"], job["next_run_at"]) == ("done", None)
+
+
+@pytest.mark.usefixtures("bells")
+def test_a_bar_where_somebody_watches(run, monkeypatch: pytest.MonkeyPatch):
+    shown = io.StringIO()
+    screen = Console(file=shown, force_terminal=True, width=100)
+    monkeypatch.setattr(output, "console", lambda **given: screen)
+    run("republish", "--topic", "*/*/events/repository")
+    assert "republishing" in shown.getvalue()
+    assert "4/4" in shown.getvalue()
 
 
 @pytest.mark.usefixtures("bells")

@@ -3,13 +3,14 @@
 import asyncio
 import itertools
 import re
+import threading
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
-from asserting import signature
+from asserting import bodies, signature
 from contracted import hold_event
 from house import House
 from world_of_operations import World, make
@@ -28,6 +29,7 @@ from store import (
     issue_talk,
     issues,
     milestones,
+    open_store,
     pull_request_caps,
     reflecting,
     repositories,
@@ -260,6 +262,32 @@ async def test_two_workers_do_no_step_twice(world: World, telling: Telling) -> N
     await republish(world.store, telling.again)
     numbers = [row["payload"]["issue"]["number"] for row in told(world.store)]
     assert len([n for n in numbers if n >= 1000]) == 20
+
+
+async def test_a_change_waits_for_what_is_being_published(
+    world: World, telling: Telling, url: str, tmp_path: Path, clock: MovableClock
+) -> None:
+    """So that what is published last of a thing is how it has become."""
+    other = open_store(url, data_dir=tmp_path, clock=clock)
+    repo = world.hello.repo
+
+    def change(db: Connection) -> None:
+        milestones.put(db, repo, {"number": 4, "title": "dusk"}, reflecting.stated(db))
+        events.emit(db, "milestone", "edited", repo["id"], {"milestone": {"title": "dusk"}})
+
+    def meanwhile(db: Connection, resource: str, repo_id: int, rows: Sequence[Row]) -> None:
+        changing.start()
+        changing.join(0.2)
+        assert changing.is_alive(), "it waits"
+        telling.again(db, resource, repo_id, rows)
+
+    changing = threading.Thread(target=other.do, args=(change,))
+    ask(world.store, "octo/hello/events/milestone")
+    await republish(world.store, meanwhile)
+    changing.join()
+    titles = [body["milestone"]["title"] for body in bodies(world.store, "milestone")]
+    assert titles == ["dawn", "dusk"]
+    other.shut()
 
 
 async def test_one_that_was_stopped(world: World, telling: Telling) -> None:
