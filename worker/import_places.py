@@ -4,14 +4,16 @@ them. A repository takes its place at once, whole, or not at all.
 
 import contextlib
 import os
+import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from store import Row
 from store.copying import sync
 
 REPLACED = "replaced.git"
+ROUND = re.compile(r"[0-9]{1,18}-[0-9]{1,18}")
 
 
 class Places:
@@ -53,12 +55,18 @@ class Places:
         with contextlib.suppress(FileNotFoundError):
             made.with_name(REPLACED).rename(self.store(repo_id))
 
-    def sweep(self, rounds: Mapping[int, int]) -> int:
-        """Remove what is left of rounds other than these; returns how many folders that were. A
-        store that was on its way out when all ended is put back.
+    def begun(self) -> list[Path]:
+        """The folders of rounds, of which some may be over."""
+        found = self._work.iterdir() if self._work.exists() else ()
+        return [folder for folder in found if ROUND.fullmatch(folder.name)]
+
+    def sweep(self, begun: Iterable[Path], rounds: Mapping[int, int]) -> int:
+        """Remove those folders that are of other rounds than these; returns how many. A store that
+        was on its way out when all ended is put back.
         """
         swept = 0
-        for folder, repo_id, number in self._folders():
+        for folder in begun:
+            repo_id, number = map(int, folder.name.split("-"))
             if rounds.get(repo_id) == number:
                 continue
             replaced = folder / REPLACED
@@ -67,12 +75,6 @@ class Places:
             remove(folder)
             swept += 1
         return swept
-
-    def _folders(self) -> Iterator[tuple[Path, int, int]]:
-        for folder in self._work.iterdir() if self._work.exists() else ():
-            repo_id, _, number = folder.name.partition("-")
-            if repo_id.isdigit() and number.isdigit():
-                yield folder, int(repo_id), int(number)
 
     def stores(self) -> list[int]:
         """The repositories that have a store."""

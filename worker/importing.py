@@ -56,8 +56,10 @@ async def _do(means: Means) -> None:
 async def tidy(store: Store, settings: WorkerSettings) -> None:
     """Remove what is left on disk of imports that are over, and of repositories that are gone."""
     places = Places(settings.data_dir)
+    # In this order: a round is there before its folder is.
+    begun = await asyncio.to_thread(places.begun)
     rounds = await store.read(imports.rounds)
-    swept = await asyncio.to_thread(places.sweep, rounds)
+    swept = await asyncio.to_thread(places.sweep, begun, rounds)
     stores = await asyncio.to_thread(places.stores)
     for repo_id in await store.read(_gone, stores) if stores else ():
         await asyncio.to_thread(remove, places.store(repo_id))
