@@ -40,6 +40,9 @@ PAGES = (
     Shown("/ui/topics/followers"),
     Shown("/ui/limits", picture="limits"),
     Shown("/ui/limits", "bob"),
+    Shown("/ui/reports", "root"),
+    Shown("/ui/imports", picture="imports"),
+    Shown("/ui/imports", "bob"),
     Shown("/ui/jobs", "root", picture="jobs"),
     Shown("/ui/audit", "root", picture="audit"),
     Shown("/ui/audit?who=nobody", "root"),
@@ -49,6 +52,7 @@ PAGES = (
     Shown("/ui/reference/schemas/Hook"),
     Shown("/ui/shared?link={link}", None),
     Shown("/ui/jobs", status=403),
+    Shown("/ui/reports", "bob", 403),
     Shown("/ui/events/{event}", "bob", 403),
     Shown("/ui/hooks/999999", status=404, picture="not-there"),
 )

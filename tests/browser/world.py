@@ -5,7 +5,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from store import Connection, accounts, events, hook_links, hooks, replaying, repositories, tokens
+from store import (
+    Connection,
+    accounts,
+    events,
+    hook_links,
+    hooks,
+    imports,
+    replaying,
+    repositories,
+    tokens,
+)
 from store.clock import DAY
 from store.events import Arrival
 from store.interaction_limits import limit_repository
@@ -51,7 +61,8 @@ def furnish(db: Connection, receiver: str) -> World:
     engine = repositories.find(db, "ada", "engine")
     assert ada is not None
     assert engine is not None
-    repositories.create(db, ada["id"], "empty")
+    empty = repositories.create(db, ada["id"], "empty")
+    imports.start(db, empty["id"], ada["id"], f"{CLOSED}.git")
     tower = repositories.create(db, bob["id"], "tower", private=True)
 
     def hook(repo: dict[str, Any], url: str, named: Iterable[str], **options: Any) -> int:
