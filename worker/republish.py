@@ -84,8 +84,10 @@ def _batch(db: Connection, run: Row, upcoming: Ahead, limit: int, show: Show | N
 async def begin(store: Store, topics: Sequence[str], rate: int) -> None:
     """Ask for what the schedule wants published."""
     for topic in topics:
-        await store.write(_ask, republishing.pattern(topic), rate)
+        wanted = republishing.pattern(topic)
+        counts = await store.read(republishing.count, wanted, None)
+        await store.write(_ask, wanted, sum(counts.values()), rate)
 
 
-def _ask(db: Connection, wanted: republishing.Pattern, rate: int) -> None:
-    republishing.ask(db, wanted, rate=rate, scheduled=True)
+def _ask(db: Connection, wanted: republishing.Pattern, total: int, rate: int) -> None:
+    republishing.ask(db, wanted, total, rate=rate, scheduled=True)

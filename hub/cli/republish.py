@@ -55,11 +55,12 @@ def begin(
     settings = configuration.settings
     wanted = republishing.pattern(topic)
     with _opened(settings) as store:
+        counts = store.look(republishing.count, wanted, since)
         if dry_run:
-            _show_counts(store, wanted, since, as_json=as_json)
+            _show(counts, wanted, as_json=as_json)
             return
-        chosen = rate or settings.republish_rate
-        run = store.do(lambda db: republishing.ask(db, wanted, rate=chosen, since=since))
+        total, chosen = sum(counts.values()), rate or settings.republish_rate
+        run = store.do(lambda db: republishing.ask(db, wanted, total, rate=chosen, since=since))
         if not no_wait:
             run = _follow(settings, store, run)
         _tell(run, as_json=as_json)
@@ -74,8 +75,7 @@ def _opened(settings: Settings) -> Iterator[Store]:
         store.shut()
 
 
-def _show_counts(store: Store, wanted: Pattern, since: int | None, *, as_json: bool) -> None:
-    counts = store.look(republishing.count, wanted, since)
+def _show(counts: dict[str, int], wanted: Pattern, *, as_json: bool) -> None:
     total = sum(counts.values())
     if as_json:
         content = {"topic": wanted.topic, "total": total, "resources": counts}

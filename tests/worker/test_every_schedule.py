@@ -220,7 +220,7 @@ async def test_what_is_asked_for_is_done_whatever_the_clock_does(place: Place) -
     # Asked for by a clock that was ahead.
     place.clock.advance(86_400)
     wanted = republishing.pattern("ada/engine/events/repository")
-    place.store.do(lambda db: republishing.ask(db, wanted, rate=1000))
+    place.store.do(lambda db: republishing.ask(db, wanted, 1, rate=1000))
     what = Deployment(
         repo["id"], None, "bell", f"sha256:{'a' * 64}", None, "deployed", "one", None, None
     )

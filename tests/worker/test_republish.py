@@ -107,7 +107,9 @@ def told(store: Store) -> list[Row]:
 
 def ask(store: Store, topic: str = "*/*/events/*", **given: Any) -> Row:
     wanted = republishing.pattern(topic)
-    return store.do(lambda db: republishing.ask(db, wanted, **({"rate": 10_000} | given)))
+    total = sum(store.look(republishing.count, wanted, given.get("since")).values())
+    given = {"rate": 10_000} | given
+    return store.do(lambda db: republishing.ask(db, wanted, total, **given))
 
 
 async def published(store: Store, telling: Telling, topic: str, **given: Any) -> list[Row]:
