@@ -11,7 +11,7 @@ from store.clock import HOUR, SECOND
 from store.events import AGAIN
 
 MANY = 3_000
-REPOSITORIES = 2_000
+REPOSITORIES = 800
 
 
 def limit_many(db: Connection) -> None:
@@ -98,7 +98,7 @@ def published(db: Connection) -> list[int]:
 
 async def test_killed_while_much_is_published_again(site: Site) -> None:
     """The terminal is closed, and then the worker is killed: there is no gap and no repetition."""
-    topic = ("--topic", "ada/bell-*/events/repository", "--rate", "1500")
+    topic = ("--topic", "ada/bell-*/events/repository", "--rate", "400")
     with site.opened() as store:
         store.do(bells)
         worker = await site.serve("--only", "worker")
