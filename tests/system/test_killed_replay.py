@@ -1,0 +1,49 @@
+"""A replay whose worker is killed in the middle: no event is left out, and none is sent twice."""
+
+from daemon import Site, until
+
+from store import Connection, Row, events, hooks, replaying
+from store.events import Arrival
+from store.selection import Selection
+
+MANY = 1_500
+# Nothing listens there.
+CLOSED = "http://127.0.0.1:1/closed"
+
+
+def furnish(db: Connection) -> int:
+    """Events, and then a hook that would have wanted them; the run that delivers them to it."""
+    repo_id = db.value("SELECT id FROM repository")
+    came = [Arrival(repo_id, f"guid-{at}", repo_id, "push", b"{}") for at in range(MANY)]
+    events.accept_all(db, came)
+    late = hooks.create(db, repo_id, url=CLOSED, events=["push"], options={"retries": [0]})
+    chosen = Selection(repo_id=repo_id, hook_id=late["id"])
+    return int(replaying.ask(db, chosen, "ada")["id"])
+
+
+def made(db: Connection) -> list[int]:
+    """The events that were delivered once more, in order."""
+    rows = db.tuples("SELECT event_id FROM delivery WHERE redelivery = 1 ORDER BY id")
+    return [event_id for (event_id,) in rows]
+
+
+async def test_killed_while_much_is_replayed(site: Site) -> None:
+    with site.opened() as store:
+        run_id = store.do(furnish)
+
+        def run() -> Row:
+            return store.look(replaying.get, run_id)
+
+        for _ in range(3):
+            before = len(store.look(made))
+            worker = await site.serve("--only", "worker", TOCSIN_REPLAY_RATE="1000")
+            await until(lambda least=before: len(store.look(made)) > least, "more of it")
+            await worker.kill()
+            assert run()["ended_at"] is None, "it was not in the middle of the work"
+            assert run()["made"] == len(store.look(made))
+        worker = await site.serve("--only", "worker", TOCSIN_REPLAY_RATE="20000")
+        await until(lambda: run()["outcome"] == "done", "the rest")
+        found = store.look(made)
+        assert found == sorted(set(found)), "each once, in order"
+        assert len(found) == run()["made"] == run()["total"] == MANY
+        assert await worker.end() == 0
