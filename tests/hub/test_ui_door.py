@@ -84,7 +84,9 @@ async def test_what_the_cookie_holds_is_not_kept(store: Store, seed: Any) -> Non
 
 @embedded("what is remembered of it is tested beside it")
 @pytest.mark.parametrize(
-    "value", ["", "nonsense", "tsp_" + "a" * 36, tokens.new_value("personal"), "\0", "é" * 40]
+    "value",
+    ["", "nonsense", "tsp_" + "a" * 36, tokens.new_value("personal"), "\0", "é" * 40],
+    ids=["none", "nonsense", "unknown", "well-formed", "null", "not-ascii"],
 )
 async def test_a_wrong_token(store: Store, seed: Any, value: str) -> None:
     async with browsing(store) as browser:
