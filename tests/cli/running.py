@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 
@@ -75,3 +76,9 @@ def subscribe_and_push(hub: str, receiver: str, token: str) -> None:
         assert client.post("/hub", data=form).status_code == 204
         answer = client.post("/ada/bell/events/push", json={"ref": "refs/heads/main"})
         assert answer.is_success, answer.text
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        port: int = found.getsockname()[1]
+        return port

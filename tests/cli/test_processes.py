@@ -1,29 +1,15 @@
 """The commands that stay: real processes, real sockets, real signals."""
 
 import json
-import os
 import re
 import signal
 import socket
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import httpx
-import pytest
-from running import PATIENCE, SECRET, prepare, subscribe_and_push, url_of
+from running import SECRET, prepare, subscribe_and_push, url_of
 
 from store import Store
 from worker.sign import Signer
-
-README = Path(__file__).parents[2] / "README.md"
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        port: int = found.getsockname()[1]
-        return port
 
 
 def test_demo_once(start, tmp_path):
@@ -127,61 +113,3 @@ def test_listen(start):
     ]
     assert "push  guid-1" in lines[0]
     assert "\x1b" not in out
-
-
-def blocks() -> dict[str, str]:
-    """The shell blocks of the README's tour, by name."""
-    text = README.read_text(encoding="utf-8")
-    return dict(re.findall(r"<!-- tour: (\w+) -->\n```sh\n(.*?)```", text, re.S))
-
-
-@pytest.fixture
-def terminal(directory: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
-    """Runs a block of the README in a shell, with ports that are free."""
-    ports = {port: str(free_port()) for port in ("8765", "9000")}
-    scripts = Path(sys.executable).parent
-    environment = {**os.environ, "PATH": f"{scripts}:{os.environ['PATH']}", "no_proxy": "*"}
-    running = []
-
-    def call(*names: str) -> subprocess.Popen[str]:
-        text = "\n".join(blocks()[name] for name in names)
-        for port, other in ports.items():
-            text = text.replace(port, other)
-        process = subprocess.Popen(
-            ["bash", "-euc", text],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            cwd=directory,
-            env=environment,
-            start_new_session=True,
-        )
-        running.append(process)
-        return process
-
-    yield call
-    for process in running:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-
-
-def wait_for(process: subprocess.Popen[str], text: str) -> None:
-    assert process.stdout is not None
-    seen = ""
-    for line in process.stdout:
-        seen += line
-        if text in line:
-            return
-    raise AssertionError(f"{text!r} is not in {seen}")
-
-
-def test_the_tour_of_the_readme(terminal):
-    receiver, daemon = terminal("receiver"), terminal("daemon")
-    wait_for(receiver, "listening on")
-    wait_for(daemon, "at work: http")
-    out, _ = (user := terminal("user", "again")).communicate(timeout=PATIENCE)
-    assert user.returncode == 0, out
-    assert "delivery 2 is sent again as delivery 3" in out
-    for _ in ("ping", "push", "push again"):
-        wait_for(receiver, "✓ verified: sha256, sha1, standard")
