@@ -21,7 +21,7 @@ STEPS = (10, 15, 20, 30, 50, 70)
 BOUNDS: tuple[int, ...] = tuple(step * 10**power for power in range(2, 7) for step in STEPS)[:29]
 RANGES = tuple(f"b{number}" for number in range(len(BOUNDS) + 1))
 COUNTED = ("events", "delivered", "failed", *RANGES)
-KEY = "repo_id, minute, shard"
+KEY = "minute, repo_id, shard"
 EVENTS, DELIVERED, FAILED, FIRST = 0, 1, 2, 3
 FEW = 2
 EVERY = tuple(range(len(COUNTED)))
@@ -50,7 +50,7 @@ def _write(db: Connection, items: list[Counts]) -> None:
     minute, shard = db.now // MINUTE, os.getpid() % SHARDS
     # In the same order everywhere: who writes the same rows waits, and no two wait for each other.
     rows = [
-        (repo_id, minute, shard, *(sums[repo_id].get(place, 0) for place in grown))
+        (minute, repo_id, shard, *(sums[repo_id].get(place, 0) for place in grown))
         for repo_id in sorted(sums)
     ]
     columns, then = _growing(grown)

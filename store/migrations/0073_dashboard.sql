@@ -42,8 +42,8 @@ ALTER TABLE hook ADD COLUMN resting_until BIGINT;
 -- What happened in each minute (since 1970), in a repository and (repo_id 0) everywhere. Each
 -- process counts in a row of its own, lest they wait for each other.
 CREATE TABLE tally (
-    repo_id BIGINT NOT NULL,
     minute BIGINT NOT NULL,
+    repo_id BIGINT NOT NULL,
     shard SMALLINT NOT NULL,
     events BIGINT NOT NULL DEFAULT 0,
     delivered BIGINT NOT NULL DEFAULT 0,    -- attempts that the receiver took
@@ -79,7 +79,7 @@ CREATE TABLE tally (
     b27 BIGINT NOT NULL DEFAULT 0,
     b28 BIGINT NOT NULL DEFAULT 0,
     b29 BIGINT NOT NULL DEFAULT 0,
-    PRIMARY KEY (repo_id, minute, shard)
+    PRIMARY KEY (minute, repo_id, shard)
 );
 
-CREATE INDEX tally_minute ON tally (minute);
+CREATE INDEX tally_repository ON tally (repo_id, minute);

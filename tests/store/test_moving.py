@@ -37,7 +37,7 @@ from store import (
     sqlite,
 )
 from store.attempts import record
-from store.clock import DAY, SECOND, MovableClock
+from store.clock import DAY, MINUTE, SECOND, MovableClock
 from store.errors import Conflict, StoreError, Unavailable, Unusable
 from store.moving import Mover, mover
 from store.moving_link import Link
@@ -346,8 +346,12 @@ def test_what_comes_and_goes_as_usual_is_not_noted(world: World, moving: Moving)
         claimed = world.claim(lease, hook["id"])
         world.store.do(record, [world.outcome(lease, one) for one in claimed])
         noted = world.store.look(lambda db: db.tuples("SELECT name, first FROM moving_change"))
-        assert list(noted) == [("delivery", claimed[0].id)]
-        assert mover.follow() == 1 + 1 + len(("event", "delivery", "lease", "attempt", "attempt"))
+        # And the minute that is counted in, with its rows of the repository and of all.
+        assert list(noted) == [("delivery", claimed[0].id), ("tally", world.now // MINUTE)]
+        assert (
+            mover.follow()
+            == 1 + 1 + len(("event", "delivery", "lease", "attempt", "attempt")) + 2 + 2
+        )
 
 
 def test_nothing_reads_for_long(world: World, folder: Path, moving: Moving) -> None:
