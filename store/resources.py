@@ -9,6 +9,7 @@ from store import (
     deployment_records,
     devenv_secrets,
     hooks,
+    imports,
     interaction_limits,
     invitations,
     issue_comments,
@@ -57,6 +58,8 @@ def _record(name: str, columns: str, **more: Any) -> Resource:
     return Resource(name, name, artifact, source, "t.repo_id", "x.id", "x.updated_at", **more)
 
 
+# Imports that have ended, one way or the other.
+OVER = ", ".join(f"'{status}'" for status in ("complete", *imports.NEEDS_ATTENTION))
 _, _, REPOSITORY = repositories.SELECT.partition(" FROM ")
 RESOURCES = (
     Resource(
@@ -162,6 +165,14 @@ RESOURCES = (
     ),
     _record("deployment_record", deployment_records.COLUMNS, opened=deployment_records.opened),
     _record("storage_record", storage_records.COLUMNS),
+    _table(
+        "source_import",
+        "repository_import",
+        "source_import",
+        "repo_id, account_id, status",
+        "repo_id",
+        where=f"x.status IN ({OVER})",
+    ),
     _table(
         "hook",
         "ping",

@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 from hub import import_shapes, shapes
 from hub.access import OnRepo
 from hub.context import Context, House
-from hub.emitting import Told
+from hub.emitting import Told, sent_by
 from hub.import_shapes import PorterAuthor, PorterLargeFile, SourceImport
 from hub.operation import Deprecation, Group
 from hub.paging import Since
@@ -18,6 +18,7 @@ from hub.urls import Urls
 from hub.validation import Text
 from store import Connection, Row, import_contents, imports, repositories
 from store.errors import Invalid
+from store.events import State
 
 ops = Group("migrations", author_id=import_contents.author)
 
@@ -216,3 +217,21 @@ def told(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[Told]:
 
 
 ops.told(repository_import=told)
+
+
+def _current(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[State]:
+    people = shapes.people(urls, db, {row["account_id"] for row in rows})
+    return [
+        State(
+            EVENT,
+            repo["id"],
+            import_shapes.event(
+                urls, db, repo, "success" if row["status"] == "complete" else "failure"
+            )
+            | sent_by(people.get(row["account_id"])),
+        )
+        for row in rows
+    ]
+
+
+ops.current(source_import=_current)

@@ -25,6 +25,7 @@ from store import (
     Store,
     deployment_records,
     events,
+    imports,
     interaction_limits,
     issue_talk,
     issues,
@@ -84,6 +85,8 @@ def _rest(db: Connection, world: World) -> None:
     pull_request_caps.let_bypass(db, repo["id"], {reader["id"]})
     interaction_limits.limit_repository(db, repo, "existing_users", db.now + DAY)
     _records(db, world)
+    imports.start(db, repo["id"], reader["id"], "https://elsewhere.example/bell.git")
+    db.execute("UPDATE source_import SET status = 'complete', due_at = NULL")
 
 
 def _records(db: Connection, world: World) -> None:
