@@ -224,7 +224,7 @@ class Waterfall:
     right: float
 
 
-ROW, ASIDE = 26.0, 180.0
+ROW, ASIDE = 26.0, 190.0
 
 
 def waterfall(timings: Mapping[str, int]) -> Waterfall | None:

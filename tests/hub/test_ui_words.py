@@ -1,0 +1,71 @@
+"""How figures and moments are written for people."""
+
+import pytest
+
+from hub.ui import words
+from hub.ui.look import natural
+from hub.ui.signing_in import within
+from store.clock import DAY, HOUR, MINUTE, SECOND
+
+NOW = 1_795_246_380_000_000
+
+
+@pytest.mark.parametrize(
+    ("length", "said"),
+    [
+        (0, "0 µs"), (999, "999 µs"), (1_000, "1 ms"), (1_500, "1.5 ms"), (12_345, "12 ms"),
+        (999_999, "1000 ms"), (SECOND, "1 s"), (3_400_000, "3.4 s"), (99 * SECOND, "99 s"),
+        (100 * SECOND, "100 s"), (2 * MINUTE, "2 min"), (119 * MINUTE, "119 min"),
+        (2 * HOUR, "2 h"), (47 * HOUR, "47 h"), (3 * DAY, "3 d"),
+    ],
+)  # fmt: skip
+def test_a_length_of_time(length: int, said: str) -> None:
+    assert words.span(length) == said
+
+
+@pytest.mark.parametrize(
+    ("distance", "said"),
+    [
+        (0, "now"), (999_999, "now"), (SECOND, "1 s ago"), (61 * SECOND, "1 min ago"),
+        (25 * HOUR, "1 d ago"), (-SECOND, "in 1 s"), (-2 * DAY, "in 2 d"),
+    ],
+)  # fmt: skip
+def test_how_far_a_moment_is(distance: int, said: str) -> None:
+    assert words.ago(NOW - distance, NOW) == said
+
+
+def test_moments() -> None:
+    assert words.moment(NOW) == "2026-11-21 07:33:00 UTC"
+    assert words.clock(NOW) == "07:33"
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [(0, "0 B"), (999, "999 B"), (8_200, "8.2 kB"), (25_000_000, "25 MB"), (10**15, "1000 TB")],
+)
+def test_sizes(value: int, said: str) -> None:
+    assert words.size(value) == said
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "said"),
+    [(0, 0, "–"), (0, 5, "0 %"), (5, 5, "100 %"), (1, 3, "33.3 %"), (99_999, 100_000, "> 99.9 %")],
+)
+def test_shares(part: int, whole: int, said: str) -> None:
+    assert words.percent(part, whole) == said
+
+
+def test_numbers_of_things() -> None:
+    assert words.many(1, "hook") == "1 hook"
+    assert words.many(1200, "delivery", "deliveries") == f"1{words.THIN}200 deliveries"
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1", "+1", "1.0", " 1", "x", "٣", "9" * 19])
+def test_what_is_no_number(text: str) -> None:
+    assert natural(text) is None
+
+
+def test_where_one_is_led() -> None:
+    assert within("/ui/hooks?state=failing") == "/ui/hooks?state=failing"
+    for elsewhere in ("/ui/sign-in", "//x", "https://x/ui", "/uix", "/ui/\r\nx", "", "/ui/\\x"):
+        assert within(elsewhere) == "/ui"
