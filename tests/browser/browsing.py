@@ -86,7 +86,7 @@ class Guest:
             locale="en",
             timezone_id="UTC",
         )
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(20_000)
         watched = Watched(context, house.url)
         if login is not None:
             value = house.session(login)

@@ -8,8 +8,10 @@ import pytest
 from browsing import Guest, House
 from chromium import launched
 from daemon import ledger
-from playwright.async_api import Browser
+from playwright.async_api import Browser, expect
 
+# Of a machine that has other things to do, too.
+expect.set_options(timeout=15_000)
 Visiting = Callable[..., Awaitable[Guest]]
 
 

@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 
 import httpx
 
@@ -28,15 +29,23 @@ class Process:
         )
 
     def said(self, pattern: str, *, error: bool = False) -> re.Match[str]:
-        """The first line from here on that matches."""
+        """The first line from here on that matches. What does not come within a minute is not
+        waited for: the process is killed.
+        """
         stream = self.popen.stderr if error else self.popen.stdout
         assert stream is not None
         seen = []
-        for line in stream:
-            matched = re.search(pattern, line)
-            if matched:
-                return matched
-            seen.append(line)
+        impatient = threading.Timer(3 * PATIENCE, self.popen.kill)
+        impatient.start()
+        try:
+            for line in stream:
+                matched = re.search(pattern, line)
+                if matched:
+                    return matched
+                seen.append(line)
+        finally:
+            impatient.cancel()
+            impatient.join()
         raise AssertionError(f"{pattern!r} is not in {seen}, {self.popen.stderr.read()}")
 
     def end(self, number: int = signal.SIGTERM) -> tuple[int, str, str]:
