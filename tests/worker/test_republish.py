@@ -227,6 +227,25 @@ def _many(db: Connection, world: World, n: int) -> None:
         issues.put(db, world.vault.repo, given, stated)
 
 
+async def test_what_has_not_changed_is_passed_over_in_batches(
+    world: World, telling: Telling, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "BATCH", 3)
+    world.store.do(_many, world, 14)
+    clock.advance(3600)
+    since = clock.now()
+    changed = [1_000, 1_001, 1_002, 1_003, 1_005, 1_009, 1_013]
+
+    def change(db: Connection) -> None:
+        for number in changed:
+            given = {"number": number, "title": "changed"}
+            issues.put(db, world.vault.repo, given, reflecting.stated(db))
+
+    world.store.do(change)
+    rows = await published(world.store, telling, "octo/*/events/issues", since=since)
+    assert [row["payload"]["issue"]["number"] for row in rows] == changed
+
+
 @pytest.mark.parametrize("at", [1, 2, 4, 6])
 async def test_cut_off_it_is_gone_on_with(
     world: World, telling: Telling, monkeypatch: pytest.MonkeyPatch, at: int
