@@ -381,7 +381,7 @@ async def test_it_is_cancelled(place: GitPlace) -> None:
     await until(lambda: (place.row["import_percent"] or 0) > 0)
     assert running(place.data_dir)
     place.store.do(imports.delete, place.repo["id"])
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         with pytest.raises(AssertionError):
             await work
     assert running(place.data_dir) == []
@@ -398,7 +398,7 @@ async def test_it_is_begun_anew_meanwhile(place: GitPlace) -> None:
     await until(lambda: (place.row["import_percent"] or 0) > 0)
     place.site.pause = 0.0
     place.restart()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         assert (await work)["status"] == "complete"
     assert place.outcomes == ["success"]
     assert place.left() == []
