@@ -134,11 +134,23 @@ def _without_gaps(
     return [number for _, number in rows if number >= floor], bool(ends)
 
 
-def _rows(db: Connection, wanted: Wanted, ids: Sequence[int], limit: int) -> list[Row]:
+def _rows(
+    db: Connection, wanted: Wanted, ids: Sequence[int], limit: int, *, within: bool = False
+) -> list[Row]:
+    """Those of these attempts that are wanted; `within` asks for hook and repositories, too."""
     where = ["1 = 1"]
-    where += ["e.name = :event"] if wanted.event else []
-    where += [SUCCEEDED] if wanted.status == "success" else []
-    given = {"event": wanted.event} if wanted.event else {}
+    given: dict[str, object] = {}
+    if wanted.event:
+        where.append("e.name = :event")
+        given["event"] = wanted.event
+    if wanted.status:
+        where.append(SUCCEEDED if wanted.status == "success" else FAILED)
+    if within and wanted.hook_id is not None:
+        where.append("a.hook_id = :hook_id")
+        given["hook_id"] = wanted.hook_id
+    if within and wanted.repo_ids is not None:
+        where.append(f"a.repo_id IN (SELECT id FROM {db.each('repos', id='integer')} AS s)")
+        given["repos"] = listed(wanted.repo_ids)
     return db.all(
         f"SELECT {COLUMNS} FROM {db.each('ids', wanted='integer')} AS w"
         f" JOIN attempt a ON a.id = w.wanted{JOINED}"
@@ -157,47 +169,29 @@ def latest(db: Connection) -> int:
 
 def since(db: Connection, wanted: Wanted, after: int, limit: int) -> list[Row]:
     """Attempts after an id, newest first; of very many the newest ones."""
-    where = ["1 = 1"]
-    given: dict[str, object] = {"after": after, "window": WINDOW, "limit": limit}
-    if wanted.hook_id is not None:
-        where.append("a.hook_id = :hook_id")
-        given["hook_id"] = wanted.hook_id
-    if wanted.repo_ids is not None:
-        where.append(
-            f"a.repo_id IN (SELECT repo_id FROM {db.each('repos', repo_id='integer')} AS w)"
-        )
-        given["repos"] = listed(wanted.repo_ids)
-    if wanted.event:
-        where.append("e.name = :event")
-        given["event"] = wanted.event
-    where += {"success": [SUCCEEDED], "failure": [FAILED]}.get(wanted.status, [])
-    return db.all(
-        f"SELECT {COLUMNS} FROM (SELECT x.id FROM attempt x WHERE x.id > :after"
-        f" ORDER BY x.id DESC LIMIT :window) AS f JOIN attempt a ON a.id = f.id{JOINED}"
-        f" WHERE {' AND '.join(where)} ORDER BY a.id DESC LIMIT :limit",
-        **given,
+    found = db.tuples(
+        "SELECT x.id FROM attempt x WHERE x.id > :after ORDER BY x.id DESC LIMIT :window",
+        after=after,
+        window=WINDOW,
     )
+    return _rows(db, wanted, [number for (number,) in found], limit, within=True)
 
 
 def of_guid(db: Connection, wanted: Wanted, guid: str, limit: int) -> list[Row]:
-    """The attempts that were made for events with this guid, newest first."""
-    where = ["e.guid = :guid"]
-    given: dict[str, object] = {"guid": guid, "limit": limit}
-    if wanted.hook_id is not None:
-        where.append("a.hook_id = :hook_id")
-        given["hook_id"] = wanted.hook_id
-    if wanted.repo_ids is not None:
-        where.append(
-            f"a.repo_id IN (SELECT repo_id FROM {db.each('repos', repo_id='integer')} AS w)"
+    """The latest attempts that were made for events with this guid, newest first; of very many
+    those for the latest events.
+    """
+    # Step by step, each over an index: joined at once, the database may begin at the wrong end.
+    events = "SELECT id FROM event WHERE guid = :guid ORDER BY id DESC LIMIT :window"
+    found = db.tuples(events, guid=guid, window=WINDOW)
+    for table, column in (("delivery", "event_id"), ("attempt", "delivery_id")):
+        found = db.tuples(
+            f"SELECT x.id FROM {db.each('ids', wanted='integer')} AS w"
+            f" JOIN {table} x ON x.{column} = w.wanted ORDER BY x.id DESC LIMIT :window",
+            ids=listed(number for (number,) in found),
+            window=WINDOW,
         )
-        given["repos"] = listed(wanted.repo_ids)
-    return db.all(
-        f"SELECT {COLUMNS} FROM event e JOIN delivery d ON d.event_id = e.id"
-        " JOIN attempt a ON a.delivery_id = d.id"
-        " LEFT JOIN repository r ON r.id = a.repo_id LEFT JOIN account o ON o.id = r.owner_id"
-        f" WHERE {' AND '.join(where)} ORDER BY a.id DESC LIMIT :limit",
-        **given,
-    )
+    return _rows(db, wanted, [number for (number,) in found], limit, within=True)
 
 
 def hook_of(db: Connection, attempt_id: int) -> int | None:
