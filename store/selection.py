@@ -10,8 +10,8 @@ from store.clock import MINUTE
 from store.connection import Connection, listed
 from store.event_names import EVERY, NAMES
 
-# Events that one window has at most.
-WINDOW = 5_000
+# Events that are looked at at most for one count, and for one batch, for which others wait.
+COUNTED, LOOKED = 5_000, 1_000
 # Transactions are not numbered in the order of their times: by so much they may differ.
 SLACK = MINUTE
 
@@ -30,23 +30,34 @@ class Selection:
     event: str | None = None
     failed: bool = False
 
+    def place(self) -> tuple[str, dict[str, Any]]:
+        """Where the events are, as an index has it: conditions on `e` in SQL, each with an AND
+        behind it, and the values for them.
+        """
+        if self.repo_id is not None:
+            where, given = "e.repo_id = :repo_id AND ", {"repo_id": self.repo_id}
+        elif self.hook_id is not None:
+            where = "e.repo_id = (SELECT h.repo_id FROM hook h WHERE h.id = :hook_id) AND "
+            given = {"hook_id": self.hook_id}
+        else:
+            return "", {}
+        if self.event is not None:
+            return f"{where}e.name = :event AND ", {**given, "event": self.event}
+        return where, given
+
     def events(self) -> tuple[str, dict[str, Any]]:
-        """What is true of the events `e`, in SQL, and the values for that."""
-        where = "e.body IS NOT NULL AND e.name <> 'ping'"
-        given: dict[str, Any] = {}
+        """What is true of the events, where they are and beside that, as above."""
+        where, given = self.place()
+        where += "e.body IS NOT NULL AND e.name <> 'ping' AND "
         for condition, name in (
             ("e.received_at >= :since", "since"),
             ("e.received_at < :before", "until"),
-            ("e.repo_id = :repo_id", "repo_id"),
             ("e.name = :event", "event"),
         ):
             value = getattr(self, name)
             if value is not None:
-                where += f" AND {condition}"
-                given[condition.rpartition(":")[2]] = value
-        if self.hook_id is not None and self.repo_id is None:
-            where += " AND e.repo_id = (SELECT h.repo_id FROM hook h WHERE h.id = :hook_id)"
-            given["hook_id"] = self.hook_id
+                where += f"{condition} AND "
+                given = {**given, condition.rpartition(":")[2]: value}
         return where, given
 
 
@@ -56,7 +67,7 @@ def first_since(db: Connection, at: int) -> int:
     """
     found: int | None = db.value(
         "WITH RECURSIVE part (low, high) AS ("
-        " SELECT min(id), max(id) + 1 FROM event"
+        " SELECT (SELECT min(id) FROM event), (SELECT max(id) + 1 FROM event)"
         " UNION ALL SELECT CASE WHEN e.received_at < :at THEN e.id + 1 ELSE p.low END,"
         " CASE WHEN e.received_at < :at THEN p.high ELSE (p.low + p.high) / 2 END"
         " FROM part p JOIN event e"
@@ -82,10 +93,10 @@ def _window(
     db: Connection, chosen: Selection, after: int, until: int, looked: int
 ) -> tuple[int, int]:
     """The last event of the next window, and how many events it has."""
-    where, given = chosen.events()
+    where, given = chosen.place()
     found = db.tuples(
-        f"SELECT max(f.id), count(*) FROM (SELECT e.id FROM event e WHERE {where}"
-        " AND e.id > :after AND e.id <= :until ORDER BY e.id LIMIT :looked) AS f",
+        f"SELECT max(f.id), count(*) FROM (SELECT e.id FROM event e WHERE {where}e.id > :after"
+        " AND e.id <= :until ORDER BY e.id LIMIT :looked) AS f",
         after=after,
         until=until,
         looked=looked,
@@ -103,7 +114,7 @@ def _pairs(db: Connection, chosen: Selection, after: int, last: int) -> tuple[st
         f" AND s.event IN (e.name, CASE WHEN e.name IN (SELECT name FROM"
         f" {db.each('names', name='text')} AS n) THEN '{EVERY}' ELSE e.name END)"
         # Of WebSub nothing is repeated: its content is what a topic holds.
-        f" WHERE {where} AND s.hook_id > 0 AND e.id > :after AND e.id <= :last"
+        f" WHERE {where}s.hook_id > 0 AND e.id > :after AND e.id <= :last"
     )
     given |= {"names": listed(NAMES), "after": after, "last": last}
     if chosen.hook_id is not None:
@@ -118,7 +129,7 @@ def _pairs(db: Connection, chosen: Selection, after: int, last: int) -> tuple[st
 
 
 def count(
-    db: Connection, chosen: Selection, after: int, until: int, looked: int = WINDOW
+    db: Connection, chosen: Selection, after: int, until: int, looked: int = COUNTED
 ) -> tuple[int, int]:
     """How many deliveries the next `looked` events behind `after` and up to `until` would make, and
     the event to go on after (0: that was all).
@@ -143,7 +154,7 @@ def total(db: Connection, chosen: Selection) -> tuple[int, int]:
 
 
 def deliver(
-    db: Connection, chosen: Selection, after: int, until: int, limit: int, looked: int = WINDOW
+    db: Connection, chosen: Selection, after: int, until: int, limit: int, looked: int = LOOKED
 ) -> tuple[int, int]:
     """Make the next `limit` deliveries, or a few more, for no event is done by half, of the next
     `looked` events behind `after` and up to `until`. Returns how many were made, and the event to

@@ -6,7 +6,7 @@ from store import Connection, Row, events, hooks, replaying
 from store.events import Arrival
 from store.selection import Selection
 
-MANY = 1_500
+MANY = 1_200
 # Nothing listens there.
 CLOSED = "http://127.0.0.1:1/closed"
 
@@ -34,7 +34,7 @@ async def test_killed_while_much_is_replayed(site: Site) -> None:
         def run() -> Row:
             return store.look(replaying.get, run_id)
 
-        for _ in range(3):
+        for _ in range(2):
             before = len(store.look(made))
             worker = await site.serve("--only", "worker", TOCSIN_REPLAY_RATE="1000")
             await until(lambda least=before: len(store.look(made)) > least, "more of it")
