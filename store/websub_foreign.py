@@ -67,9 +67,7 @@ def next_due(db: Connection) -> int | None:
 
 def take(db: Connection, limit: int) -> list[Row]:
     """Take topics that are to be fetched; what is said to change from now on is fetched again."""
-    chosen = (
-        f"SELECT id FROM websub_topic WHERE {DUE} ORDER BY due_at LIMIT :limit{db.skip_locked}"
-    )
+    chosen = f"SELECT id FROM websub_topic WHERE {DUE} ORDER BY due_at LIMIT :limit{db.skip_locked}"
     return db.all(
         "UPDATE websub_topic SET taken_until = :until, tries = tries + 1, due_at = :until"
         f" WHERE id {db.chosen(chosen)} RETURNING {COLUMNS}",
