@@ -177,9 +177,12 @@ async def _until_over(
                 here = asyncio.create_task(jobs.perform_here(settings, JOB))
             await asyncio.sleep(PAUSE)
         told(run)
+        if here is not None:
+            # What is left is to write down that it is done.
+            await here
         return run
     finally:
-        if here is not None:
+        if here is not None and not here.done():
             here.cancel()
             await asyncio.gather(here, return_exceptions=True)
 
