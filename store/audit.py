@@ -25,7 +25,7 @@ LONGEST, MOST_FIELDS = 500, 100
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who did it. `via` is what shows it: token, password, app, command or daemon."""
+    """Who did it. `via` is what shows it: token, password, app, link, command or daemon."""
 
     name: str
     via: str

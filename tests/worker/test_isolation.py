@@ -244,6 +244,7 @@ async def test_the_breaker_opens_gives_back_probes_and_closes(
     await until(lambda: not house.leased())
     assert hook_id in worker.dispatcher.full()
     assert "rests for" in caplog.text
+    assert resting_until(house, hook_id) is not None
     await until(lambda: len(house.network.posts) == 4)
     await until(lambda: not house.leased())
     await until(lambda: len(house.network.posts) == 5)
@@ -253,6 +254,14 @@ async def test_the_breaker_opens_gives_back_probes_and_closes(
     assert hook_id not in worker.dispatcher.full()
     await house.pass_time(5)
     await house.over(delivered=20)
+    assert resting_until(house, hook_id) is None
+
+
+def resting_until(house: House, hook_id: int) -> int | None:
+    """As the store tells of it."""
+    sql = "SELECT resting_until FROM hook WHERE id = :id"
+    found: int | None = house.store.look(lambda db: db.value(sql, id=hook_id))
+    return found
 
 
 async def test_what_arrives_during_a_rest_waits_in_the_store(
