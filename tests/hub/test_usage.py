@@ -87,65 +87,59 @@ async def test_again_changes_nothing(client: httpx.AsyncClient, store: Store) ->
     assert [row["lines"] for row in kept(store)] == [0, 3]
 
 
-@pytest.mark.parametrize(
-    ("given", "active", "engaged"),
-    [
+async def test_who_was_active(client: httpx.AsyncClient, store: Store) -> None:
+    for given, active, engaged in (
         ({}, 0, 0),
         ({"suggestions": 1}, 1, 0),
         ({"acceptances": 1}, 1, 1),
         ({"chats": 1}, 1, 1),
         ({"active": True}, 1, 0),
         ({"lines": 1, "active": False, "engaged": True}, 0, 1),
-    ],
-)
-async def test_who_was_active(
-    client: httpx.AsyncClient, store: Store, given: Any, active: int, engaged: int
-) -> None:
-    assert (await post(client, lines(line(**given)))).status_code == 202
-    (row,) = kept(store)
-    assert (row["active"], row["engaged"]) == (active, engaged)
+    ):
+        assert (await post(client, lines(line(**given)))).status_code == 202
+        (row,) = kept(store)
+        assert (row["active"], row["engaged"]) == (active, engaged), given
 
 
-@pytest.mark.parametrize(
-    ("bad", "status", "message"),
-    [
-        (b"{", 400, "Problems parsing JSON"),
-        (b"[]", 400, "Body should be a JSON object"),
-        (b"{}", 422, '"enterprise" wasn\'t supplied.'),
-        (line(day="2026-02-30"), 422, "For 'day'"),
-        (line(day=20_000), 422, "For 'day'"),
-        (line(lines=-1), 422, "For 'lines'"),
-        (line(lines=1_000_000_001), 422, "For 'lines'"),
-        (line(lines="1"), 422, "For 'lines'"),
-        (line(chats=True), 422, "For 'chats'"),
-        (line(active=1), 422, "For 'active'"),
-        (line(editor="x" * 101), 422, "For 'editor'"),
-        (line(model="a\0b"), 422, "For 'model'"),
-        (line(tokens=5), 422, '"tokens" is not a permitted key.'),
-        (line(enterprise="moon"), 422, 'No enterprise found: "moon"'),
-        (line(enterprise="a\0b"), 422, "For 'enterprise'"),
-        (line(organization="other"), 422, 'No organization of the enterprise found: "other"'),
-        (line(user="acme"), 422, 'No user found: "acme"'),
-        (line(user="a\0b"), 422, "For 'user'"),
-        (line(repository="acme/none"), 422, 'No repository found: "acme/none"'),
-        (line(repository="ann/tools"), 422, "the repository is not one of the organization"),
-        (line(team="night"), 422, 'No team of the organization found: "night"'),
-        (line(day="2026-11-22"), 422, "usage is taken in of days from 2025-11-21 to 2026-11-21"),
-        (line(day="2025-11-20"), 422, "usage is taken in of days from"),
-    ],
-)  # fmt: skip
-async def test_one_bad_line_and_nothing_is_kept(
-    client: httpx.AsyncClient, store: Store, bad: Any, status: int, message: str
-) -> None:
-    answer = await post(client, lines(line(), bad, line(user="ben")))
+# What is wrong, the status, and how it is said.
+BAD: list[tuple[Any, int, str]] = [
+    (b"{", 400, "Problems parsing JSON"),
+    (b"[]", 400, "Body should be a JSON object"),
+    (b"{}", 422, '"enterprise" wasn\'t supplied.'),
+    (line(day="2026-02-30"), 422, "For 'day'"),
+    (line(day=20_000), 422, "For 'day'"),
+    (line(lines=-1), 422, "For 'lines'"),
+    (line(lines=1_000_000_001), 422, "For 'lines'"),
+    (line(lines="1"), 422, "For 'lines'"),
+    (line(chats=True), 422, "For 'chats'"),
+    (line(active=1), 422, "For 'active'"),
+    (line(editor="x" * 101), 422, "For 'editor'"),
+    (line(model="a\0b"), 422, "For 'model'"),
+    (line(tokens=5), 422, '"tokens" is not a permitted key.'),
+    (line(enterprise="moon"), 422, 'No enterprise found: "moon"'),
+    (line(enterprise="a\0b"), 422, "For 'enterprise'"),
+    (line(organization="other"), 422, 'No organization of the enterprise found: "other"'),
+    (line(user="acme"), 422, 'No user found: "acme"'),
+    (line(user="a\0b"), 422, "For 'user'"),
+    (line(repository="acme/none"), 422, 'No repository found: "acme/none"'),
+    (line(repository="ann/tools"), 422, "the repository is not one of the organization"),
+    (line(team="night"), 422, 'No team of the organization found: "night"'),
+    (line(day="2026-11-22"), 422, "usage is taken in of days from 2025-11-21 to 2026-11-21"),
+    (line(day="2025-11-20"), 422, "usage is taken in of days from"),
+]  # fmt: skip
+
+
+async def test_one_bad_line_and_nothing_is_kept(client: httpx.AsyncClient, store: Store) -> None:
     told = "1 line cannot be taken, so nothing was kept"
-    content = assert_error(answer, status, told, code="custom")
-    (detail,) = content["errors"]
-    assert detail["message"].startswith(f"line 2: {message}")
-    assert (detail["index"], detail["resource"]) == (2, "Usage")
+    for bad, status, message in BAD:
+        answer = await post(client, lines(line(), bad, line(user="ben")))
+        content = assert_error(answer, status, told, code="custom")
+        (detail,) = content["errors"]
+        assert detail["message"].startswith(f"line 2: {message}")
+        assert (detail["index"], detail["resource"]) == (2, "Usage")
     assert kept(store) == []
-    (refused,) = store.look(refusals.page, limit=10)
-    assert (refused["event"], refused["reason"]) == ("usage", told)
+    refused = store.look(refusals.page, limit=100)
+    assert [(row["event"], row["reason"]) for row in refused] == [("usage", told)] * len(BAD)
 
 
 async def test_the_first_day_of_all(
