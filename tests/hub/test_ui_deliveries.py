@@ -8,6 +8,7 @@ import shlex
 from typing import Any
 
 import pytest
+from engines import embedded
 from looking import browsing, text_of
 from ui_world import BODY, HEAD, SECRET, World
 
@@ -154,11 +155,13 @@ class TestLive:
             assert "event: ended" in await heard.until("ended")
             assert heard.ended
 
+    @embedded("nothing in it is the engine's")
     async def test_it_is_for_who_is_signed_in(self, world: World) -> None:
         async with browsing(world.store) as browser:
             assert (await browser.get("/ui/deliveries/live")).status_code == 303
             assert (await browser.get("/ui/live")).status_code == 303
 
+    @embedded("nothing in it is the engine's")
     async def test_no_more_than_so_many(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -171,6 +174,7 @@ class TestLive:
                 await heard.until("retry")
                 assert heard.status == 200
 
+    @embedded("nothing in it is the engine's")
     async def test_it_goes_on_when_the_store_does(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -192,6 +196,7 @@ class TestLive:
 
 
 class TestOne:
+    @embedded("nothing in it is the engine's")
     async def test_all_that_was_exchanged(self, world: World) -> None:
         (number,) = world.send(world.good, "guid-a")
         async with browsing(world.store, world.seed.token) as browser:
@@ -221,6 +226,7 @@ class TestOne:
             for none in ("99999", "0", "x", "1%00"):
                 assert (await browser.get(f"/ui/deliveries/{none}")).status_code == 404
 
+    @embedded("nothing in it is the engine's")
     async def test_its_signature(self, world: World) -> None:
         signed = hmac.new(SECRET.encode(), BODY, hashlib.sha256).hexdigest()
         head = f"{HEAD}\r\nX-Hub-Signature-256: sha256={signed}"
@@ -232,6 +238,7 @@ class TestOne:
             text = text_of(await browser.page(f"/ui/deliveries/{wrong}"))
             assert "made with a secret that the hook has had" in text
 
+    @embedded("nothing in it is the engine's")
     async def test_as_curl(self, world: World) -> None:
         body = b"""{"it's":"$HOME `x` \\\\ \\"q\\""}"""
         (number,) = world.send(world.good, "a", body=body)

@@ -15,6 +15,7 @@ from store.errors import Unavailable
 ADMIN = "the administrators' token"
 
 
+@embedded("what is remembered of it is tested beside it")
 @pytest.mark.parametrize("path", ["/ui", "/ui?a=1"])
 async def test_who_is_not_signed_in_is_led_to_the_door_and_back(
     store: Store, seed: Any, path: str
@@ -33,6 +34,7 @@ async def test_who_is_not_signed_in_is_led_to_the_door_and_back(
         assert "octo" in text_of(await browser.page(path))
 
 
+@embedded("what is remembered of it is tested beside it")
 async def test_a_link_from_another_site_is_followed_once_more_by_us(
     store: Store, seed: Any
 ) -> None:
@@ -53,6 +55,7 @@ async def test_one_is_led_nowhere_else(store: Store, seed: Any, wanted: str) -> 
     assert answer.headers["location"] == "/ui"
 
 
+@embedded("what is remembered of it is tested beside it")
 async def test_a_cookie_for_this_alone(store: Store, seed: Any) -> None:
     async with browsing(store) as browser:
         plain = (await browser.sign_in(seed.token)).headers.get_list("set-cookie")
@@ -61,6 +64,7 @@ async def test_a_cookie_for_this_alone(store: Store, seed: Any) -> None:
     assert seed.token not in str(plain)
 
 
+@embedded("what is remembered of it is tested beside it")
 async def test_under_https_it_stays_there(store: Store, seed: Any) -> None:
     base = "https://hooks.example/api/v3"
     async with browsing(store, host="https://hooks.example", base_url=base) as browser:
@@ -96,6 +100,7 @@ async def test_a_wrong_token(store: Store, seed: Any, value: str) -> None:
         assert (await browser.get("/ui")).status_code == 303
 
 
+@embedded("what is remembered of it is tested beside it")
 async def test_guessing_is_ended(store: Store, seed: Any) -> None:
     async with browsing(store, failed_tokens=3) as browser:
         seen = [(await browser.sign_in("nonsense")).status_code for _ in range(5)]
@@ -278,6 +283,7 @@ class TestEveryPage:
                 assert answer.status_code == 303, cookie
 
 
+@embedded("what is remembered of it is tested beside it")
 async def test_it_can_be_switched_off(store: Store, seed: Any) -> None:
     async with browsing(store, ui=False) as browser:
         for path in ("/ui", "/ui/sign-in", "/ui/static/0/tocsin.css"):
@@ -296,6 +302,7 @@ async def test_signing_in_and_out_is_in_the_audit_log(store: Store, seed: Any) -
     assert seed.token not in str(rows)
 
 
+@embedded("what is remembered of it is tested beside it")
 async def test_a_store_that_cannot_be_reached(
     store: Store, seed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
