@@ -91,7 +91,9 @@ def test_the_deliveries_of_one(filled: World) -> None:
     second = filled.hook("push")
     receipt = filled.arrive("g-more")
     rows = filled.store.look(event_lists.deliveries_of, receipt.event_id, 10)
-    assert [row["hook_id"] for row in rows] == [second["id"], 1]
+    assert [row["id"] for row in rows] == sorted((row["id"] for row in rows), reverse=True)
+    # In which order the hooks of one event get theirs is the engine's own affair.
+    assert {row["hook_id"] for row in rows} == {1, second["id"]}
     assert [row["state"] for row in rows] == ["waiting", "waiting"]
     assert len(filled.store.look(event_lists.deliveries_of, receipt.event_id, 1)) == 1
     filled.store.do(hooks.delete, second)
