@@ -114,6 +114,11 @@ class Store:
         self._writer.submit(Job(function, arguments, future, **how))
         return future
 
+    @property
+    def awaited(self) -> int:
+        """How many in this process wait for what they write to be safe on disk."""
+        return 0 if self._writer is None else self._writer.awaited
+
     def do(
         self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:

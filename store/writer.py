@@ -72,6 +72,8 @@ class Writer:
         self._pending: list[Job] = []
         self._waiting = 0
         self._bytes = 0
+        self.awaited = 0
+        """How many wait for what they write to be safe on disk."""
         self._measures.waiting.read = lambda: self._waiting
         self._measures.held.read = lambda: self._bytes
         self._queue: queue.SimpleQueue[list[Job] | None] = queue.SimpleQueue()
@@ -87,6 +89,7 @@ class Writer:
             raise Busy("too much is waiting to be written; try again in a moment")
         self._waiting += 1
         self._bytes += job.weight
+        self.awaited += job.durable
         # Handed to the thread once per pass of the loop: waking it for every job costs more
         # than the job.
         if not self._pending:
@@ -219,6 +222,7 @@ class Writer:
         for job in group.jobs:
             self._waiting -= 1
             self._bytes -= job.weight
+            self.awaited -= job.durable
             if job.future.done():
                 continue
             if isinstance(job.error, StopIteration):

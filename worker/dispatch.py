@@ -58,7 +58,7 @@ class Dispatcher:
         self._lanes: dict[int, Lane] = {}
         self._full: set[int] = set()
         self._turns = Turns(settings.max_in_flight)
-        self._passes = Passes(self._unpark)
+        self._passes = Passes(lambda: store.awaited, self._unpark)
         self._tasks: set[asyncio.Task[None]] = set()
         self._hand = Hand(store)
         self._in_hand = 0
@@ -132,7 +132,6 @@ class Dispatcher:
 
     def arrived(self) -> None:
         """Let what follows from events beside deliveries be seen to."""
-        self._passes.crowd()
         self.news()
 
     @property

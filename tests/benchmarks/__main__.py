@@ -51,6 +51,7 @@ def main(names: tuple[str, ...], rounds: int, quick: bool, markdown: bool, readm
         rounds, names = 1, names or tuple(name for name in NAMES if name not in LONG)
     shown = Console(width=None if sys.stdout.isatty() else 140)
     rows: list[Row] = []
+    failed = False
     with (
         Console(stderr=True).status("") as status,
         tempfile.TemporaryDirectory(prefix="tocsin-bench-") as directory,
@@ -60,7 +61,12 @@ def main(names: tuple[str, ...], rounds: int, quick: bool, markdown: bool, readm
             measure = importlib.import_module(f"tests.benchmarks.{name}").measure
             bench.directory = Path(directory, name)
             bench.directory.mkdir()
-            rows += measure(bench)
+            try:
+                rows += measure(bench)
+            except Exception as error:
+                # What the others found is not lost with it.
+                bench.notes.append(f"{name} could not be measured: {error}.")
+                failed = True
     if bench.receiver:
         bench.notes.append(f"The receiver was {bench.receiver}.")
     bench.notes.insert(0, f"Medians of {rounds} rounds; ratios are medians of the rounds' ratios.")
@@ -72,6 +78,7 @@ def main(names: tuple[str, ...], rounds: int, quick: bool, markdown: bool, readm
         shown.print(report.table(rows))
         for note in bench.notes:
             shown.print(note)
+    sys.exit(failed)
 
 
 if __name__ == "__main__":

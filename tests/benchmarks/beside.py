@@ -52,7 +52,9 @@ def _beside(store: Store, repo_id: int, door: Door, meanwhile: list[float]) -> f
     done = store.look(world.delivered)
     meanwhile.append((done - known) / (time.perf_counter() - began))
     if done - before >= EVENTS * SUBSCRIBERS:
-        raise RuntimeError("everything was delivered before the last event was taken in")
+        raise RuntimeError(
+            f"all was delivered before the last event was taken in, at {rate:,.0f} events/s"
+        )
     world.finished(store)
     return rate
 

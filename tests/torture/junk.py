@@ -1,5 +1,6 @@
 """Requests that nobody should send."""
 
+import itertools
 import random
 from collections.abc import Callable
 
@@ -12,10 +13,13 @@ KNOWN = {"owner": "ada", "repo": "engine", "event": "push", "username": "ada"}
 NAMES = ("hub.mode", "hub.topic", "hub.callback", "hub.secret", "name", "config", "events", "body")
 
 
+# Of all requests, those to the doors for events and subscriptions, which are few among the lines.
+AT_THE_DOORS = 0.15
+
+
 def lines() -> list[str]:
-    """Every line of the reference, and of the doors for events and subscriptions."""
-    declared = [f"{one.method} {one.path}" for one in OPERATIONS]
-    return [*declared, *DOORS]
+    """Every line of the reference."""
+    return [f"{one.method} {one.path}" for one in OPERATIONS]
 
 
 class Junk:
@@ -24,7 +28,10 @@ class Junk:
     def __init__(self, token: str, seed: int) -> None:
         self._chance = random.Random(seed)
         self._token = token
-        self._lines = lines()
+        self._doors = [*DOORS]
+        shuffled = lines()
+        self._chance.shuffle(shuffled)
+        self._lines = itertools.cycle(shuffled)
         self._bodies: tuple[Callable[[], bytes], ...] = (
             self._bytes, self._deep, self._twice, self._numbers, self._form, self._text,
         )  # fmt: skip
@@ -34,7 +41,10 @@ class Junk:
         kind = self._chance.random()
         if kind < 0.03:
             return self._bytes() + b"\r\n\r\n"
-        method, _, path = self._chance.choice(self._lines).partition(" ")
+        at_a_door = self._chance.random() < AT_THE_DOORS
+        # Each line has its turn, however few requests there are.
+        line = self._chance.choice(self._doors) if at_a_door else next(self._lines)
+        method, _, path = line.partition(" ")
         body = self._chance.choice(self._bodies)()
         head = [f"{method} {self._path(path)} HTTP/1.1".encode(), b"Host: fuzz"]
         head += self._headers(body)

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from store import Store
 from worker import passes
 from worker.passes import FEW, MANY, Passes
 
@@ -18,7 +19,7 @@ def begun_until_over(counted: Passes) -> int:
 
 async def test_more_is_begun_with_the_next_pass() -> None:
     again: list[int] = []
-    counted = Passes(lambda: again.append(begun_until_over(counted)))
+    counted = Passes(lambda: 0, lambda: again.append(begun_until_over(counted)))
     assert begun_until_over(counted) == MANY
     assert again == []
     for _ in range(3):
@@ -29,21 +30,32 @@ async def test_more_is_begun_with_the_next_pass() -> None:
 
 async def test_who_needs_less_is_not_called_again() -> None:
     again: list[None] = []
-    counted = Passes(lambda: again.append(None))
+    counted = Passes(lambda: 0, lambda: again.append(None))
     counted.begin()
     await asyncio.sleep(0.01)
     assert not again
     assert begun_until_over(counted) == MANY
 
 
-async def test_while_events_come_in_there_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(passes, "QUIET", 0.2)
-    counted = Passes(lambda: None)
-    counted.crowd()
-    counted.begin()
-    await asyncio.sleep(0)
+async def test_while_somebody_waits_for_the_store_there_are_few(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(passes, "QUIET", 0.1)
+    awaited = 1
+    counted = Passes(lambda: awaited, lambda: None)
     assert begun_until_over(counted) == FEW
-    await asyncio.sleep(0.3)
-    counted.begin()
     await asyncio.sleep(0)
+    awaited = 0
+    assert begun_until_over(counted) == FEW, "others may follow"
+    await asyncio.sleep(0.15)
     assert begun_until_over(counted) == MANY
+
+
+async def test_the_store_says_how_many_wait(store: Store) -> None:
+    assert store.awaited == 0
+    writes = [asyncio.ensure_future(store.write(lambda db: None)) for _ in range(3)]
+    notes = asyncio.ensure_future(store.note(lambda db: None))
+    await asyncio.sleep(0)
+    assert store.awaited == 3
+    await asyncio.gather(*writes, notes)
+    assert store.awaited == 0
