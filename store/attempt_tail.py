@@ -6,7 +6,8 @@ so that whoever asks can look further.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from store.attempts import FAILED, SUCCEEDED
 from store.connection import Connection, Row, listed
@@ -56,7 +57,7 @@ def page(db: Connection, wanted: Wanted, *, limit: int, before: int | None = Non
     """The newest attempts with an id below `before`."""
     window = WINDOW if wanted.narrowed else limit + 1
     ids, more = _candidates(db, wanted, before or LATEST, window)
-    rows = _rows(db, wanted, ids, limit + 1)
+    rows = _newest(db, wanted, ids, limit + 1)
     if len(rows) > limit:
         return Found(rows[:limit], rows[limit - 1]["id"])
     return Found(rows, ids[-1], len(ids)) if more and ids else Found(rows)
@@ -134,31 +135,54 @@ def _without_gaps(
     return [number for _, number in rows if number >= floor], bool(ends)
 
 
+def _newest(db: Connection, wanted: Wanted, ids: Sequence[int], limit: int) -> list[Row]:
+    """The first of these that are wanted. Of a hook, or of all, they are read in their order, and
+    no further than to the last that is shown.
+    """
+    if not ids or not wanted.narrowed or (wanted.hook_id is None and wanted.repo_ids is not None):
+        return _rows(db, wanted, ids, limit)
+    where, given = _filters(db, replace(wanted, repo_ids=None), within=True)
+    found = db.tuples(
+        "SELECT a.id FROM attempt a JOIN event e ON e.id = a.event_id"
+        f" WHERE a.id <= :first AND a.id >= :last{where} ORDER BY a.id DESC LIMIT :limit",
+        first=ids[0],
+        last=ids[-1],
+        limit=limit,
+        **given,
+    )
+    return _rows(db, wanted, [number for (number,) in found], limit)
+
+
 def _rows(
     db: Connection, wanted: Wanted, ids: Sequence[int], limit: int, *, within: bool = False
 ) -> list[Row]:
     """Those of these attempts that are wanted; `within` asks for hook and repositories, too."""
-    where = ["1 = 1"]
-    given: dict[str, object] = {}
-    if wanted.event:
-        where.append("e.name = :event")
-        given["event"] = wanted.event
-    if wanted.status:
-        where.append(SUCCEEDED if wanted.status == "success" else FAILED)
-    if within and wanted.hook_id is not None:
-        where.append("a.hook_id = :hook_id")
-        given["hook_id"] = wanted.hook_id
-    if within and wanted.repo_ids is not None:
-        where.append(f"a.repo_id IN (SELECT id FROM {db.each('repos', id='integer')} AS s)")
-        given["repos"] = listed(wanted.repo_ids)
+    where, given = _filters(db, wanted, within=within)
     return db.all(
         f"SELECT {COLUMNS} FROM {db.each('ids', wanted='integer')} AS w"
         f" JOIN attempt a ON a.id = w.wanted{JOINED}"
-        f" WHERE {' AND '.join(where)} ORDER BY a.id DESC LIMIT :limit",
+        f" WHERE 1 = 1{where} ORDER BY a.id DESC LIMIT :limit",
         ids=listed(ids),
         limit=limit,
         **given,
     )
+
+
+def _filters(db: Connection, wanted: Wanted, *, within: bool) -> tuple[str, dict[str, Any]]:
+    where = ""
+    given: dict[str, Any] = {}
+    if wanted.event:
+        where += " AND e.name = :event"
+        given["event"] = wanted.event
+    if wanted.status:
+        where += f" AND {SUCCEEDED if wanted.status == 'success' else FAILED}"
+    if within and wanted.hook_id is not None:
+        where += " AND a.hook_id = :hook_id"
+        given["hook_id"] = wanted.hook_id
+    if within and wanted.repo_ids is not None:
+        where += f" AND a.repo_id IN (SELECT id FROM {db.each('repos', id='integer')} AS s)"
+        given["repos"] = listed(wanted.repo_ids)
+    return where, given
 
 
 def latest(db: Connection) -> int:
