@@ -46,6 +46,16 @@ async def test_figures(world: World) -> None:
         assert found["Workers"].endswith("at work")
 
 
+async def test_what_is_added_up_is_bounded(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.send(world.good, "a")
+    world.send(world.hidden, "b", "c")
+    monkeypatch.setattr("hub.ui.overview.MOST_COUNTED", 60)
+    async with browsing(world.store, world.seed.token) as browser:
+        page = await browser.page("/ui")
+    assert figures(page)["Deliveries"].startswith("2 ")
+    assert "1 repository more would be too many" in text_of(page)
+
+
 async def test_what_waits(world: World, clock: MovableClock) -> None:
     world.send(world.failing, "d", status_code=500)
     clock.advance(seconds=400)
