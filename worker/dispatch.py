@@ -166,9 +166,12 @@ class Dispatcher:
 
     def _pump(self, lane: Lane) -> None:
         """Start what the lane may have in flight."""
+        begun = False
         while lane.may_start() and not self._stopping:
             now = self._loop.time()
-            if self._waits() or not self._turns.may(lane.host):
+            # Who has begun one lets those that wait go before the next.
+            others = begun and self._turns.wanted(lane.host)
+            if others or self._waits() or not self._turns.may(lane.host):
                 self._turns.park(lane, now)
                 break
             wait = lane.wait(now)
@@ -176,6 +179,7 @@ class Dispatcher:
                 self._resume_later(lane, wait)
                 break
             lane.spend(now)
+            begun = True
             lane.in_flight += 1
             turn = self._turns.take(lane.host)
             if self.in_flight == 1:

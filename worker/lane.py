@@ -13,7 +13,7 @@ from worker.target import Target
 # A new or failing endpoint gets few requests at once, and more with every one that succeeds.
 FIRST_WINDOW = 4
 FIRST_REST, LONGEST_REST = 5.0, 300.0
-ROOM = 256
+ROOM = 1024
 
 
 @dataclass(slots=True)

@@ -1,5 +1,5 @@
-"""How much is begun in one pass of the event loop: whatever else is to be done in it, above all
-taking in events, waits for no more than that.
+"""How much is begun at a time: whatever else the event loop has to do, above all taking in events,
+waits for no more than that.
 """
 
 import asyncio
@@ -8,15 +8,17 @@ from functools import cached_property
 
 # A request that is begun and what comes of it cost some 70 us.
 MANY = 64
-# While somebody waits for what he writes: a pass does no more for him than has come when it begins.
-FEW = 4
-# Seconds after which whoever waited last is not followed by another at once.
-QUIET = 0.02
+# While a crowd waits for what it writes, senders of events who may give up, deliveries have a part
+# of the time: so many, each so many seconds.
+CROWD = 4
+FEW, PAUSE = 8, 0.005
+# Seconds for which a crowd that was there is thought to be there.
+LINGERS = 0.1
 
 
 class Passes:
-    """Counts what is begun. `awaited` says how many wait for the store; `again` is called with the
-    next pass where one was not enough.
+    """Counts what is begun in one pass of the loop. `awaited` says how many wait for the store;
+    `again` is called when there may be more.
     """
 
     def __init__(self, awaited: Callable[[], int], again: Callable[[], None]) -> None:
@@ -34,7 +36,7 @@ class Passes:
 
     @property
     def over(self) -> bool:
-        """Whether nothing more is to be begun in this pass."""
+        """Whether nothing more is to be begun for the moment."""
         return self._begun >= self._most
 
     def begin(self) -> None:
@@ -42,14 +44,18 @@ class Passes:
         self._begun += 1
         if not self._counting:
             self._counting = True
-            self._most = self._allowed()
-            self._loop.call_soon(self._next)
+            self._count()
 
-    def _allowed(self) -> int:
+    def _count(self) -> None:
         now = self._loop.time()
-        if self._awaited():
-            self._crowded_until = now + QUIET
-        return FEW if now < self._crowded_until else MANY
+        if self._awaited() >= CROWD:
+            self._crowded_until = now + LINGERS
+        if now < self._crowded_until:
+            self._most = FEW
+            self._loop.call_later(PAUSE, self._next)
+        else:
+            self._most = MANY
+            self._loop.call_soon(self._next)
 
     def _next(self) -> None:
         full, self._counting, self._begun = self.over, False, 0

@@ -6,7 +6,7 @@ import pytest
 
 from store import Store
 from worker import passes
-from worker.passes import FEW, MANY, Passes
+from worker.passes import CROWD, FEW, MANY, Passes
 
 
 def begun_until_over(counted: Passes) -> int:
@@ -37,18 +37,20 @@ async def test_who_needs_less_is_not_called_again() -> None:
     assert begun_until_over(counted) == MANY
 
 
-async def test_while_somebody_waits_for_the_store_there_are_few(
+async def test_while_a_crowd_waits_for_the_store_there_are_few(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(passes, "QUIET", 0.1)
-    awaited = 1
-    counted = Passes(lambda: awaited, lambda: None)
+    monkeypatch.setattr(passes, "PAUSE", 0.05)
+    monkeypatch.setattr(passes, "LINGERS", 0.01)
+    awaited = CROWD
+    again = asyncio.Event()
+    counted = Passes(lambda: awaited, again.set)
     assert begun_until_over(counted) == FEW
-    await asyncio.sleep(0)
-    awaited = 0
-    assert begun_until_over(counted) == FEW, "others may follow"
-    await asyncio.sleep(0.15)
-    assert begun_until_over(counted) == MANY
+    await asyncio.sleep(0.01)
+    assert counted.over, "a pause is longer than a pass"
+    await again.wait()
+    awaited = CROWD - 1
+    assert begun_until_over(counted) == MANY, "who comes alone crowds nobody"
 
 
 async def test_the_store_says_how_many_wait(store: Store) -> None:
