@@ -1,5 +1,6 @@
 """What tests share: a real store in a temporary folder, people in it, and the hub over it."""
 
+import signal
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,9 @@ from hypothesis import settings as settings_of_examples
 from hub.settings import HubSettings
 from store import Connection, Row, Store, accounts, open_store, repositories, tokens
 from store.clock import MovableClock, parse
+
+# Who starts them in the background has them ignore it, and all that they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How quick a machine is, and that a store outlives an example, are no findings.
 IGNORED = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from looking import browsing, text_of
+from tampering import forge
 from ui_things import operator
 
 from hub.ui import audit_log
@@ -137,9 +138,4 @@ def _whole(db: Any) -> Any:
 
 
 def _forge(db: Any) -> None:
-    # As somebody does who has the file: the guard is gone, the key is not known.
-    if hasattr(db, "_raw") and "Sqlite" in type(db).__name__:
-        db.execute("DROP TRIGGER audit_update")
-    else:
-        db.execute("ALTER TABLE audit DISABLE TRIGGER ALL")
-    db.execute("UPDATE audit SET target = 'elsewhere' WHERE id = 2")
+    forge(db, "UPDATE audit SET target = 'elsewhere' WHERE id = 2")

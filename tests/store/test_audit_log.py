@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tampering import forge
 
 from store import Connection, Row, Store, accounts, audit, audit_check, open_store
 from store.audit import Actor, Entry
@@ -193,18 +194,7 @@ def tamper(store: Store, url: str) -> Tampering:
     assert problems(store) == []
 
     def run(*statements: str) -> None:
-        def change(db: Connection) -> None:
-            if url == "sqlite":
-                db.execute("DROP TRIGGER audit_update")
-                db.execute("DROP TRIGGER audit_delete")
-            else:
-                db.execute("ALTER TABLE audit DISABLE TRIGGER USER")
-            for sql in statements:
-                db.execute(sql)
-            if url != "sqlite":
-                db.execute("ALTER TABLE audit ENABLE TRIGGER USER")
-
-        store.do(change)
+        store.do(forge, *statements)
 
     return run
 

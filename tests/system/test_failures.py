@@ -274,7 +274,8 @@ def refused(store: str, tmp_path: Path, *, command: str = "serve") -> str:
         timeout=30,
         cwd=tmp_path,
     )
-    assert done.returncode == 1, done
+    # 6: it may be there later.
+    assert done.returncode in (1, 6), done
     assert done.stdout == ""
     (line,) = done.stderr.splitlines()
     assert line.startswith("Error: "), line
