@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 from asking import asking
-from engines import ENGINES, engine_url
+from engines import ENGINES, engine_url, furnish
 from hypothesis import HealthCheck
 from hypothesis import settings as settings_of_examples
 
@@ -47,6 +47,7 @@ def url(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.fixture
 def store(url: str, tmp_path: Path, clock: MovableClock) -> Iterator[Store]:
+    furnish(url, tmp_path)
     opened = open_store(url, data_dir=tmp_path, clock=clock)
     yield opened
     opened.shut()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from engines import ENGINES, engine_url
+from engines import ENGINES, engine_url, furnish
 from installation import seed
 from manager import Manager
 from running import Process
@@ -67,6 +67,7 @@ def url(
 @pytest.fixture
 def store(url: str, directory: Path) -> Iterator[Store]:
     """The store that the commands work on."""
+    furnish(url, directory)
     opened = open_store(url, data_dir=directory)
     yield opened
     opened.shut()

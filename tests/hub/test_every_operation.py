@@ -14,6 +14,7 @@ import httpx
 import pytest
 from asking import asking
 from asserting import BASE, assert_error
+from engines import furnish
 from jsonschema import Draft202012Validator
 from world_of_operations import (
     SECRET,
@@ -134,6 +135,7 @@ async def elsewhere(
     tmp_path: Path, settings: HubSettings
 ) -> AsyncIterator[tuple[httpx.AsyncClient, World]]:
     """The same for a world of its own, where something may happen."""
+    furnish("sqlite", tmp_path)
     store = open_store("sqlite", data_dir=tmp_path)
     made = make(store)
     async with asking(store, settings) as client:

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
-from engines import ENGINES, engine_url
+from engines import ENGINES, engine_url, furnish
 from store_world import START, World, make_world
 
 from store import Store, open_store, sqlite
@@ -41,6 +41,7 @@ async def opened(
     stores: list[Store] = []
 
     def open_one() -> Store:
+        furnish(url, tmp_path / "data")
         stores.append(open_store(url, data_dir=tmp_path / "data", clock=clock))
         return stores[-1]
 

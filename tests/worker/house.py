@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from engines import furnish
 from passing import keep_lease
 
 from store import Row, Store, accounts, attempts, deliveries, events, hooks, open_store
@@ -158,6 +159,7 @@ class House:
 
     def another_store(self) -> Store:
         """The same database once more, as another process has it."""
+        furnish(self.url, self.folder)
         return open_store(self.url, data_dir=self.folder, clock=self.clock)
 
     # The worker.
