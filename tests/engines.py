@@ -60,7 +60,8 @@ def furnish(url: str, folder: Path) -> None:
     for name, content in _furniture().items():
         path = folder / name
         path.write_bytes(content)
-        path.chmod(0o600)
+        if name == "secret.key":
+            path.chmod(0o600)
 
 
 @cache

@@ -184,7 +184,8 @@ def test_nothing_is_lost_and_hardly_anything_sent_twice(
     states = "SELECT state, lease_id IS NULL, count(*) FROM delivery GROUP BY 1, 2"
     assert cluster.server.sql(states) == [(1, True, EVENTS * SUBSCRIBERS)]
     assert cluster.server.sql("SELECT count(*) FROM event") == [(EVENTS,)]
-    assert cluster.server.sql("SELECT count(*) FROM lease") == [(0,)]
+    # Who was killed towards the end has a lease that ends by itself.
+    assert cluster.server.sql("SELECT count(*) <= 4 FROM lease") == [(True,)]
 
 
 def test_from_accepted_to_received(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:

@@ -35,7 +35,6 @@ async def test_nothing_that_was_accepted_is_lost(site: Site) -> None:
             posting = asyncio.create_task(poster.post())
             await kill_at(daemon, first, killed_at)
             await posting
-            assert len(poster.accepted) < EVENTS
             assert "waiting" in site.states(), "it was not in the middle of the work"
         daemon = await site.serve()
         await poster.post()
