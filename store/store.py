@@ -116,8 +116,11 @@ class Store:
 
     @property
     def awaited(self) -> int:
-        """How many in this process wait for what they write to be safe on disk."""
-        return 0 if self._writer is None else self._writer.awaited
+        """How many in this process wait for what they write to be safe on this machine's disk."""
+        # A server of its own is not held up by deliveries here, and is asked in large batches.
+        if self._writer is None or not self.engine.exclusive:
+            return 0
+        return self._writer.awaited
 
     def do(
         self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs

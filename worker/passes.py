@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cached_property
 
 # A request that is begun and what comes of it cost some 70 us.
-MANY = 64
+MANY = 128
 # While a crowd waits for what it writes, senders of events who may give up, deliveries have a part
 # of the time: so many, each so many seconds.
 CROWD = 4

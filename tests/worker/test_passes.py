@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from engines import embedded
 
 from store import Store
 from worker import passes
@@ -53,6 +54,7 @@ async def test_while_a_crowd_waits_for_the_store_there_are_few(
     assert begun_until_over(counted) == MANY, "who comes alone crowds nobody"
 
 
+@embedded("a server is not held up by what is delivered here")
 async def test_the_store_says_how_many_wait(store: Store) -> None:
     assert store.awaited == 0
     writes = [asyncio.ensure_future(store.write(lambda db: None)) for _ in range(3)]
