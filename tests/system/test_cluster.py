@@ -22,7 +22,7 @@ BATCH = 50
 CONNECTIONS = 32
 # What was sent so shortly before its worker was killed may not have been recorded.
 INSTANT = 2.0
-PATIENCE = 240.0
+PATIENCE = 120.0
 # From accepted to received across processes, in milliseconds, half of the time.
 WAKE_UP = 10.0
 

@@ -85,6 +85,8 @@ async def test_counts_are_right_under_load(site: Site) -> None:
     assert values[("tocsin_attempt_seconds_count",)] == 2 * EVENTS
     assert values[("tocsin_writes_total",)] > EVENTS
     assert values[("tocsin_commit_seconds_count",)] <= values[("tocsin_writes_total",)]
+    for state in ("due", "later", "held"):
+        assert values[("tocsin_backlog_deliveries", state)] == 0
     for name in ("in_flight", "failures"):
         assert values.get((f"tocsin_attempts_{name}",), 0) == 0
     assert values[("tocsin_writes_waiting",)] == 0
