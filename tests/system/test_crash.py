@@ -7,6 +7,13 @@ from daemon import Daemon, Ledger, Poster, Site, ledger, until
 EVENTS = 500
 
 
+async def kill_taking_in(daemon: Daemon, poster: Poster, events: int) -> None:
+    """Kill it as soon as so many events were accepted, in the same pass of the poster's loop."""
+    while len(poster.accepted) < events:
+        await asyncio.sleep(0)
+    await daemon.kill()
+
+
 async def kill_at(daemon: Daemon, receiver: Ledger, deliveries: int) -> None:
     """Kill it as soon as so many deliveries were made."""
     await until(lambda: receiver.got.total() >= deliveries, f"{deliveries} deliveries")
@@ -24,21 +31,28 @@ def check(site: Site, poster: Poster, receivers: list[Ledger]) -> None:
 
 
 async def test_nothing_that_was_accepted_is_lost(site: Site) -> None:
-    """500 events to two hooks: 1,000 deliveries, killed twice while they are made."""
+    """500 events to two hooks: 1,000 deliveries, killed twice while events are taken in and once
+    while all that is left is to deliver them.
+    """
     async with ledger(0.002) as first, ledger(0.005) as second:
         receivers = [first, second]
         for receiver in receivers:
             site.hook(receiver)
         poster = Poster(site, EVENTS)
-        for killed_at in (100, 300):
+        for accepted in (100, 300):
             daemon = await site.serve()
             posting = asyncio.create_task(poster.post())
-            await kill_at(daemon, first, killed_at)
+            async with asyncio.timeout(30):
+                await kill_taking_in(daemon, poster, accepted)
             await posting
+            assert len(poster.accepted) < EVENTS
             assert "waiting" in site.states(), "it was not in the middle of the work"
         daemon = await site.serve()
         await poster.post()
         assert len(poster.accepted) == EVENTS
+        await kill_at(daemon, first, 350)
+        assert "waiting" in site.states(), "it was not in the middle of the work"
+        daemon = await site.serve()
         for receiver in receivers:
             await until(lambda r=receiver: len(r.got) == EVENTS, "all deliveries")
         assert await daemon.end() == 0

@@ -3,7 +3,6 @@
 import asyncio
 
 import pytest
-from engines import embedded
 
 from store import Store
 from worker import passes
@@ -54,12 +53,12 @@ async def test_while_a_crowd_waits_for_the_store_there_are_few(
     assert begun_until_over(counted) == MANY, "who comes alone crowds nobody"
 
 
-@embedded("a server is not held up by what is delivered here")
-async def test_the_store_says_how_many_wait(store: Store) -> None:
+async def test_the_store_says_how_many_wait(store: Store, url: str) -> None:
     assert store.awaited == 0
     writes = [asyncio.ensure_future(store.write(lambda db: None)) for _ in range(3)]
     notes = asyncio.ensure_future(store.note(lambda db: None))
     await asyncio.sleep(0)
-    assert store.awaited == 3
+    # A server is not held up by what is delivered here.
+    assert store.awaited == (3 if url == "sqlite" else 0)
     await asyncio.gather(*writes, notes)
     assert store.awaited == 0
