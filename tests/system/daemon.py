@@ -213,6 +213,12 @@ class Poster:
         self._waiting = [f"guid-{number}" for number in range(count)][::-1]
         self._connections = connections
         self.accepted: set[str] = set()
+        self._marks: dict[int, asyncio.Event] = {}
+
+    async def taken_in(self, count: int) -> None:
+        """Return in the pass of the loop after the one in which so many were accepted."""
+        if len(self.accepted) < count:
+            await self._marks.setdefault(count, asyncio.Event()).wait()
 
     async def post(self) -> None:
         """Post until everything was accepted or the hub is gone."""
@@ -242,6 +248,8 @@ class Poster:
             head, answer = b"", b""
         if head.startswith(b"HTTP/1.1 202 "):
             self.accepted.add(guid)
+            if mark := self._marks.get(len(self.accepted)):
+                mark.set()
             return b"\r\nconnection: close" not in head.lower()
         assert not head or head.startswith(b"HTTP/1.1 503 "), head + answer
         self._waiting.append(guid)

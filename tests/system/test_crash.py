@@ -7,13 +7,6 @@ from daemon import Daemon, Ledger, Poster, Site, ledger, until
 EVENTS = 500
 
 
-async def kill_taking_in(daemon: Daemon, poster: Poster, events: int) -> None:
-    """Kill it as soon as so many events were accepted, in the same pass of the poster's loop."""
-    while len(poster.accepted) < events:
-        await asyncio.sleep(0)
-    await daemon.kill()
-
-
 async def kill_at(daemon: Daemon, receiver: Ledger, deliveries: int) -> None:
     """Kill it as soon as so many deliveries were made."""
     await until(lambda: receiver.got.total() >= deliveries, f"{deliveries} deliveries")
@@ -43,7 +36,8 @@ async def test_nothing_that_was_accepted_is_lost(site: Site) -> None:
             daemon = await site.serve()
             posting = asyncio.create_task(poster.post())
             async with asyncio.timeout(30):
-                await kill_taking_in(daemon, poster, accepted)
+                await poster.taken_in(accepted)
+            await daemon.kill()
             await posting
             assert len(poster.accepted) < EVENTS
             assert "waiting" in site.states(), "it was not in the middle of the work"
