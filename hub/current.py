@@ -1,6 +1,6 @@
 """How things are that no group of operations changes: what platforms tell of, as it stands."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from hub import issue_parts, issue_shapes, line_comment_shapes, pull_shapes, review_shapes, shapes
@@ -98,29 +98,21 @@ def _issues_of(db: Connection, rows: Sequence[Row]) -> dict[int, Row]:
     return issues.of(db, {row["issue_id"] for row in rows})
 
 
-def _review(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[State]:
-    found = _issues_of(db, rows)
-    about = pull_shapes.several(urls, db, repo, [*found.values()])
-    people = shapes.people(urls, db, {row["author_id"] for row in rows})
-    states = []
-    for row in rows:
-        author = people.get(row["author_id"])
-        shown = review_shapes.one(urls, repo, found[row["issue_id"]], row, author)
-        payload = _by(shown) | {"pull_request": about[row["issue_id"]], "review": shown}
-        states.append(State("pull_request_review.edited", repo["id"], payload))
-    return states
+def _on_pull(event: str, member: str, one: Callable[..., Mapping[str, Any]]) -> Now:
+    """Of what people say on pull requests: `one` shows it."""
 
+    def states(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[State]:
+        found = _issues_of(db, rows)
+        about = pull_shapes.several(urls, db, repo, [*found.values()])
+        people = shapes.people(urls, db, {row["author_id"] for row in rows})
+        told = []
+        for row in rows:
+            author = people.get(row["author_id"])
+            shown = one(urls, repo, found[row["issue_id"]], row, author)
+            payload = _by(shown) | {"pull_request": about[row["issue_id"]], member: shown}
+            told.append(State(event, repo["id"], payload))
+        return told
 
-def _line_comment(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[State]:
-    found = _issues_of(db, rows)
-    about = pull_shapes.several(urls, db, repo, [*found.values()])
-    people = shapes.people(urls, db, {row["author_id"] for row in rows})
-    states = []
-    for row in rows:
-        author = people.get(row["author_id"])
-        shown = line_comment_shapes.one(urls, repo, found[row["issue_id"]], row, author)
-        payload = _by(shown) | {"pull_request": about[row["issue_id"]], "comment": shown}
-        states.append(State("pull_request_review_comment.edited", repo["id"], payload))
     return states
 
 
@@ -133,7 +125,9 @@ STATES: dict[str, Now] = {
     "issue": _issue,
     "pull_request": _pull,
     "issue_comment": _comment,
-    "review": _review,
-    "line_comment": _line_comment,
+    "review": _on_pull("pull_request_review.edited", "review", review_shapes.one),
+    "line_comment": _on_pull(
+        "pull_request_review_comment.edited", "comment", line_comment_shapes.one
+    ),
 }
 """By the names in `store.resources`; those of groups declare theirs themselves."""
