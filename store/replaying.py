@@ -1,14 +1,12 @@
-"""Runs that deliver once more what came in: what each is of, and how far it has come. The place
-moves in the transaction of the deliveries, so that a run is gone on with after whatever has ended
-it.
-"""
+"""Runs that deliver once more what came in: what each is of, and how far it has come."""
 
 from dataclasses import asdict
 from typing import Any
 
 from store import jobs, selection
 from store.connection import Connection, Row, listed
-from store.errors import Invalid, Missing, StoreError
+from store.errors import Invalid, Missing
+from store.runs import Runs
 from store.selection import Selection
 
 COLUMNS = (
@@ -23,10 +21,7 @@ NAMED = (
 )
 # Runs that are not over of one who asked: more are begun when these are.
 MOST_OPEN = 20
-
-
-class Overtaken(StoreError):
-    """Another worker has done this step, or the run was cancelled meanwhile."""
+RUNS = Runs("replaying", COLUMNS, turns="moved_at, id", noun="replay", cut_off="cancelled")
 
 
 def chosen_of(run: Row) -> Selection:
@@ -104,25 +99,12 @@ def page(
     )
 
 
-def current(db: Connection) -> Row | None:
-    """The run that is to be gone on with: they take turns."""
-    return db.one(
-        f"SELECT {COLUMNS} FROM replaying WHERE ended_at IS NULL ORDER BY moved_at, id LIMIT 1"
-    )
-
-
-def next_due(db: Connection) -> int | None:
-    """Since when a run waits, to be begun or gone on with; None where none does."""
-    row = current(db)
-    return None if row is None else int(row["created_at"])
-
-
 def step(db: Connection, run: Row, limit: int) -> tuple[Row, int]:
     """Make the next `limit` deliveries of a run, or a few more; the run, which may be over now, and
     how many were made. Overtaken where it is no longer where it was.
     """
     # First: where another worker has the run, nothing is done that would have to be undone.
-    run = _moved(db, run)
+    run = RUNS.move(db, run)
     made, after = selection.deliver(db, chosen_of(run), run["after_id"], run["last_id"], limit)
     row = db.one(
         "UPDATE replaying SET made = made + :made, after_id = :after, ended_at = :ended_at,"
@@ -137,32 +119,13 @@ def step(db: Connection, run: Row, limit: int) -> tuple[Row, int]:
     return row, made
 
 
-def _moved(db: Connection, run: Row) -> Row:
-    row = db.one(
-        "UPDATE replaying SET moves = moves + 1, moved_at = :now,"
-        " started_at = coalesce(started_at, :now)"
-        f" WHERE id = :id AND moves = :moves AND ended_at IS NULL RETURNING {COLUMNS}",
-        id=run["id"],
-        moves=run["moves"],
-        now=db.now,
-    )
-    if row is None:
-        raise Overtaken(f"replay {run['id']} has been gone on with elsewhere, or cancelled")
-    return row
-
-
 def cancel(db: Connection, run_id: int) -> Row:
     """End a run before it is through: what it has made stays. Missing for one that there is not,
     Invalid for one that is over.
     """
-    changed = db.execute(
-        "UPDATE replaying SET ended_at = :now, outcome = 'cancelled', moves = moves + 1"
-        " WHERE id = :id AND ended_at IS NULL",
-        now=db.now,
-        id=run_id,
-    )
+    was_open = RUNS.cut(db, run_id)
     run = get(db, run_id)
-    if not changed:
+    if not was_open:
         raise Invalid(f"replay {run_id} is over", field="replay", code="custom", resource="Replay")
     return run
 
@@ -177,8 +140,3 @@ def share(run: Row) -> float:
         return float(min(1.0, run["made"] / run["total"]))
     way = run["last_id"] - run["first_id"]
     return float(run["after_id"] - run["first_id"]) / way if way > 0 else 0.0
-
-
-def forget(db: Connection, before: int) -> int:
-    """Drop the runs that ended before this; returns how many those were."""
-    return db.execute("DELETE FROM replaying WHERE ended_at < :before", before=before)

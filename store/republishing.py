@@ -1,20 +1,18 @@
-"""Runs that publish once more how things are: what each is of, and how far it has come. The place
-moves in the transaction of the events, so that a run is gone on with after whatever has ended it.
-"""
+"""Runs that publish once more how things are: what each is of, and how far it has come."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
 
 from store import jobs, resource
 from store.connection import Connection, Row
-from store.errors import Invalid, Missing, StoreError
+from store.errors import Invalid, Missing
 from store.event_names import EVERY
 from store.resource import Key, Resource
 from store.resources import EVENTS, RESOURCES
+from store.runs import Runs
 
 COLUMNS = (
     "id, topic, owner, repo, event, since, rate, scheduled, total, published, resource, repo_id,"
@@ -24,10 +22,8 @@ TOPIC = re.compile(r"(?:.*/)?([^/]+)/([^/]+)/events/([^/]+?)(?:\.json)?")
 NAME = re.compile(r"[A-Za-z0-9._*-]{1,100}")
 # Repositories that one step goes through at most.
 MANY = 50
-
-
-class Overtaken(StoreError):
-    """Another worker has done this step, or the run was stopped meanwhile."""
+# What somebody asked for goes before what the schedule wants.
+RUNS = Runs("republishing", COLUMNS, turns="scheduled, id", noun="run", cut_off="stopped")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,21 +115,6 @@ def page(db: Connection, *, limit: int) -> list[Row]:
     return db.all(f"SELECT {COLUMNS} FROM republishing ORDER BY id DESC LIMIT :limit", limit=limit)
 
 
-def next_due(db: Connection) -> int | None:
-    """Since when the first run waits, to be begun or gone on with; None where none does."""
-    row = current(db)
-    return None if row is None else int(row["created_at"])
-
-
-def current(db: Connection) -> Row | None:
-    """The run that is to be gone on with: the first that has not ended, those that somebody asked
-    for before those of the schedule.
-    """
-    return db.one(
-        f"SELECT {COLUMNS} FROM republishing WHERE ended_at IS NULL ORDER BY scheduled, id LIMIT 1"
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class Ahead:
     """What follows the place where a run is: of one kind, in these repositories."""
@@ -198,11 +179,10 @@ def _chosen(rows: list[Row], since: int | None, most: int) -> tuple[list[Row], R
 def move(db: Connection, run: Row, kind: Resource, place: tuple[int, Key | None], many: int) -> Row:
     """The run, so many further. Overtaken where it is no longer where it was."""
     repo_id, key = place
-    return _moved(
+    return RUNS.move(
         db,
         run,
-        "published = published + :many, resource = :resource, repo_id = :repo_id, place = :place",
-        many=many,
+        published=run["published"] + many,
         resource=kind.name,
         repo_id=repo_id,
         place=None if key is None else orjson.dumps(key).decode(),
@@ -211,42 +191,15 @@ def move(db: Connection, run: Row, kind: Resource, place: tuple[int, Key | None]
 
 def end(db: Connection, run: Row, outcome: str) -> Row:
     """The run, which is over. Overtaken as above."""
-    return _moved(db, run, "ended_at = :now, outcome = :outcome", outcome=outcome)
-
-
-def _moved(db: Connection, run: Row, change: str, **given: Any) -> Row:
-    row = db.one(
-        f"UPDATE republishing SET {change}, moves = moves + 1, moved_at = :now,"
-        " started_at = coalesce(started_at, :now)"
-        " WHERE id = :id AND moves = :moves AND ended_at IS NULL"
-        f" RETURNING {COLUMNS}",
-        id=run["id"],
-        moves=run["moves"],
-        now=db.now,
-        **given,
-    )
-    if row is None:
-        raise Overtaken(f"run {run['id']} has been gone on with elsewhere, or stopped")
-    return row
+    return RUNS.move(db, run, ended_at=db.now, outcome=outcome)
 
 
 def stop(db: Connection, run_id: int) -> Row:
     """End a run before it is through. Missing for one that there is not, Invalid for one that is
     over.
     """
+    was_open = RUNS.cut(db, run_id)
     run = get(db, run_id)
-    if run["ended_at"] is not None:
+    if not was_open:
         raise Invalid(f"run {run_id} is over")
-    # Whatever step is under way: that one, or this, is not done.
-    db.execute(
-        "UPDATE republishing SET ended_at = :now, outcome = 'stopped', moves = moves + 1"
-        " WHERE id = :id AND ended_at IS NULL",
-        now=db.now,
-        id=run_id,
-    )
-    return get(db, run_id)
-
-
-def forget(db: Connection, before: int) -> int:
-    """Drop the runs that ended before this; returns how many those were."""
-    return db.execute("DELETE FROM republishing WHERE ended_at < :before", before=before)
+    return run

@@ -9,7 +9,7 @@ import logging
 import time
 
 from store import Store, replaying
-from store.replaying import Overtaken
+from store.runs import Overtaken
 from worker.settings import WorkerSettings
 
 log = logging.getLogger("tocsin.worker")
@@ -26,7 +26,7 @@ async def replay(store: Store, settings: WorkerSettings) -> None:
     """Go on with all runs in turns, until none is left."""
     limit = max(1, min(BATCH, round(settings.replay_rate / 4)))
     ready_at = time.monotonic()
-    while (run := await store.read(replaying.current)) is not None:
+    while (run := await store.read(replaying.RUNS.current)) is not None:
         try:
             after, made = await store.write(replaying.step, run, limit)
         except Overtaken:

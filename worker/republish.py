@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 
 from store import Connection, Row, Store, republishing
 from store.errors import StoreError
-from store.republishing import Ahead, Overtaken
+from store.republishing import Ahead
+from store.runs import Overtaken
 
 log = logging.getLogger("tocsin.worker")
 
@@ -37,7 +38,7 @@ async def republish(store: Store, show: Show) -> None:
 
 
 def _look(db: Connection) -> tuple[Row | None, Ahead | None]:
-    run = republishing.current(db)
+    run = republishing.RUNS.current(db)
     return run, None if run is None else republishing.ahead(db, run)
 
 

@@ -53,10 +53,10 @@ def table(works: Works) -> list[Job]:
     return [
         Job("expire", Moment(expiring.next_due), partial(expire, store, works.tell)),
         Job("deploy", Asked(deployment_jobs.next_due), partial(deploy, store, works.tell)),
-        Job("republish", Asked(republishing.next_due), partial(republish, store, works.show)),
+        Job("republish", Asked(republishing.RUNS.next_due), partial(republish, store, works.show)),
         *_scheduled(store, settings),
         *_imports(works),
-        Job("replay", Asked(replaying.next_due), partial(replay, store, settings)),
+        Job("replay", Asked(replaying.RUNS.next_due), partial(replay, store, settings)),
         Job("reports", Calendar(settings.reports_at), partial(make_reports, store, settings)),
         Job("prune", Calendar(settings.prune_at), partial(prune, store, settings)),
     ]

@@ -42,7 +42,7 @@ async def test_a_replay_is_asked_for_followed_and_cancelled(store: Store, seed: 
         assert "waiting" in said
         assert "of 3" in said
         assert "this page may be closed" in said
-        run = store.look(replaying.current)
+        run = store.look(replaying.RUNS.current)
         assert (run["asked_by"], run["repo_id"]) == ("octo", seed.hello["id"])
         store.do(replaying.step, run, 2)
         said = text_of(await browser.page("/ui/replay/1"))

@@ -8,7 +8,7 @@ from store_world import FakeCourier, World
 from store import jobs, replaying, selection
 from store.clock import HOUR, MINUTE, SECOND
 from store.errors import Invalid, Missing
-from store.replaying import Overtaken
+from store.runs import Overtaken
 from store.selection import Selection
 
 
@@ -118,15 +118,15 @@ class TestRun:
         run = ask(world, hook_id=hook, repo_id=world.repo["id"])
         assert courier.woken == [jobs.TIMETABLE]
         assert (run["total"], run["made"], run["after_id"]) == (5, 0, 0)
-        assert world.store.look(replaying.next_due) == run["created_at"]
+        assert world.store.look(replaying.RUNS.next_due) == run["created_at"]
         run, made = world.store.do(replaying.step, run, 2)
         assert (made, run["made"], run["ended_at"]) == (2, 2, None)
         assert replaying.share(run) == 2 / 5
         # After a crash whoever goes on reads it anew.
-        run = finish(world, world.store.look(replaying.current))
+        run = finish(world, world.store.look(replaying.RUNS.current))
         assert (run["made"], run["outcome"], replaying.share(run)) == (5, "done", 1)
         assert again(world) == 5
-        assert world.store.look(replaying.next_due) is None
+        assert world.store.look(replaying.RUNS.next_due) is None
 
     def test_is_of_what_was_there(self, world: World) -> None:
         world.hook("push")
@@ -158,7 +158,7 @@ class TestRun:
             world.store.do(replaying.cancel, run["id"])
         with pytest.raises(Missing):
             world.store.do(replaying.cancel, 99)
-        assert world.store.look(replaying.current) is None
+        assert world.store.look(replaying.RUNS.current) is None
 
     def test_runs_take_turns(self, world: World) -> None:
         world.hook("push")
@@ -166,7 +166,7 @@ class TestRun:
         first, second = ask(world), ask(world)
         world.clock.advance(1)
         seen = []
-        while (run := world.store.look(replaying.current)) is not None:
+        while (run := world.store.look(replaying.RUNS.current)) is not None:
             seen.append(run["id"])
             world.store.do(replaying.step, run, 2)
             world.clock.advance(1)
@@ -213,5 +213,5 @@ class TestRun:
         assert (shown["repository"], shown["url"]) == (world.repo["full_name"], hook["url"])
         world.store.do(replaying.cancel, first["id"])
         world.clock.advance(1)
-        assert world.store.do(replaying.forget, world.now) == 1
+        assert world.store.do(replaying.RUNS.forget, world.now) == 1
         assert page() == [third["id"], second["id"]]

@@ -44,6 +44,7 @@ from store.deployment_records import Deployment, Place
 from store.event_names import EVERY
 from store.events import AGAIN
 from store.resources import RESOURCES
+from store.runs import Overtaken
 from store.storage_records import Storage
 from worker import republish as module
 from worker.republish import begin, republish
@@ -281,7 +282,7 @@ async def test_two_workers_do_no_step_twice(world: World, telling: Telling) -> N
     upcoming = world.store.look(republishing.ahead, run)
     assert upcoming is not None
     world.store.do(module._batch, run, upcoming, 5, telling.again)
-    with pytest.raises(republishing.Overtaken):
+    with pytest.raises(Overtaken):
         world.store.do(module._batch, run, upcoming, 5, telling.again)
     await republish(world.store, telling.again)
     numbers = [row["payload"]["issue"]["number"] for row in told(world.store)]
@@ -379,7 +380,7 @@ async def test_by_the_schedule(world: World, telling: Telling, clock: MovableClo
     (run,) = world.store.look(republishing.page, limit=9)
     assert (run["scheduled"], run["rate"]) == (1, 100), "one that is under way is not begun twice"
     manual = ask(world.store, "octo/hello/events/repository")
-    current_run = world.store.look(republishing.current)
+    current_run = world.store.look(republishing.RUNS.current)
     assert current_run is not None
     assert current_run["id"] == manual["id"], "who asks does not wait for the schedule"
     await jobs["republish"].run()
@@ -403,8 +404,8 @@ async def test_retention_lets_go_of_runs(world: World, telling: Telling) -> None
     await published(world.store, telling, "octo/hello/events/label")
     ask(world.store)
     now = world.store.clock.now()
-    assert world.store.do(republishing.forget, now) == 0
-    assert world.store.do(republishing.forget, now + 1) == 1
+    assert world.store.do(republishing.RUNS.forget, now) == 0
+    assert world.store.do(republishing.RUNS.forget, now + 1) == 1
     assert [row["outcome"] for row in world.store.look(republishing.page, limit=9)] == [None]
 
 
