@@ -6,6 +6,7 @@ A member of an answer that not every version has says so where it is declared:
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from types import UnionType
 from typing import Any, NotRequired, Required, Union, get_args, get_origin
 
@@ -59,7 +60,8 @@ Cut = Mapping[str, "Cut | None"]
 """Members that are left out (None), or that have some that are, in them or in each of them."""
 
 
-def cuts(annotation: Any) -> dict[str, Cut]:
+@cache
+def cuts(annotation: Any) -> Mapping[str, Cut]:
     """Version to what is left out of an answer declared so; only versions with anything."""
     found = {version: _cut(annotation, version) for version in VERSIONS}
     return {version: cut for version, cut in found.items() if cut}
@@ -79,13 +81,19 @@ def _cut(annotation: Any, version: str, within: tuple[Any, ...] = ()) -> Cut:
 
 def _members(kind: Any, version: str, within: tuple[Any, ...]) -> Cut:
     found: dict[str, Cut | None] = {}
-    for name, hint in get_type_hints(kind, include_extras=True).items():
-        bare, marks = _opened(hint)
+    for name, bare, marks in _declared(kind):
         if not all(mark.has(version) for mark in marks):
             found[name] = None
         elif inner := _cut(bare, version, (*within, kind)):
             found[name] = inner
     return found
+
+
+@cache
+def _declared(kind: Any) -> list[tuple[str, Any, list[Since | Until]]]:
+    """Each member's name, type and marks; many answers hold the same kinds."""
+    hints = get_type_hints(kind, include_extras=True)
+    return [(name, *_opened(hint)) for name, hint in hints.items()]
 
 
 def _opened(hint: Any) -> tuple[Any, list[Since | Until]]:
