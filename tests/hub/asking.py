@@ -1,8 +1,10 @@
 """Clients of a hub under test, whose answers are held to its document and to the contract."""
 
 import json
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from importlib.util import find_spec
 from typing import Any
 
 import httpx
@@ -10,9 +12,13 @@ from contracted import hold, hold_event
 
 from hub.app import create_app
 from hub.settings import HubSettings
-from store import Store, events
+from store import Store, own_events
 from store.errors import Invalid
 from store.events import Arrival
+
+if find_spec("sniffio") is None:
+    # httpx would look for it in every folder with every request.
+    sys.modules["sniffio"] = None  # type: ignore[assignment]
 
 
 def _held(change: Callable[..., Arrival]) -> Callable[..., Arrival]:
@@ -25,7 +31,7 @@ def _held(change: Callable[..., Arrival]) -> Callable[..., Arrival]:
 
 
 # Whatever a test makes the hub tell, by whichever way.
-events._change = _held(events._change)
+own_events._change = _held(own_events._change)
 
 
 async def judge(url: str) -> None:

@@ -6,7 +6,7 @@ The environment says where the contract is.
 import json
 import os
 import re
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from hub.openapi import document
 from hub.openapi_doors import DOORS
 from hub.operations import EVENTS, OPERATIONS
 from store.event_names import OWN
-from store.events import MARK
+from store.own_events import MARK
 
 CONTRACT = os.environ.get("TOCSIN_CONTRACT", "")
 # What the pipeline answers with, whichever operation is asked.
@@ -75,8 +75,13 @@ class Described:
 
     def validator(self, media: Json) -> Draft202012Validator:
         """Of a schema in the document."""
-        root = {"components": self.content["components"], "allOf": [media["schema"]]}
-        return Draft202012Validator(nullable(root), format_checker=FormatChecker())
+        root = {"components": self._components, "allOf": [nullable(media["schema"])]}
+        return Draft202012Validator(root, format_checker=FormatChecker())
+
+    @cached_property
+    def _components(self) -> Any:
+        """In JSON Schema's words, once for all validators."""
+        return nullable(self.content["components"])
 
 
 def _fixed_first(path: str) -> list[bool]:
