@@ -17,7 +17,7 @@ from hub.validation import Text
 from store import Connection, Row, accounts, repositories
 from store.artifacts import ALGORITHMS, Cause, normal_digest
 from store.clock import iso
-from store.events import State
+from store.own_events import State
 
 LONGEST_DIGEST = max(ALGORITHMS.values()) + len("sha256:")
 Digest = Annotated[

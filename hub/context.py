@@ -18,7 +18,7 @@ from hub.settings import HubSettings
 from hub.urls import Urls
 from hub.versions import DEFAULT
 from hub.vocabulary import Vocabulary
-from store import Connection, Row, Store, accounts, events
+from store import Connection, Row, Store, accounts, events, own_events
 from store.errors import Invalid
 
 Judge = Callable[[str], Awaitable[None]]
@@ -110,12 +110,12 @@ class Context:
         """
         ((repo_id, content),) = self._payloads(event, [(repo, payload)])
         name, _, action = event.partition(".")
-        return events.emit(self.db, name, action or None, repo_id, content, only_hook=only_hook)
+        return own_events.emit(self.db, name, action or None, repo_id, content, only_hook=only_hook)
 
     def emit_all(self, event: str, told: Sequence[Told]) -> None:
         """The same of many changes, with as few statements as of one."""
         name, _, action = event.partition(".")
-        events.emit_all(self.db, name, action or None, self._payloads(event, told))
+        own_events.emit_all(self.db, name, action or None, self._payloads(event, told))
 
     def _payloads(self, event: str, told: Sequence[Told]) -> list[tuple[int, dict[str, Any]]]:
         assert event in self.emits, f"{event} is not in the declaration's emits"

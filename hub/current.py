@@ -8,7 +8,7 @@ from hub.emitting import sent_by
 from hub.operation import Now
 from hub.urls import Urls
 from store import Connection, Row, issues
-from store.events import State
+from store.own_events import State
 
 # What platforms say with an event of this action: what it was before.
 UNCHANGED: dict[str, Any] = {"changes": {}}

@@ -8,7 +8,7 @@ from hub import shapes
 from hub.context import Context
 from hub.urls import Urls
 from store import Connection, Row, hooks
-from store.events import State
+from store.own_events import State
 
 EMITS = ("ping", "meta.deleted")
 ZEN = (

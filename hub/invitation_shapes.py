@@ -14,8 +14,8 @@ from hub.shapes import SimpleUser, node_id
 from hub.urls import Urls
 from store import Connection, Row, accounts, invitations, repositories
 from store.clock import iso
-from store.events import State
 from store.invitations import Side
+from store.own_events import State
 
 Role = Literal["read", "write", "maintain", "triage", "admin"]
 

@@ -20,7 +20,7 @@ from hub.resolve import Loader, Step, steps_of
 from hub.urls import Urls
 from hub.versions import VERSIONS
 from store import Connection, Row
-from store.events import State
+from store.own_events import State
 
 F = TypeVar("F", bound=Callable[..., Any])
 Before = Callable[[House, Any], Awaitable[None]]

@@ -8,7 +8,7 @@ from hub.operations import MODULES
 from hub.settings import HubSettings
 from hub.urls import Urls
 from hub.vocabulary import Vocabulary
-from store import Connection, Row, events, repositories
+from store import Connection, Row, own_events, repositories
 
 
 def _tellers() -> Mapping[str, Teller]:
@@ -41,7 +41,7 @@ class Telling:
         name, _, action = event.partition(".")
         told = self._tellers[name](self._urls, db, rows)
         payloads = emitting.payloads(self._urls, self._words, db, told)
-        events.emit_all(db, name, action or None, payloads)
+        own_events.emit_all(db, name, action or None, payloads)
 
     def again(self, db: Connection, resource: str, repo_id: int, rows: Sequence[Row]) -> None:
         """Publish how these rows of a repository are, as `store.resources` reads them, and not that
@@ -56,4 +56,4 @@ class Telling:
         payloads = emitting.payloads(self._urls, self._words, db, told)
         for state, (_, payload) in zip(states, payloads, strict=True):
             state.payload = payload
-        events.publish_again(db, states)
+        own_events.publish_again(db, states)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from store import events
+from store import subscribers
 from store.attempts import DEAD, DELIVERED, LEASE, WAITING
 from store.connection import Connection, Row, listed
 from store.errors import Invalid
@@ -49,7 +49,7 @@ def claim(
         now=db.now,
         limit=limit,
     )
-    versions = events.hook_versions(db, {row[2] for row in rows}) if rows else {}
+    versions = subscribers.versions(db, {row[2] for row in rows}) if rows else {}
     ordered = sorted(rows, key=lambda row: (row[5], row[0]))
     claimed = [
         Claimed(row_id, event_id, hook_id, attempts, redelivery, versions.get(hook_id, 0))
@@ -111,6 +111,22 @@ def bury(db: Connection, lease_id: int, delivery_ids: Iterable[int], reason: str
     )
 
 
+def add(db: Connection, event_id: int, hook_id: int, repo_id: int, *, redelivery: bool) -> int:
+    """One delivery of an event to a hook, due now; returns its id."""
+    made: int = db.value(
+        "INSERT INTO delivery (event_id, hook_id, repo_id, state, due_at, redelivery)"
+        " VALUES (:event_id, :hook_id, :repo_id, 0, :now, :redelivery) RETURNING id",
+        event_id=event_id,
+        hook_id=hook_id,
+        repo_id=repo_id,
+        now=db.now,
+        redelivery=int(redelivery),
+    )
+    courier = db.courier
+    db.after_commit(lambda: courier.wake([hook_id]))
+    return made
+
+
 def redeliver(db: Connection, event_id: int, hook_id: int, repo_id: int) -> int:
     """Deliver an event to a hook once more, under the same guid; returns the delivery's id.
 
@@ -124,7 +140,7 @@ def redeliver(db: Connection, event_id: int, hook_id: int, repo_id: int) -> int:
             code="unprocessable",
             resource="HookDelivery",
         )
-    return events.add_delivery(db, event_id, hook_id, repo_id, redelivery=True)
+    return add(db, event_id, hook_id, repo_id, redelivery=True)
 
 
 def page(

@@ -138,3 +138,41 @@ def get(db: Connection, event_id: int) -> Row | None:
 def deliveries_of(db: Connection, event_id: int, limit: int) -> list[Row]:
     """An event's deliveries, the newest first, as `deliveries.page` gives them."""
     return deliveries.shown(db, "d.event_id = :event_id", {"event_id": event_id}, limit)
+
+
+def newest(
+    db: Connection,
+    *,
+    limit: int,
+    before: int | None = None,
+    name: str | None = None,
+    repo_id: int | None = None,
+    unwanted: bool = False,
+) -> list[Row]:
+    """Events newest first, however many have to be looked at: each with its `repository`
+    (owner/name or None) and its `deliveries`, all counted.
+    """
+    where = ["e.id < :before"] if before is not None else []
+    where += ["e.name = :name"] if name is not None else []
+    where += ["e.repo_id = :repo_id"] if repo_id is not None else []
+    counted = "SELECT count(*) FROM delivery d WHERE d.event_id = e.id AND d.redelivery = 0"
+    where += [f"({counted}) = 0"] if unwanted else []
+    given = {"before": before, "name": name, "repo_id": repo_id}
+    return db.all(
+        f"SELECT {COLUMNS}, a.login || '/' || r.name AS repository, ({counted}) AS deliveries"
+        " FROM event e LEFT JOIN repository r ON r.id = e.repo_id"
+        " LEFT JOIN account a ON a.id = r.owner_id"
+        f"{' WHERE ' + ' AND '.join(where) if where else ''} ORDER BY e.id DESC LIMIT :limit",
+        limit=limit,
+        **{key: value for key, value in given.items() if value is not None},
+    )
+
+
+def latest(db: Connection, repo_id: int, name: str) -> Row | None:
+    """The repository's latest event of this name whose body is still kept, without the body."""
+    return db.one(
+        f"SELECT {COLUMNS} FROM event e WHERE e.repo_id = :repo_id AND e.name = :name"
+        " AND e.body IS NOT NULL ORDER BY e.id DESC LIMIT 1",
+        repo_id=repo_id,
+        name=name,
+    )

@@ -5,14 +5,11 @@ there without the other.
 """
 
 import hashlib
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
-from store import bodies, guids, tallies, websub
+from store import bodies, subscribers, tallies
 from store.connection import Connection, Row, listed
 from store.courier import Offer
 from store.errors import Conflict
@@ -30,7 +27,6 @@ INSERTED = (
 # In place of a source's id: of changes made here, which are in the state already; and of state
 # that is told of once more.
 HERE, AGAIN = -1, -2
-MARK = {"republished": True}
 
 
 @dataclass(slots=True)
@@ -67,23 +63,13 @@ class Receipt:
     duplicate: bool
 
 
-@dataclass(slots=True)
-class State:
-    """How something is, told of as `name` or `name.action`; to one hook where that is said."""
-
-    event: str
-    repo_id: int
-    payload: dict[str, Any]
-    only_hook: int | None = None
-
-
 def accept(db: Connection, arrivals: Sequence[Arrival]) -> list[Receipt | Exception]:
     """Keep events with what they cause (a batch function of the writer).
 
     An arrival whose guid is known gets the first one's receipt if the body is the same, and
     Conflict otherwise.
     """
-    made = _insert(db, arrivals)
+    made = insert(db, arrivals)
     results: list[Receipt | Arrival] = []
     fresh: list[tuple[Receipt, Arrival]] = []
     for arrival in arrivals:
@@ -113,7 +99,7 @@ def accept_all(db: Connection, arrivals: Sequence[Arrival]) -> list[Receipt]:
     return receipts
 
 
-def _insert(db: Connection, arrivals: Sequence[Arrival]) -> dict[tuple[str, int], int]:
+def insert(db: Connection, arrivals: Sequence[Arrival]) -> dict[tuple[str, int], int]:
     """Insert those that are new; returns their ids by guid and scope."""
     rows = [
         (
@@ -188,7 +174,7 @@ def _announce(
 ) -> None:
     """Tell the worker once this is committed: give it what is leased to it, name the rest."""
     leased = [row for row in made if row[3] is not None]
-    versions = hook_versions(db, {row[2] for row in leased}) if leased else {}
+    versions = subscribers.versions(db, {row[2] for row in leased}) if leased else {}
     offers: dict[int, Offer] = {}
     for delivery_id, event_id, hook_id, lease_id in made:
         receipt, arrival = fresh[event_id]
@@ -208,92 +194,6 @@ def _announce(
     if len(leased) < len(made):
         waiting = {row[2] for row in made if row[3] is None}
         db.after_commit(lambda: courier.wake(waiting))
-
-
-def hook_versions(db: Connection, hook_ids: set[int]) -> dict[int, int]:
-    """The version that each of these hooks is at."""
-    followers = [hook_id for hook_id in hook_ids if hook_id < 0]
-    found = websub.versions(db, followers) if followers else {}
-    return found | dict(
-        db.tuples(
-            "SELECT id, version FROM hook WHERE id IN"
-            f" (SELECT hook_id FROM {db.each('hooks', hook_id='integer')} AS w)",
-            hooks=listed(hook_ids),
-        )
-    )
-
-
-def emit(
-    db: Connection,
-    name: str,
-    action: str | None,
-    repo_id: int,
-    payload: dict[str, Any],
-    *,
-    only_hook: int | None = None,
-) -> Receipt:
-    """Write a change in the API's state as an event, within the transaction of the change.
-
-    With `only_hook` it goes to that hook alone, subscribed or not: a ping.
-    """
-    arrival = _change(name, action, repo_id, payload)
-    if only_hook is None:
-        (receipt,) = accept_all(db, [arrival])
-        return receipt
-    return _send_alone(db, arrival, only_hook)
-
-
-def publish_again(db: Connection, states: Sequence[State]) -> None:
-    """Write how things are, not that they have changed, as events marked as such."""
-    arrivals = [_change(*_parts(one.event), one.repo_id, MARK | one.payload) for one in states]
-    for arrival in arrivals:
-        arrival.source_id = AGAIN
-    everybody = [one.only_hook is None for one in states]
-    accept_all(db, [*itertools.compress(arrivals, everybody)])
-    for arrival, one in zip(arrivals, states, strict=True):
-        if one.only_hook is not None:
-            _send_alone(db, arrival, one.only_hook)
-
-
-def _parts(event: str) -> tuple[str, str | None]:
-    name, _, action = event.partition(".")
-    return name, action or None
-
-
-def _send_alone(db: Connection, arrival: Arrival, hook_id: int) -> Receipt:
-    (event_id,) = _insert(db, [arrival]).values()
-    add_delivery(db, event_id, hook_id, arrival.repo_id, redelivery=False)
-    return Receipt(event_id, arrival.guid, 1, False)
-
-
-def emit_all(
-    db: Connection, name: str, action: str | None, changes: Sequence[tuple[int, dict[str, Any]]]
-) -> None:
-    """Write many changes as events, each a repository's id (0: none) and a payload."""
-    accept_all(db, [_change(name, action, repo_id, payload) for repo_id, payload in changes])
-
-
-def _change(name: str, action: str | None, repo_id: int, payload: dict[str, Any]) -> Arrival:
-    body = orjson.dumps(payload if action is None else {"action": action, **payload})
-    return Arrival(repo_id, guids.new(), repo_id, name, body, action, source_id=HERE)
-
-
-def add_delivery(
-    db: Connection, event_id: int, hook_id: int, repo_id: int, *, redelivery: bool
-) -> int:
-    """One delivery of an event to a hook, due now; returns its id."""
-    made: int = db.value(
-        "INSERT INTO delivery (event_id, hook_id, repo_id, state, due_at, redelivery)"
-        " VALUES (:event_id, :hook_id, :repo_id, 0, :now, :redelivery) RETURNING id",
-        event_id=event_id,
-        hook_id=hook_id,
-        repo_id=repo_id,
-        now=db.now,
-        redelivery=int(redelivery),
-    )
-    courier = db.courier
-    db.after_commit(lambda: courier.wake([hook_id]))
-    return made
 
 
 def get(db: Connection, event_id: int) -> Row | None:
@@ -326,39 +226,3 @@ def several(db: Connection, event_ids: list[int], most: int) -> dict[int, Row | 
     for row in rows:
         found[row["id"]] = _unpacked(row)
     return found
-
-
-def latest(db: Connection, repo_id: int, name: str) -> Row | None:
-    """The repository's latest event of this name whose body is still kept, without the body."""
-    return db.one(
-        f"SELECT {COLUMNS} FROM event e WHERE e.repo_id = :repo_id AND e.name = :name"
-        " AND e.body IS NOT NULL ORDER BY e.id DESC LIMIT 1",
-        repo_id=repo_id,
-        name=name,
-    )
-
-
-def page(
-    db: Connection,
-    *,
-    limit: int,
-    before: int | None = None,
-    name: str | None = None,
-    repo_id: int | None = None,
-    unwanted: bool = False,
-) -> list[Row]:
-    """Events newest first, each with `repository` (owner/name or None) and its `deliveries`."""
-    where = ["e.id < :before"] if before is not None else []
-    where += ["e.name = :name"] if name is not None else []
-    where += ["e.repo_id = :repo_id"] if repo_id is not None else []
-    counted = "SELECT count(*) FROM delivery d WHERE d.event_id = e.id AND d.redelivery = 0"
-    where += [f"({counted}) = 0"] if unwanted else []
-    given = {"before": before, "name": name, "repo_id": repo_id}
-    return db.all(
-        f"SELECT {COLUMNS}, a.login || '/' || r.name AS repository, ({counted}) AS deliveries"
-        " FROM event e LEFT JOIN repository r ON r.id = e.repo_id"
-        " LEFT JOIN account a ON a.id = r.owner_id"
-        f"{' WHERE ' + ' AND '.join(where) if where else ''} ORDER BY e.id DESC LIMIT :limit",
-        limit=limit,
-        **{key: value for key, value in given.items() if value is not None},
-    )

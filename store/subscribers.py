@@ -4,6 +4,7 @@ subscribe to anything in them, and WebSub's subscriptions.
 
 from typing import Any
 
+from store import websub
 from store.connection import Connection, Row, listed
 from store.event_names import EVERY
 
@@ -103,4 +104,17 @@ def elsewhere(db: Connection, limit: int) -> list[Row]:
         " AND w.ended_at IS NULL) AS followers"
         " FROM websub_topic t ORDER BY t.id DESC LIMIT :limit",
         limit=limit,
+    )
+
+
+def versions(db: Connection, hook_ids: set[int]) -> dict[int, int]:
+    """The version that each of these hooks is at."""
+    followers = [hook_id for hook_id in hook_ids if hook_id < 0]
+    found = websub.versions(db, followers) if followers else {}
+    return found | dict(
+        db.tuples(
+            "SELECT id, version FROM hook WHERE id IN"
+            f" (SELECT hook_id FROM {db.each('hooks', hook_id='integer')} AS w)",
+            hooks=listed(hook_ids),
+        )
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from store import Store, events
+from store import Store, subscribers
 from worker.guard import Guard
 from worker.lane import Item, Lane
 from worker.settings import WorkerSettings
@@ -56,7 +56,7 @@ class Aim:
     async def check(self, lanes: Collection[Lane]) -> None:
         """Find the lanes whose hooks were edited without a word of it."""
         known = {lane.hook_id for lane in lanes if lane.target is not None}
-        versions = await self._store.read(events.hook_versions, known) if known else {}
+        versions = await self._store.read(subscribers.versions, known) if known else {}
         for lane in lanes:
             # What was read meanwhile is newer than the answer.
             if lane.target is not None and lane.hook_id in known:

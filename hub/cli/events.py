@@ -4,8 +4,7 @@ import click
 
 from hub.cli import completing, options, output
 from hub.cli.arguments import FullName
-from store import Connection, Row, Store
-from store import events as kept
+from store import Connection, Row, Store, event_lists
 
 
 @click.command()
@@ -28,7 +27,7 @@ def events(
 
     def find(db: Connection) -> list[Row]:
         repo_id = None if full_name is None else options.repository(db, full_name)["id"]
-        return kept.page(db, limit=limit, name=name, repo_id=repo_id, unwanted=unwanted)
+        return event_lists.newest(db, limit=limit, name=name, repo_id=repo_id, unwanted=unwanted)
 
     rows = [_shape(row) for row in store.look(find)]
     output.show(

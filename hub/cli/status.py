@@ -9,7 +9,7 @@ from store import (
     Store,
     accounts,
     deliveries,
-    events,
+    event_lists,
     figures,
     hooks,
     reflection,
@@ -38,7 +38,7 @@ def _status(db: Connection) -> Row:
     overdue = [moment for moment in due.values() if moment <= db.now]
     standing = figures.look(db)
     reflected = reflection.state(db)
-    latest = next(iter(events.page(db, limit=1)), None)
+    latest = next(iter(event_lists.newest(db, limit=1)), None)
     return {
         "accounts": len(accounts.every(db)),
         "repositories": len(repositories.every(db)),

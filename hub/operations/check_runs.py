@@ -21,7 +21,7 @@ from hub.validation import Text
 from store import Connection, Row, apps, check_annotations, check_runs, check_suites, refs
 from store.check_runs import Chosen
 from store.errors import Invalid
-from store.events import State
+from store.own_events import State
 
 ops = Group("checks", check_run_id=check_runs.get, check_suite_id=check_suites.get, ref=text)
 

@@ -23,8 +23,8 @@ from hub.urls import Urls
 from hub.validation import Text
 from store import Connection, Row, associations, commit_comments, issue_talk
 from store.errors import Invalid
-from store.events import State
 from store.markdown import Rendered
+from store.own_events import State
 
 ops = Group("repos", comment_id=commit_comments.get, commit_sha=text)
 

@@ -21,7 +21,7 @@ from hub.validation import Text
 from store import Connection, Row, devenv_keys, devenv_secrets
 from store.clock import iso
 from store.errors import Invalid, Missing
-from store.events import State
+from store.own_events import State
 
 ops = Group("devenvs", secret_name=text)
 

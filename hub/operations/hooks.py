@@ -12,7 +12,7 @@ from hub.context import Context, House
 from hub.hook_events import shown
 from hub.operation import Group
 from hub.paging import Page
-from store import Row, deliveries, events, hook_secrets, hooks
+from store import Row, deliveries, event_lists, hook_secrets, hooks
 from store.clock import SECOND
 from store.errors import Invalid
 from store.options import DeliveryOptions
@@ -190,7 +190,7 @@ def test_push_webhook(ctx: Context, repo: Row, hook: Row) -> None:
 
     Sends the repository's latest push once more, if the hook subscribes to pushes.
     """
-    latest = events.latest(ctx.db, repo["id"], "push")
+    latest = event_lists.latest(ctx.db, repo["id"], "push")
     if latest is not None and {"push", "*"} & set(hook["events"]):
         deliveries.redeliver(ctx.db, latest["id"], hook["id"], repo["id"])
 

@@ -19,7 +19,7 @@ from hub.urls import Urls
 from hub.validation import Text
 from store import Connection, Row, accounts, organizations, pull_request_caps
 from store.errors import Invalid
-from store.events import State
+from store.own_events import State
 from store.pull_request_caps import LEAST, MOST, MOST_BYPASSING
 
 ops = Group("interactions", org=organizations.by_login)

@@ -21,7 +21,7 @@ from hub.urls import Urls
 from store import Connection, Row, accounts, interaction_limits, organizations, repositories
 from store.clock import iso
 from store.errors import Missing
-from store.events import State
+from store.own_events import State
 
 ops = Group("interactions", org=organizations.by_login)
 

@@ -17,8 +17,8 @@ from hub.urls import Urls
 from hub.validation import Text
 from store import Connection, Row, accounts, issue_field_values, issue_fields, issues
 from store.errors import Invalid
-from store.events import State
 from store.issue_field_values import Change
+from store.own_events import State
 
 ops = Group("issues", issue_number=issues.get, issue_field_id=issue_field_values.get)
 

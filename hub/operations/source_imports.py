@@ -18,7 +18,7 @@ from hub.urls import Urls
 from hub.validation import Text
 from store import Connection, Row, import_contents, imports, repositories
 from store.errors import Invalid
-from store.events import State
+from store.own_events import State
 
 ops = Group("migrations", author_id=import_contents.author)
 

@@ -22,7 +22,7 @@ from hub.validation import Text
 from store import Connection, Row, accounts, artifacts, organizations, repositories, storage_records
 from store.artifacts import Named
 from store.clock import iso
-from store.events import State
+from store.own_events import State
 from store.storage_records import Storage
 
 ops = Group("orgs", org=organizations.by_login, subject_digest=text)

@@ -18,7 +18,7 @@ from hub.viewing import viewer_of
 from store import Connection, Row, accounts, watching
 from store.clock import iso
 from store.errors import Missing
-from store.events import State
+from store.own_events import State
 
 ops = Group("activity", username=accounts.by_login)
 

@@ -8,7 +8,7 @@ from hub.ui import deliveries
 from hub.ui.hooks import healthy_or_missing
 from hub.ui.look import Look
 from hub.ui.section import ROOT, Done, Part, Section, Shown
-from store import Row, attempt_tail, events, hook_links, hook_secrets, hooks
+from store import Row, attempt_tail, event_lists, hook_links, hook_secrets, hooks
 from store import deliveries as queue
 from store.attempt_tail import Wanted
 from store.errors import Conflict
@@ -72,7 +72,7 @@ def test_hook(look: Look) -> Done:
     """Send it the repository's latest push once more."""
     hook, repo, place = to_change(look)
     _has_to_be_on(hook)
-    latest = events.latest(look.db, repo["id"], "push")
+    latest = event_lists.latest(look.db, repo["id"], "push")
     if latest is None:
         raise Conflict("There is no push of this repository whose payload is still kept.")
     queue.redeliver(look.db, latest["id"], hook["id"], repo["id"])

@@ -8,6 +8,7 @@ from typing import Any
 from store import (
     Connection,
     accounts,
+    event_lists,
     events,
     hook_links,
     hooks,
@@ -85,7 +86,7 @@ def furnish(db: Connection, receiver: str) -> World:
     post(db, engine["id"], "issues", 2, action="opened")
     post(db, engine["id"], "fork", 1)
     post(db, tower["id"], "push", 1)
-    (fork,) = events.page(db, limit=1, name="fork")
+    (fork,) = event_lists.newest(db, limit=1, name="fork")
     nothing = Selection(until=1, repo_id=engine["id"])
     return World(
         *(_token(db, account["id"]) for account in (root, ada, bob)),

@@ -4,7 +4,15 @@ import json
 
 import pytest
 
-from store import Store, accounts, events, interaction_limits, jobs, leases, repositories
+from store import (
+    Store,
+    accounts,
+    event_lists,
+    interaction_limits,
+    jobs,
+    leases,
+    repositories,
+)
 from store.clock import MINUTE, SECOND
 from worker import expire
 
@@ -43,11 +51,11 @@ def test_run_by_hand_where_no_worker_is(run, listed, store: Store):
     assert (row["outcome"], row["error"], row["next_run_at"]) == ("done", None, None)
     assert row["last_run_at"]
     assert row["seconds"] >= 0
-    (event,) = store.look(events.page, limit=9)
+    (event,) = store.look(event_lists.newest, limit=9)
     assert (event["name"], event["action"]) == ("interaction_limit", "expired")
     # Once more, it has nothing to do.
     run("jobs", "run", "expire")
-    assert len(store.look(events.page, limit=9)) == 1
+    assert len(store.look(event_lists.newest, limit=9)) == 1
 
 
 def test_one_that_fails(run, listed, store: Store, monkeypatch: pytest.MonkeyPatch):

@@ -7,7 +7,16 @@ import pytest
 from rich.console import Console
 
 from hub.cli import output
-from store import Connection, Store, accounts, events, jobs, leases, repositories, republishing
+from store import (
+    Connection,
+    Store,
+    accounts,
+    event_lists,
+    jobs,
+    leases,
+    repositories,
+    republishing,
+)
 from store.clock import MINUTE
 from worker import republish as module
 
@@ -26,7 +35,7 @@ def bells(store: Store) -> None:
 
 
 def told(store: Store) -> list[str]:
-    return [row["repository"] for row in store.look(events.page, limit=99)][::-1]
+    return [row["repository"] for row in store.look(event_lists.newest, limit=99)][::-1]
 
 
 @pytest.mark.usefixtures("bells")

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import orjson
 
-from store import Connection, Row, Store, events
+from store import Connection, Row, Store, event_lists, events
 from store.attempts import DEAD, DELIVERED, Outcome, record
 
 BASE = "https://forge.example/api/v3"
@@ -47,7 +47,7 @@ def bodies(store: Store, name: str) -> list[dict[str, Any]]:
     """The payloads of the events of this name that are in the store, oldest first."""
 
     def read(db: Connection) -> list[dict[str, Any]]:
-        rows = events.page(db, limit=100, name=name)[::-1]
+        rows = event_lists.newest(db, limit=100, name=name)[::-1]
         return [orjson.loads((events.get(db, row["id"]) or {})["body"]) for row in rows]
 
     return store.look(read)

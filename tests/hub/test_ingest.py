@@ -11,7 +11,17 @@ from asserting import assert_error, attempted, waiting
 
 from hub.app import create_app
 from hub.settings import HubSettings
-from store import Connection, Row, Store, accounts, events, refusals, repositories, tokens
+from store import (
+    Connection,
+    Row,
+    Store,
+    accounts,
+    event_lists,
+    events,
+    refusals,
+    repositories,
+    tokens,
+)
 from store.errors import Busy, Unavailable
 
 ORIGIN = "https://forge.example"
@@ -20,7 +30,7 @@ HOOKS = "/repos/octo/hello/hooks"
 
 
 def kept(store: Store) -> list[Row]:
-    return store.look(lambda db: events.page(db, limit=100))
+    return store.look(lambda db: event_lists.newest(db, limit=100))
 
 
 def refused(store: Store) -> list[Row]:
@@ -57,7 +67,7 @@ async def test_an_event_is_kept_and_goes_to_who_wants_it(
 
 async def test_what_nobody_wants_is_kept(client: httpx.AsyncClient, store: Store) -> None:
     assert (await client.post(TOPIC, json={})).json()["deliveries"] == 0
-    unwanted = store.look(lambda db: events.page(db, limit=10, unwanted=True))
+    unwanted = store.look(lambda db: event_lists.newest(db, limit=10, unwanted=True))
     assert [row["name"] for row in unwanted] == ["push"]
 
 

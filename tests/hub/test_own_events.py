@@ -9,7 +9,7 @@ from asking import hold_event
 from jsonschema import ValidationError
 
 from hub.operations import EVENTS, MODULES, OPERATIONS
-from store import Connection, Row, Store, deliveries, events, hooks
+from store import Connection, Row, Store, deliveries, event_lists, events, hooks
 from store.event_names import EVERY, NAMES, OWN
 
 HAPPENED = {name for one in OPERATIONS for name in one.emits}
@@ -62,7 +62,7 @@ async def test_it_goes_to_who_asks_for_it_by_name(
     by_name = store.do(_subscribe, seed.hello["id"], ["repository_subscription"])
     answer = await client.put("/repos/octo/hello/subscription", json={"ignored": True})
     assert answer.status_code == 200
-    (row,) = store.look(events.page, limit=1)
+    (row,) = store.look(event_lists.newest, limit=1)
     assert (row["name"], row["action"]) == ("repository_subscription", "updated")
     sent = store.look(deliveries.page, limit=9)
     assert {each["hook_id"] for each in sent if each["event_id"] == row["id"]} == {by_name["id"]}

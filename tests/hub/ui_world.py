@@ -78,10 +78,8 @@ def deliver(db: Connection, hook: Row, guids: Sequence[str], **given: Any) -> li
     outcomes = []
     for guid in guids:
         arrival = Arrival(hook["repo_id"], guid, hook["repo_id"], name, body)
-        receipt = events._insert(db, [arrival])[guid, hook["repo_id"]]
-        delivery_id = events.add_delivery(
-            db, receipt, hook["id"], hook["repo_id"], redelivery=False
-        )
+        receipt = events.insert(db, [arrival])[guid, hook["repo_id"]]
+        delivery_id = deliveries.add(db, receipt, hook["id"], hook["repo_id"], redelivery=False)
         outcomes.append(outcome(db, hook, lease, receipt, delivery_id, given))
     deliveries.claim(db, [hook["id"]], lease, len(guids))
     attempts.record(db, outcomes)

@@ -9,7 +9,18 @@ import orjson
 import pytest
 from store_world import FakeCourier, World
 
-from store import Connection, Store, accounts, events, hooks, leases, selection
+from store import (
+    Connection,
+    Store,
+    accounts,
+    deliveries,
+    event_lists,
+    events,
+    hooks,
+    leases,
+    own_events,
+    selection,
+)
 from store.errors import Conflict, Missing
 from store.event_names import EVERY, NAMES
 from store.events import Arrival, Receipt
@@ -128,7 +139,7 @@ class TestTheEvent:
         wanted = world.arrive("g-1")
         unwanted = world.arrive("g-2", name="star")
         assert (wanted.deliveries, unwanted.deliveries) == (1, 0)
-        page = world.store.look(events.page, limit=10, unwanted=True)
+        page = world.store.look(event_lists.newest, limit=10, unwanted=True)
         assert [(row["id"], row["deliveries"]) for row in page] == [(unwanted.event_id, 0)]
 
     def test_may_be_large(self, world: World) -> None:
@@ -158,7 +169,7 @@ class TestTheSameAgain:
         hook = world.hook("push")
         first = world.arrive()
         world.store.do(
-            events.add_delivery, first.event_id, hook["id"], world.repo["id"], redelivery=True
+            deliveries.add, first.event_id, hook["id"], world.repo["id"], redelivery=True
         )
         assert world.arrive() == dataclasses.replace(first, duplicate=True)
 
@@ -231,7 +242,7 @@ class TestAllOrNothing:
         arrivals = [world.arrival("g-1"), world.arrival("g-2"), world.arrival("g-1", body=b"{}")]
         with pytest.raises(Conflict):
             world.store.do(events.accept_all, arrivals)
-        assert world.store.look(events.page, limit=10) == []
+        assert world.store.look(event_lists.newest, limit=10) == []
         assert world.rows() == []
 
 
@@ -294,7 +305,7 @@ class TestTheWorker:
         world.hook("push")
 
         def failing(db: Connection) -> None:
-            events.emit(db, "push", None, world.repo["id"], {})
+            own_events.emit(db, "push", None, world.repo["id"], {})
             raise Missing("after all")
 
         for held in (None, world.lease()):
@@ -333,20 +344,21 @@ class TestTheWorker:
 class TestEmit:
     def test_writes_the_action_before_the_payload(self, world: World) -> None:
         hook = world.hook("star")["id"]
-        receipt = world.store.do(events.emit, "star", "created", world.repo["id"], {"n": 1})
+        receipt = world.store.do(own_events.emit, "star", "created", world.repo["id"], {"n": 1})
         row = world.store.look(events.get, receipt.event_id)
         assert row is not None
         assert row["body"] == b'{"action":"created","n":1}'
         assert (row["name"], row["action"], row["scope"]) == ("star", "created", world.repo["id"])
         assert reached(world, receipt.event_id) == [hook]
-        plain = world.store.do(events.emit, "push", None, world.repo["id"], {"n": 1})
+        plain = world.store.do(own_events.emit, "push", None, world.repo["id"], {"n": 1})
         row = world.store.look(events.get, plain.event_id)
         assert row is not None
         assert (row["body"], row["action"]) == (b'{"n":1}', None)
 
     def test_gives_every_event_a_guid(self, world: World) -> None:
         guids = {
-            world.store.do(events.emit, "push", None, world.repo["id"], {}).guid for _ in range(3)
+            world.store.do(own_events.emit, "push", None, world.repo["id"], {}).guid
+            for _ in range(3)
         }
         assert len(guids) == 3
 
@@ -355,7 +367,7 @@ class TestEmit:
         hook = world.hook("push")
         courier.held = world.lease()
         receipt = world.store.do(
-            events.emit, "ping", None, world.repo["id"], {"zen": "."}, only_hook=hook["id"]
+            own_events.emit, "ping", None, world.repo["id"], {"zen": "."}, only_hook=hook["id"]
         )
         assert receipt.deliveries == 1
         assert reached(world, receipt.event_id) == [hook["id"]]
@@ -367,7 +379,7 @@ class TestEmit:
     async def test_goes_with_the_change_or_not_at_all(self, world: World) -> None:
         def change(db: Connection, login: str, call: Callable[[], None]) -> None:
             accounts.create(db, login)
-            events.emit(db, "member", "added", world.repo["id"], {"login": login})
+            own_events.emit(db, "member", "added", world.repo["id"], {"login": login})
             call()
 
         world.hook("member")
@@ -378,7 +390,7 @@ class TestEmit:
         )
         assert isinstance(answers[1], ZeroDivisionError)
         assert len(world.rows()) == 1
-        assert len(world.store.look(events.page, limit=10)) == 1
+        assert len(world.store.look(event_lists.newest, limit=10)) == 1
 
 
 def test_pages_of_events(world: World) -> None:
@@ -391,7 +403,9 @@ def test_pages_of_events(world: World) -> None:
     ]
 
     def page(**given: Any) -> list[str]:
-        return [row["guid"] for row in world.store.look(events.page, **({"limit": 10} | given))]
+        return [
+            row["guid"] for row in world.store.look(event_lists.newest, **({"limit": 10} | given))
+        ]
 
     assert page() == ["g-4", "g-3", "g-2", "g-1"]
     assert page(limit=2) == ["g-4", "g-3"]
@@ -400,7 +414,7 @@ def test_pages_of_events(world: World) -> None:
     assert page(repo_id=world.repo["id"]) == ["g-2", "g-1"]
     assert page(repo_id=0) == ["g-4"]
     assert page(repo_id=world.repo["id"], name="star", unwanted=True) == ["g-2"]
-    repositories = [row["repository"] for row in world.store.look(events.page, limit=10)]
+    repositories = [row["repository"] for row in world.store.look(event_lists.newest, limit=10)]
     assert repositories == [None, "ada/other", "ada/engine", "ada/engine"]
 
 
@@ -408,16 +422,16 @@ def test_the_latest_event_whose_body_is_kept(world: World) -> None:
     world.arrive("g-1")
     last = world.arrive("g-2")
     world.arrive("g-3", name="star")
-    latest = world.store.look(events.latest, world.repo["id"], "push")
+    latest = world.store.look(event_lists.latest, world.repo["id"], "push")
     assert latest is not None
     assert latest["guid"] == "g-2"
     world.store.do(
         lambda db: db.execute("UPDATE event SET body = NULL WHERE id = :id", id=last.event_id)
     )
-    latest = world.store.look(events.latest, world.repo["id"], "push")
+    latest = world.store.look(event_lists.latest, world.repo["id"], "push")
     assert latest is not None
     assert latest["guid"] == "g-1"
-    assert world.store.look(events.latest, world.repo["id"], "fork") is None
+    assert world.store.look(event_lists.latest, world.repo["id"], "fork") is None
 
 
 def test_the_names_are_plain() -> None:

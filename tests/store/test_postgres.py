@@ -17,7 +17,18 @@ import pytest
 from engines import database, engine_url
 from store_world import START, FakeCourier, World, make_world
 
-from store import Connection, Store, attempts, deliveries, events, hooks, jobs, leases, open_store
+from store import (
+    Connection,
+    Store,
+    attempts,
+    deliveries,
+    events,
+    hooks,
+    jobs,
+    leases,
+    open_store,
+    subscribers,
+)
 from store.clock import SECOND, Clock, MovableClock
 from store.errors import Invalid, Missing, Unavailable
 from store.migrations import steps
@@ -313,7 +324,7 @@ class TestAccepting:
     ) -> None:
         world.hook("push")
         courier = world.store.courier = FakeCourier(held=world.lease())
-        monkeypatch.setattr(events, "hook_versions", lambda db, ids: {})
+        monkeypatch.setattr(subscribers, "versions", lambda db, ids: {})
         assert world.arrive().deliveries == 1
         assert [version for _, _, version in courier.offers[0].deliveries] == [0]
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from store_world import FakeCourier, World
 
-from store import Store, deliveries, events, hooks, leases, selection
+from store import Store, deliveries, event_lists, events, hooks, leases, own_events, selection
 from store.attempts import record
 from store.clock import HOUR, MINUTE, SECOND
 from store.deliveries import Claimed
@@ -335,7 +335,7 @@ class TestReplay:
             assert last > after
             after = last
         assert total == many
-        guids = {row["id"]: row["guid"] for row in world.store.look(events.page, limit=100)}
+        guids = {row["id"]: row["guid"] for row in world.store.look(event_lists.newest, limit=100)}
         fresh = [row for row in world.rows() if row["id"] not in before]
         assert all((row["redelivery"], row["due_at"]) == (1, world.now) for row in fresh)
         return sorted((guids[row["event_id"]], row["hook_id"]) for row in fresh)
@@ -399,7 +399,7 @@ class TestReplay:
 
     def test_leaves_out_pings_and_what_has_no_body(self, world: World) -> None:
         hook = world.hook("ping", "push")
-        world.store.do(events.emit, "ping", None, world.repo["id"], {}, only_hook=hook["id"])
+        world.store.do(own_events.emit, "ping", None, world.repo["id"], {}, only_hook=hook["id"])
         world.arrive()
         world.store.do(lambda db: db.execute("UPDATE event SET body = NULL WHERE guid = 'g-1'"))
         assert world.store.look(selection.total, Selection())[0] == 0

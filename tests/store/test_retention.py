@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from store_world import World
 
-from store import attempts, events, hooks, retention
+from store import attempts, deliveries, event_lists, events, hooks, retention
 from store.attempts import DEAD, record
 from store.clock import HOUR
 
@@ -42,7 +42,7 @@ def kept_bodies(world: World) -> list[int]:
 
 
 def kept_events(world: World) -> list[int]:
-    return sorted(row["id"] for row in world.store.look(events.page, limit=1000))
+    return sorted(row["id"] for row in world.store.look(event_lists.newest, limit=1000))
 
 
 def everything(world: World, drop: Drop, before: int, limit: int = 10) -> int:
@@ -111,7 +111,7 @@ class TestBodies:
     def test_stay_for_a_redelivery(self, world: World) -> None:
         hook = world.hook("push")
         event_id = world.arrive(name="star").event_id
-        world.store.do(events.add_delivery, event_id, hook["id"], 1, redelivery=True)
+        world.store.do(deliveries.add, event_id, hook["id"], 1, redelivery=True)
         world.clock.advance(1)
         assert everything(world, retention.drop_bodies, world.now) == 0
 

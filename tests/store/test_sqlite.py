@@ -23,6 +23,7 @@ from store import (
     accounts,
     attempts,
     deliveries,
+    event_lists,
     events,
     hooks,
     leases,
@@ -511,7 +512,7 @@ class TestPlans:
             "attempts": lambda: store.look(attempts.page, hook["id"], limit=30),
             "attempt": lambda: store.look(attempts.get, hook["id"], 1),
             "of_delivery": lambda: store.look(attempts.of_delivery, 1),
-            "latest": lambda: store.look(events.latest, world.repo["id"], "push"),
+            "latest": lambda: store.look(event_lists.latest, world.repo["id"], "push"),
             "drop_bodies": lambda: store.do(retention.drop_bodies, 0, 10),
             "drop_events": lambda: store.do(retention.drop_events, 0, 10),
         }

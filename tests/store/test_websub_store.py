@@ -15,6 +15,7 @@ from store import (
     repositories,
     sealed,
     selection,
+    subscribers,
     websub,
 )
 from store import websub_requests as requests
@@ -112,7 +113,7 @@ def test_hooks_know_nothing_of_it(store: Store) -> None:
     (row,) = store.look(deliveries.page, limit=10)
     assert (row["hook_id"], row["url"]) == (-1, "https://reader.example/")
     assert store.look(selection.total, Selection())[0] == 0
-    assert store.look(events.hook_versions, {-1, 1}) == {-1: 1}
+    assert store.look(subscribers.versions, {-1, 1}) == {-1: 1}
     assert store.do(deliveries.claim, [-1], 1, 10)[0][0].hook_id == -1
 
 

@@ -9,7 +9,7 @@ import pytest
 from engines import embedded
 from house import Gate, House, until
 
-from store import Store, courier, deliveries, events, postgres_courier, selection
+from store import Store, courier, deliveries, events, own_events, postgres_courier, selection
 from worker import dispatch
 from worker import lane as lane_module
 from worker.lane import ROOM
@@ -148,7 +148,7 @@ async def test_a_ping_and_a_redelivery_wake_the_worker(house: House) -> None:
     hook_id = house.hook()
     await house.work()
     receipt = await house.store.write(
-        events.emit, "ping", None, house.repo["id"], {"zen": "x"}, only_hook=hook_id
+        own_events.emit, "ping", None, house.repo["id"], {"zen": "x"}, only_hook=hook_id
     )
     await house.over(delivered=1)
     await house.store.write(deliveries.redeliver, receipt.event_id, hook_id, house.repo["id"])
@@ -200,7 +200,7 @@ async def test_many_events_of_another_process(house: House, hub: Store) -> None:
 async def test_a_command_of_another_process(house: House, hub: Store) -> None:
     hook_id = house.hook()
     await house.work()
-    hub.do(events.emit, "ping", None, house.repo["id"], {}, only_hook=hook_id)
+    hub.do(own_events.emit, "ping", None, house.repo["id"], {}, only_hook=hook_id)
     await house.over(delivered=1)
 
 

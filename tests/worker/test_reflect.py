@@ -9,7 +9,17 @@ from typing import Any
 import pytest
 from house import House, until
 
-from store import Connection, Row, events, issues, reflecting, reflection, refs, repositories
+from store import (
+    Connection,
+    Row,
+    events,
+    issues,
+    own_events,
+    reflecting,
+    reflection,
+    refs,
+    repositories,
+)
 from store.bodies import pack
 from store.errors import Unavailable
 from worker import reflect as module
@@ -165,7 +175,7 @@ async def test_nothing_is_lost_while_the_store_is_in_trouble(
 
 
 async def test_changes_made_here_are_in_the_state_already(house: House) -> None:
-    await house.store.write(events.emit, "push", None, house.repo["id"], {})
+    await house.store.write(own_events.emit, "push", None, house.repo["id"], {})
     await house.event()
     await house.work()
     await done(house)

@@ -31,6 +31,7 @@ from store import (
     issues,
     milestones,
     open_store,
+    own_events,
     pull_request_caps,
     reflecting,
     repositories,
@@ -298,7 +299,7 @@ async def test_a_change_waits_for_what_is_being_published(
 
     def change(db: Connection) -> None:
         milestones.put(db, repo, {"number": 4, "title": "dusk"}, reflecting.stated(db))
-        events.emit(db, "milestone", "edited", repo["id"], {"milestone": {"title": "dusk"}})
+        own_events.emit(db, "milestone", "edited", repo["id"], {"milestone": {"title": "dusk"}})
 
     def meanwhile(db: Connection, resource: str, repo_id: int, rows: Sequence[Row]) -> None:
         changing.start()

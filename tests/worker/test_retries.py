@@ -5,7 +5,7 @@ import itertools
 import pytest
 from house import Gate, House, Post, said, until
 
-from store import Connection, deliveries, events, hooks
+from store import Connection, deliveries, hooks, own_events
 from store.clock import SECOND
 from worker.answer import Answer
 
@@ -280,7 +280,7 @@ async def test_of_a_deleted_hook_meta_goes_out_and_the_others_die(house: House) 
         row = hooks.by_id(db, hook_id)
         assert row is not None
         repo_id = house.repo["id"]
-        events.emit(db, "meta", "deleted", repo_id, {"hook_id": hook_id}, only_hook=hook_id)
+        own_events.emit(db, "meta", "deleted", repo_id, {"hook_id": hook_id}, only_hook=hook_id)
         hooks.delete(db, row)
 
     house.network.script = succeeding
@@ -298,7 +298,7 @@ async def test_of_a_deleted_hook_meta_goes_out_and_the_others_die(house: House) 
 async def test_a_ping_reaches_a_hook_that_is_not_active(house: House) -> None:
     hook_id = house.hook(active=False)
     await house.work()
-    house.store.do(events.emit, "ping", None, house.repo["id"], {"zen": "."}, only_hook=hook_id)
+    house.store.do(own_events.emit, "ping", None, house.repo["id"], {"zen": "."}, only_hook=hook_id)
     await house.over(delivered=1)
     assert house.network.posts[0].headers["x-github-event"] == "ping"
 
