@@ -4,9 +4,9 @@ from hub.admins import Admins
 from hub.answers import Answer
 from hub.call import Call, Work
 from hub.context import House
+from hub.endpoint import endpoint
 from hub.health import Health, told
 from hub.metrics import metrics
-from hub.pipeline import endpoint
 from hub.routing import Routes
 from hub.seeing import Seeing
 from store.errors import Missing

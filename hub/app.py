@@ -15,10 +15,11 @@ from hub.call import Call, Work
 from hub.context import House, Judge
 from hub.described import Described
 from hub.docs import anchor_of, documentation
+from hub.endpoint import API, endpoint
 from hub.entry import Cost, enter
 from hub.operation import Operation
 from hub.operations import OPERATIONS
-from hub.pipeline import API, endpoint, operation_endpoint
+from hub.pipeline import operation_endpoint
 from hub.resolve import BY_ID, PARAMETER
 from hub.routing import Endpoint, Routes, path_of
 from hub.seeing import Seeing

@@ -1,6 +1,6 @@
-"""What happens to every request, in order; the only place where those steps live.
+"""What happens to every request of an operation, in order; the only place where those steps live.
 
-For an operation: who asks -> what it costs (403 beyond a limit) -> which version (400) -> nobody,
+Who asks -> what it costs (403 beyond a limit) -> which version (400) -> nobody,
 where somebody is needed (401) -> form of the answer (406, 415) -> path into rows (404, 410, 301) ->
 may they (403) -> query and body (400, 422) -> handler -> answer (304 where the client has it).
 
@@ -8,158 +8,40 @@ What changes something is let in by a read, so that nobody waits for the writer 
 refused, and once more in the transaction of the change.
 """
 
-import os
-import time
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
-from starlette.types import Receive, Scope, Send
-
-from hub import access_log, auditing, conditional, cors, elsewhere, resolve
-from hub.answers import Answer, Header, Reply, header, in_form, json_answer
-from hub.call import Call, Work
+from hub import auditing, conditional, elsewhere, resolve
+from hub.answers import Answer, Header, Reply, header, in_form
+from hub.call import Call
 from hub.context import Context, House
-from hub.entry import Cost, Who, enter, meet, subject_of
-from hub.errors import ClientGone, Moved, Unsigned, WriteNeeded, error_answer, moved_answer
-from hub.limits import READ, WRITE, Status
-from hub.operation import Deprecation, Operation
+from hub.endpoint import endpoint
+from hub.entry import Who, enter, meet, subject_of
+from hub.errors import WriteNeeded
+from hub.limits import Status
+from hub.operation import Operation
 from hub.paging import Pages, link_header
+from hub.plan import Plan, answer_of, plan_of
 from hub.resolve import Left
 from hub.routing import Endpoint, path_of
 from hub.validation import read_body, read_query
-from hub.versions import DEFAULT, Cut, cuts, trimmed
+from hub.versions import DEFAULT
 from store import Connection, Row
-from store.about import ABOUT
-from store.clock import parse
 from store.errors import Gone, Missing
 
-VARY: Header = (
-    b"vary",
-    b"Accept, Authorization, Cookie, X-Service-OTP, Accept-Encoding, X-Requested-With,"
-    b" X-Service-Api-Version, X-GitHub-Api-Version",
-)
 PRIVATE: Header = (b"cache-control", b"private, max-age=60, s-maxage=60")
 PUBLIC: Header = (b"cache-control", b"public, max-age=60, s-maxage=60")
 FRESH: Header = (b"cache-control", b"no-cache")
-API: tuple[Header, ...] = (*cors.HEADERS, VARY)
-# What a request is counted as whose client went away: it has no answer.
-GONE = 499
-
-
-def endpoint(
-    house: House,
-    work: Work,
-    reference: str = "",
-    *,
-    told: tuple[Header, ...] = (),
-    door: str = "other",
-) -> Endpoint:
-    """Where requests meet `work`: whatever goes wrong in it is answered as the API's errors are.
-
-    `reference` is the operation's place in the documentation; `told` goes with every answer, and
-    is API for what belongs to the API; `door` is what its requests are counted under.
-    """
-    documented = house.settings.documentation() + reference
-
-    async def run(scope: Scope, receive: Receive, send: Send, values: Mapping[str, str]) -> None:
-        request_id = os.urandom(16).hex()
-        call = Call(scope, receive, values, request_id)
-        ABOUT.set({"request_id": request_id})
-        began = time.perf_counter()
-        try:
-            answer = await work(call)
-        except ClientGone:
-            house.measures.answered(door, GONE, time.perf_counter() - began)
-            return
-        except Exception as error:  # the one place that answers for all of them
-            answer = _failed(house, call, error, documented, request_id)
-        finally:
-            if house.limits is not None and told:
-                house.limits.end(call.ticket)
-        seconds = time.perf_counter() - began
-        house.measures.answered(door, answer.status, seconds)
-        if house.settings.access_log:
-            access_log.note(house, call, answer.status, seconds)
-        answer.headers.append((b"x-service-request-id", request_id.encode()))
-        answer.headers += call.told
-        if told:
-            answer.headers += told
-            _tell(call, answer)
-            if house.vocabulary:
-                house.vocabulary.outward(answer)
-        await answer(scope, receive, send)
-
-    return run
-
-
-def _failed(house: House, call: Call, error: Exception, documented: str, request_id: str) -> Answer:
-    if isinstance(error, Moved):
-        return moved_answer(error, call.scope["method"], documented)
-    house.measures.refused(call, error)
-    answer = error_answer(error, documented, request_id)
-    if isinstance(error, Unsigned):
-        url = house.urls.single_sign_on(error.organization)
-        answer.headers.append(header("X-Service-SSO", f"required; url={url}"))
-    return answer
-
-
-def _tell(call: Call, answer: Answer) -> None:
-    if call.ticket is not None:
-        answer.headers += call.ticket.status.headers()
-    if call.version is not None:
-        answer.headers.append((b"x-service-api-version-selected", call.version.encode()))
-    answer.headers.append((b"x-service-media-type", call.media.told.encode()))
-
-
-class Plan(NamedTuple):
-    """An operation, and what its answers need that is the same every time."""
-
-    operation: Operation
-    cost: Cost
-    permissions: Header
-    cuts: Mapping[str, Cut]
-    link: str
-    """What its Link header holds beside pages."""
 
 
 def operation_endpoint(house: House, operation: Operation) -> Endpoint:
     """Where an operation's requests arrive."""
-    told = list(API)
-    reference = f"#{operation.id}"
-    link = ""
-    if operation.deprecated is not None:
-        told += _deprecation(operation.deprecated)
-        link = _going(house, operation.deprecated, reference)
-    points = WRITE if operation.writes else READ
-    held = "; ".join(f"{name}={level}" for name, level in operation.access.permissions)
-    plan = Plan(
-        operation,
-        Cost(operation.category, points, operation.created),
-        header("X-Accepted-Service-Permissions", held or "allows_permissionless_access=true"),
-        cuts(operation.answer),
-        link,
-    )
+    plan, told = plan_of(house, operation)
 
     async def work(call: Call) -> Answer:
         return await _respond(house, plan, call)
 
-    return endpoint(house, work, reference, told=tuple(told), door="api")
-
-
-def _deprecation(deprecated: Deprecation) -> list[Header]:
-    told = [(b"deprecation", conditional.date(parse(deprecated.since)))]
-    if deprecated.sunset is not None:
-        told.append((b"sunset", conditional.date(parse(deprecated.sunset))))
-    return told
-
-
-def _going(house: House, deprecated: Deprecation, reference: str) -> str:
-    url = house.settings.documentation() + reference
-    link = f'<{url}>; rel="deprecation"; type="text/html"'
-    if deprecated.successor is not None:
-        path = deprecated.successor.rpartition(" ")[2]
-        link += f', <{house.urls.root}{path}>; rel="alternate"'
-    return link
+    return endpoint(house, work, f"#{operation.id}", told=told, door="api")
 
 
 async def _respond(house: House, plan: Plan, call: Call) -> Answer:
@@ -257,7 +139,7 @@ def _perform(
     context = _context(db, house, operation, call, who)
     context.writes = writes
     content = operation.function(context, **given)
-    answer = _answer(plan, content, call.version or DEFAULT)
+    answer = answer_of(plan, content, call.version or DEFAULT)
     if operation.audited:
         _record(db, house, operation, call, who, found, content, answer.status)
     if operation.family and call.media.param is not None:
@@ -325,21 +207,3 @@ def _add_links(
     told = [value.decode() for name, value in call.told if name == b"link"]
     call.told = [one for one in call.told if one[0] != b"link"]
     answer.headers.append(header("Link", ", ".join([link, *told])))
-
-
-def _answer(plan: Plan, content: Any, version: str) -> Answer:
-    status = plan.operation.status
-    headers: list[Header] = []
-    if isinstance(content, Reply):
-        status = content.status
-        headers = [header(name, value) for name, value in content.headers.items()]
-        content = content.body
-    if isinstance(content, bytes):
-        return Answer(status, content, headers)
-    if content is None:
-        return Answer(status, headers=headers)
-    if version in plan.cuts:
-        content = trimmed(content, plan.cuts[version])
-    if status == 201 and isinstance(content, dict) and "url" in content:
-        headers.append(header("Location", content["url"]))
-    return json_answer(status, content, headers)

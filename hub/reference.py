@@ -11,7 +11,7 @@ from hub.answers import HTML, JSON, Answer, Header
 from hub.call import Call, Work
 from hub.context import House
 from hub.described import Described
-from hub.pipeline import endpoint
+from hub.endpoint import endpoint
 from hub.routing import Routes
 from store.errors import Missing
 

@@ -6,9 +6,9 @@ from hub import websub_form as form_of
 from hub.answers import Answer, header
 from hub.call import Call
 from hub.context import House
+from hub.endpoint import endpoint
 from hub.errors import HEADERS, STATUSES, Forbidden, HubError, Malformed, Unsupported
 from hub.forms import URLENCODED, kind_of
-from hub.pipeline import endpoint
 from hub.routing import Routes
 from hub.websub_form import Form
 from hub.websub_topics import Foreign, Reader, hosted, hub_url, place_of

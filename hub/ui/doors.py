@@ -1,7 +1,7 @@
 """Where the dashboard is: every path of it, given to the hub's routes."""
 
 from hub.call import Work
-from hub.pipeline import endpoint
+from hub.endpoint import endpoint
 from hub.routing import Routes
 from hub.ui import assets
 from hub.ui.section import ROOT
