@@ -12,7 +12,7 @@ from hub.admin_settings import LEAST_TOKEN, AdminSettings
 from hub.call import Call
 from hub.context import House
 from hub.errors import Blocked, Unauthenticated
-from hub.limits import Subject
+from hub.quotas import Subject
 from store import Connection
 from store.errors import Unusable
 

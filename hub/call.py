@@ -10,8 +10,8 @@ from starlette.types import Receive, Scope
 from hub.answers import Answer, Header
 from hub.auth import Caller
 from hub.errors import HubError
-from hub.limits import Ticket
 from hub.media import PLAIN, Media
+from hub.quotas import Ticket
 
 
 @dataclass(slots=True)

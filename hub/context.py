@@ -10,10 +10,11 @@ from hub.body import Intake
 from hub.client import NOWHERE, Clients
 from hub.emitting import Told
 from hub.errors import WriteNeeded
-from hub.limits import Limits, Status
+from hub.limits import Limits
 from hub.measures import HubMeasures
 from hub.media import PLAIN, Media
 from hub.passwords import Passwords
+from hub.quotas import Status
 from hub.settings import HubSettings
 from hub.urls import Urls
 from hub.versions import DEFAULT

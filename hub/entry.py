@@ -11,7 +11,8 @@ from hub.auth import Caller
 from hub.call import Call
 from hub.context import House
 from hub.errors import Blocked, Forbidden, HubError, Unauthenticated
-from hub.limits import READ, Subject
+from hub.limits import READ
+from hub.quotas import Subject
 from store import Connection, Row
 
 NO_USER_AGENT = (

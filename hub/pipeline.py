@@ -18,10 +18,10 @@ from hub.context import Context, House
 from hub.endpoint import endpoint
 from hub.entry import Who, enter, meet, subject_of
 from hub.errors import WriteNeeded
-from hub.limits import Status
 from hub.operation import Operation
 from hub.paging import Pages, link_header
 from hub.plan import Plan, answer_of, plan_of
+from hub.quotas import Status
 from hub.resolve import Left
 from hub.routing import Endpoint, path_of
 from hub.validation import read_body, read_query

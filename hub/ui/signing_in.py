@@ -6,7 +6,7 @@ from hub.answers import Answer, header
 from hub.auth import caller_of
 from hub.call import Work
 from hub.errors import Blocked, Forbidden, Unauthenticated
-from hub.limits import Subject
+from hub.quotas import Subject
 from hub.ui import cookies
 from hub.ui.forgery import FIELD
 from hub.ui.headers import PAGE

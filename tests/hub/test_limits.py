@@ -13,7 +13,8 @@ from engines import ENGINES, engine_url
 from hub.app import create_app
 from hub.client import Clients
 from hub.errors import TooFast
-from hub.limits import Limits, Subject, Ticket
+from hub.limits import Limits
+from hub.quotas import Subject, Ticket
 from hub.settings import RATE_LIMITS, HubSettings
 from store import Connection, Store, accounts, limits, open_store, tokens
 from store.clock import SECOND, MovableClock
@@ -226,10 +227,10 @@ async def test_counts_hold_across_hubs(hubs: list[Store]) -> None:
     counted = [Limits(store, HubSettings(rate_limits={"core": 10})) for store in hubs]
     for number in (0, 1, 0, 1):
         charged(counted[number], hubs[number], 2)
-        await counted[number]._save()
+        await counted[number]._counts.save()
     # What this one has not heard of yet is what the other wrote since.
     assert charged(counted[0], hubs[0]).status.used in (7, 9)
-    await counted[0]._save()
+    await counted[0]._counts.save()
     assert hubs[0].look(counted[0].look, USER).status.used == 9
     found = {one.resource: one.used for one in hubs[1].look(counted[1].statuses, USER)}
     assert found["core"] == 9
@@ -252,7 +253,7 @@ async def test_what_cannot_be_written_is_kept(
 
     with monkeypatch.context() as patch:
         patch.setattr(store, "note", broken)
-        await counted._save()
+        await counted._counts.save()
     assert charged(counted, store).status.used == 3
     await counted.close()
     assert [row["used"] for row in store.look(limits.of, "user:7")] == [3, 3]
@@ -272,7 +273,7 @@ async def test_an_older_window_does_not_come_back(hubs: list[Store]) -> None:
 async def test_it_is_written_by_itself(
     client: httpx.AsyncClient, store: Store, seed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hub.limits.INTERVAL", 0.01)
+    monkeypatch.setattr("hub.counts.INTERVAL", 0.01)
     await client.get("/versions")
     for _ in range(100):
         rows = store.look(limits.of, f"user:{seed.octo['id']}")
@@ -285,12 +286,12 @@ async def test_it_is_written_by_itself(
 async def test_many_callers_do_not_fill_the_memory(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hub.limits.MOST_SUBJECTS", 10)
+    monkeypatch.setattr("hub.counts.MOST_SUBJECTS", 10)
     counted = Limits(store, HubSettings())
     for number in range(20):
         store.look(counted.charge, Subject("address", f"192.0.2.{number}"), "core")
-    await counted._save()
-    assert len(counted._counts) == 0
+    await counted._counts.save()
+    assert len(counted._counts._counts) == 0
     ticket = store.look(counted.charge, Subject("address", "192.0.2.3"), "core")
     assert ticket.status.used == 2
     await store.close()
