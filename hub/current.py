@@ -5,7 +5,7 @@ from typing import Any
 
 from hub import issue_parts, issue_shapes, line_comment_shapes, pull_shapes, review_shapes, shapes
 from hub.emitting import sent_by
-from hub.operation import Now
+from hub.group import Now
 from hub.urls import Urls
 from store import Connection, Row, issues
 from store.own_events import State

@@ -1,40 +1,26 @@
-"""How an operation is declared: once, and everything else is derived from the declaration."""
+"""What an operation is: declared once, and everything else is derived from the declaration."""
 
 import functools
 import inspect
 import operator
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from types import NoneType, UnionType
-from typing import Any, TypedDict, TypeVar, Union, Unpack, get_args, get_origin, get_type_hints
+from typing import Any, TypedDict, Union, get_args, get_origin, get_type_hints
 
 from pydantic import TypeAdapter
 
-from hub.access import Access, OnRepo
+from hub.access import Access
 from hub.answers import Reply
 from hub.auditing import declared
 from hub.context import Context, House
-from hub.emitting import Told
 from hub.paging import DEFAULT, MOST, Pages
-from hub.resolve import Loader, Step, steps_of
-from hub.urls import Urls
+from hub.resolve import Step
 from hub.versions import VERSIONS
-from store import Connection, Row
-from store.own_events import State
+from store import Row
 
-F = TypeVar("F", bound=Callable[..., Any])
 Before = Callable[[House, Any], Awaitable[None]]
 """Called with the parsed body after the caller was let in, before the transaction of the change."""
-
-Teller = Callable[[Urls, Connection, Sequence[Row]], list[Told]]
-"""Says what is told of rows that changed though nobody asked for it, in their order."""
-
-Now = Callable[[Urls, Connection, Row, Sequence[Row]], list[State]]
-"""Says how rows of a repository are, as `store.resources` reads them: `repository` and `sender` are
-added where the payload is without them.
-"""
-
-METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,55 +143,7 @@ class Operation:
         return self.method != "GET"
 
 
-class Group:
-    """Operations of one group of the specification.
-
-    `loaders` say how path parameters become rows: with `hook_id=hooks.get`, `{hook_id}` in a path
-    becomes the argument `hook`, found within the row of the parameter before it; see
-    `hub.resolve.Loader`. With `hub.resolve.text` a parameter is given to the handler as it is.
-    """
-
-    def __init__(self, name: str, /, **loaders: Loader) -> None:
-        self.name = name
-        self.operations: list[Operation] = []
-        self.events: dict[str, Any] = {}
-        self.tellers: dict[str, Teller] = {}
-        self.states: dict[str, Now] = {}
-        self._loaders = loaders
-
-    def tells(self, **payloads: Any) -> None:
-        """Declare the payloads (types) of events under the hub's own names."""
-        self.events |= payloads
-
-    def told(self, **tellers: Teller) -> None:
-        """Declare, by the event's name, how rows are told of that the worker changed."""
-        self.tellers |= tellers
-
-    def current(self, **states: Now) -> None:
-        """Declare, by a resource's name in `store.resources`, how its present state is told of."""
-        self.states |= states
-
-    def __call__(self, line: str, access: Access, **details: Unpack[Details]) -> Callable[[F], F]:
-        """Declare the function below as the operation of this line of the reference."""
-        method, _, path = line.partition(" ")
-        assert method in METHODS, line
-        assert path.startswith("/"), line
-        assert isinstance(access, Access), f"{line}: who may?"
-        own = "client_id" if access.credentials == "app" else ""
-        steps = steps_of(path, self._loaders, but=own)
-        if isinstance(access, OnRepo):
-            assert steps, f"{path}: access is to the path's first row"
-
-        def declare(function: F) -> F:
-            self.operations.append(
-                _derived(self.name, method, path, access, steps, function, details)
-            )
-            return function
-
-        return declare
-
-
-def _derived(
+def derived(
     group: str,
     method: str,
     path: str,
@@ -214,6 +152,7 @@ def _derived(
     function: Callable[..., Any],
     details: Details,
 ) -> Operation:
+    """The operation that a function is, by what is declared of it."""
     hints = get_type_hints(function, include_extras=True)
     answer = _without_reply(hints.pop("return"))
     _check_arguments(function, hints, steps)

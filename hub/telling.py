@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from hub import current, emitting, shapes
-from hub.operation import Now, Teller
+from hub.group import Now, Teller
 from hub.operations import MODULES
 from hub.settings import HubSettings
 from hub.urls import Urls

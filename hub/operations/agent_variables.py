@@ -12,7 +12,8 @@ from hub.answers import Reply
 from hub.auth import Caller
 from hub.context import Context
 from hub.errors import Forbidden
-from hub.operation import Details, Group
+from hub.group import Group
+from hub.operation import Details
 from hub.organization_access import OnOrg
 from hub.paging import Page
 from hub.repository_shapes import MinimalRepository

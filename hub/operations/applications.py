@@ -10,7 +10,7 @@ from hub import app_events, app_shapes
 from hub.access import as_app
 from hub.app_shapes import Authorization
 from hub.context import Context
-from hub.operation import Group
+from hub.group import Group
 from store import Row, accounts, app_tokens, authorizations, grants, repositories
 from store.errors import Invalid, Missing
 

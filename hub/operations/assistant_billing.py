@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 from hub import organization_shapes, shapes, team_shapes
 from hub.context import Context
 from hub.emitting import Told
-from hub.operation import Group
+from hub.group import Group
 from hub.organization_access import on_org
 from hub.organization_shapes import OrganizationSimple
 from hub.paging import Page

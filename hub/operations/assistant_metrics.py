@@ -9,7 +9,7 @@ from hub.answers import Reply
 from hub.context import Context
 from hub.enterprise_access import on_enterprise
 from hub.errors import Forbidden
-from hub.operation import Group
+from hub.group import Group
 from hub.report_links import link
 from store import Row, enterprises, reports, usage_days
 from store.errors import Missing

@@ -10,7 +10,7 @@ from hub.answers import Reply
 from hub.app_shapes import Authorization
 from hub.by_password import LEAVING, USER, OfApp, Text, filtered, whose
 from hub.context import Context
-from hub.operation import Group
+from hub.group import Group
 from hub.paging import Page
 from hub.resolve import text
 from store import Row, apps, authorizations

@@ -12,7 +12,7 @@ from hub.check_shapes import CheckRun
 from hub.checking import NewRun, RunChange
 from hub.context import Context
 from hub.errors import Forbidden
-from hub.operation import Group
+from hub.group import Group
 from hub.paging import Page
 from hub.resolve import text
 from hub.shapes import Nothing

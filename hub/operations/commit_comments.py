@@ -12,8 +12,9 @@ from hub.access import on_repo
 from hub.commit_comment_shapes import CommitComment, several
 from hub.context import Context, House
 from hub.emitting import sent_by
+from hub.group import Group
 from hub.interacting import check_interaction
-from hub.operation import Forms, Group
+from hub.operation import Forms
 from hub.organization_shapes import OrganizationSimple
 from hub.paging import Page
 from hub.repository_shapes import MinimalRepository

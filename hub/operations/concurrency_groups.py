@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 from hub.access import on_repo
 from hub.context import Context
 from hub.errors import Rejected
-from hub.operation import Group
+from hub.group import Group
 from hub.paging import Around, Onward
 from hub.urls import Urls
 from store import Row, concurrency, workflow_runs

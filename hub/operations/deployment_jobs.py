@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 from hub import deployments
 from hub.artifact_shapes import DeploymentEntry, DeploymentError, Environment, Where
 from hub.context import Context
-from hub.operation import Group
+from hub.group import Group
 from hub.organization_access import on_org
 from hub.resolve import text
 from store import Row, deployment_jobs, organizations

@@ -20,7 +20,7 @@ from hub.artifact_shapes import (
 )
 from hub.context import Context
 from hub.deployments import EVENTS, PERMISSION
-from hub.operation import Group
+from hub.group import Group
 from hub.organization_access import on_org
 from hub.paging import Page
 from hub.resolve import text

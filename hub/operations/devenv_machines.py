@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 from hub.access import on_repo, on_user
 from hub.context import Context
-from hub.operation import Group
+from hub.group import Group
 from hub.validation import Text
 from store import Row, devenv_locations, devenvs, repositories
 from store.devenv_machines import Machine

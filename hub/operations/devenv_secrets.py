@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 from hub.access import on_repo
 from hub.answers import Reply
 from hub.context import Context
-from hub.operation import Group
+from hub.group import Group
 from hub.organization_shapes import OrganizationSimple
 from hub.paging import Page
 from hub.repository_shapes import MinimalRepository

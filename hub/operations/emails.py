@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 
 from hub.access import on_user
 from hub.context import Context
-from hub.operation import Group
+from hub.group import Group
 from hub.paging import Page
 from hub.shapes import SimpleUser
 from hub.validation import Text

@@ -9,7 +9,8 @@ from hub import shapes
 from hub.context import Context
 from hub.enterprise_access import on_enterprise
 from hub.enterprise_events import tell
-from hub.operation import Emits, Group
+from hub.group import Group
+from hub.operation import Emits
 from hub.paging import Page
 from hub.shapes import SimpleUser
 from hub.validation import Text

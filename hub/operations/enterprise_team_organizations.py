@@ -9,7 +9,8 @@ from hub import organization_shapes
 from hub.context import Context
 from hub.enterprise_access import on_enterprise
 from hub.enterprise_events import tell
-from hub.operation import Emits, Group
+from hub.group import Group
+from hub.operation import Emits
 from hub.organization_shapes import OrganizationSimple
 from hub.paging import Page
 from hub.validation import Text

@@ -10,7 +10,7 @@ from hub.context import Context
 from hub.enterprise_access import on_enterprise
 from hub.enterprise_events import EnterpriseTeamEvent, tell
 from hub.enterprise_shapes import EnterpriseTeam, Notifications, Selection
-from hub.operation import Group
+from hub.group import Group
 from hub.paging import Page
 from hub.validation import Text
 from store import Row, enterprise_assignments, enterprise_teams, enterprises

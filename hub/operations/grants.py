@@ -4,7 +4,7 @@ from hub import app_events, app_shapes
 from hub.app_shapes import Grant
 from hub.by_password import LEAVING, USER, OfApp, filtered, whose
 from hub.context import Context
-from hub.operation import Group
+from hub.group import Group
 from hub.paging import Page
 from store import Row, grants
 

@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 
 from hub.access import on_repo
 from hub.context import Context
-from hub.operation import Group
+from hub.group import Group
 from hub.paging import Cursor
 from hub.shapes import Nothing, outcome_of
 from hub.validation import Moment, Text

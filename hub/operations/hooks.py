@@ -9,8 +9,8 @@ from typing_extensions import TypedDict
 from hub import hook_events, shapes
 from hub.access import on_repo
 from hub.context import Context, House
+from hub.group import Group
 from hub.hook_events import shown
-from hub.operation import Group
 from hub.paging import Page
 from store import Row, deliveries, event_lists, hook_secrets, hooks
 from store.clock import SECOND

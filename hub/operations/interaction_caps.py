@@ -10,7 +10,7 @@ from hub import organization_shapes, shapes
 from hub.access import on_repo
 from hub.context import Context
 from hub.errors import NotAllowed
-from hub.operation import Group
+from hub.group import Group
 from hub.organization_access import on_org
 from hub.organization_shapes import OrganizationSimple
 from hub.repository_shapes import MinimalRepository

@@ -12,7 +12,7 @@ from hub.access import on_repo, on_user
 from hub.answers import Reply
 from hub.context import Context
 from hub.emitting import Told
-from hub.operation import Group
+from hub.group import Group
 from hub.organization_access import on_org
 from hub.organization_shapes import OrganizationSimple
 from hub.repository_shapes import MinimalRepository

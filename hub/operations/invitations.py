@@ -7,8 +7,8 @@ from hub.access import on_repo
 from hub.answers import Reply
 from hub.context import Context
 from hub.errors import TooFast
+from hub.group import Group
 from hub.invitation_shapes import InvitationEvent, RepositoryInvitation, Role, tell, tell_member
-from hub.operation import Group
 from hub.paging import Page
 from store import Row, accounts, invitations, people, repositories
 from store.errors import Invalid

@@ -6,8 +6,8 @@ from hub import issue_shapes
 from hub.access import on_repo
 from hub.context import Context
 from hub.errors import Malformed
+from hub.group import Group
 from hub.issue_event_shapes import IssueEvent, Shown
-from hub.operation import Group
 from hub.paging import Page
 from hub.timeline_shapes import Timeline, TimelineEvent
 from hub.validation import Text

@@ -10,8 +10,9 @@ from typing_extensions import TypedDict
 from hub import issue_field_shapes, issue_shapes, organization_shapes
 from hub.access import on_repo
 from hub.context import Context
+from hub.group import Group
 from hub.issue_field_shapes import IssueFieldValue
-from hub.operation import Details, Group
+from hub.operation import Details
 from hub.paging import Page
 from hub.urls import Urls
 from hub.validation import Text

@@ -7,8 +7,8 @@ from typing_extensions import TypedDict
 
 from hub import organization_shapes
 from hub.context import Context
+from hub.group import Group
 from hub.issue_field_shapes import Color, DataType, IssueField, Visibility, field
-from hub.operation import Group
 from hub.organization_access import on_org
 from hub.organization_shapes import OrganizationSimple
 from hub.shapes import SimpleUser

@@ -10,7 +10,7 @@ from hub import repository_shapes
 from hub.access import on_repo, public
 from hub.answers import Reply
 from hub.context import Context
-from hub.operation import Group
+from hub.group import Group
 from hub.paging import Page
 from hub.repository_shapes import LicenseSimple
 from hub.validation import Text

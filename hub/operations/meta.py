@@ -6,7 +6,7 @@ from typing_extensions import TypedDict
 
 from hub.access import public
 from hub.context import Context
-from hub.operation import Group
+from hub.group import Group
 from hub.versions import VERSIONS, Until
 
 ops = Group("meta")

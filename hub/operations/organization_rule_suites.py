@@ -6,7 +6,7 @@ from annotated_types import MaxLen
 
 from hub import rule_suite_shapes
 from hub.context import Context
-from hub.operation import Group
+from hub.group import Group
 from hub.organization_access import on_org
 from hub.paging import Page
 from hub.rule_suite_shapes import Filter, RuleSuite, RuleSuiteDetail

@@ -6,7 +6,7 @@ from typing_extensions import TypedDict
 
 from hub.access import public
 from hub.context import Context
-from hub.operation import Group
+from hub.group import Group
 from hub.quotas import Status
 from hub.versions import Until
 from store.errors import Missing

@@ -3,8 +3,8 @@
 from hub import invitation_shapes
 from hub.access import on_user
 from hub.context import Context
+from hub.group import Group
 from hub.invitation_shapes import RepositoryInvitation, tell, tell_member
-from hub.operation import Group
 from hub.paging import Page
 from store import Row, accounts, invitations, repositories
 

@@ -3,7 +3,7 @@
 from hub import rule_suite_shapes
 from hub.access import on_repo
 from hub.context import Context
-from hub.operation import Group
+from hub.group import Group
 from hub.paging import Page
 from hub.rule_suite_shapes import Filter, RuleSuite, RuleSuiteDetail
 from store import Row, rule_suites

@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 
 from hub import organization_shapes
 from hub.context import Context
-from hub.operation import Group
+from hub.group import Group
 from hub.organization_access import on_org
 from hub.organization_shapes import OrganizationSimple
 from hub.shapes import SimpleUser

@@ -11,8 +11,9 @@ from hub import import_shapes, shapes
 from hub.access import OnRepo
 from hub.context import Context, House
 from hub.emitting import Told, sent_by
+from hub.group import Group
 from hub.import_shapes import PorterAuthor, PorterLargeFile, SourceImport
-from hub.operation import Deprecation, Group
+from hub.operation import Deprecation
 from hub.paging import Since
 from hub.urls import Urls
 from hub.validation import Text

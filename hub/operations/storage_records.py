@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 from hub import artifact_shapes, deployments, organization_shapes
 from hub.artifact_shapes import ArtifactMetadata, ArtifactName, Digest, RepositoryName
 from hub.context import Context
-from hub.operation import Group
+from hub.group import Group
 from hub.organization_access import on_org
 from hub.organization_shapes import OrganizationSimple
 from hub.paging import Page

@@ -10,7 +10,8 @@ from hub import repository_shapes, shapes
 from hub.access import CLASSIC, OnRepo, on_repo, on_user, public
 from hub.auth import Caller
 from hub.context import Context
-from hub.operation import Deprecation, Group
+from hub.group import Group
+from hub.operation import Deprecation
 from hub.paging import Page
 from hub.repository_shapes import MinimalRepository
 from hub.urls import Urls

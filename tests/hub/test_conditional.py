@@ -11,7 +11,7 @@ from hub.access import public
 from hub.answers import Answer
 from hub.conditional import applied
 from hub.context import Context, House
-from hub.operation import Group
+from hub.group import Group
 from hub.settings import HubSettings
 from store.clock import SECOND, parse
 

@@ -7,7 +7,7 @@ from starlette.types import Receive, Scope, Send
 
 from hub.access import on_repo
 from hub.context import Context
-from hub.operation import Group
+from hub.group import Group
 from hub.operations import OPERATIONS
 from hub.routing import Routes, path_of
 from store import Connection, Row

@@ -10,7 +10,8 @@ from typing_extensions import TypedDict
 from hub import pipeline
 from hub.access import public
 from hub.context import Context, House
-from hub.operation import Deprecation, Group
+from hub.group import Group
+from hub.operation import Deprecation
 from hub.settings import HubSettings
 from hub.versions import DEFAULT, NEWEST, OLDEST, Since, Until, cuts, trimmed
 
