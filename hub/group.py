@@ -1,5 +1,5 @@
-"""Groups of operations, as the specification has them: where these are declared, and the events that
-tell of what they change.
+"""Groups of operations, as the specification has them: where these are declared, and the events
+that tell of what they change.
 """
 
 from collections.abc import Callable, Sequence

@@ -9,7 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from store import Connection, Row, Store, import_contents, imports, refs, repositories
+from store import (
+    Connection,
+    Row,
+    Store,
+    import_contents,
+    import_rounds,
+    imports,
+    refs,
+    repositories,
+)
 from store.errors import StoreError
 from store.import_contents import Renamed
 from worker.expire import Tell
@@ -82,7 +91,7 @@ class Run:
         except Unwanted:
             log.info("import of repository %d: not wanted any more", self._row["repo_id"])
         except Several as several:
-            await self._ended("failure", imports.choose, several.choices)
+            await self._ended("failure", import_rounds.choose, several.choices)
         except Problem as problem:
             await self._stopped(problem.status, problem.message)
         except Failed as error:
@@ -117,9 +126,9 @@ class Run:
         news, self._news = self._news, {}
         with contextlib.suppress(StoreError):
             if news:
-                wanted = await self._store.note(imports.tell, self._row, news)
+                wanted = await self._store.note(import_rounds.tell, self._row, news)
             else:
-                wanted = await self._store.read(imports.is_current, self._row)
+                wanted = await self._store.read(import_rounds.is_current, self._row)
             if not wanted:
                 raise Unwanted
         if beats % SIZED_EVERY == 0:
@@ -134,7 +143,7 @@ class Run:
         """Say what is done from here on."""
         self._step = status
         news, self._news = {**self._news, "status": status, **news}, {}
-        await self._write(imports.tell, news)
+        await self._write(import_rounds.tell, news)
 
     async def _write(self, change: Callable[..., bool], *given: Any) -> None:
         if not await self._store.write(change, self._row, *given):
@@ -214,7 +223,7 @@ class Run:
             status = "auth_failed"
         failed_step = self._step if status == "error" else None
         log.info("import of repository %d: %s", self._row["repo_id"], status)
-        await self._ended("failure", imports.stop, status, message, failed_step)
+        await self._ended("failure", import_rounds.stop, status, message, failed_step)
 
     async def _ended(self, outcome: str, change: Callable[..., bool], *given: Any) -> None:
         await self._store.write(_told, self._row, outcome, self._means.tell, change, *given)
@@ -229,7 +238,7 @@ def _told(
 
 def _surveyed(db: Connection, row: Row, survey: Survey) -> bool:
     counts = {"commit_count": survey.commits, "authors_count": len(survey.authors)}
-    if not imports.tell(db, row, counts | {"import_percent": 100}):
+    if not import_rounds.tell(db, row, counts | {"import_percent": 100}):
         return False
     repo_id = row["repo_id"]
     import_contents.put_authors(db, repo_id, survey.authors)
@@ -239,7 +248,7 @@ def _surveyed(db: Connection, row: Row, survey: Survey) -> bool:
 
 
 def _complete(db: Connection, row: Row, result: Result, tell: Tell) -> bool:
-    ended = imports.complete(db, row, result.names)
+    ended = import_rounds.complete(db, row, result.names)
     if ended is None:
         raise Unwanted
     if ended:

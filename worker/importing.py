@@ -5,7 +5,7 @@ those that came to no good end.
 import asyncio
 import logging
 
-from store import Connection, Store, imports, repositories
+from store import Connection, Store, import_rounds, repositories
 from worker.expire import Tell
 from worker.guard import Guard
 from worker.import_places import Places, remove
@@ -35,8 +35,8 @@ async def _do(means: Means) -> None:
     try:
         while True:
             busy = [*running.values()]
-            if len(busy) < most and await store.read(imports.is_due, busy):
-                row = await store.write(imports.take, busy)
+            if len(busy) < most and await store.read(import_rounds.is_due, busy):
+                row = await store.write(import_rounds.take, busy)
                 if row is not None:
                     # What it left when it was cut off is nobody's now.
                     await tidy(store, means.settings)
@@ -58,7 +58,7 @@ async def tidy(store: Store, settings: WorkerSettings) -> None:
     places = Places(settings.data_dir)
     # In this order: a round is there before its folder is.
     begun = await asyncio.to_thread(places.begun)
-    rounds = await store.read(imports.rounds)
+    rounds = await store.read(import_rounds.rounds)
     swept = await asyncio.to_thread(places.sweep, begun, rounds)
     stores = await asyncio.to_thread(places.stores)
     for repo_id in await store.read(_gone, stores) if stores else ():

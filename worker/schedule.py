@@ -10,7 +10,7 @@ from store import (
     Store,
     deployment_jobs,
     expiring,
-    imports,
+    import_rounds,
     replaying,
     republishing,
 )
@@ -67,7 +67,7 @@ def _imports(works: Works) -> list[Job]:
     if not works.settings.imports:
         return []
     run = partial(do_imports, works.store, works.settings, works.tell)
-    return [Job("import", Moment(imports.next_due), run)]
+    return [Job("import", Moment(import_rounds.next_due), run)]
 
 
 def _scheduled(store: Store, settings: WorkerSettings) -> list[Job]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from store import Row, Store, imports, repositories
+from store import Row, Store, import_rounds, imports, repositories
 
 WORLD: dict[str, Any] = {
     "users": [{"login": "ada"}],
@@ -54,7 +54,7 @@ def test_another_one(load, store: Store):
     load()
     other = {"vcs_url": "https://source.example/b.git"}
     assert "under way" in load(code=1, **other).stderr
-    store.do(imports.stop, row(store), "error", "It broke")
+    store.do(import_rounds.stop, row(store), "error", "It broke")
     assert outcome(load(**other)) == "updated"
     assert row(store)["status"] == "detecting"
 

@@ -10,7 +10,17 @@ from asserting import BASE, assert_error, bodies, links
 
 from hub.settings import HubSettings
 from hub.telling import Telling
-from store import Connection, Row, Store, accounts, audit, import_contents, imports, repositories
+from store import (
+    Connection,
+    Row,
+    Store,
+    accounts,
+    audit,
+    import_contents,
+    import_rounds,
+    imports,
+    repositories,
+)
 from store.import_contents import Author, LargeFile
 
 AT = "/repos/octo/hello/import"
@@ -32,7 +42,7 @@ async def shown(client: httpx.AsyncClient) -> Row:
 
 
 def taken(store: Store) -> Row:
-    row = store.do(imports.take, ())
+    row = store.do(import_rounds.take, ())
     assert row is not None
     return row
 
@@ -65,14 +75,14 @@ async def test_an_import(client: httpx.AsyncClient, store: Store) -> None:
     assert await shown(client) == fresh
     row = taken(store)
     news = {"status": "importing", "vcs": "git", "import_percent": 40, "commit_count": 7}
-    store.do(imports.tell, row, news)
+    store.do(import_rounds.tell, row, news)
     now = await shown(client)
     assert (now["status"], now["percent"], now["import_percent"]) == ("importing", 40, 40)
     assert (now["vcs"], now["commit_count"]) == ("git", 7)
-    store.do(imports.tell, row, {"status": "pushing", "push_percent": 10, "authors_count": 2})
+    store.do(import_rounds.tell, row, {"status": "pushing", "push_percent": 10, "authors_count": 2})
     now = await shown(client)
     assert (now["percent"], now["push_percent"], now["authors_count"]) == (None, 10, 2)
-    store.do(imports.complete, row, {})
+    store.do(import_rounds.complete, row, {})
     now = await shown(client)
     assert (now["status"], now["status_text"], now["push_percent"]) == ("complete", "Done", 100)
 
@@ -107,7 +117,7 @@ async def test_one_at_a_time(client: httpx.AsyncClient, store: Store) -> None:
     answer = await client.put(AT, json={"vcs_url": URL})
     (detail,) = assert_error(answer, 422)["errors"]
     assert "under way" in detail["message"]
-    store.do(imports.stop, taken(store), "error", "It broke", "importing")
+    store.do(import_rounds.stop, taken(store), "error", "It broke", "importing")
     now = await shown(client)
     assert (now["failed_step"], now["error_message"]) == ("importing", "It broke")
     assert (await started(client))["error_message"] is None
@@ -144,14 +154,14 @@ async def test_what_is_done_about_a_problem(
     client: httpx.AsyncClient, store: Store, status: str, body: Row | None
 ) -> None:
     await started(client)
-    store.do(imports.stop, taken(store), status)
+    store.do(import_rounds.stop, taken(store), status)
     now = await shown(client)
     assert now["status"] == status
     assert now["status_text"]
     answer = await client.patch(AT, json=body)
     assert answer.status_code == 200, answer.text
     assert answer.json()["status"] == ("importing" if body == {"vcs": "git"} else "detecting")
-    assert store.look(imports.next_due) is not None
+    assert store.look(import_rounds.next_due) is not None
 
 
 async def test_a_project_is_chosen(client: httpx.AsyncClient, store: Store) -> None:
@@ -159,7 +169,7 @@ async def test_a_project_is_chosen(client: httpx.AsyncClient, store: Store) -> N
     choices = [
         {"vcs": "git", "tfvc_project": name, "human_name": f"{name} (git)"} for name in ("a", "b")
     ]
-    store.do(imports.choose, taken(store), choices)
+    store.do(import_rounds.choose, taken(store), choices)
     now = await shown(client)
     assert (now["status"], now["project_choices"]) == ("detection_found_multiple", choices)
     answer = await client.patch(AT, json={"tfvc_project": "c"})
@@ -188,7 +198,7 @@ async def test_it_is_cancelled(client: httpx.AsyncClient, store: Store) -> None:
     await started(client)
     row = taken(store)
     assert (await client.delete(AT)).status_code == 204
-    assert not store.look(imports.is_current, row)
+    assert not store.look(import_rounds.is_current, row)
     assert_error(await client.get(AT), 404)
     (told,) = bodies(store, "repository_import")
     assert told.keys() == {"status", "repository", "sender"}
@@ -199,7 +209,7 @@ async def test_it_is_cancelled(client: httpx.AsyncClient, store: Store) -> None:
 
 async def test_one_that_is_complete_is_forgotten(client: httpx.AsyncClient, store: Store) -> None:
     await started(client)
-    store.do(imports.complete, taken(store), {})
+    store.do(import_rounds.complete, taken(store), {})
     assert (await client.delete(AT)).status_code == 204
     assert bodies(store, "repository_import") == []
 
@@ -263,8 +273,8 @@ async def test_an_author_is_mapped(
     answer = await client.patch(authors[1]["url"], json=named)
     assert answer.status_code == 200
     assert answer.json() == authors[1] | named
-    assert store.look(imports.is_current, row)
-    store.do(imports.complete, row, store.look(import_contents.renamed, row["repo_id"]))
+    assert store.look(import_rounds.is_current, row)
+    store.do(import_rounds.complete, row, store.look(import_contents.renamed, row["repo_id"]))
     # What says nothing new has nothing rewritten.
     for nothing in ({}, named, {"name": "Eve"}):
         assert (await client.patch(authors[1]["url"], json=nothing)).status_code == 200

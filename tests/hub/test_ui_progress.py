@@ -8,7 +8,17 @@ from ui_things import operator
 from usage_world import using
 
 from hub.ui.imports import without_credentials
-from store import Store, accounts, enterprises, import_lists, imports, report_lists, reports, tokens
+from store import (
+    Store,
+    accounts,
+    enterprises,
+    import_lists,
+    import_rounds,
+    imports,
+    report_lists,
+    reports,
+    tokens,
+)
 from store.clock import MovableClock
 from store.reports import Made
 
@@ -76,12 +86,12 @@ async def test_imports_with_their_progress(store: Store, seed: Any, clock: Movab
         said = text_of(html)
         assert "octo/hello https://git.example/thing.git git Importing" in said
         assert "hush" not in html
-        row = store.do(imports.take, [])
-        store.do(imports.tell, row, {"import_percent": 40, "commit_count": 1234})
+        row = store.do(import_rounds.take, [])
+        store.do(import_rounds.tell, row, {"import_percent": 40, "commit_count": 1234})
         said = text_of(await browser.page("/ui/imports"))
         assert "40 %" in said
         assert "1 234" in said
-        store.do(imports.stop, row, "error", "It <broke>", "importing")
+        store.do(import_rounds.stop, row, "error", "It <broke>", "importing")
         html = await browser.page("/ui/imports")
         assert "It &lt;broke&gt;" in html
         assert "Failed" in text_of(html)

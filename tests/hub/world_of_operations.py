@@ -39,6 +39,7 @@ from store import (
     grants,
     hooks,
     import_contents,
+    import_rounds,
     imports,
     interaction_limits,
     invitations,
@@ -413,7 +414,7 @@ def _inviting(db: Connection, place: Place, guest: Row, host: Row) -> Place:
 def _imported(db: Connection, repo: Row) -> int:
     """The id of an author in an import that could not be done."""
     row = imports.start(db, repo["id"], repo["owner_id"], "https://source.example/a.git")
-    imports.stop(db, row, "auth_failed")
+    import_rounds.stop(db, row, "auth_failed")
     found = [import_contents.Author(f"of {repo['name']}", "Ada", "ada@tower.example")]
     import_contents.put_authors(db, repo["id"], found)
     (author,) = import_contents.authors(db, repo["id"], limit=2)

@@ -5,7 +5,16 @@ from typing import Any
 
 import pytest
 
-from store import Connection, Row, Store, accounts, import_contents, imports, repositories
+from store import (
+    Connection,
+    Row,
+    Store,
+    accounts,
+    import_contents,
+    import_rounds,
+    imports,
+    repositories,
+)
 from store.errors import Invalid, Missing
 from store.import_contents import Author, LargeFile
 
@@ -33,7 +42,7 @@ def start(store: Store, octo: Row, repos: list[Row]) -> Callable[..., Row]:
 
 
 def taken(store: Store, *busy: int) -> Row:
-    row = store.do(imports.take, busy)
+    row = store.do(import_rounds.take, busy)
     assert row is not None
     return row
 
@@ -48,7 +57,7 @@ def test_one_at_a_time(store: Store, start: Callable[..., Row], repos: list[Row]
     with pytest.raises(Invalid, match="under way"):
         start()
     row = taken(store)
-    assert store.do(imports.stop, row, "error", "It broke", "importing")
+    assert store.do(import_rounds.stop, row, "error", "It broke", "importing")
     assert start()["error_message"] is None
     # What was known of the one before is forgotten with it.
     assert store.look(import_contents.authors, repos[0]["id"], limit=5) == []
@@ -57,18 +66,18 @@ def test_one_at_a_time(store: Store, start: Callable[..., Row], repos: list[Row]
 def test_they_are_taken_in_order_and_once(
     store: Store, start: Callable[..., Row], repos: list[Row]
 ) -> None:
-    assert store.look(imports.next_due) is None
+    assert store.look(import_rounds.next_due) is None
     rows = [start(at) for at in range(3)]
-    assert store.look(imports.next_due) == rows[0]["due_at"]
+    assert store.look(import_rounds.next_due) == rows[0]["due_at"]
     first = taken(store)
     assert first["repo_id"] == repos[0]["id"]
     second = taken(store, first["repo_id"])
     assert second["repo_id"] == repos[1]["id"]
     third = taken(store, first["repo_id"], second["repo_id"])
     everything = [row["repo_id"] for row in (first, second, third)]
-    assert not store.look(imports.is_due, everything)
-    assert store.do(imports.take, everything) is None
-    assert store.look(imports.rounds) == {
+    assert not store.look(import_rounds.is_due, everything)
+    assert store.do(import_rounds.take, everything) is None
+    assert store.look(import_rounds.rounds) == {
         row["repo_id"]: row["round"] for row in (first, second, third)
     }
 
@@ -77,45 +86,45 @@ def test_whoever_is_late_changes_nothing(store: Store, start: Callable[..., Row]
     started = start()
     before, now = taken(store), taken(store)
     for late in (started, before):
-        assert not store.look(imports.is_current, late)
-        assert not store.do(imports.tell, late, {"import_percent": 50})
-        assert not store.do(imports.stop, late, "error", "Late")
-        assert not store.do(imports.choose, late, [{"tfvc_project": "a"}])
-        assert store.do(imports.complete, late, {}) is None
-    assert store.do(imports.tell, now, {"import_percent": 50, "status": "importing"})
+        assert not store.look(import_rounds.is_current, late)
+        assert not store.do(import_rounds.tell, late, {"import_percent": 50})
+        assert not store.do(import_rounds.stop, late, "error", "Late")
+        assert not store.do(import_rounds.choose, late, [{"tfvc_project": "a"}])
+        assert store.do(import_rounds.complete, late, {}) is None
+    assert store.do(import_rounds.tell, now, {"import_percent": 50, "status": "importing"})
     row = store.look(imports.needed, now["repo_id"])
     assert (row["status"], row["import_percent"], row["project_choices"]) == ("importing", 50, [])
     store.do(imports.delete, now["repo_id"])
     start()
-    assert not store.look(imports.is_current, now)
+    assert not store.look(import_rounds.is_current, now)
 
 
 def test_nothing_is_told_of_one_that_has_ended(store: Store, start: Callable[..., Row]) -> None:
     start()
     row = taken(store)
-    assert store.do(imports.complete, row, {})
-    assert not store.do(imports.tell, row, {"push_percent": 50})
-    assert not store.do(imports.stop, row, "error", "Late")
-    assert store.look(imports.next_due) is None
+    assert store.do(import_rounds.complete, row, {})
+    assert not store.do(import_rounds.tell, row, {"push_percent": 50})
+    assert not store.do(import_rounds.stop, row, "error", "Late")
+    assert store.look(import_rounds.next_due) is None
 
 
 def test_a_new_beginning(store: Store, octo: Row, start: Callable[..., Row]) -> None:
     start(username="ada", password="hush", vcs="git")
     row = taken(store)
-    store.do(imports.stop, row, "auth_failed")
+    store.do(import_rounds.stop, row, "auth_failed")
     again = store.do(imports.restart, row, octo["id"], {"username": "eve"})
     assert (again["status"], again["username"], again["vcs"]) == ("importing", "eve", "git")
     assert store.look(imports.password_of, again) == "hush"
     again = store.do(imports.restart, row, octo["id"], {"password": "x"})
     assert store.look(imports.password_of, again) == "x"
-    assert store.look(imports.next_due) is not None
+    assert store.look(import_rounds.next_due) is not None
 
 
 def test_choices(store: Store, octo: Row, start: Callable[..., Row]) -> None:
     start()
     row = taken(store)
     choices = [{"vcs": "git", "tfvc_project": "a", "human_name": "a (git)"}]
-    assert store.do(imports.choose, row, choices)
+    assert store.do(import_rounds.choose, row, choices)
     row = store.look(imports.needed, row["repo_id"])
     assert (row["status"], row["project_choices"]) == ("detection_found_multiple", choices)
     row = store.do(imports.restart, row, octo["id"], {"project": "a"})
@@ -151,13 +160,13 @@ def test_authors_that_are_called_otherwise_by_now(store: Store, start: Callable[
         import_contents.rename(db, ada, name=name, email=ada["email"])
 
     store.do(call, "Eve")
-    assert store.look(imports.is_current, row), "it is under way, and finds it by itself"
-    assert store.do(imports.complete, row, {}) is False
+    assert store.look(import_rounds.is_current, row), "it is under way, and finds it by itself"
+    assert store.do(import_rounds.complete, row, {}) is False
     names = store.look(import_contents.renamed, row["repo_id"])
-    assert store.do(imports.complete, row, names)
+    assert store.do(import_rounds.complete, row, names)
     store.do(call, "Ada")
     assert store.look(imports.needed, row["repo_id"])["status"] == "mapping"
-    assert store.look(imports.next_due) is not None
+    assert store.look(import_rounds.next_due) is not None
 
 
 def test_large_files(store: Store, start: Callable[..., Row]) -> None:
@@ -185,4 +194,4 @@ def test_none_there(store: Store, repos: list[Row]) -> None:
 def test_it_goes_with_its_repository(store: Store, start: Callable[..., Row]) -> None:
     row = start()
     store.do(lambda db: db.execute("DELETE FROM repository WHERE id = :id", id=row["repo_id"]))
-    assert store.look(imports.next_due) is None
+    assert store.look(import_rounds.next_due) is None

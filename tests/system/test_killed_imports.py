@@ -8,7 +8,7 @@ import pytest
 from daemon import Site, until
 from git_site import GitSite, git, git_site, stream
 
-from store import Row, Store, accounts, imports, repositories
+from store import Row, Store, accounts, import_rounds, imports, repositories
 
 COMMITS = 60
 
@@ -89,4 +89,4 @@ async def test_a_worker_that_is_stopped_ends_what_it_has_started(
         assert await worker.end() == 0
         assert at_work(site.folder) == []
         assert [*(site.folder / "imports").iterdir()] == []
-        assert store.look(imports.next_due) is not None
+        assert store.look(import_rounds.next_due) is not None

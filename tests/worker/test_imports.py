@@ -12,7 +12,7 @@ from git_site import ADA, GitSite, git, git_site, stream
 from house import until
 from import_place import Place
 
-from store import Row, Store, import_contents, imports, refs, repositories
+from store import Row, Store, import_contents, import_rounds, imports, refs, repositories
 from worker import import_steps
 from worker.importing import do_imports, tidy
 
@@ -63,7 +63,7 @@ async def test_a_repository_is_imported(place: GitPlace) -> None:
     assert git(place.made, "fsck", "--strict") == ""
     assert git(place.made, "symbolic-ref", "HEAD") == "refs/heads/main"
     assert place.left() == []
-    assert place.store.look(imports.next_due) is None
+    assert place.store.look(import_rounds.next_due) is None
 
 
 async def test_what_the_api_tells_of_it(place: GitPlace) -> None:
@@ -133,7 +133,7 @@ async def test_nothing_is_there(place: GitPlace) -> None:
     row = await place.done("/nothing.git")
     assert (row["status"], row["error_message"]) == ("detection_found_nothing", None)
     assert place.outcomes == ["failure"]
-    assert place.store.look(imports.next_due) is None
+    assert place.store.look(import_rounds.next_due) is None
     # The other, where it is said what is there.
     row = await place.done("/nothing.git", vcs="git")
     assert (row["status"], row["failed_step"]) == ("error", "importing")
@@ -416,7 +416,7 @@ async def test_the_worker_stops(place: GitPlace) -> None:
     assert running(place.data_dir) == []
     assert place.left() == []
     place.site.pause = 0.0
-    assert place.store.look(imports.next_due) is not None
+    assert place.store.look(import_rounds.next_due) is not None
     assert (await place.work())["status"] == "complete"
 
 
