@@ -4,7 +4,7 @@ from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from hub.shapes import SimpleUser, simple_user
+from hub.shapes import SimpleUser, simple_user, time
 from hub.urls import Urls
 from store import Row
 from store.clock import iso
@@ -85,7 +85,7 @@ def authorization(urls: Urls, row: Row, token: str | None = None) -> Authorizati
         "updated_at": iso(row["updated_at"]),
         "scopes": row["scopes"],
         "fingerprint": row["fingerprint"],
-        "expires_at": None if row["expires_at"] is None else iso(row["expires_at"]),
+        "expires_at": time(row["expires_at"]),
     }
 
 

@@ -7,7 +7,7 @@ import orjson
 from typing_extensions import TypedDict
 
 from hub.integration_shapes import Integration, integrations
-from hub.shapes import node_id
+from hub.shapes import node_id, time
 from hub.urls import Urls
 from store import Connection, Row, check_tallies, pulls
 from store.clock import iso
@@ -143,8 +143,8 @@ def _check_run(
         "details_url": row["details_url"],
         "status": row["status"],
         "conclusion": row["conclusion"],
-        "started_at": _time(row["started_at"]),
-        "completed_at": _time(row["completed_at"]),
+        "started_at": time(row["started_at"]),
+        "completed_at": time(row["completed_at"]),
         "output": {
             "title": row["title"],
             "summary": row["summary"],
@@ -207,10 +207,6 @@ def _check_suite(
         "latest_check_runs_count": runs.get(row["id"], 0),
         "check_runs_url": f"{url}/check-runs",
     }
-
-
-def _time(moment: int | None) -> str | None:
-    return None if moment is None else iso(moment)
 
 
 def _heads(db: Connection, repo: Row, rows: Sequence[Row]) -> dict[str, list[Row]]:

@@ -5,7 +5,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from hub.shapes import AuthorAssociation, SimpleUser, node_id
+from hub.shapes import AuthorAssociation, SimpleUser, node_id, time
 from hub.urls import Urls
 from store import Row
 from store.clock import iso
@@ -61,11 +61,6 @@ class IssueComment(TypedDict):
     author_association: AuthorAssociation
     performed_via_service_app: None
     pin: Pin | None
-
-
-def time(moment: int | None) -> str | None:
-    """A time that need not be."""
-    return None if moment is None else iso(moment)
 
 
 def label(urls: Urls, repo: Row, row: Row) -> Label:

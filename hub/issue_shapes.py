@@ -6,8 +6,8 @@ from typing import Literal, NotRequired, Self
 
 from typing_extensions import TypedDict
 
-from hub.issue_parts import IssueComment, Label, Milestone, comment, label, milestone, time
-from hub.shapes import AuthorAssociation, SimpleUser, node_id, people
+from hub.issue_parts import IssueComment, Label, Milestone, comment, label, milestone
+from hub.shapes import AuthorAssociation, SimpleUser, node_id, people, time
 from hub.urls import Urls
 from store import Connection, Row, issue_comments, issues, labels, milestones, pulls
 from store.clock import iso

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hub import issue_shapes, shapes
-from hub.issue_parts import time
 from hub.urls import Urls
 from store import Connection, Row, pulls
 
@@ -44,7 +43,7 @@ def _one(
         "head": _end(repo, row["head_ref"], row["head_sha"], row["head_repo"]),
         "base": _end(repo, row["base_ref"], row["base_sha"], repo["full_name"]),
         "merged": row["merged_at"] is not None,
-        "merged_at": time(row["merged_at"]),
+        "merged_at": shapes.time(row["merged_at"]),
         "merged_by": people.get(row["merged_by_id"]) if row["merged_by_id"] else None,
         "merge_commit_sha": row["merge_commit_sha"],
     }

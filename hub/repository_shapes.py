@@ -6,7 +6,7 @@ from typing import Any, cast
 import orjson
 from typing_extensions import TypedDict
 
-from hub.shapes import SimpleUser, node_id, simple_user
+from hub.shapes import SimpleUser, node_id, simple_user, time
 from hub.urls import Urls
 from store import Connection, Row, accounts, license_catalog, licenses, watching
 from store.clock import iso
@@ -203,5 +203,5 @@ def _described(urls: Urls, repo: Row, owner: SimpleUser) -> dict[str, Any]:
         "visibility": "private" if repo["private"] else "public",
         "created_at": iso(repo["created_at"]),
         "updated_at": iso(repo["updated_at"]),
-        "pushed_at": None if repo["pushed_at"] is None else iso(repo["pushed_at"]),
+        "pushed_at": time(repo["pushed_at"]),
     }

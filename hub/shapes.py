@@ -23,6 +23,11 @@ AuthorAssociation = Literal[
 """What an author has to do with the repository."""
 
 
+def time(moment: int | None) -> str | None:
+    """A time that need not be."""
+    return None if moment is None else iso(moment)
+
+
 def node_id(kind: str, number: int | str) -> str:
     """The opaque form of an id."""
     return base64.b64encode(f"0{len(kind)}:{kind}{number}".encode()).decode()

@@ -1,22 +1,16 @@
 """Seats at the coding assistant (group 9): an organization's, for its owners."""
 
 from collections.abc import Sequence
-from datetime import date
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, Literal
 
 from annotated_types import MaxLen, MinLen
 from typing_extensions import TypedDict
 
-from hub import organization_shapes, shapes, team_shapes
+from hub.assistant_seat_shapes import AssistantSeatEvent, Plan, Seat, several, told
 from hub.context import Context
-from hub.emitting import Told
 from hub.group import Group
 from hub.organization_access import on_org
-from hub.organization_shapes import OrganizationSimple
 from hub.paging import Page
-from hub.shapes import SimpleUser
-from hub.team_shapes import Team
-from hub.urls import Urls
 from hub.validation import Text
 from store import (
     Connection,
@@ -27,7 +21,6 @@ from store import (
     organizations,
     teams,
 )
-from store.clock import iso
 from store.errors import Invalid, Missing
 
 ops = Group("assistant", org=organizations.by_login, username=accounts.by_login)
@@ -42,7 +35,6 @@ GIVEN = ("assistant_seat.created", "assistant_seat.refreshed")
 CANCELLED = ("assistant_seat.cancellation_pending",)
 MOST = 1000
 
-Plan = Literal["business", "enterprise"]
 Switch = Literal["enabled", "disabled", "unconfigured"]
 Names = Annotated[list[Annotated[Text, MaxLen(100)]], MinLen(1), MaxLen(MOST)]
 
@@ -65,19 +57,6 @@ class Billing(TypedDict):
     platform_chat: Switch
     cli: Switch
     seat_management_setting: Literal["assign_all", "assign_selected", "disabled", "unconfigured"]
-    plan_type: Plan
-
-
-class Seat(TypedDict):
-    assignee: SimpleUser | None
-    assigning_team: Team | None
-    organization: OrganizationSimple
-    pending_cancellation_date: date | None
-    last_activity_at: str | None
-    last_activity_editor: str | None
-    last_authenticated_at: str | None
-    created_at: str
-    updated_at: str
     plan_type: Plan
 
 
@@ -106,13 +85,6 @@ class Cancelled(TypedDict):
     seats_cancelled: int
 
 
-class AssistantSeatEvent(TypedDict):
-    action: Literal["created", "refreshed", "cancellation_pending", "cancelled"]
-    seat: dict[str, Any]
-    organization: OrganizationSimple
-    sender: NotRequired[SimpleUser]
-
-
 @ops("GET /orgs/{org}/assistant/billing", READ, errors=(404, 422))
 def get_assistant_organization_details(ctx: Context, org: Row) -> Billing:
     """Get assistant seat information and settings for an organization
@@ -139,7 +111,7 @@ def list_assistant_seats(ctx: Context, org: Row, page: Page) -> Seats:
     plan = _plan(ctx.db, org["id"])
     page.total = assistant_seats.count(ctx.db, org["id"])
     rows = assistant_seats.page(ctx.db, org["id"], limit=page.limit, offset=page.offset)
-    return {"total_seats": page.total, "seats": _seats(ctx.urls, ctx.db, org, plan, rows)}
+    return {"total_seats": page.total, "seats": several(ctx.urls, ctx.db, org, plan, rows)}
 
 
 @ops(
@@ -209,8 +181,7 @@ def get_assistant_seat_details_for_user(ctx: Context, org: Row, username: Row) -
     row = assistant_seats.of(ctx.db, org["id"], username["id"])
     if row is None:
         raise Missing("seat")
-    seat: Seat = _seats(ctx.urls, ctx.db, org, plan, [row])[0]
-    return seat
+    return several(ctx.urls, ctx.db, org, plan, [row])[0]
 
 
 def _check_assignable(ctx: Context, org: Row) -> None:
@@ -261,64 +232,6 @@ def _plan(db: Connection, organization_id: int) -> Plan:
         raise Missing("subscription")
     plan: Plan = row["plan"]
     return plan
-
-
-def _seats(urls: Urls, db: Connection, org: Row, plan: Plan, rows: Sequence[Row]) -> list[Any]:
-    """Each a Seat."""
-    users = accounts.of(db, {row["account_id"] for row in rows})
-    through = teams.of(db, {row["team_id"] for row in rows if row["team_id"] is not None})
-    owner = organization_shapes.organization(urls, org)
-    return [
-        {
-            "assignee": shapes.simple_user(urls, users[row["account_id"]]),
-            "assigning_team": _team(urls, org, through.get(row["team_id"])),
-            "organization": owner,
-            **_times(row),
-            "plan_type": plan,
-        }
-        for row in rows
-    ]
-
-
-def _team(urls: Urls, org: Row, row: Row | None) -> Team | None:
-    return None if row is None else team_shapes.team(urls, org, row)
-
-
-def _times(row: Row) -> Any:
-    return {
-        "pending_cancellation_date": _or_none(row["expires_at"], lambda at: iso(at)[:10]),
-        "last_activity_at": _or_none(row["active_at"], iso),
-        "last_activity_editor": row["editor"],
-        "last_authenticated_at": _or_none(row["authenticated_at"], iso),
-        "created_at": iso(row["created_at"]),
-        "updated_at": iso(row["updated_at"]),
-    }
-
-
-def _or_none(value: int | None, shown: Any) -> Any:
-    return None if value is None else shown(value)
-
-
-def told(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[Told]:
-    """What is told of seats that changed: who has each, and when it ends."""
-    owners = accounts.of(db, {row["organization_id"] for row in rows})
-    users = accounts.of(db, {row["account_id"] for row in rows})
-    return [
-        (
-            None,
-            {
-                "seat": {
-                    "assignee": shapes.simple_user(urls, users[row["account_id"]]),
-                    "pending_cancellation_date": _times(row)["pending_cancellation_date"],
-                    "created_at": iso(row["created_at"]),
-                },
-                "organization": organization_shapes.organization(
-                    urls, owners[row["organization_id"]]
-                ),
-            },
-        )
-        for row in rows
-    ]
 
 
 ops.tells(assistant_seat=AssistantSeatEvent)

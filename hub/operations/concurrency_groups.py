@@ -15,9 +15,9 @@ from hub.context import Context
 from hub.errors import Rejected
 from hub.group import Group
 from hub.paging import Around, Onward
+from hub.shapes import time
 from hub.urls import Urls
 from store import Row, concurrency, workflow_runs
-from store.clock import iso
 from store.errors import Invalid
 
 ops = Group("actions", run_id=workflow_runs.get, concurrency_group_name=concurrency.get)
@@ -165,11 +165,10 @@ def _asked(ctx: Context, group: Row, query: Ahead) -> list[Row]:
 
 
 def _item(urls: Urls, repo: Row, row: Row) -> GroupItem:
-    acquired = row["last_acquired_at"]
     return {
         "group_name": row["name"],
         "group_url": urls.concurrency_group(repo, row["name"]),
-        "last_acquired_at": None if acquired is None else iso(acquired),
+        "last_acquired_at": time(row["last_acquired_at"]),
     }
 
 
