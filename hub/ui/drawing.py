@@ -37,6 +37,7 @@ def _environment() -> Environment:
         "ROOT": ROOT,
         "percent": words.percent,
         "many": words.many,
+        "rate": words.rate,
         "min": min,
         "max": max,
     }

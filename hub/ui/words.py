@@ -17,6 +17,16 @@ def number(value: int) -> str:
     return f"{value:,}".replace(",", THIN)
 
 
+def rate(many: int, minutes: float) -> str:
+    """How often, in two digits or whole numbers: `0.18 a minute`, `1.5 a minute`, `240 a minute`.
+    What is more than nothing is never 0.
+    """
+    value = many / minutes
+    if 0 < value < 0.01:
+        return "< 0.01 a minute"
+    return f"{f'{value:.2g}' if value < 10 else number(round(value))} a minute"
+
+
 def span(value: float) -> str:
     """A length of time in two or three digits and its unit: `12 ms`, `3.4 s`, `5 min`, `2 d`."""
     if value < 1000:

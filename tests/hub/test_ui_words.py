@@ -34,6 +34,18 @@ def test_how_far_a_moment_is(distance: int, said: str) -> None:
     assert words.ago(NOW - distance, NOW) == said
 
 
+@pytest.mark.parametrize(
+    ("many", "minutes", "said"),
+    [
+        (0, 60, "0"), (11, 60, "0.18"), (90, 60, "1.5"), (60, 60, "1"), (599, 60, "10"),
+        (599, 1, "599"), (1_234_567, 1, "1\u202f234\u202f567"), (100, 10_000, "0.01"),
+        (1, 10_080, "< 0.01"),
+    ],
+)  # fmt: skip
+def test_how_often(many: int, minutes: float, said: str) -> None:
+    assert words.rate(many, minutes) == f"{said} a minute"
+
+
 def test_moments() -> None:
     assert words.moment(NOW) == "2026-11-21 07:33:00 UTC"
     assert words.clock(NOW) == "07:33"
