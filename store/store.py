@@ -1,8 +1,9 @@
 """The store: where functions over a `Connection` are run, each in a transaction."""
 
 import asyncio
+import contextlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -38,6 +39,7 @@ class Store:
         self._readers: ThreadPoolExecutor | None = None
         self._local = threading.local()
         self._sessions: list[Session] = []
+        self._spare: list[Session] = []
 
     async def read(
         self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
@@ -126,7 +128,6 @@ class Store:
         self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run a function that writes, here and now; safe beside a running daemon."""
-        session = self.engine.session()
 
         def witnessed(db: Connection) -> T:
             result = function(db, *args, **kwargs)
@@ -134,23 +135,29 @@ class Store:
                 self.witness(db)
             return result
 
-        try:
+        with self._spared() as session:
             result = self._transact(session, True, witnessed)
             for call in session.finished:
                 call()
             return result
-        finally:
-            session.close()
 
     def look(
         self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run a function that only reads, here and now."""
-        session = self.engine.session()
-        try:
+        with self._spared() as session:
             return self._transact(session, False, lambda db: function(db, *args, **kwargs))
-        finally:
+
+    @contextlib.contextmanager
+    def _spared(self) -> Iterator[Session]:
+        """A session for one transaction; if nothing fails it is kept for the next one."""
+        session = self._spare.pop() if self._spare else self.engine.session()
+        try:
+            yield session
+        except BaseException:
             session.close()
+            raise
+        self._spare.append(session)
 
     def _transact(self, session: Session, write: bool, function: Callable[[Connection], T]) -> T:
         session.begin(self.clock.now(), write=write)
@@ -178,8 +185,9 @@ class Store:
 
     def shut(self) -> None:
         """Let go of everything, where nothing was written through the event loop."""
-        for session in self._sessions:
+        for session in (*self._sessions, *self._spare):
             session.close()
         self._sessions.clear()
+        self._spare.clear()
         self._inline = None
         self.engine.close()

@@ -6,6 +6,7 @@ each engine calls a generated integer key and bytes.
 
 import re
 from collections.abc import Callable
+from functools import cache
 from importlib.resources import files
 
 from store.connection import Session
@@ -17,6 +18,7 @@ NAME = re.compile(r"(\d{4})_[a-z0-9_]+\.sql")
 CLOSED = 1_000_000
 
 
+@cache
 def steps() -> list[tuple[int, str, str]]:
     """Every step there is: number, file name and SQL, in order."""
     found = []
