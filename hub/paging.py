@@ -79,7 +79,23 @@ class Page(Pages):
         return {rel: {"page": number} for rel, number in found.items()}
 
 
-class Cursor(Pages):
+class Uncounted(Pages):
+    """A page of a list whose length nobody needs to know: its links come of its rows."""
+
+    def __init__(self, query: Mapping[str, str], default: int = DEFAULT, most: int = MOST) -> None:
+        super().__init__(query, default, most)
+        self._links: dict[str, dict[str, Any]] = {}
+
+    @property
+    def wanted(self) -> int:
+        """How many to ask the store for: one more than a page tells whether there are more."""
+        return self.limit + 1
+
+    def links(self) -> dict[str, dict[str, Any]]:
+        return self._links
+
+
+class Cursor(Uncounted):
     """A page next to an item, newest first, by ids. Malformed for a cursor that is none."""
 
     PARAMETERS: ClassVar[dict[str, dict[str, Any]]] = {
@@ -90,18 +106,12 @@ class Cursor(Pages):
         super().__init__(query, default, most)
         self.before: int | None = None
         self.after: int | None = None
-        self._links: dict[str, dict[str, Any]] = {}
         given = query.get("cursor")
         if given is not None:
             matched = CURSOR.fullmatch(given)
             if matched is None:
                 raise Malformed("Invalid cursor: take it from the Link header of an answer")
             setattr(self, matched[1], int(matched[2]))
-
-    @property
-    def wanted(self) -> int:
-        """How many to ask the store for: one more than a page tells whether there are more."""
-        return self.limit + 1
 
     def cut(self, rows: list[Row]) -> list[Row]:
         """The page out of the rows (newest first) that the store gave for it."""
@@ -116,11 +126,23 @@ class Cursor(Pages):
             self._links["next"] = {"cursor": f"before_{shown[-1]['id']}"}
         return shown
 
-    def links(self) -> dict[str, dict[str, Any]]:
-        return self._links
+
+class Forward(Uncounted):
+    """A page that leads forward only."""
+
+    def cut(self, rows: list[Row]) -> list[Row]:
+        """The page out of the rows that the store gave for it."""
+        shown = rows[: self.limit]
+        if len(rows) > self.limit:
+            self._links["next"] = self._behind(shown[-1])
+        return shown
+
+    def _behind(self, row: Row) -> dict[str, Any]:
+        """The parameters of the page that begins behind a row."""
+        raise NotImplementedError
 
 
-class Since(Pages):
+class Since(Forward):
     """A page of rows by id, from those with a greater id than `since` on; it leads forward only."""
 
     PARAMETERS: ClassVar[dict[str, dict[str, Any]]] = {"since": {"type": "integer"}}
@@ -129,25 +151,12 @@ class Since(Pages):
         super().__init__(query, default, most)
         given = query.get("since", "")
         self.since = int(given) if ID.fullmatch(given) else 0
-        self._links: dict[str, dict[str, Any]] = {}
 
-    @property
-    def wanted(self) -> int:
-        """How many to ask the store for: one more than a page tells whether there are more."""
-        return self.limit + 1
-
-    def cut(self, rows: list[Row]) -> list[Row]:
-        """The page out of the rows that the store gave for it."""
-        shown = rows[: self.limit]
-        if len(rows) > self.limit:
-            self._links["next"] = {"since": shown[-1]["id"]}
-        return shown
-
-    def links(self) -> dict[str, dict[str, Any]]:
-        return self._links
+    def _behind(self, row: Row) -> dict[str, Any]:
+        return {"since": row["id"]}
 
 
-class Onward(Pages):
+class Onward(Forward):
     """A page of a list in the order of its rows' `name_key` (bytes), from a place behind one of
     them on (`after`); it leads forward only. Rejected for a cursor that is none.
     """
@@ -157,22 +166,9 @@ class Onward(Pages):
     def __init__(self, query: Mapping[str, str], default: int = DEFAULT, most: int = MOST) -> None:
         super().__init__(query, default, most)
         self.after = _place(query.get("after"))
-        self._links: dict[str, dict[str, Any]] = {}
 
-    @property
-    def wanted(self) -> int:
-        """How many to ask the store for: one more than a page tells whether there are more."""
-        return self.limit + 1
-
-    def cut(self, rows: list[Row]) -> list[Row]:
-        """The page out of the rows that the store gave for it."""
-        shown = rows[: self.limit]
-        if len(rows) > self.limit:
-            self._links["next"] = {"after": _cursor(shown[-1])}
-        return shown
-
-    def links(self) -> dict[str, dict[str, Any]]:
-        return self._links
+    def _behind(self, row: Row) -> dict[str, Any]:
+        return {"after": _cursor(row)}
 
 
 class Around(Onward):

@@ -58,13 +58,8 @@ class Courier(Protocol):
         """Say that events were kept, whether anybody wants them or not."""
 
 
-class Herald:
-    """Announces to a worker in another process by a datagram; nobody listening is no error."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = str(path)
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self._socket.setblocking(False)
+class Leaseless:
+    """What couriers have in common that only announce: nobody here can take deliveries."""
 
     def lease(self) -> int | None:
         return None
@@ -74,6 +69,15 @@ class Herald:
 
     def offer(self, offers: Sequence[Offer]) -> None:
         raise AssertionError("nothing is leased here, so nothing can be offered")
+
+
+class Herald(Leaseless):
+    """Announces to a worker in another process by a datagram; nobody listening is no error."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = str(path)
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.setblocking(False)
 
     def wake(self, hooks: Iterable[int]) -> None:
         chosen = list(hooks)

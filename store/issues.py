@@ -97,16 +97,7 @@ def _milestone(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> 
 
 def _write(db: Connection, repo_id: int, number: int, before: Row | None, fields: Row) -> int:
     if before is None:
-        values = {
-            "repo_id": repo_id,
-            "number": number,
-            "title": "",
-            "state": "open",
-            "created_at": db.now,
-            "updated_at": db.now,
-            **fields,
-        }
-        made = merging.insert(db, "issue", values, "repo_id, number")
+        made = merging.add_numbered(db, "issue", repo_id, number, fields)
         if made is not None:
             return made
         before = get(db, repo_id, number)

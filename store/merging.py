@@ -20,6 +20,17 @@ def insert(db: Connection, table: str, values: Mapping[str, Any], unique: str) -
     return made[0][0] if made else None
 
 
+def add_numbered(
+    db: Connection, table: str, repo_id: int, number: int, values: Mapping[str, Any]
+) -> int | None:
+    """A new row of a repository that people know by its number, open and without a title where
+    `values` do not say otherwise; its id, None where there is one of this number already.
+    """
+    unsaid = {"title": "", "state": "open", "created_at": db.now, "updated_at": db.now}
+    numbered = {"repo_id": repo_id, "number": number, **unsaid, **values}
+    return insert(db, table, numbered, "repo_id, number")
+
+
 def put(db: Connection, table: str, values: Mapping[str, Any], unique: str) -> None:
     """A row, in the place of the one whose `unique` columns are the same."""
     keys = unique.split(", ")

@@ -53,16 +53,7 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | N
 
 
 def _add(db: Connection, repo_id: int, number: int, fields: Row) -> int | None:
-    values = {
-        "repo_id": repo_id,
-        "number": number,
-        "title": "",
-        "state": "open",
-        "created_at": db.now,
-        "updated_at": db.now,
-        **fields,
-    }
-    made = merging.insert(db, "milestone", values, "repo_id, number")
+    made = merging.add_numbered(db, "milestone", repo_id, number, fields)
     if made is not None:
         return made
     row = get(db, repo_id, number)

@@ -6,12 +6,12 @@ A notification may be lost with its connection; the worker's slow poll is the ne
 import logging
 import queue
 import threading
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable
 
 import orjson
 import psycopg
 
-from store.courier import MOST_HOOKS, Offer
+from store.courier import MOST_HOOKS, Leaseless
 from store.errors import StoreError
 from store.postgres_errors import translated
 from store.postgres_pool import Connections
@@ -23,7 +23,7 @@ CHANNEL = "tocsin"
 MOST_BYTES = 7_000
 
 
-class PostgresHerald:
+class PostgresHerald(Leaseless):
     """Announces to workers of other processes (store.courier.Courier), from a thread of its own:
     who announces must not wait for the network. What piles up is announced at once.
     """
@@ -34,15 +34,6 @@ class PostgresHerald:
         self._thread: threading.Thread | None = None
         self._mute = False
         """Nothing can be announced, and that is said."""
-
-    def lease(self) -> int | None:
-        return None
-
-    def full(self) -> Collection[int]:
-        return ()
-
-    def offer(self, offers: Sequence[Offer]) -> None:
-        raise AssertionError("nothing is leased here, so nothing can be offered")
 
     def wake(self, hooks: Iterable[int]) -> None:
         if self._thread is None:
