@@ -13,7 +13,7 @@ MANY = 128
 CROWD = 4
 FEW, PAUSE = 8, 0.005
 # Seconds for which a crowd that was there is thought to be there.
-LINGERS = 0.1
+LINGERS = 0.03
 
 
 class Passes:

@@ -12,7 +12,7 @@ from worker.pulse import Pulse
 
 log = logging.getLogger("tocsin.worker")
 
-EVERY = 0.005
+EVERY = 0.02
 MOST = 500
 PAUSES = (0.1, 0.5, 1.0, 2.0, 5.0)
 
