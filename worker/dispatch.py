@@ -120,10 +120,14 @@ class Dispatcher:
             elif hook_id == TIMETABLE:
                 self.plan()
             else:
-                lane = self._lane(hook_id)
-                lane.stale = True
-                self.claims.mark(lane)
+                self._look_at(self._lane(hook_id))
         self.claims.soon()
+
+    def _look_at(self, lane: Lane) -> None:
+        # Of an endpoint that rests this is said with every event.
+        if not (lane.stale and lane.backlog):
+            lane.stale = True
+            self.claims.mark(lane)
 
     @property
     def in_flight(self) -> int:

@@ -25,14 +25,16 @@ WANTED = 1.1
 
 
 def measure(bench: Bench) -> Iterator[Row]:
-    """p95 of the healthy from accepted to delivered, of the same without the others."""
+    """p95 of the healthy from accepted to delivered: of the same without the others, and of the
+    same while the others are well.
+    """
     hanging = bench.directory / "hanging"
     hanging.mkdir()
     aside = Bench(bench.rounds, hanging, bench.said)
     with receiving(bench) as port, receiving(aside, delay_ms=HANGS_MS) as hangs:
-        yield _compared(bench, "1 of 100 hangs", port, hangs, 1)
+        yield from _compared(bench, "1 of 100 hangs", port, hangs, 1)
         with _refusing() as refuses:
-            yield _compared(bench, "50 of 100 refuse", port, refuses, 50)
+            yield from _compared(bench, "50 of 100 refuse", port, refuses, 50)
 
 
 @contextlib.contextmanager
@@ -41,15 +43,17 @@ def _refusing() -> Iterator[int]:
         yield port_of(bound)
 
 
-def _compared(bench: Bench, why: str, port: int, bad_port: int, bad: int) -> Row:
+def _compared(bench: Bench, why: str, port: int, bad_port: int, bad: int) -> Iterator[Row]:
     given = {"port": port, "bad_port": bad_port, "healthy": HOOKS - bad}
     turns = bench.turns(
         f"isolation, {why}",
         ours=partial(apart.call, healthy_p95, bad=bad, **given),
         reference=partial(apart.call, healthy_p95, bad=0, **given),
+        well=partial(apart.call, healthy_p95, bad=bad, **{**given, "bad_port": port}),
     )
-    name = f"isolation, {why}: p95 of the healthy, of the same alone"
-    return turns.row(name, "ms", WANTED, more=False)
+    name = f"isolation, {why}: p95 of the healthy"
+    yield turns.row(f"{name}, of the same alone", "ms", WANTED, more=False)
+    yield turns.row(f"{name}, of when all are well", "ms", WANTED, more=False, of="well")
 
 
 async def healthy_p95(port: int, bad_port: int, healthy: int, bad: int) -> float:
@@ -72,7 +76,7 @@ async def healthy_p95(port: int, bad_port: int, healthy: int, bad: int) -> float
 
 def _world(db: Connection, port: int, bad_port: int, healthy: int, bad: int) -> int:
     made = world.make(db, subscribers=healthy, port=port)
-    for number in range(bad):
+    for number in range(healthy, healthy + bad):
         world.subscribe(db, made["repo_id"], f"http://127.0.0.1:{bad_port}/hooks/{number}")
     return int(made["repo_id"])
 
