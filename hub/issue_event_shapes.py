@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NotRequired, Self, cast
+from typing import Any, NotRequired, Self, cast
 
 from typing_extensions import TypedDict
 
 from hub.issue_shapes import Issue
 from hub.repository_shapes import MinimalRepository, repositories
 from hub.shapes import SimpleUser, node_id, people, simple_user
+from hub.team_shapes import EventTeam
 from hub.urls import Urls
 from store import Connection, Row
 from store import repositories as kept
@@ -53,23 +54,6 @@ class ProjectCard(TypedDict):
     project_url: str
     column_name: str
     previous_column_name: NotRequired[str]
-
-
-class EventTeam(TypedDict):
-    id: int
-    node_id: str
-    name: str
-    slug: str
-    description: str | None
-    privacy: str
-    notification_setting: str
-    permission: str
-    url: str
-    html_url: str
-    members_url: str
-    repositories_url: str
-    type: Literal["organization"]
-    parent: None
 
 
 class IssueReference(TypedDict):

@@ -9,7 +9,9 @@ from hub.urls import Urls
 from store import Row
 
 
-class Team(TypedDict):
+class EventTeam(TypedDict):
+    """A team as the events of issues show it."""
+
     id: int
     node_id: str
     name: str
@@ -23,8 +25,11 @@ class Team(TypedDict):
     members_url: str
     repositories_url: str
     type: Literal["organization"]
-    organization_id: int
     parent: None
+
+
+class Team(EventTeam):
+    organization_id: int
 
 
 def team(urls: Urls, org: Row, row: Row) -> Team:
