@@ -15,6 +15,8 @@ from tests.torture.sender import Sender
 
 PATIENCE = 60.0
 AGAIN = 0.02
+# Where looking takes a part of the machine from who is waited for.
+SELDOM = 0.3
 
 
 class Scene:
@@ -57,7 +59,7 @@ class Scene:
         await self.rest()
         with contextlib.suppress(TimeoutError):
             await until(lambda: not self.sender.accepted - self.book.times.keys())
-            await until(lambda: not undone(self.site))
+            await until(lambda: not undone(self.site), again=SELDOM)
         assert self.daemon is not None
         code = await self.daemon.end()
         self.trial.find("the daemon ends as it should", "0", code, code == 0)
@@ -100,10 +102,12 @@ async def scene(trial: Trial, *, hook: bool = True) -> AsyncIterator[Scene]:
             await made.rest()
 
 
-async def until(condition: Callable[[], object], patience: float = PATIENCE) -> float:
+async def until(
+    condition: Callable[[], object], patience: float = PATIENCE, again: float = AGAIN
+) -> float:
     """Wait for it; how long that took, in seconds. TimeoutError."""
     began = time.monotonic()
     async with asyncio.timeout(patience):
         while not condition():  # noqa: ASYNC110 - it is another process that is waited for
-            await asyncio.sleep(AGAIN)
+            await asyncio.sleep(again)
     return time.monotonic() - began
