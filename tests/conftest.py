@@ -1,6 +1,7 @@
 """What tests share: a real store in a temporary folder, people in it, and the hub over it."""
 
 import gc
+import os
 import signal
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
@@ -37,6 +38,12 @@ LONG = (
     "tests/system/",
     "tests/browser/",
 )
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Three for two processors: many tests wait, for other processes or for a time to be over."""
+    return max(len(os.sched_getaffinity(0)) * 3 // 2, 1)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

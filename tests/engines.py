@@ -51,17 +51,19 @@ def embedded(why: str) -> pytest.MarkDecorator:
 
 
 def furnish(url: str, folder: Path) -> None:
-    """Put an empty SQLite database and its key where there is none, if that is what the URL names:
+    """Put a key, and an empty SQLite database if that is what the URL names, where there is none:
     it is quicker than to have them made.
     """
-    if url != "sqlite" or (folder / "tocsin.db").exists():
+    if (folder / "tocsin.db").exists() or (folder / "secret.key").exists():
         return
     folder.mkdir(mode=0o700, exist_ok=True)
     for name, content in _furniture().items():
         path = folder / name
-        path.write_bytes(content)
         if name == "secret.key":
+            path.write_bytes(content)
             path.chmod(0o600)
+        elif url == "sqlite":
+            path.write_bytes(content)
 
 
 @cache
