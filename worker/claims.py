@@ -11,6 +11,7 @@ from store import Store, deliveries
 from store.backoff import pause
 from store.errors import Busy, Unavailable
 from worker.agenda import Agenda
+from worker.hand import Hand
 from worker.lane import ROOM, Item, Lane
 from worker.pulse import Pulse
 
@@ -25,23 +26,20 @@ BESIDE = 0.05
 
 
 class Claims:
-    """Fills lanes from the store. `lease` gives the lease to claim under, or None for not now;
-    while it is `crowded` in memory only empty lanes get something; `filled` is called with the
-    lanes of a claim and the ids of the deliveries it brought.
+    """Fills lanes from the store. While memory is crowded only empty lanes get something;
+    `filled` is called with the lanes of a claim and the ids of the deliveries it brought.
     """
 
     def __init__(
         self,
         store: Store,
-        lease: Callable[[], int | None],
-        crowded: Callable[[], bool],
+        hand: Hand,
         filled: Callable[[list[Lane], Sequence[int]], None],
         pulse: Pulse | None = None,
     ) -> None:
         self._store = store
         self._pulse = pulse or Pulse()
-        self._lease = lease
-        self._crowded = crowded
+        self._hand = hand
         self._filled = filled
         self._backlog: dict[int, Lane] = {}
         self._claiming: asyncio.Task[None] | None = None
@@ -89,9 +87,9 @@ class Claims:
             self._claiming = None
 
     def _with_room(self) -> list[Lane]:
-        if self._closed or self._lease() is None:
+        if self._closed or self._hand.open_lease is None:
             return []
-        most = 0 if self._crowded() else ROOM - EACH
+        most = 0 if self._hand.crowded else ROOM - EACH
         chosen = []
         for lane in self._backlog.values():
             if not lane.full and len(lane.queue) <= most:
@@ -101,7 +99,7 @@ class Claims:
         return chosen
 
     async def _claim_for(self, lanes: list[Lane]) -> None:
-        lease_id = self._lease()
+        lease_id = self._hand.open_lease
         assert lease_id is not None
         by_id = {lane.hook_id: lane for lane in lanes}
         for lane in lanes:
@@ -109,7 +107,7 @@ class Claims:
             lane.claiming = True
             del self._backlog[lane.hook_id]
         try:
-            each = FEW if self._crowded() else EACH
+            each = FEW if self._hand.crowded else EACH
             with self._pulse.during("claiming"):
                 claimed, next_due = await self._store.note(deliveries.claim, by_id, lease_id, each)
         except BaseException:
@@ -119,7 +117,7 @@ class Claims:
         finally:
             for lane in lanes:
                 lane.claiming = False
-        if self._lease() not in (lease_id, None):
+        if self._hand.open_lease not in (lease_id, None):
             # The lease ended meanwhile, and with it the claim.
             self._look_again(lanes)
             return

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
+from collections.abc import Coroutine, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -11,22 +11,21 @@ from store.about import ABOUT
 from store.attempts import DELIVERED, WAITING, Outcome
 from store.backoff import pause
 from store.clock import SECOND
-from store.courier import Offer
 from store.errors import Busy, Unavailable
-from store.jobs import TIMETABLE
-from store.websub import ERRAND
 from worker import ended
 from worker.aim import Aim
+from worker.attempter import Attempter
 from worker.claims import AGAIN_AFTER, Claims
-from worker.content import Content, Contents
+from worker.content import Contents
 from worker.guard import Guard
 from worker.hand import Hand
+from worker.intake import Intake
 from worker.lane import ROOM, Item, Lane
+from worker.lanes import Lanes
 from worker.measures import WorkerMeasures
 from worker.passes import Passes
 from worker.pulse import Pulse
 from worker.recorder import Recorder
-from worker.send import send
 from worker.settings import WorkerSettings
 from worker.target import Target
 from worker.transport import Poster
@@ -34,8 +33,6 @@ from worker.turns import UNKNOWN, Turn, Turns
 
 log = logging.getLogger("tocsin.worker")
 
-# Deliveries in hand at most, over all lanes: what is beyond waits in the store.
-MOST_IN_HAND = 20_000
 # Seconds for recording what ended at the last moment.
 LAST_WORDS = 1.0
 # An attempt takes no longer, whatever the settings and options say.
@@ -43,105 +40,44 @@ LONGEST_ATTEMPT = 120.0
 
 
 class Dispatcher:
-    """Deliveries from the store to the network (a store.courier.Courier)."""
+    """Deliveries from the store to the network."""
 
     def __init__(
         self, store: Store, settings: WorkerSettings, guard: Guard, poster: Poster
     ) -> None:
         self._store = store
+        contents = Contents(store)
         self._aim = Aim(store, settings, guard)
-        self._poster = poster
-        self._contents = Contents(store)
+        self._attempter = Attempter(store, contents, poster)
         self.pulse = Pulse()
         self._recorder = Recorder(store, self._recorded, self.pulse)
-        self.claims = Claims(store, self._claim_lease, self._crowded, self._filled, self.pulse)
-        self._lanes: dict[int, Lane] = {}
-        self._full: set[int] = set()
+        self.lanes = Lanes()
+        self._hand = Hand(store)
+        self.claims = Claims(store, self._hand, self._filled, self.pulse)
+        self.intake = Intake(self.lanes, self._hand, contents, self.claims, self._pump)
         self._turns = Turns(settings.max_in_flight)
         self._passes = Passes(lambda: store.awaited, self._unpark)
         self._tasks: set[asyncio.Task[None]] = set()
-        self._hand = Hand(store)
-        self._in_hand = 0
         self._unread = 0
-        self._stopping = False
-        self.errand: Callable[[], None] = lambda: None
-        """Called when what is wanted is no delivery."""
-        self.plan: Callable[[], None] = lambda: None
-        """Called when a job may be due before what was known."""
-        self.news: Callable[[], None] = lambda: None
-        """Called when events were kept."""
         self.measures = WorkerMeasures()
         self.measures.in_flight.read = lambda: self.in_flight
-        self.measures.in_hand.read = lambda: self._in_hand
-        self.measures.resting.read = self._resting
+        self.measures.in_hand.read = lambda: self.queued
+        self.measures.resting.read = lambda: self.lanes.resting
 
     @cached_property
     def _loop(self) -> asyncio.AbstractEventLoop:
         # Kept: to ask for it is a system call in Python 3.11, and there are many a delivery.
         return asyncio.get_running_loop()
 
-    # The courier's side. `lease` and `full` are called on the writer's thread too.
-
-    def lease(self) -> int | None:
-        """The lease that deliveries may be taken under now."""
-        return None if self._crowded() else self._claim_lease()
-
-    def _claim_lease(self) -> int | None:
-        return None if self._stopping else self._hand.lease
-
-    def _crowded(self) -> bool:
-        return self._in_hand > MOST_IN_HAND
-
-    def full(self) -> Collection[int]:
-        """Hooks whose lanes take no more."""
-        return tuple(self._full)
-
-    def offer(self, offers: Sequence[Offer]) -> None:
-        """Take new deliveries in hand."""
-        touched: dict[int, Lane] = {}
-        for offer in offers:
-            content = Content(offer.name, offer.guid, offer.body, accepted_at=offer.accepted_at)
-            content.republished = offer.republished
-            self._contents.put(offer.event_id, content)
-            for delivery_id, hook_id, version in offer.deliveries:
-                lane = self._lane(hook_id)
-                lane.queue.append(Item(delivery_id, offer.event_id, 0, 0, version))
-                self._hand.ids.add(delivery_id)
-                self._in_hand += 1
-                touched[hook_id] = lane
-        for lane in touched.values():
-            self._pump(lane)
-
-    def wake(self, hooks: Iterable[int]) -> None:
-        """Look for what is due for these hooks, and at what they have become."""
-        for hook_id in hooks:
-            if hook_id == ERRAND:
-                self.errand()
-            elif hook_id == TIMETABLE:
-                self.plan()
-            else:
-                self._look_at(self._lane(hook_id))
-        self.claims.soon()
-
-    def _look_at(self, lane: Lane) -> None:
-        # Of an endpoint that rests this is said with every event.
-        if not (lane.stale and lane.backlog):
-            lane.stale = True
-            self.claims.mark(lane)
-
     @property
     def in_flight(self) -> int:
         """How many requests are."""
         return self._turns.in_flight
 
-    def arrived(self) -> None:
-        """Let what follows from events beside deliveries be seen to."""
-        self.news()
-
     @property
     def queued(self) -> int:
         """How many deliveries are in hand and not in flight."""
-        return self._in_hand
+        return self._hand.queued
 
     @property
     def lag(self) -> float:
@@ -151,27 +87,17 @@ class Dispatcher:
         now = self._loop.time()
         return max(now - min(moments, default=now), 0.0)
 
-    def _resting(self) -> int:
-        return sum(1 for lane in self._lanes.values() if lane.rest_until)
-
     # Lanes.
 
-    def _lane(self, hook_id: int) -> Lane:
-        lane = self._lanes.get(hook_id)
-        if lane is None:
-            lane = self._lanes[hook_id] = Lane(hook_id)
-        return lane
-
     def _filled(self, lanes: list[Lane], ids: Sequence[int]) -> None:
-        self._in_hand += len(ids)
-        self._hand.ids.update(ids)
+        self._hand.take(ids)
         for lane in lanes:
             self._pump(lane)
 
     def _pump(self, lane: Lane) -> None:
         """Start what the lane may have in flight."""
         begun = False
-        while lane.may_start() and not self._stopping:
+        while lane.may_start() and not self._hand.ended:
             now = self._loop.time()
             # Who has begun one lets those that wait go before the next.
             others = begun and self._turns.wanted(lane.host)
@@ -189,10 +115,7 @@ class Dispatcher:
             if self.in_flight == 1:
                 self._moved()
             self._spawn(self._run(lane, self._next(lane), turn))
-        if lane.full:
-            self._full.add(lane.hook_id)
-        else:
-            self._full.discard(lane.hook_id)
+        self.lanes.settle(lane)
 
     def _waits(self) -> bool:
         """Whether nothing is to be begun right now."""
@@ -203,7 +126,7 @@ class Dispatcher:
         return self._recorder.blocked or not self._hand.may_send
 
     def _next(self, lane: Lane) -> Item:
-        self._in_hand -= 1
+        self._hand.queued -= 1
         self._passes.begin()
         return lane.queue.popleft()
 
@@ -247,7 +170,7 @@ class Dispatcher:
             self._turns.give(turn)
             if not self.in_flight:
                 self._moved()
-            if not self._stopping:
+            if not self._hand.ended:
                 self._unpark()
                 self._pump(lane)
 
@@ -260,18 +183,17 @@ class Dispatcher:
     def _refill(self, lane: Lane) -> None:
         """Ask the store for more before the queue runs dry."""
         if len(lane.queue) <= ROOM // 2:
-            if not lane.rest_until:
-                self._full.discard(lane.hook_id)
+            self.lanes.settle(lane)
             if lane.backlog:
                 self.claims.soon()
 
     def _gives_way(self, lane: Lane) -> bool:
-        if self._stopping or self._waits() or lane.rest_until or self._turns.wanted(lane.host):
+        if self._hand.ended or self._waits() or lane.rest_until or self._turns.wanted(lane.host):
             return True
         return lane.in_flight > lane.limit or lane.rate is not None
 
     async def _deliver(self, lane: Lane, item: Item, turn: Turn) -> bool:
-        """Make one attempt; False where it is not the time for it after all."""
+        """See to one attempt; False where it is not the time for it after all."""
         lease_id = self._hand.lease
         assert lease_id is not None, "nothing is in hand without a lease"
         ABOUT.set({"delivery_id": item.delivery_id, "hook_id": lane.hook_id})
@@ -280,32 +202,22 @@ class Dispatcher:
             if turn.host == UNKNOWN != lane.host and not self._turns.move(turn, lane.host):
                 self._keep(lane, item)
                 return False
-            content = await target.content(self._contents, item.event_id) if target else None
-            reason = _hopeless(target, content, item, self._store.clock.now())
-            if reason is not None:
-                await self._store.note(deliveries.bury, lease_id, [item.delivery_id], reason)
-                self._hand.ids.discard(item.delivery_id)
-                self.measures.deliveries.add("dropped")
-                self._moved()
-                return True
+            outcome = await self._attempter.make(target, item, lane.hook_id, lease_id)
         except (Busy, Unavailable) as error:
             self._put_back(lane, item, error)
             return False
         self._unread = 0
-        assert target is not None
-        assert content is not None
-        outcome = await send(
-            self._poster,
-            target,
-            content,
-            item,
-            hook_id=lane.hook_id,
-            lease_id=lease_id,
-            clock=self._store.clock.now,
-        )
-        self._recorder.add(outcome)
-        self._learn(lane, outcome)
+        self._ended(lane, item, outcome)
         return True
+
+    def _ended(self, lane: Lane, item: Item, outcome: Outcome | None) -> None:
+        if outcome is None:
+            self._hand.ids.discard(item.delivery_id)
+            self.measures.deliveries.add("dropped")
+            self._moved()
+        else:
+            self._recorder.add(outcome)
+            self._learn(lane, outcome)
 
     def _put_back(self, lane: Lane, item: Item, error: Exception) -> None:
         if not self._unread:
@@ -318,7 +230,7 @@ class Dispatcher:
 
     def _keep(self, lane: Lane, item: Item) -> None:
         lane.queue.appendleft(item)
-        self._in_hand += 1
+        self._hand.queued += 1
 
     async def _target(self, lane: Lane, item: Item) -> Target | None:
         known = lane.target is not None
@@ -347,16 +259,15 @@ class Dispatcher:
     def _give_back(self, lane: Lane) -> None:
         """Leave to the store what the lane has not tried."""
         ids = [item.delivery_id for item in lane.queue]
-        self._in_hand -= len(ids)
-        self._hand.ids.difference_update(ids)
+        self._hand.leave(ids)
         lane.queue.clear()
         self.claims.mark(lane)
         if ids and self._hand.lease is not None:
             self._spawn(self._release(lane.hook_id, self._hand.lease, ids))
 
     async def _release(self, hook_id: int, lease_id: int, ids: Sequence[int]) -> None:
-        await self._hand.release(lease_id, ids, AGAIN_AFTER, lambda: self._stopping)
-        self.wake([hook_id])
+        await self._hand.release(lease_id, ids, AGAIN_AFTER)
+        self.intake.wake([hook_id])
 
     def _recorded(self, outcomes: Sequence[Outcome], disabled: set[int]) -> None:
         self._moved()
@@ -365,17 +276,17 @@ class Dispatcher:
         ended.tell(outcomes)
         for outcome in outcomes:
             if outcome.state == WAITING:
-                self.claims.agenda.enter(self._lane(outcome.hook_id), outcome.due_at)
+                self.claims.agenda.enter(self.lanes.of(outcome.hook_id), outcome.due_at)
         for hook_id in disabled:
             log.warning("hook %d was disabled: see its reason", hook_id)
-            self._lane(hook_id).forget()
+            self.lanes.of(hook_id).forget()
         self._unpark()
 
     # The worker's side.
 
     def hold(self, lease_id: int) -> None:
         """Work under this lease. What is in hand under another one is left to others."""
-        for lane in self._lanes.values():
+        for lane in self.lanes:
             if lane.queue:
                 self._give_back(lane)
         self._hand.take_up(lease_id)
@@ -391,23 +302,21 @@ class Dispatcher:
 
     async def scan(self) -> None:
         """Learn from the store what waits there: at the start, and now and then as a net."""
-        await self._aim.check([*self._lanes.values()])
+        await self._aim.check([*self.lanes])
         for hook_id, due_at in (await self._store.read(deliveries.waiting_hooks)).items():
-            self.claims.agenda.enter(self._lane(hook_id), due_at)
-        for lane in [lane for lane in self._lanes.values() if lane.idle]:
-            del self._lanes[lane.hook_id]
-            self._full.discard(lane.hook_id)
+            self.claims.agenda.enter(self.lanes.of(hook_id), due_at)
+        self.lanes.sweep()
         self.claims.ring()
 
     def change(self, settings: WorkerSettings) -> None:
         """Work by these settings from the next attempt of each hook on."""
         self._turns.most = settings.max_in_flight
-        self._aim.change(settings, self._lanes.values())
+        self._aim.change(settings, self.lanes)
         self._unpark()
 
     async def stop(self, seconds: float) -> None:
         """Start nothing more, let what is in flight end for so long, record it."""
-        self._stopping = True
+        self._hand.ended = True
         ends = self._loop.time() + seconds
         await self.claims.close()
         if self._tasks:
@@ -417,17 +326,3 @@ class Dispatcher:
         if self._tasks:
             await asyncio.wait(self._tasks)
         await self._recorder.drain(max(ends - self._loop.time(), LAST_WORDS))
-
-
-def _hopeless(target: Target | None, content: Content | None, item: Item, now: int) -> str | None:
-    """Why a delivery cannot be tried, if so."""
-    if target is None:
-        return "the hook is gone"
-    if target.over(now):
-        return "the lease has ended"
-    if content is None:
-        return "the payload is no longer kept"
-    asked = bool(item.redelivery) and item.attempts == 0
-    if not target.takes(content.name, asked=asked):
-        return "the hook was deleted" if target.deleted else "the hook is not active"
-    return None

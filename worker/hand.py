@@ -2,13 +2,16 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Collection, Iterable
 
 from store import Store, deliveries, leases
 from store.backoff import pause
 from store.errors import Busy, Unavailable
 
 log = logging.getLogger("tocsin.worker")
+
+# Deliveries that wait in lanes at most: what is beyond waits in the store.
+MOST_IN_HAND = 20_000
 
 
 class Hand:
@@ -21,6 +24,30 @@ class Hand:
         self._until = 0
         self.lease: int | None = None
         self.ids: set[int] = set()
+        self.queued = 0
+        """How many of them wait in lanes."""
+        self.ended = False
+        """Nothing more is to be taken in hand, or begun."""
+
+    def take(self, ids: Collection[int]) -> None:
+        """These wait in lanes now."""
+        self.ids.update(ids)
+        self.queued += len(ids)
+
+    def leave(self, ids: Collection[int]) -> None:
+        """These wait there no longer, and are to be given back."""
+        self.ids.difference_update(ids)
+        self.queued -= len(ids)
+
+    @property
+    def crowded(self) -> bool:
+        """Whether memory is full of what waits."""
+        return self.queued > MOST_IN_HAND
+
+    @property
+    def open_lease(self) -> int | None:
+        """The lease that more may be taken under, crowded or not."""
+        return None if self.ended else self.lease
 
     def take_up(self, lease_id: int) -> None:
         """Work under this lease. What was taken under another one is no longer in hand."""
@@ -53,12 +80,10 @@ class Hand:
             log.warning("%d deliveries were leased and not in hand: given back", len(strays))
             await self._store.note(deliveries.release, lease_id, strays)
 
-    async def release(
-        self, lease_id: int, ids: Iterable[int], again_after: float, ended: Callable[[], bool]
-    ) -> None:
-        """Give back deliveries, tried until it works or `ended` says that it is no use."""
+    async def release(self, lease_id: int, ids: Iterable[int], again_after: float) -> None:
+        """Give back deliveries, tried until it works or all is ended."""
         tries = 0
-        while not ended():
+        while not self.ended:
             try:
                 await self._store.note(deliveries.release, lease_id, ids)
             except (Busy, Unavailable):

@@ -120,14 +120,14 @@ class Worker:
         poster = poster or self._sender()
         self.dispatcher = Dispatcher(store, settings, self.guard, poster)
         self._errands = Errands(store, settings, self.guard, poster)
-        self.dispatcher.errand = self._errands.soon
+        self.dispatcher.intake.errand = self._errands.soon
         self._reflector = Reflector(store, lambda: self._lease or None)
         self._reflector.wanted = settings.reflect
-        self.dispatcher.news = self._reflector.soon
+        self.dispatcher.intake.news = self._reflector.soon
         self._tell, self._show = tell, show
         self._beats = Beats()
         self._timetable = Timetable(store)
-        self.dispatcher.plan = self._timetable.soon
+        self.dispatcher.intake.plan = self._timetable.soon
         self._deaf: Callable[[], None] | None = None
         self._lease = 0
         self._one_look = asyncio.Lock()
@@ -153,7 +153,7 @@ class Worker:
             # What other leases hold was left by a crash: no need to wait until they end.
             await self._store.note(leases.end_others, self._lease)
         self._deaf = await self._store.hear(self._heard)
-        self._store.courier = self.dispatcher
+        self._store.courier = self.dispatcher.intake
         await self._look()
         self._errands.soon()
         self._reflector.soon()
@@ -213,7 +213,7 @@ class Worker:
 
     def _heard(self, hooks: list[int]) -> None:
         if hooks:
-            self.dispatcher.wake(hooks)
+            self.dispatcher.intake.wake(hooks)
         else:
             task = asyncio.get_running_loop().create_task(run(self._looking))
             self._looks.add(task)

@@ -148,7 +148,7 @@ class Hub(RuleBasedStateMachine):
         dispatcher = self.house.worker.dispatcher
         if dispatcher.in_flight or dispatcher.queued or self.house.leased():
             return False
-        resting = {lane.hook_id for lane in dispatcher._lanes.values() if lane.rest_until}
+        resting = {lane.hook_id for lane in dispatcher.lanes if lane.rest_until}
         now = self.house.clock.now()
         waiting = [row for row in self.house.deliveries() if row["state"] == "waiting"]
         return not [row for row in waiting if row["due_at"] <= now - 1 and

@@ -183,7 +183,7 @@ class House:
         """Lose the worker and its store without a word, as `kill -9` does."""
         worker, self.worker = self.worker, None
         assert worker is not None
-        worker.dispatcher._stopping = True  # it must not go on in this process
+        worker.dispatcher._hand.ended = True  # it must not go on in this process
         worker.dispatcher.claims._closed = True
         worker._reflector._stopping = True
         worker._beats.stop()

@@ -9,7 +9,7 @@ from house import House, Post, said, until
 
 from store import attempts, deliveries
 from store.errors import Unavailable
-from worker import claims, dispatch, recorder, service
+from worker import claims, dispatch, hand, recorder, service
 from worker import lane as lane_module
 from worker.answer import Answer
 
@@ -27,7 +27,7 @@ def in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(claims, "AGAIN_AFTER", 0.01)
     monkeypatch.setattr(dispatch, "ROOM", 16)
     monkeypatch.setattr(dispatch, "AGAIN_AFTER", 0.01)
-    monkeypatch.setattr(dispatch, "MOST_IN_HAND", 40)
+    monkeypatch.setattr(hand, "MOST_IN_HAND", 40)
     monkeypatch.setattr(recorder, "PAUSES", (0.01,))
     monkeypatch.setattr(service, "GRACE", 0.05)
 
@@ -119,7 +119,7 @@ class Story:
             await self.house.pass_time(60)
             worker = self.house.worker
             assert worker is not None
-            await until(lambda d=worker.dispatcher: d.in_flight == 0 and d._in_hand == 0)
+            await until(lambda d=worker.dispatcher: d.in_flight == 0 and d.queued == 0)
         await until(lambda: self.house.counts()["waiting"] == 0)
         for store in self.lost:
             await store.close()  # type: ignore[attr-defined]
@@ -143,4 +143,4 @@ async def test_everything_ends(house: House, seed: int, monkeypatch: pytest.Monk
     assert worker is not None
     await worker.dispatcher.scan()
     await until(lambda: not worker.dispatcher._turns._parked)
-    assert worker.dispatcher._in_hand == 0
+    assert worker.dispatcher.queued == 0

@@ -10,7 +10,7 @@ from engines import embedded
 from house import Gate, House, until
 
 from store import Store, courier, deliveries, events, own_events, postgres_courier, selection
-from worker import dispatch
+from worker import hand
 from worker import lane as lane_module
 from worker.lane import ROOM
 
@@ -82,7 +82,7 @@ async def test_a_full_lane_goes_through_the_store(house: House, claims: list[lis
     hook_id = house.hook()
     worker = await house.work()
     await house.events(ROOM + 50)
-    assert hook_id in worker.dispatcher.full()
+    assert hook_id in worker.dispatcher.intake.full()
     in_hand = len(house.leased())
     await house.events(200)
     assert len(house.leased()) == in_hand
@@ -91,7 +91,7 @@ async def test_a_full_lane_goes_through_the_store(house: House, claims: list[lis
     gate.opened.set()
     await house.over(delivered=ROOM + 250)
     assert claims
-    assert worker.dispatcher.full() == ()
+    assert worker.dispatcher.intake.full() == ()
     claims.clear()
     await house.event()
     await house.over(delivered=ROOM + 251)
@@ -114,27 +114,27 @@ async def test_only_the_full_lane_does(house: House, claims: list[list[int]]) ->
 async def test_beyond_what_memory_holds_it_goes_through_the_store(
     house: House, monkeypatch: pytest.MonkeyPatch, claims: list[list[int]]
 ) -> None:
-    monkeypatch.setattr(dispatch, "MOST_IN_HAND", 30)
+    monkeypatch.setattr(hand, "MOST_IN_HAND", 30)
     gate = house.network.script = Gate(["h1.example", "h2.example"])
     for _ in range(2):
         house.hook()
     worker = await house.work()
     await house.events(50)
-    assert worker.dispatcher.lease() is None
+    assert worker.dispatcher.intake.lease() is None
     leased = len(house.leased())
     await house.events(100)
     assert len(house.leased()) <= leased + 2 * 16
     gate.opened.set()
     await house.over(delivered=300)
     assert claims
-    assert worker.dispatcher.lease() is not None
-    assert worker.dispatcher._in_hand == 0
+    assert worker.dispatcher.intake.lease() is not None
+    assert worker.dispatcher.queued == 0
 
 
 async def test_many_hooks_overflow_and_all_are_delivered(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dispatch, "MOST_IN_HAND", 20)
+    monkeypatch.setattr(hand, "MOST_IN_HAND", 20)
     monkeypatch.setattr(lane_module, "ROOM", 8)
     for _ in range(12):
         house.hook()
@@ -256,7 +256,7 @@ async def test_waking_for_hooks_that_are_not_there(house: House, hub: Store) -> 
     await house.over(delivered=1)
     await until(lambda: worker.dispatcher.in_flight == 0)
     await worker.dispatcher.scan()
-    assert not worker.dispatcher._lanes
+    assert not worker.dispatcher.lanes
 
 
 @embedded("wake-ups through a socket in the file system")

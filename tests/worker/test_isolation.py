@@ -8,7 +8,7 @@ from house import Gate, House, Post, said, settle, until
 from receivers import OK, Call, serving
 
 from store import events
-from worker import dispatch
+from worker import hand
 from worker import lane as lane_module
 from worker.answer import Answer
 from worker.lane import FIRST_WINDOW, ROOM
@@ -77,20 +77,20 @@ async def test_a_backlog_of_5000_for_a_hanging_hook_delays_nobody(house: House) 
     gate.opened.set()
     await house.over(delivered=5003)
     assert worker.dispatcher.in_flight == 0
-    assert worker.dispatcher._in_hand == 0
+    assert worker.dispatcher.queued == 0
 
 
 async def test_hanging_hooks_that_fill_memory_leave_room_for_the_others(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dispatch, "MOST_IN_HAND", 50)
+    monkeypatch.setattr(hand, "MOST_IN_HAND", 50)
     gate = house.network.script = Gate([f"h{n}.example" for n in range(1, 6)])
     for _ in range(5):
         house.hook()
     healthy = house.hook(events=["issues"])
     worker = await house.work()
     await house.events(20)
-    await until(lambda: worker.dispatcher._in_hand > 50)
+    await until(lambda: worker.dispatcher.queued > 50)
     for _ in range(40):
         await house.event(name="issues")
     await until(lambda: house.states(healthy) == {"delivered": 40})
@@ -242,7 +242,7 @@ async def test_the_breaker_opens_gives_back_probes_and_closes(
     await house.events(20)
     await until(lambda: len(house.network.posts) == 3)
     await until(lambda: not house.leased())
-    assert hook_id in worker.dispatcher.full()
+    assert hook_id in worker.dispatcher.intake.full()
     assert "rests for" in caplog.text
     assert resting_until(house, hook_id) is not None
     await until(lambda: len(house.network.posts) == 4)
@@ -251,7 +251,7 @@ async def test_the_breaker_opens_gives_back_probes_and_closes(
     assert house.network.most["h1.example"] == 1
     house.network.script = lambda post: said()
     await until(lambda: house.states(hook_id)["delivered"] >= 15)
-    assert hook_id not in worker.dispatcher.full()
+    assert hook_id not in worker.dispatcher.intake.full()
     await house.pass_time(5)
     await house.over(delivered=20)
     assert resting_until(house, hook_id) is None
@@ -336,9 +336,9 @@ async def test_a_lane_without_work_is_forgotten(house: House) -> None:
     await house.event()
     await house.over(delivered=1)
     await until(lambda: worker.dispatcher.in_flight == 0)
-    assert hook_id in worker.dispatcher._lanes
+    assert hook_id in worker.dispatcher.lanes
     await worker.dispatcher.scan()
-    assert hook_id not in worker.dispatcher._lanes
+    assert hook_id not in worker.dispatcher.lanes
     await house.event()
     await house.over(delivered=2)
 

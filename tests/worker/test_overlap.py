@@ -226,7 +226,7 @@ async def test_neither_secret_is_recorded_or_shown(house: House) -> None:
     (row,) = await house.recorded(hook_id, 1)
     assert row["response_body"] == "I know ******** and ********"
     assert house.worker is not None
-    shown = repr(house.worker.dispatcher._lanes)
+    shown = repr(house.worker.dispatcher.lanes)
     assert OLD not in shown
     assert NEW not in shown
 

@@ -92,7 +92,7 @@ async def test_a_store_that_never_answers(
     hook_id = house.hook()
     worker = await house.work()
     await house.event()
-    worker.dispatcher.wake([hook_id])
+    worker.dispatcher.intake.wake([hook_id])
     await until(lambda: str(worker.dispatcher.pulse.stuck(LIMIT)).startswith(part))
     released.set()
     await until(lambda: worker.dispatcher.pulse.stuck(LIMIT) is None)
@@ -109,7 +109,7 @@ async def test_a_store_that_refuses_is_no_standstill(
     with monkeypatch.context() as patched:
         for name in ("claim", "waiting_hooks"):
             patched.setattr(deliveries, name, full)
-        worker.dispatcher.wake([hook_id])
+        worker.dispatcher.intake.wake([hook_id])
         with pytest.raises(Unavailable):
             await worker._look()
         await asyncio.sleep(2 * LIMIT)

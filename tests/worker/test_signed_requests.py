@@ -214,4 +214,4 @@ async def test_the_repr_of_a_target_shows_no_secret(house: House) -> None:
     await house.event()
     await house.over(delivered=1)
     await until(lambda: worker.dispatcher.in_flight == 0)
-    assert SECRET not in repr(worker.dispatcher._lanes)
+    assert SECRET not in repr([*worker.dispatcher.lanes])

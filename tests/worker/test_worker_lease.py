@@ -34,7 +34,7 @@ async def test_stopping_lets_what_is_in_flight_end_and_gives_back_the_rest(house
     await until(lambda: house.network.in_flight["h1.example"] == 4)
     assert len(house.leased()) == 30
     stopping = asyncio.create_task(house.rest())
-    await until(lambda: worker.dispatcher._stopping)
+    await until(lambda: worker.dispatcher._hand.ended)
     await settle(10)
     assert not stopping.done()
     gate.opened.set()
@@ -222,13 +222,13 @@ async def test_after_the_clock_has_jumped_nothing_is_stuck(house: House, one_of_
     await worker._look()
     (second,) = house.store.look(held)
     assert second != first
-    assert worker.dispatcher.lease() == second
+    assert worker.dispatcher.intake.lease() == second
     await house.events(20)
     assert {row["lease_id"] for row in house.leased()} <= {second}
     gate.opened.set()
     await house.over(delivered=70)
     await until(lambda: worker.dispatcher.in_flight == 0)
-    assert worker.dispatcher._in_hand == 0
+    assert worker.dispatcher.queued == 0
     assert len({post.guid for post in house.network.posts}) == 70
 
 
