@@ -151,7 +151,10 @@ class Store:
     @contextlib.contextmanager
     def _spared(self) -> Iterator[Session]:
         """A session for one transaction; if nothing fails it is kept for the next one."""
-        session = self._spare.pop() if self._spare else self.engine.session()
+        try:
+            session = self._spare.pop()
+        except IndexError:
+            session = self.engine.session()
         try:
             yield session
         except BaseException:

@@ -1,6 +1,7 @@
 """What tests share: a real store in a temporary folder, people in it, and the hub over it."""
 
 import gc
+import itertools
 import os
 import signal
 from collections.abc import AsyncIterator, Iterator
@@ -32,9 +33,14 @@ START = "2026-11-21T07:33:00Z"
 # What takes longest, longest first.
 LONG = (
     "tests/system/test_schemathesis.py",
-    "tests/torture/",
+    "tests/torture/test_torture.py::test_what_is_promised_is_kept[faults]",
+    "tests/torture/test_torture.py::test_what_is_promised_is_kept[ledger]",
     "tests/system/test_cluster.py",
     "tests/cli/test_tour.py",
+    "tests/torture/",
+    "tests/system/test_failures.py",
+    "tests/system/test_systemd_real.py",
+    "tests/system/test_seeing.py",
     "tests/system/",
     "tests/browser/",
 )
@@ -47,12 +53,32 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes long is begun first: at the end the others would have nothing left to do."""
+    """What takes long is begun first, and by each worker some of it: they begin with one piece
+    each of the whole, and take from each other's ends when theirs is done.
+    """
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    shares: list[list[pytest.Item]] = [[] for _ in range(workers)]
+    groups = _groups(items)
+    for number, group in enumerate(groups[:-1]):
+        shares[number % workers] += group
+    short = iter(groups[-1])
+    left = len(items)
+    for number, share in enumerate(shares):
+        size = left // (workers - number)
+        share += itertools.islice(short, max(size - len(share), 0))
+        left -= size
+    items[:] = [item for share in shares for item in share]
 
-    def place(item: pytest.Item) -> int:
-        return next((at for at, one in enumerate(LONG) if item.nodeid.startswith(one)), len(LONG))
 
-    items.sort(key=place)
+def _groups(items: list[pytest.Item]) -> list[list[pytest.Item]]:
+    """Long ones, longest first and those of a file together; then all others as one."""
+    groups: dict[tuple[int, str], list[pytest.Item]] = {}
+    for item in items:
+        place = next((at for at, one in enumerate(LONG) if item.nodeid.startswith(one)), len(LONG))
+        file = item.nodeid.partition("::")[0] if place < len(LONG) else ""
+        groups.setdefault((place, file), []).append(item)
+    groups.setdefault((len(LONG), ""), [])
+    return [groups[key] for key in sorted(groups)]
 
 
 def pytest_collection_finish() -> None:

@@ -122,12 +122,18 @@ class Trouble:
         self.all_arrive()
         return time.monotonic() - begun
 
+    def all_recorded(self) -> None:
+        """A database that crashes forgets the last outcomes: those are then sent again."""
+        waiting = "SELECT 1 FROM delivery WHERE state = 0 LIMIT 1"
+        until(lambda: not self.server.sql(waiting, "trouble"), "outcomes", SOON)
+
     def all_arrive(self) -> None:
         expected = {(guid, f"/{number}") for guid in self.accepted for number in range(2)}
         until(lambda: expected <= self.arrived(), "deliveries", SOON)
 
     def ends_well(self) -> None:
-        """Nobody has ended meanwhile, nobody leaves anything behind."""
+        """All was recorded, nobody has ended meanwhile, nobody leaves anything behind."""
+        self.all_recorded()
         assert [process.end() for process in self.house.running.values()] == [0, 0, 0]
         found = self.server.sql(
             "SELECT state, lease_id, count(*) FROM delivery GROUP BY 1, 2", "trouble"
