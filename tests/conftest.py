@@ -33,7 +33,7 @@ START = "2026-11-21T07:33:00Z"
 # What takes longest, longest first.
 LONG = (
     "tests/system/test_schemathesis.py",
-    "tests/torture/test_torture.py::test_what_is_promised_is_kept[faults]",
+    "tests/torture/test_torture.py::test_each_fault_has_its_outcome[10,000",
     "tests/torture/test_torture.py::test_what_is_promised_is_kept[ledger]",
     "tests/system/test_cluster.py",
     "tests/cli/test_tour.py",

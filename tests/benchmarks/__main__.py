@@ -50,7 +50,7 @@ def main(names: tuple[str, ...], rounds: int, quick: bool, markdown: bool, readm
     if quick:
         rounds, names = 1, names or tuple(name for name in NAMES if name not in LONG)
     shown = Console(width=None if sys.stdout.isatty() else 140)
-    rows: list[Row] = []
+    parts: dict[str, list[Row]] = {}
     failed = False
     with (
         Console(stderr=True).status("") as status,
@@ -62,7 +62,7 @@ def main(names: tuple[str, ...], rounds: int, quick: bool, markdown: bool, readm
             bench.directory = Path(directory, name)
             bench.directory.mkdir()
             try:
-                rows += measure(bench)
+                parts.setdefault(name, []).extend(measure(bench))
             except Exception as error:
                 # What the others found is not lost with it.
                 bench.notes.append(f"{name} could not be measured: {error}.")
@@ -71,11 +71,11 @@ def main(names: tuple[str, ...], rounds: int, quick: bool, markdown: bool, readm
         bench.notes.append(f"The receiver was {bench.receiver}.")
     bench.notes.insert(0, f"Medians of {rounds} rounds; ratios are medians of the rounds' ratios.")
     if readme:
-        report.write(README, report.markdown(rows, bench.notes))
+        report.write(README, report.markdown(parts, bench.notes))
     elif markdown:
-        print(report.markdown(rows, bench.notes))
+        print(report.markdown(parts, bench.notes))
     else:
-        shown.print(report.table(rows))
+        shown.print(report.table([row for rows in parts.values() for row in rows]))
         for note in bench.notes:
             shown.print(note)
     sys.exit(failed)

@@ -20,7 +20,7 @@ from worker.service import Worker
 from worker.settings import WorkerSettings
 
 HOOKS = 100
-EVENTS, PAUSE = 150, 0.03
+EVENTS, PAUSE = 300, 0.03
 WANTED = 1.1
 
 

@@ -2,7 +2,7 @@
 
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich.table import Table
@@ -10,6 +10,14 @@ from rich.table import Table
 from tests.benchmarks.figure import Row
 
 BEGIN, END = "<!-- figures -->", "<!-- /figures -->"
+# Figures by name that are folded away in the README, under a title; the others come first.
+FOLDED = {
+    "Reading, and page 1 of long lists": ("reading", "paging"),
+    "PostgreSQL, and what grows with deliveries": ("postgres", "growing"),
+    "Expiry and reports": ("expiry", "reports"),
+    "Pages of the dashboard, with a million deliveries behind them": ("pages",),
+}
+HEAD = ("| figure | ours | reference | ratio | wanted | |", "|---|--:|--:|--:|--:|---|")
 MARKS = {True: "met", False: "missed", None: ""}
 
 
@@ -26,11 +34,21 @@ def table(rows: Sequence[Row]) -> Table:
     return made
 
 
-def markdown(rows: Sequence[Row], notes: Sequence[str]) -> str:
-    """The README's table, with what it was measured on."""
-    lines = ["| figure | ours | reference | ratio | wanted | |", "|---|--:|--:|--:|--:|---|"]
-    lines += [f"| {' | '.join((*_cells(row), MARKS[row.met]))} |" for row in rows]
-    return "\n".join([*lines, "", " ".join([_machine(), *notes])])
+def markdown(parts: Mapping[str, Sequence[Row]], notes: Sequence[str]) -> str:
+    """The README's tables, of figures by name, with what they were measured on."""
+    folded = {name for names in FOLDED.values() for name in names}
+    lines = _lines(parts, [name for name in parts if name not in folded])
+    lines += ["", " ".join([_machine(), *notes])]
+    for title, names in FOLDED.items():
+        if any(name in parts for name in names):
+            lines += ["", f"<details><summary>{title}</summary>", ""]
+            lines += [*_lines(parts, names), "", "</details>"]
+    return "\n".join(lines)
+
+
+def _lines(parts: Mapping[str, Sequence[Row]], names: Sequence[str]) -> list[str]:
+    rows = [row for name in names for row in parts.get(name, ())]
+    return [*HEAD, *(f"| {' | '.join((*_cells(row), MARKS[row.met]))} |" for row in rows)]
 
 
 def write(readme: Path, text: str) -> None:

@@ -6,6 +6,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
@@ -37,14 +38,14 @@ def main(names: tuple[str, ...], rounds: int | None, seed: int) -> None:
     sys.exit(any(not finding.kept for finding in findings))
 
 
-def run(name: str, rounds: int, seed: int = 0, tell: object = None) -> list[Finding]:
-    """What a trial of this name finds."""
+def run(name: str, rounds: int, seed: int = 0, tell: object = None, **given: Any) -> list[Finding]:
+    """What a trial of this name finds; `given` says what of it is to be tried."""
     torture = importlib.import_module(f"tests.torture.{name}").torture
     with tempfile.TemporaryDirectory(prefix="tocsin-torture-") as directory:
         trial = Trial(Path(directory, name), rounds, seed)
         if callable(tell):
             trial.tell = tell
-        asyncio.run(torture(trial))
+        asyncio.run(torture(trial, **given))
     return trial.findings
 
 

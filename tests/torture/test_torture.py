@@ -1,18 +1,30 @@
 """What must not break, tried for a short time; `python -m tests.torture` tries for long."""
 
+from typing import Any
+
 import pytest
 
 from tests.torture.__main__ import run
+from tests.torture.faults import FAULTS
 
 # Name to how often.
-SHORT = {"ledger": 30, "faults": 1, "machine": 15, "guard": 400, "fuzz": 1500}
+SHORT = {"ledger": 30, "machine": 15, "guard": 400, "fuzz": 1500}
 
 
 @pytest.mark.parametrize("name", SHORT)
 def test_what_is_promised_is_kept(name: str) -> None:
-    findings = run(name, SHORT[name])
+    check(name, SHORT[name])
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_each_fault_has_its_outcome(fault: str) -> None:
+    check("faults", 1, names=[fault])
+
+
+def check(name: str, rounds: int, **given: Any) -> None:
+    findings = run(name, rounds, **given)
     if any(each.timed and not each.kept for each in findings):
         # What else was done on the machine may have made it slow once, and not twice.
-        findings = run(name, SHORT[name])
+        findings = run(name, rounds, **given)
     assert findings
     assert [each for each in findings if not each.kept] == []
