@@ -13,7 +13,7 @@ import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,11 @@ import pytest
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from store import open_store
+from store import open_store, postgres_engine
 from store.postgres import PostgresSession
+from store.postgres_clock import PostgresClock
+from store.postgres_errors import Raw
+from store.postgres_pool import Connections
 from store.sqlite import SqliteSession
 
 ENGINES = ["sqlite", "postgres"]
@@ -154,10 +157,49 @@ def engine_url(engine: str) -> Iterator[str]:
         yield "sqlite"
         return
     name = _shared()
-    yield _named(name)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(postgres_engine, "Connections", partial(_lasting, name))
+        yield _named(name)
     if not _emptied(name):
         # A test of migrations has been at it: the next one gets another.
         _shared.cache_clear()
+        for lasting in _pools.pop(name, {}).values():
+            lasting.end()
+
+
+class Lasting(Connections):
+    """Connections that outlive a store: new ones know no table, and learning them takes longer
+    than most tests.
+    """
+
+    def serve(self, clock: PostgresClock) -> "Lasting":
+        """Be those of another store."""
+        self._clock = clock
+        self._away = None
+        return self
+
+    def close(self) -> None:
+        """The next store has them."""
+
+    end = Connections.close
+
+    @property
+    def idle(self) -> list[Raw]:
+        """Those that nobody has borrowed."""
+        return list(self._pool._pool)
+
+
+_pools: dict[str, dict[str, Lasting]] = {}
+
+
+def _lasting(name: str, conninfo: str, clock: PostgresClock) -> Connections:
+    if conninfo_to_dict(conninfo).get("dbname") != name:
+        return Connections(conninfo, clock)
+    pools = _pools.setdefault(name, {})
+    if conninfo not in pools:
+        pools[conninfo] = Lasting(conninfo, clock)
+        atexit.register(pools[conninfo].end)
+    return pools[conninfo].serve(clock)
 
 
 @cache
@@ -174,9 +216,13 @@ def _emptied(name: str) -> bool:
     False where it is not as it was made.
     """
     raw = _cleaner(name)
+    idle = [one for pool in _pools.get(name, {}).values() for one in pool.idle]
+    for one in idle:
+        one.execute("SELECT pg_advisory_unlock_all()")
     raw.execute(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-        " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        " WHERE datname = current_database() AND pid <> pg_backend_pid() AND pid <> ALL (%s)",
+        [[one.info.backend_pid for one in idle]],
     )
     if _tables(raw) != _made():
         return False
