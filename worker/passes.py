@@ -11,7 +11,7 @@ MANY = 128
 # While a crowd waits for what it writes, senders of events who may give up, deliveries have a part
 # of the time: so many, each so many seconds.
 CROWD = 4
-FEW, PAUSE = 6, 0.005
+FEW, PAUSE = 8, 0.005
 # Seconds for which a crowd that was there is thought to be there.
 LINGERS = 0.03
 
