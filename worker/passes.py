@@ -5,13 +5,17 @@ waits for no more than that.
 import asyncio
 from collections.abc import Callable
 from functools import cached_property
+from time import thread_time
 
 # A request that is begun and what comes of it cost some 70 us.
 MANY = 128
 # While a crowd waits for what it writes, senders of events who may give up, deliveries have a part
 # of the time: so many, each so many seconds.
 CROWD = 4
-FEW, PAUSE = 8, 0.005
+FEW, PAUSE = 6, 0.005
+# And more, each some COST seconds, where the loop was idle for more than this share of the time: it
+# is the disk then that the crowd waits for.
+IDLE, COST = 0.4, 70e-6
 # Seconds for which a crowd that was there is thought to be there.
 LINGERS = 0.03
 
@@ -28,6 +32,7 @@ class Passes:
         self._most = MANY
         self._counting = False
         self._crowded_until = 0.0
+        self._counted_at = self._busy = 0.0
 
     @cached_property
     def _loop(self) -> asyncio.AbstractEventLoop:
@@ -51,11 +56,19 @@ class Passes:
         if self._awaited() >= CROWD:
             self._crowded_until = now + LINGERS
         if now < self._crowded_until:
-            self._most = FEW
+            self._most = FEW + self._spare(now)
             self._loop.call_later(PAUSE, self._next)
         else:
             self._most = MANY
             self._loop.call_soon(self._next)
+
+    def _spare(self, now: float) -> int:
+        """How many more there is time for, by what this thread did since the last portion."""
+        passed, self._counted_at = now - self._counted_at, now
+        before, self._busy = self._busy, thread_time()
+        busy = self._busy - before
+        idle = 1 - busy / passed if passed > 0 else 0.0
+        return min(round(max(idle - IDLE, 0.0) * PAUSE / COST), MANY - FEW)
 
     def _next(self) -> None:
         full, self._counting, self._begun = self.over, False, 0

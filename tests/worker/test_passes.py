@@ -6,7 +6,7 @@ import pytest
 
 from store import Store
 from worker import passes
-from worker.passes import CROWD, FEW, MANY, Passes
+from worker.passes import COST, CROWD, FEW, IDLE, MANY, PAUSE, Passes
 
 
 def begun_until_over(counted: Passes) -> int:
@@ -42,6 +42,8 @@ async def test_while_a_crowd_waits_for_the_store_there_are_few(
 ) -> None:
     monkeypatch.setattr(passes, "PAUSE", 0.05)
     monkeypatch.setattr(passes, "LINGERS", 0.01)
+    # A loop that is never idle.
+    monkeypatch.setattr(passes, "thread_time", asyncio.get_running_loop().time)
     awaited = CROWD
     again = asyncio.Event()
     counted = Passes(lambda: awaited, again.set)
@@ -51,6 +53,20 @@ async def test_while_a_crowd_waits_for_the_store_there_are_few(
     await again.wait()
     awaited = CROWD - 1
     assert begun_until_over(counted) == MANY, "who comes alone crowds nobody"
+
+
+async def test_what_the_loop_has_left_is_used_beside_a_crowd(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def share(idle: float) -> int:
+        moment = asyncio.get_running_loop().time
+        monkeypatch.setattr(passes, "thread_time", lambda: moment() * (1 - idle))
+        return begun_until_over(Passes(lambda: CROWD, lambda: None))
+
+    assert share(IDLE) == FEW
+    half, all_of_it = share((1 + IDLE) / 2), share(1)
+    assert FEW < half < all_of_it < MANY
+    assert all_of_it == FEW + round((1 - IDLE) * PAUSE / COST)
 
 
 async def test_the_store_says_how_many_wait(store: Store, url: str) -> None:
