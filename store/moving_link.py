@@ -1,6 +1,7 @@
 """The mover's connection to PostgreSQL."""
 
 import contextlib
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import quote
@@ -40,14 +41,27 @@ def refusals() -> Iterator[None]:
         raise Unusable(f"the target does not do what a move needs: {plain(error)}") from error
 
 
+# Seconds.
+PATIENCE, AGAIN = 2.0, 0.05
+
+
 class Link:
     """One connection, which has the target to itself among movers. Unusable where it cannot."""
 
     def __init__(self, url: str) -> None:
         self._raw = _connected(url)
-        if not self.value(f"SELECT pg_try_advisory_lock({LOCK})"):
+        if not self._alone():
             self.close()
             raise Unusable("another `tocsin migrate` is at work on this target")
+
+    def _alone(self) -> bool:
+        # A server may take a moment to see that the one before has gone.
+        patience = time.monotonic() + PATIENCE
+        while not self.value(f"SELECT pg_try_advisory_lock({LOCK})"):
+            if time.monotonic() > patience:
+                return False
+            time.sleep(AGAIN)
+        return True
 
     @property
     def shown(self) -> str:

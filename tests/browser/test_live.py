@@ -25,6 +25,13 @@ async def newest(house) -> int:
         return int(store.look(attempt_tail.page, wanted, limit=1).rows[0]["id"])
 
 
+async def recorded(house, guid: str) -> None:
+    """Wait until that hook's attempt at this event is there to be seen."""
+    wanted = attempt_tail.Wanted(hook_id=house.world.good)
+    with house.opened() as store:
+        await until(lambda: store.look(attempt_tail.of_guid, wanted, guid, 1), "the attempt")
+
+
 async def test_a_delivery_is_there_within_a_second_of_its_event(visit, house):
     guest = await visit("ada")
     page = await guest.go(f"/ui/deliveries?hook={house.world.good}")
@@ -78,6 +85,7 @@ async def test_another_sees_nothing_of_it(visit, house):
 
 async def test_delivered_again_from_its_page(visit, house):
     guid = await house.post(guid="to-be-sent-again")
+    await recorded(house, guid)
     guest = await visit("ada")
     page = await guest.go(f"/ui/deliveries?guid={guid}&hook={house.world.good}")
     await expect(row := page.get_by_role("row", name=re.compile("200"))).to_have_count(1)
