@@ -201,6 +201,8 @@ class Run:
             has_trunk = await probe.is_there(f"{found.url.rstrip('/')}/trunk/")
             head = await Subversion(self._steps, self._means.guard, remote).fetch(has_trunk)
         survey = await self._steps.survey()
+        # What was counted on the way and not yet told would be told after it.
+        self._news = {}
         await self._write(_surveyed, survey)
         return head
 

@@ -373,6 +373,15 @@ async def test_progress_of_a_large_one(place: GitPlace, monkeypatch: pytest.Monk
     assert place.row["commit_count"] == 800
 
 
+async def test_what_was_not_yet_told_does_not_undo_it(
+    place: GitPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("worker.import_run.BEAT", 60)
+    place.site.repository("large", stream(800, 100))
+    row = await place.done("/large.git")
+    assert (row["status"], row["commit_count"]) == ("complete", 800)
+
+
 async def test_it_is_cancelled(place: GitPlace) -> None:
     place.site.repository("large", stream(50, 20_000))
     place.site.pause = 0.2
