@@ -151,6 +151,16 @@ def database(*, migrated: bool = True) -> Iterator[str]:
 
 
 @contextmanager
+def nothing_yet(engine: str) -> Iterator[str]:
+    """What to give `open_store` for a database that has no table."""
+    if engine == "sqlite":
+        yield "sqlite"
+        return
+    with database(migrated=False) as url:
+        yield url
+
+
+@contextmanager
 def engine_url(engine: str) -> Iterator[str]:
     """What to give `open_store` for an engine of ENGINES; empty each time."""
     if engine == "sqlite":
@@ -216,9 +226,7 @@ def _emptied(name: str) -> bool:
     False where it is not as it was made.
     """
     raw = _cleaner(name)
-    idle = [one for pool in _pools.get(name, {}).values() for one in pool.idle]
-    for one in idle:
-        one.execute("SELECT pg_advisory_unlock_all()")
+    idle = [one for pool in _pools.get(name, {}).values() for one in pool.idle if _unlocked(one)]
     raw.execute(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
         " WHERE datname = current_database() AND pid <> pg_backend_pid() AND pid <> ALL (%s)",
@@ -227,6 +235,17 @@ def _emptied(name: str) -> bool:
     if _tables(raw) != _made():
         return False
     raw.execute(EMPTY)
+    return True
+
+
+def _unlocked(raw: Raw) -> bool:
+    """Have it hold no lock. False for one that was ended while the pool was still making it: the
+    pool sees that before it lends it.
+    """
+    try:
+        raw.execute("SELECT pg_advisory_unlock_all()")
+    except psycopg.OperationalError:
+        return False
     return True
 
 

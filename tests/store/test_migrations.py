@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from engines import ENGINES, nothing_yet
 from store_world import World
 
 from store import Connection, Store, accounts, migrations, open_store
@@ -105,10 +106,13 @@ def test_a_failing_step_leaves_nothing(opened: Opened, monkeypatch: pytest.Monke
     assert opened().look(recorded) == before
 
 
-def test_programs_that_start_at_once_migrate_once(opened: Opened) -> None:
-    with ThreadPoolExecutor(4) as threads:
-        stores = list(threads.map(lambda _: opened(), range(4)))
-    assert len(stores[0].look(recorded)) == len(migrations.steps())
+@pytest.mark.parametrize("engine", ENGINES)
+def test_programs_that_start_at_once_migrate_once(engine: str, tmp_path: Path) -> None:
+    with nothing_yet(engine) as url, ThreadPoolExecutor(4) as threads:
+        stores = list(threads.map(lambda _: open_store(url, data_dir=tmp_path), range(4)))
+        assert len(stores[0].look(recorded)) == len(migrations.steps())
+        for store in stores:
+            store.shut()
 
 
 def test_ids_are_not_given_twice(world: World) -> None:

@@ -13,6 +13,11 @@ async def kill_at(daemon: Daemon, receiver: Ledger, deliveries: int) -> None:
     await daemon.kill()
 
 
+async def recorded(site: Site) -> None:
+    """What was received before a kill and not yet recorded is delivered once more."""
+    await until(lambda: set(site.states()) == {"delivered"}, "the record of all deliveries")
+
+
 def check(site: Site, poster: Poster, receivers: list[Ledger]) -> None:
     for receiver in receivers:
         assert not poster.accepted - set(receiver.got), "accepted and never delivered"
@@ -49,6 +54,7 @@ async def test_nothing_that_was_accepted_is_lost(site: Site) -> None:
         daemon = await site.serve()
         for receiver in receivers:
             await until(lambda r=receiver: len(r.got) == EVENTS, "all deliveries")
+        await recorded(site)
         assert await daemon.end() == 0
         check(site, poster, receivers)
         again = sum(receiver.got.total() - EVENTS for receiver in receivers)
@@ -77,5 +83,6 @@ async def test_hub_and_worker_apart_each_is_killed(site: Site) -> None:
         await site.serve("--only", "hub")
         await poster.post()
         await until(lambda: len(receiver.got) == EVENTS, "all deliveries")
+        await recorded(site)
         assert await worker.end() == 0
         check(site, poster, [receiver])

@@ -42,6 +42,9 @@ class Call:
     async def say(self, *parts: bytes) -> None:
         """Write each part by itself."""
         for part in parts:
+            if self.writer.is_closing():
+                # Not every event loop says so by itself, and in the same way.
+                raise ConnectionResetError("the client has left")
             self.writer.write(part)
             await self.writer.drain()
             await asyncio.sleep(0)
