@@ -18,6 +18,8 @@ from store import Store
 
 HERE = "http://127.0.0.1:8765"
 FORM = re.compile(r'name="csrf" value="([0-9a-f]{64})"')
+# Seconds for what takes some hundredths of one, on a machine that has other things to do.
+PATIENCE = 30.0
 SAME = {"Sec-Fetch-Site": "same-origin", "Origin": HERE}
 
 
@@ -69,7 +71,7 @@ class Browser:
             yield heard
         finally:
             heard.gone.set()
-            await asyncio.wait_for(task, 5)
+            await asyncio.wait_for(task, PATIENCE)
 
 
 class Listening:
@@ -79,7 +81,7 @@ class Listening:
         self.gone = asyncio.Event()
         self.status = 0
         self.ended = False
-        self._text = ""
+        self.text = ""
         self._news = asyncio.Condition()
 
     async def receive(self) -> dict[str, Any]:
@@ -89,16 +91,16 @@ class Listening:
     async def send(self, message: Any) -> None:
         async with self._news:
             self.status = message.get("status", self.status)
-            self._text += message.get("body", b"").decode()
+            self.text += message.get("body", b"").decode()
             begun = message["type"] == "http.response.start"
             self.ended = not begun and not message.get("more_body", False)
             self._news.notify_all()
 
-    async def until(self, text: str, seconds: float = 5) -> str:
+    async def until(self, text: str, seconds: float = PATIENCE) -> str:
         """All that was said, once this is in it; or that has ended."""
         async with self._news, asyncio.timeout(seconds):
-            await self._news.wait_for(lambda: text in self._text or self.ended)
-        return self._text
+            await self._news.wait_for(lambda: text in self.text or self.ended)
+        return self.text
 
 
 @asynccontextmanager

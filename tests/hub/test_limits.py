@@ -275,11 +275,9 @@ async def test_it_is_written_by_itself(
 ) -> None:
     monkeypatch.setattr("hub.counts.INTERVAL", 0.01)
     await client.get("/versions")
-    for _ in range(100):
-        rows = store.look(limits.of, f"user:{seed.octo['id']}")
-        if rows:
-            break
-        await asyncio.sleep(0.01)
+    async with asyncio.timeout(30):
+        while not (rows := store.look(limits.of, f"user:{seed.octo['id']}")):  # noqa: ASYNC110 - the store is what is waited for
+            await asyncio.sleep(0.01)
     assert {row["resource"]: row["used"] for row in rows} == {"core": 1, "points": 1}
 
 

@@ -230,8 +230,8 @@ async def test_a_store_that_does_not_answer_is_not_waited_for(
     async def never(*args: object) -> None:
         await asyncio.sleep(60)
 
-    monkeypatch.setattr(metrics, "PATIENCE", 0.05)
     assert await hub.value("tocsin_store_up") == 1
+    monkeypatch.setattr(metrics, "PATIENCE", 0.05)
     monkeypatch.setattr(store, "read", never)
     hub.seeing.figures._until = 0.0
     assert await hub.value("tocsin_store_up") == 0
