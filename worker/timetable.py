@@ -115,9 +115,11 @@ async def _held(store: Store, job: Job, holder: str) -> None:
     running = asyncio.ensure_future(job.run())
     try:
         while not (await asyncio.wait({running}, timeout=HOLD / SECOND / 3))[0]:
+            held = True
             with contextlib.suppress(StoreError):
-                if not await store.note(jobs.hold, job.name, holder):
-                    raise _Lost
+                held = await store.note(jobs.hold, job.name, holder)
+            if not held:
+                raise _Lost
         running.result()
     finally:
         running.cancel()

@@ -60,7 +60,6 @@ class Hub(RuleBasedStateMachine):
         self.house = self.runner.run(self._house())
         self.model: dict[int, Expected] = {}
         self.answers: dict[str, str] = {}
-        self.lost: list[Any] = []
 
     async def _house(self) -> House:
         house = House(self.place)
@@ -117,12 +116,10 @@ class Hub(RuleBasedStateMachine):
     @rule()
     def crash(self) -> None:
         Hub.crashes += 1
-        self.lost.append(self.house.store)
         self.runner.run(self._crash())
 
     async def _crash(self) -> None:
         self.house.crash()
-        self.house.store = self.house.another_store()
         await self.house.work()
 
     @rule()
@@ -192,8 +189,6 @@ class Hub(RuleBasedStateMachine):
 
     async def _close(self) -> None:
         await self.house.close()
-        for store in self.lost:
-            await store.close()
 
 
 def _delete(db: Connection, repo_id: int, hook_id: int) -> None:

@@ -22,18 +22,26 @@ from worker.service import LEASE, Worker
 from worker.settings import WorkerSettings
 
 START = parse("2026-11-21T07:33:00Z")
-PATIENCE = 10.0
+PATIENCE = 30.0
+"""Seconds: nothing takes as long, but for what never comes."""
 LOOPBACK = ["127.0.0.0/8"]
 
 
 async def until(condition: Callable[[], Any], what: str = "") -> None:
-    """Wait until `condition()` holds; fails after 10 s."""
+    """Wait until `condition()` holds; fails after PATIENCE."""
     try:
         async with asyncio.timeout(PATIENCE):
             while not condition():  # noqa: ASYNC110 - what is waited for is in the database
                 await asyncio.sleep(0.002)
     except TimeoutError:
         raise AssertionError(f"waited in vain: {what or inspect.getsource(condition)}") from None
+
+
+def hasten(seconds: float) -> None:
+    """Move the clock of asyncio's event loop: what it was to do by then is due now."""
+    loop = asyncio.get_running_loop()
+    before = loop.time
+    loop.time = lambda: before() + seconds  # type: ignore[method-assign]
 
 
 async def settle(turns: int = 50) -> None:
@@ -153,6 +161,7 @@ class House:
         self.store = self.another_store()
         self.network = Network()
         self.worker: Worker | None = None
+        self._lost: list[Store] = []
         self._numbers = itertools.count(1)
         owner = self.store.do(_owner)
         self.repo = self.store.do(_repository, owner["id"])
@@ -180,7 +189,9 @@ class House:
             assert not self.leased(), "something is still leased"
 
     def crash(self) -> None:
-        """Lose the worker and its store without a word, as `kill -9` does."""
+        """Lose the worker and its store without a word, as `kill -9` does; the house has another
+        store then.
+        """
         worker, self.worker = self.worker, None
         assert worker is not None
         worker.dispatcher._hand.ended = True  # it must not go on in this process
@@ -194,7 +205,9 @@ class House:
         for task in worker.dispatcher._tasks:
             task.cancel()
         self.store.engine.close()
+        self._lost.append(self.store)
         self.outlive()
+        self.store = self.another_store()
 
     def outlive(self) -> None:
         """Let the time of what was left leased be over, where others have to wait for that."""
@@ -205,7 +218,8 @@ class House:
         try:
             await self.rest()
         finally:
-            await self.store.close()
+            for store in (self.store, *self._lost):
+                await store.close()
 
     async def advance(self, seconds: float) -> None:
         """Move the clock. The worker's lease lives on: its looks meanwhile would see to that."""

@@ -38,7 +38,6 @@ class Story:
     def __init__(self, house: House, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
         self.house, self.monkeypatch = house, monkeypatch
         self.chance = random.Random(seed)
-        self.lost: list[object] = []
         self.sick = True
         house.network.script = self.answer
         self.hooks = [house.hook(options=self.options()) for _ in range(HOOKS)]
@@ -80,9 +79,7 @@ class Story:
         await self.start()
 
     async def crash(self) -> None:
-        self.lost.append(self.house.store)
         self.house.crash()
-        self.house.store = self.house.another_store()
         await self.start()
 
     async def trouble(self) -> None:
@@ -121,8 +118,6 @@ class Story:
             assert worker is not None
             await until(lambda d=worker.dispatcher: d.in_flight == 0 and d.queued == 0)
         await until(lambda: self.house.counts()["waiting"] == 0)
-        for store in self.lost:
-            await store.close()  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("seed", range(4))

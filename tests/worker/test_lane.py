@@ -178,11 +178,14 @@ class Bell:
     def at(self, seconds: float) -> int:
         return self.clock.now() + round(seconds * SECOND)
 
-    @property
-    def sleeps(self) -> float | None:
-        """The seconds until it looks again."""
-        timer = self.agenda._timer
-        return None if timer is None else timer.when() - asyncio.get_running_loop().time()
+    def sleeps(self, seconds: float) -> bool:
+        """Whether it looks again so many seconds after what was just done."""
+        timer, now = self.agenda._timer, asyncio.get_running_loop().time()
+        return timer is not None and self.begun + seconds <= timer.when() <= now + seconds
+
+    def enter(self, lane: Lane, seconds: float) -> None:
+        self.begun = asyncio.get_running_loop().time()
+        self.agenda.enter(lane, self.at(seconds))
 
 
 @pytest.fixture
@@ -230,12 +233,12 @@ async def test_two_lanes_of_one_hook_at_one_moment(bell: Bell) -> None:
 
 
 async def test_it_sleeps_until_the_first_but_never_for_long(bell: Bell) -> None:
-    bell.agenda.enter(Lane(1), bell.at(3600))
-    assert bell.sleeps == pytest.approx(LONGEST_SLEEP, abs=0.5)
-    bell.agenda.enter(Lane(2), bell.at(30))
-    assert bell.sleeps == pytest.approx(30, abs=0.5)
+    bell.enter(Lane(1), 3600)
+    assert bell.sleeps(LONGEST_SLEEP)
+    bell.enter(Lane(2), 30)
+    assert bell.sleeps(30)
     bell.agenda.enter(Lane(3), bell.at(40))
-    assert bell.sleeps == pytest.approx(30, abs=0.5)
+    assert bell.sleeps(30)
 
 
 async def test_it_rings_for_what_is_due_already(bell: Bell) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from store import Store
 from worker import passes
-from worker.passes import COST, CROWD, FEW, IDLE, MANY, PAUSE, Passes
+from worker.passes import COST, CROWD, FEW, IDLE, LINGERS, MANY, PAUSE, Passes
 
 
 def begun_until_over(counted: Passes) -> int:
@@ -40,16 +40,19 @@ async def test_who_needs_less_is_not_called_again() -> None:
 async def test_while_a_crowd_waits_for_the_store_there_are_few(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(passes, "PAUSE", 0.05)
-    monkeypatch.setattr(passes, "LINGERS", 0.01)
+    loop = asyncio.get_running_loop()
+    moment = loop.time()
+    monkeypatch.setattr(loop, "time", lambda: moment)
     # A loop that is never idle.
-    monkeypatch.setattr(passes, "thread_time", asyncio.get_running_loop().time)
+    monkeypatch.setattr(passes, "thread_time", loop.time)
     awaited = CROWD
     again = asyncio.Event()
     counted = Passes(lambda: awaited, again.set)
     assert begun_until_over(counted) == FEW
-    await asyncio.sleep(0.01)
+    for _ in range(10):
+        await asyncio.sleep(0)
     assert counted.over, "a pause is longer than a pass"
+    moment += max(PAUSE, LINGERS)
     await again.wait()
     awaited = CROWD - 1
     assert begun_until_over(counted) == MANY, "who comes alone crowds nobody"

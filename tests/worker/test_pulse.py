@@ -3,13 +3,13 @@
 import asyncio
 
 import pytest
-from house import Gate, House, until
+from house import Gate, House, hasten, settle, until
 
 from store import Store, attempts, deliveries
 from store.errors import Unavailable
 from worker.pulse import Pulse
 
-LIMIT = 0.05
+LIMIT = 5.0
 
 
 async def test_nothing_is_stuck_where_nothing_is_expected() -> None:
@@ -20,30 +20,31 @@ async def test_what_goes_on_for_too_long() -> None:
     pulse = Pulse()
     with pulse.during("claiming"):
         assert pulse.stuck(LIMIT) is None
-        await asyncio.sleep(2 * LIMIT)
+        hasten(2 * LIMIT)
         with pulse.during("recording"):
-            assert str(pulse.stuck(LIMIT)).startswith("claiming: no sign of life for 0 s")
+            assert str(pulse.stuck(LIMIT)).startswith("claiming: no sign of life for 10 s")
     assert pulse.stuck(LIMIT) is None
 
 
 async def test_what_is_expected_and_does_not_come() -> None:
     pulse = Pulse()
     pulse.expect("looking", LIMIT)
-    await asyncio.sleep(1.5 * LIMIT)
+    hasten(1.5 * LIMIT)
     assert pulse.stuck(LIMIT) is None, "the limit counts from the moment it was due"
-    await asyncio.sleep(1.5 * LIMIT)
+    hasten(1.5 * LIMIT)
     assert str(pulse.stuck(LIMIT)).startswith("looking: ")
     pulse.expect("looking", LIMIT)
     assert pulse.stuck(LIMIT) is None
     pulse.rest("looking")
-    await asyncio.sleep(3 * LIMIT)
+    hasten(3 * LIMIT)
     assert pulse.stuck(LIMIT) is None
 
 
 async def test_a_worker_at_rest_and_at_work_is_not_stuck(house: House) -> None:
     worker = await house.work()
     house.hook()
-    await asyncio.sleep(2 * LIMIT)
+    hasten(2 * LIMIT)
+    await settle()
     assert worker.dispatcher.pulse.stuck(LIMIT) is None
     await house.events(20)
     await until(lambda: house.states()["delivered"] == 20)
@@ -56,7 +57,8 @@ async def test_an_endpoint_that_hangs_is_no_standstill(house: House) -> None:
     gate = house.network.script = Gate(["slow.example"])
     await house.event()
     await until(lambda: worker.dispatcher.in_flight == 1)
-    await asyncio.sleep(2 * LIMIT)
+    hasten(2 * LIMIT)
+    await settle()
     assert worker.dispatcher.pulse.stuck(LIMIT) is None
     gate.opened.set()
     await until(lambda: house.states()["delivered"] == 1)
@@ -70,6 +72,8 @@ async def test_attempts_that_never_end_are_one(
     house.hook("https://slow.example/hook")
     gate = house.network.script = Gate(["slow.example"])
     await house.event()
+    await until(lambda: worker.dispatcher.in_flight == 1)
+    hasten(2 * LIMIT)
     await until(lambda: str(worker.dispatcher.pulse.stuck(LIMIT)).startswith("attempts: "))
     gate.opened.set()
     await until(lambda: worker.dispatcher.pulse.stuck(LIMIT) is None)
@@ -81,10 +85,11 @@ async def test_attempts_that_never_end_are_one(
 async def test_a_store_that_never_answers(
     house: House, monkeypatch: pytest.MonkeyPatch, function: object, part: str
 ) -> None:
-    released, note = asyncio.Event(), Store.note
+    asked, released, note = asyncio.Event(), asyncio.Event(), Store.note
 
     async def hanging(self: Store, called: object, *args: object) -> object:
         if called is function:
+            asked.set()
             await released.wait()
         return await note(self, called, *args)  # type: ignore[arg-type]
 
@@ -93,6 +98,8 @@ async def test_a_store_that_never_answers(
     worker = await house.work()
     await house.event()
     worker.dispatcher.intake.wake([hook_id])
+    await asked.wait()
+    hasten(2 * LIMIT)
     await until(lambda: str(worker.dispatcher.pulse.stuck(LIMIT)).startswith(part))
     released.set()
     await until(lambda: worker.dispatcher.pulse.stuck(LIMIT) is None)
@@ -112,5 +119,6 @@ async def test_a_store_that_refuses_is_no_standstill(
         worker.dispatcher.intake.wake([hook_id])
         with pytest.raises(Unavailable):
             await worker._look()
-        await asyncio.sleep(2 * LIMIT)
+        hasten(2 * LIMIT)
+        await settle()
         assert worker.dispatcher.pulse.stuck(LIMIT) is None

@@ -115,7 +115,6 @@ async def test_each_once_whatever_happens_to_the_worker(
         await house.work()
         await until(lambda before=before: taken_up(house) > before)  # type: ignore[misc]
         house.crash()
-        house.store = house.another_store()
     await house.work()
     await done(house)
     assert taken_up(house) == 100

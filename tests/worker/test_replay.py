@@ -1,6 +1,6 @@
 """The job that goes on with replays: to their end, in turns, no faster than it may."""
 
-import asyncio
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -38,7 +38,7 @@ async def test_what_was_asked_for_before_is_taken_up(house: House) -> None:
     house.store.do(replaying.step, run, 1)
     await house.work()
     await house.over(delivered=6)
-    assert run_of(house, run["id"])["made"] == 3
+    await until(lambda: run_of(house, run["id"])["made"] == 3)
 
 
 async def test_no_faster_than_it_may_and_not_once_cancelled(
@@ -54,10 +54,10 @@ async def test_no_faster_than_it_may_and_not_once_cancelled(
         if len(slept) == 3:
             house.store.do(replaying.cancel, run["id"])
 
-    monkeypatch.setattr(module.asyncio, "sleep", sleep)
+    # A clock that stands still, and sleep that takes no time.
+    monkeypatch.setattr(module, "asyncio", SimpleNamespace(sleep=sleep))
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: 0.0))
     await module.replay(house.store, WorkerSettings(replay_rate=10))
-    monkeypatch.undo()
     # A quarter of a second's at a time; and of what took no time, none is made up for.
     assert run_of(house, run["id"])["made"] == 6
     assert [round(seconds, 1) for seconds in slept] == [0.2, 0.4, 0.6]
-    assert asyncio.get_running_loop().is_running()

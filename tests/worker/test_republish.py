@@ -6,6 +6,7 @@ import re
 import threading
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import orjson
@@ -356,8 +357,8 @@ async def test_no_faster_than_it_may(
 ) -> None:
     world.store.do(_many, world, 10)
     pauses: list[float] = []
-    monkeypatch.setattr(module.asyncio, "sleep", _counting(pauses))
-    monkeypatch.setattr(module.time, "monotonic", lambda: 0.0)
+    monkeypatch.setattr(module, "asyncio", SimpleNamespace(sleep=_counting(pauses)))
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: 0.0))
     rows = await published(world.store, telling, "octo/*/events/issues", rate=8)
     assert sum(pauses) == pytest.approx(len(rows) / 8)
     assert max(pauses) == 2 / 8, "spread over the second"

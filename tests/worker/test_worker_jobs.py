@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter
 
 import pytest
-from house import House, said, until
+from house import PATIENCE, House, said, until
 
 from store import Connection, attempts, audit, audit_check, events, hooks, jobs, retention
 from store.errors import Unavailable
@@ -134,7 +134,7 @@ async def test_what_still_waits_is_kept(house: House, small_batches: None) -> No
     await until(lambda: house.store.look(count)["attempt"] == 10)
     await house.rest()
     house.clock.advance(100 * DAY)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await prune(house.store, WorkerSettings())
     assert house.store.look(count) == +Counter(event=10, delivery=10, hook=1, bodies=10)
     house.network.script = lambda post: said()

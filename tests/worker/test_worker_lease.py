@@ -2,14 +2,13 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 from engines import embedded
 from house import Gate, House, settle, until
 
-from store import Connection, Store, leases
+from store import Connection, leases
 from store.errors import Unavailable, Unusable
 from worker import service
 from worker.service import Worker
@@ -103,29 +102,14 @@ async def test_stopped_and_started_again_and_again(house: House) -> None:
 # Crashing.
 
 
-@pytest.fixture
-async def crashed(house: House) -> AsyncIterator[Any]:
-    """Crashes the worker, and opens the database anew."""
-    lost: list[Store] = []
-
-    def crash() -> None:
-        lost.append(house.store)
-        house.crash()
-        house.store = house.another_store()
-
-    yield crash
-    for store in lost:
-        await store.close()
-
-
-async def test_after_a_crash_everything_is_delivered(house: House, crashed: Any) -> None:
+async def test_after_a_crash_everything_is_delivered(house: House) -> None:
     gate = house.network.script = Gate(["h1.example", "h2.example"])
     for _ in range(3):
         house.hook()
     await house.work()
     await house.events(100)
     await until(lambda: len(house.network.to("h3.example")) == 100)
-    crashed()
+    house.crash()
     assert len(house.leased()) >= 200
     gate.opened.set()
     await house.work()
@@ -135,14 +119,12 @@ async def test_after_a_crash_everything_is_delivered(house: House, crashed: Any)
     assert house.store.look(held) == [2]
 
 
-async def test_a_crash_before_the_outcome_is_recorded_sends_again(
-    house: House, crashed: Any
-) -> None:
+async def test_a_crash_before_the_outcome_is_recorded_sends_again(house: House) -> None:
     house.hook()
     await house.work()
     await house.event(guid="twice")
     await until(lambda: len(house.network.posts) == 1)
-    crashed()
+    house.crash()
     await house.work()
     await house.over(delivered=1)
     assert {post.guid for post in house.network.posts} == {"twice"}
