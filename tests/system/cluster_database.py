@@ -1,7 +1,6 @@
 """A PostgreSQL server of a test's own, as durable as in earnest, that can be stopped and killed."""
 
 import shutil
-import socket
 import subprocess
 import tempfile
 import warnings
@@ -12,16 +11,11 @@ from typing import Any
 
 import psycopg
 import pytest
+from ports import free_port
 
 # From the machine's own addresses everybody is let in but this role, which needs its password.
 GUARDED = "guarded"
 PASSWORD = "sesame-%2F-open"
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        port: int = found.getsockname()[1]
-        return port
 
 
 class Server:

@@ -4,7 +4,7 @@ import socket
 import struct
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 # Asked before the start: for TLS, for GSSAPI. A single byte says no.
 QUESTIONS = {80877103, 80877104}
@@ -29,15 +29,20 @@ def _serve(listener: socket.socket, version: str) -> None:
             client, _ = listener.accept()
         except OSError:
             return
-        with client:
-            while True:
-                length, code = struct.unpack("!II", client.recv(8, socket.MSG_WAITALL))
-                client.recv(length - 8, socket.MSG_WAITALL)
-                if code not in QUESTIONS:
-                    break
-                client.sendall(b"N")
-            client.sendall(_greeting(version))
-            client.recv(65_536)
+        # Who hears the version may leave at once, or before it is said.
+        with client, suppress(OSError, struct.error):
+            _talk(client, version)
+
+
+def _talk(client: socket.socket, version: str) -> None:
+    while True:
+        length, code = struct.unpack("!II", client.recv(8, socket.MSG_WAITALL))
+        client.recv(length - 8, socket.MSG_WAITALL)
+        if code not in QUESTIONS:
+            break
+        client.sendall(b"N")
+    client.sendall(_greeting(version))
+    client.recv(65_536)
 
 
 @contextmanager

@@ -6,11 +6,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 TOCSIN = Path(sys.executable).with_name("tocsin")
 
 
@@ -140,9 +140,8 @@ def receiving(folder: Path) -> Iterator[Receiver]:
     )
     assert process.stdout is not None
     try:
-        receiver = Receiver(log, int(process.stdout.readline()))
-        yield receiver
-        receiver.close()
+        with closing(Receiver(log, int(process.stdout.readline()))) as receiver:
+            yield receiver
     finally:
         process.kill()
         process.communicate()

@@ -15,7 +15,7 @@ from typing import Any
 
 HERE = Path(__file__).parent
 PROJECT = HERE.parents[1]
-PATIENCE = 30.0
+PATIENCE = 60.0
 CLONE_NEWNET = 0x40000000
 # A Python that is elsewhere than it was built for may look for its library in the old place.
 PROGRAM = """#!/bin/sh

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from daemon import Poster, Site, ledger, said, until
 
-EVENTS = 20_000
+EVENTS = 200_000
 
 
 def guids(database: Path) -> set[str]:

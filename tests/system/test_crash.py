@@ -2,7 +2,7 @@
 
 import asyncio
 
-from daemon import Daemon, Ledger, Poster, Site, ledger, until
+from daemon import PATIENCE, Daemon, Ledger, Poster, Site, ledger, until
 
 EVENTS = 500
 
@@ -40,7 +40,7 @@ async def test_nothing_that_was_accepted_is_lost(site: Site) -> None:
         for accepted in (100, 300):
             daemon = await site.serve()
             posting = asyncio.create_task(poster.post())
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(PATIENCE):
                 await poster.taken_in(accepted)
             await daemon.kill()
             await posting

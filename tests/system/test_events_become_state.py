@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 from daemon import Site, until
 
-from store import reflection
+from store import Store, reflection
 
 EVENTS = 400
 
@@ -22,10 +22,9 @@ def closed(number: int) -> dict[str, Any]:
     }
 
 
-def behind(site: Site) -> tuple[int, int]:
+def behind(store: Store) -> tuple[int, int]:
     """How far the state is, and what the newest event is."""
-    with site.opened() as store:
-        state = store.look(reflection.state)
+    state = store.look(reflection.state)
     assert state["skipped"] == 0
     return state["event_id"], state["newest"]
 
@@ -63,7 +62,8 @@ async def shown(site: Site) -> list[dict[str, Any]]:
 
 
 async def all_is_shown(site: Site) -> None:
-    await until(lambda: behind(site) == (EVENTS, EVENTS), "all is taken up")
+    with site.opened() as store:
+        await until(lambda: behind(store) == (EVENTS, EVENTS), "all is taken up")
     events = await shown(site)
     assert sorted(event["issue"]["number"] for event in events) == list(range(1, EVENTS + 1))
     assert {event["actor"]["login"] for event in events} == {"robin"}
@@ -73,16 +73,17 @@ async def all_is_shown(site: Site) -> None:
 async def test_killed_in_the_middle_each_is_taken_up_once(site: Site) -> None:
     daemon = await site.serve(TOCSIN_REFLECT="false")
     await post(site)
-    assert behind(site) == (0, EVENTS)
-    await daemon.kill()
-    reached = 0
-    kills = 0
-    while kills < 3 and reached < EVENTS:
-        daemon = await site.serve()
-        await until(lambda: behind(site)[0] > reached, "some are taken up")  # noqa: B023
+    with site.opened() as store:
+        assert behind(store) == (0, EVENTS)
         await daemon.kill()
-        kills += 1
-        reached = behind(site)[0]
+        reached = 0
+        kills = 0
+        while kills < 3 and reached < EVENTS:
+            daemon = await site.serve()
+            await until(lambda: behind(store)[0] > reached, "some are taken up")  # noqa: B023
+            await daemon.kill()
+            kills += 1
+            reached = behind(store)[0]
     assert kills > 1, "it was never in the middle"
     await site.serve()
     await all_is_shown(site)

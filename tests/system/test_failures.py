@@ -15,18 +15,19 @@ from typing import Any
 import httpx
 import psycopg
 import pytest
-from cluster_database import GUARDED, PASSWORD, Server, free_port, own_server
+from cluster_database import GUARDED, PASSWORD, Server, own_server
 from cluster_fake import server_of_version
-from cluster_processes import TOCSIN, House, Receiver, receiving, until
+from cluster_processes import PATIENCE, TOCSIN, House, Receiver, receiving, until
 from cluster_sender import Sender, payload
 from cryptography.fernet import Fernet
+from ports import free_port
 
 from store import Connection, accounts, hooks, open_store, repositories, tokens
 
 # Seconds. A minute, as an operator would see it, takes TOCSIN_TEST_OUTAGE=60.
 OUTAGE = float(os.environ.get("TOCSIN_TEST_OUTAGE", "8"))
-# What waits looks again after pauses of at most so many seconds.
-SOON = 15.0
+# Seconds. What waits looks again after pauses of ten at most; the others are for the work.
+SOON = 40.0
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +78,7 @@ class Trouble:
         sender = Sender([self.port], "ada/bell", self.token)
         sender.give(f"event-{self._numbers + at:05}" for at in range(count))
         self._numbers += count
-        asyncio.run(asyncio.wait_for(sender.run(8), 60))
+        asyncio.run(asyncio.wait_for(sender.run(8), PATIENCE))
         self.accepted |= sender.accepted
 
     def ask(self) -> httpx.Response:
@@ -92,7 +93,7 @@ class Trouble:
                 "Content-Type": "application/json",
                 "X-GitHub-Delivery": guid,
             },
-            timeout=30,
+            timeout=PATIENCE,
             trust_env=False,
         )
         if answer.is_success:
@@ -264,7 +265,7 @@ def test_processes_end_while_the_database_is_away(trouble: Trouble) -> None:
     begun = time.monotonic()
     for process in trouble.house.running.values():
         process.popen.terminate()
-    assert [process.popen.wait(30) for process in trouble.house.running.values()] == [0, 0, 0]
+    assert [process.popen.wait(PATIENCE) for process in trouble.house.running.values()] == [0, 0, 0]
     assert time.monotonic() - begun < 20
 
 
@@ -277,7 +278,7 @@ def refused(store: str, tmp_path: Path, *, command: str = "serve", code: int = 1
         [TOCSIN, command, "--store", store, "--data-dir", tmp_path / "data"],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE,
         cwd=tmp_path,
     )
     assert done.returncode == code, done
@@ -384,7 +385,7 @@ def test_an_installation_without_the_driver(tmp_path: Path, missing: str) -> Non
         [sys.executable, "-c", program, missing, "serve", "--store", "postgresql://host/db"],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE,
         env={**os.environ, "TOCSIN_DATA_DIR": str(tmp_path)},
         cwd=tmp_path,
     )

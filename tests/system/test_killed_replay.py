@@ -36,7 +36,7 @@ async def test_killed_while_much_is_replayed(site: Site) -> None:
 
         for _ in range(2):
             before = len(store.look(made))
-            worker = await site.serve("--only", "worker", TOCSIN_REPLAY_RATE="1000")
+            worker = await site.serve("--only", "worker", TOCSIN_REPLAY_RATE="400")
             await until(lambda least=before: len(store.look(made)) > least, "more of it")
             await worker.kill()
             assert run()["ended_at"] is None, "it was not in the middle of the work"

@@ -9,16 +9,11 @@ from pathlib import Path
 
 import httpx
 import pytest
-from daemon import Poster, Site, ledger, until
+from daemon import PATIENCE, Ledger, Poster, Site, ledger, until
+from ports import free_port
 from prometheus_client.parser import text_string_to_metric_families as families
 
 EVENTS = 400
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        port: int = found.getsockname()[1]
-        return port
 
 
 class Seen:
@@ -29,7 +24,9 @@ class Seen:
 
     async def get(self, path: str) -> httpx.Response:
         transport = httpx.AsyncHTTPTransport(uds=None if self.path is None else str(self.path))
-        async with httpx.AsyncClient(transport=transport, base_url=self.url, timeout=20) as client:
+        async with httpx.AsyncClient(
+            transport=transport, base_url=self.url, timeout=PATIENCE
+        ) as client:
             return await client.get(path)
 
     async def values(self) -> dict[tuple[str, ...], float]:
@@ -50,7 +47,7 @@ class Seen:
 
     async def until(self, name: str | None) -> None:
         """Wait until this check fails, or none does."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while True:
                 found = await self.failing()
                 if (name in found) if name else not found:
@@ -70,9 +67,8 @@ async def test_counts_are_right_under_load(site: Site) -> None:
         await poster.post()
         await until(lambda: first.got.total() + second.got.total() == 2 * EVENTS, "deliveries")
         await recorded(seen, 2 * EVENTS)
-        await cleared(seen)
         scraping.cancel()
-        values = await seen.values()
+        values = await cleared(seen)
     assert values[("tocsin_events_total", "accepted")] == EVENTS
     assert values[("tocsin_events_total", "repeated")] == 0
     assert values[("tocsin_deliveries_due_total",)] == 2 * EVENTS
@@ -101,17 +97,21 @@ async def scrape_on(seen: Seen) -> None:
 
 
 async def recorded(seen: Seen, count: int) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while (await seen.values())[("tocsin_deliveries_total", "delivered")] < count:  # noqa: ASYNC110
             await asyncio.sleep(0.05)
 
 
-async def cleared(seen: Seen) -> None:
-    """Wait until nothing is said to wait: that is looked up now and then, and kept for a while."""
+async def cleared(seen: Seen) -> dict[tuple[str, ...], float]:
+    """Wait until nothing is said to wait: that is looked up now and then, and kept for a while;
+    and what is done from time to time writes too.
+    """
     states = [("tocsin_backlog_deliveries", state) for state in ("due", "later", "held")]
-    async with asyncio.timeout(20):
-        while any(map((await seen.values()).__getitem__, states)):  # noqa: ASYNC110
+    states += [("tocsin_writes_waiting",)]
+    async with asyncio.timeout(PATIENCE):
+        while any(map((values := await seen.values()).__getitem__, states)):  # noqa: ASYNC110
             await asyncio.sleep(0.05)
+    return values
 
 
 async def test_hub_and_worker_apart(site: Site) -> None:
@@ -205,10 +205,21 @@ async def test_deliveries_without_a_worker(site: Site) -> None:
         assert await worker.end() == 0
 
 
+class Waiting(Ledger):
+    """Says yes once it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told = asyncio.Event()
+
+    async def think(self) -> None:
+        await self.told.wait()
+
+
 async def test_what_is_seen_of_the_end(site: Site) -> None:
     """Apart from the API it is told, while the last deliveries are made, that it ends."""
     port = free_port()
-    async with ledger(1.5) as receiver:
+    async with ledger(made=(receiver := Waiting())):
         site.hook(receiver)
         daemon = await site.serve(TOCSIN_ADMIN_BIND=f"127.0.0.1:{port}")
         seen, beside = Seen(f"http://127.0.0.1:{port}"), Seen(daemon.url)
@@ -221,6 +232,7 @@ async def test_what_is_seen_of_the_end(site: Site) -> None:
         await seen.until("phase")
         assert (await seen.values())[("tocsin_attempts_in_flight",)] == 1
         began = time.monotonic()
+        receiver.told.set()
         assert await ending == 0
         assert time.monotonic() - began < 5
 

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 import httpx
 import machine as machines
 import pytest
-from daemon import until
+from daemon import PATIENCE, until
 from machine import Machine, booted
 from systemd_service import SETTINGS, Insistent, Names, Service, ledger, names
 
@@ -197,7 +197,9 @@ async def test_restarts_under_load(service: Service) -> None:
         poster = Insistent(service, "load", EVENTS)
         posting = asyncio.create_task(poster.post())
         for at in (50, 300, 550):
-            await until(lambda at=at: len(receiver.got) > at, "load")
+            async with asyncio.timeout(PATIENCE):
+                await poster.taken_in(at)
+            await until(lambda: receiver.got, "deliveries")
             assert not posting.done()
             await service.call("systemctl", "restart", "tocsin")
         await posting

@@ -6,7 +6,7 @@ from collections import defaultdict
 
 from tests.system.daemon import Ledger
 
-# What was received so shortly before a kill may not have been recorded as received.
+# What was answered so shortly before a kill may not have been recorded.
 INSTANT = 0.5
 
 
@@ -16,17 +16,20 @@ class Book(Ledger):
     def __init__(self) -> None:
         super().__init__()
         self.times: defaultdict[str, list[float]] = defaultdict(list)
+        self._answers: defaultdict[str, list[float]] = defaultdict(list)
+        """When what came was answered, or is to be."""
         self.came = asyncio.Event()
 
     def note(self, guid: str) -> None:
         super().note(guid)
-        self.times[guid].append(time.monotonic())
+        self.times[guid].append(now := time.monotonic())
+        self._answers[guid].append(now + self.pause)
         self.came.set()
 
     def again(self, kills: list[float]) -> int:
         """Deliveries that came once more, though no kill can have made the first forgotten."""
         return sum(
-            not any(0 <= kill - first <= INSTANT for kill in kills)
-            for times in self.times.values()
-            for first in times[:-1]
+            not any(first <= kill <= answer + INSTANT for kill in kills)
+            for guid, times in self.times.items()
+            for first, answer in zip(times[:-1], self._answers[guid][:-1], strict=True)
         )

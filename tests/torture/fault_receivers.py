@@ -8,7 +8,7 @@ from typing import Any
 
 from store import Connection, hooks, repositories
 from tests.torture.finding import Trial
-from tests.torture.scene import Scene, scene, until
+from tests.torture.scene import Scene, scene
 from tests.worker.receivers import Call, Handler, Receiver, deaf, repeats, says, serving, silent
 
 EVENTS = 200
@@ -62,7 +62,7 @@ async def hostile(trial: Trial) -> None:
         here.post(2)
         await here.accepted(EVENTS)
         await here.rest()
-        took = await until(lambda: not here.sender.accepted - here.book.times.keys())
+        took = await here.all_came()
         shown = f"{took:.2f} s"
         trial.find(
             "the healthy one has all after",
@@ -134,7 +134,7 @@ async def crowd(trial: Trial) -> None:
             here.post(1)
             await here.accepted(1)
             await here.rest()
-            took = await until(lambda: not here.sender.accepted - here.book.times.keys())
+            took = await here.all_came()
             slowest = max(slowest, took)
         shown = f"{slowest:.2f} s"
         trial.find(

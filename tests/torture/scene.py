@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ from tests.torture.book import Book
 from tests.torture.finding import Trial
 from tests.torture.ledger import undone
 from tests.torture.sender import Sender
+from tests.torture.waits import Taken
 
 PATIENCE = 60.0
 AGAIN = 0.02
@@ -49,6 +49,13 @@ class Scene:
         known = len(self.sender.accepted)
         await until(lambda: len(self.sender.accepted) >= known + more)
 
+    async def all_came(self) -> float:
+        """Wait until what was accepted has come; how long that took the daemon, in seconds."""
+        assert self.daemon is not None
+        taken = Taken(self.daemon.process.pid)
+        await until(lambda: not self.sender.accepted - self.book.times.keys())
+        return taken.seconds()
+
     async def kill(self) -> None:
         assert self.daemon is not None
         await self.daemon.kill()
@@ -58,7 +65,7 @@ class Scene:
         """Everything accepted comes; then the daemon ends, and what is left behind is looked at."""
         await self.rest()
         with contextlib.suppress(TimeoutError):
-            await until(lambda: not self.sender.accepted - self.book.times.keys())
+            await self.all_came()
             await until(lambda: not undone(self.site), again=SELDOM)
         assert self.daemon is not None
         code = await self.daemon.end()
@@ -104,10 +111,8 @@ async def scene(trial: Trial, *, hook: bool = True) -> AsyncIterator[Scene]:
 
 async def until(
     condition: Callable[[], object], patience: float = PATIENCE, again: float = AGAIN
-) -> float:
-    """Wait for it; how long that took, in seconds. TimeoutError."""
-    began = time.monotonic()
+) -> None:
+    """Wait for it. TimeoutError."""
     async with asyncio.timeout(patience):
         while not condition():  # noqa: ASYNC110 - it is another process that is waited for
             await asyncio.sleep(again)
-    return time.monotonic() - began
