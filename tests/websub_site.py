@@ -23,7 +23,7 @@ from store import websub_requests as requests
 from store.clock import Clock
 from worker.service import Judge, Worker, make_guard
 
-PATIENCE = 10.0
+PATIENCE = 30.0
 PUSH = b'{"ref": "refs/heads/main",  "z": "\xc3\xa9"}'
 
 
@@ -38,13 +38,21 @@ async def until(condition: Callable[[], Any]) -> None:
 
 
 class Shifted(Clock):
-    """The system's clock, moved on by some seconds."""
+    """The system's clock, moved on by some seconds, and stopped where `stopped` is its moment."""
 
     def __init__(self) -> None:
         self.by = 0.0
+        self.stopped: int | None = None
 
     def now(self) -> int:
-        return super().now() + round(self.by * 1_000_000)
+        moment = super().now() if self.stopped is None else self.stopped
+        return moment + round(self.by * 1_000_000)
+
+    def stop(self) -> None:
+        self.stopped = super().now()
+
+    def go_on(self) -> None:
+        self.stopped = None
 
 
 @dataclass

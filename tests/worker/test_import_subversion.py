@@ -70,24 +70,36 @@ def served() -> Iterator[str]:
 
 def _served(root: Path) -> Iterator[str]:
     _fill(root)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     digest = base64.b64encode(hashlib.sha1(PASSWORD.encode()).digest()).decode()  # noqa: S324 - the form that Apache reads
     (root / "users").write_text(f"ada:{{SHA}}{digest}\n")
     loaded = [f"LoadModule {name}_module {MODULES}/mod_{name}.so" for name in (*LOADED, "dav_svn")]
     who = {"user": "#65534" if os.getuid() == 0 else f"#{os.getuid()}", "group": os.getgid()}
-    text = CONFIGURATION.format(root=root, port=port, modules="\n".join(loaded), **who)
-    (root / "conf").write_text(text)
-    server = subprocess.Popen(["apache2", "-X", "-f", str(root / "conf")])
-    for _ in range(200):
+    for _ in range(5):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        text = CONFIGURATION.format(root=root, port=port, modules="\n".join(loaded), **who)
+        (root / "conf").write_text(text)
+        with subprocess.Popen(["apache2", "-X", "-f", str(root / "conf")]) as server:
+            try:
+                if _listens(server, root, port):
+                    yield f"http://127.0.0.1:{port}"
+                    return
+            finally:
+                server.terminate()
+    raise AssertionError("Apache does not start")
+
+
+def _listens(server: subprocess.Popen[bytes], root: Path, port: int) -> bool:
+    """Wait until it does. False where it ends, as it does if somebody else has taken the port."""
+    ends = time.monotonic() + 30
+    while server.poll() is None and time.monotonic() < ends:
         with socket.socket() as asking:
-            if asking.connect_ex(("127.0.0.1", port)) == 0:
-                break
+            # It says who it is once the port is its own.
+            if (root / "pid").exists() and asking.connect_ex(("127.0.0.1", port)) == 0:
+                return True
         time.sleep(0.05)
-    yield f"http://127.0.0.1:{port}"
-    server.terminate()
-    server.wait()
+    return False
 
 
 def _fill(root: Path) -> None:

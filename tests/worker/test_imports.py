@@ -9,10 +9,19 @@ from typing import Any
 import pytest
 from engines import ENGINES, engine_url
 from git_site import ADA, GitSite, git, git_site, stream
-from house import until
+from house import PATIENCE, until
 from import_place import Place
 
-from store import Row, Store, import_contents, import_rounds, imports, refs, repositories
+from store import (
+    Connection,
+    Row,
+    Store,
+    import_contents,
+    import_rounds,
+    imports,
+    refs,
+    repositories,
+)
 from worker import import_steps
 from worker.importing import do_imports, tidy
 
@@ -358,13 +367,18 @@ async def test_progress_of_a_large_one(place: GitPlace, monkeypatch: pytest.Monk
     monkeypatch.setattr("worker.import_run.BEAT", 0.02)
     place.site.repository("large", stream(800, 5_000))
     place.site.pause = 0.02
-    seen: list[Row] = []
-    place.start("/large.git")
-    work = asyncio.ensure_future(place.work())
-    while not work.done():
-        seen.append(place.row)
-        await asyncio.sleep(0.01)
-    assert (await work)["status"] == "complete"
+    seen = [place.start("/large.git")]
+    tell = import_rounds.tell
+
+    def telling(db: Connection, row: Row, changed: dict[str, Any]) -> bool:
+        wanted = tell(db, row, changed)
+        now = imports.get(db, row["repo_id"])
+        assert now is not None
+        seen.append(now)
+        return wanted
+
+    monkeypatch.setattr(import_rounds, "tell", telling)
+    assert (await place.work())["status"] == "complete"
     order = ["detecting", "importing", "mapping", "pushing", "complete"]
     assert [*dict.fromkeys(row["status"] for row in seen), "complete"][:5] == order
     percents = [row["import_percent"] or 0 for row in seen if row["status"] == "importing"]
@@ -466,13 +480,18 @@ async def test_so_many_at_once(place: GitPlace, monkeypatch: pytest.MonkeyPatch)
     place.site.repository("other", stream(1))
     for repo in others:
         place.store.do(imports.start, repo["id"], place.octo["id"], url)
-    at_once, most = 0, 0
+    at_once, most, both = 0, 0, asyncio.Event()
     fetch = import_steps.Steps.fetch
 
     async def fetching(self: Any, *given: Any) -> None:
         nonlocal at_once, most
         at_once += 1
         most = max(most, at_once)
+        if at_once == 2:
+            both.set()
+        async with asyncio.timeout(PATIENCE):
+            await both.wait()
+        # Now a third one would come.
         await asyncio.sleep(0.1)
         await fetch(self, *given)
         at_once -= 1

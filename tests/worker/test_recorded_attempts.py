@@ -29,6 +29,28 @@ async def one_attempt(house: House, handler: Handler, **hook: Any) -> Row:
     return row
 
 
+async def late_attempt(
+    house: House, handler: Handler, stage: str, seconds: float, body: bytes = b"{}"
+) -> Row:
+    """The record of an attempt that took too long at a stage. A busy machine may need more time to
+    get there than the shortest timeout leaves.
+    """
+    async with serving(handler) as receiver:
+        hook_id = house.hook(receiver.url)
+        await house.work(real=True)
+        for many, timeout in enumerate((seconds, 5 * seconds, 25 * seconds), 1):
+            house.edit(hook_id, options={"timeout": timeout})
+            await house.event(body)
+            row = (await house.recorded(hook_id, many))[-1]
+            if row["error"].startswith(f"timeout: {stage}: "):
+                break
+        await house.rest()
+    assert row["error"] == f"timeout: {stage}: no whole answer within {timeout:g} s"
+    assert row["duration"] >= 900_000 * timeout
+    assert house.states() == {"waiting": many}
+    return row
+
+
 def answers(head: str, body: bytes = b"") -> Handler:
     length = "" if "ength:" in head else f"Content-Length: {len(body)}\r\n"
     return says(f"HTTP/1.1 {head}\r\n{length}\r\n".encode() + body)
@@ -131,17 +153,13 @@ async def test_a_redirect_is_a_failure_and_not_followed(house: House, status: in
     assert house.states() == {"waiting": 1}
 
 
-def closed_port() -> int:
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        return int(unused.getsockname()[1])
-
-
 async def test_nobody_listens(house: House) -> None:
-    hook_id = house.hook(f"http://127.0.0.1:{closed_port()}/")
-    await house.work(real=True)
-    await house.event()
-    (row,) = await house.recorded(hook_id, 1)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        hook_id = house.hook(f"http://127.0.0.1:{silent.getsockname()[1]}/")
+        await house.work(real=True)
+        await house.event()
+        (row,) = await house.recorded(hook_id, 1)
     assert row["error"] == "connect: Connection refused"
     assert row["address"] == "127.0.0.1"
     assert (row["status_code"], row["response_headers"], row["response_body"]) == (None, None, None)
@@ -149,29 +167,19 @@ async def test_nobody_listens(house: House) -> None:
 
 
 async def test_a_receiver_that_never_answers(house: House) -> None:
-    row = await one_attempt(house, silent, options={"timeout": 0.1})
-    assert row["error"] == "timeout: wait: no whole answer within 0.1 s"
+    row = await late_attempt(house, silent, "wait", 0.1)
     assert row["status_code"] is None
-    assert row["duration"] >= 90_000
 
 
 async def test_a_receiver_that_never_reads(house: House) -> None:
-    async with serving(deaf) as receiver:
-        hook_id = house.hook(receiver.url, options={"timeout": 0.2})
-        await house.work(real=True)
-        await house.event(b"[" + b'"x",' * 4_000_000 + b"0]")
-        (row,) = await house.recorded(hook_id, 1)
-        await house.rest()
-    assert row["error"] == "timeout: send: no whole answer within 0.2 s"
+    await late_attempt(house, deaf, "send", 0.2, b"[" + b'"x",' * 4_000_000 + b"0]")
 
 
 async def test_a_receiver_that_drips(house: House) -> None:
     start = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"
-    row = await one_attempt(house, repeats(start, b".", 0.01), options={"timeout": 0.15})
-    assert row["error"] == "timeout: read: no whole answer within 0.15 s"
-    assert row["status_code"] == 200
+    row = await late_attempt(house, repeats(start, b".", 0.01), "read", 0.15)
+    assert row["status_code"] == 200, "and yet it is no success"
     assert set(row["response_body"]) == {"."}
-    assert house.states() == {"waiting": 1}, "a 200 that does not end is no success"
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
+from house import PATIENCE
 from receivers import OK, Call, Receiver, deaf, ok, repeats, says, self_signed, serving, silent
 
 from worker.guard import Endpoint, Guard
@@ -57,12 +58,36 @@ def head_for(endpoint: Endpoint, body: bytes) -> bytes:
 
 
 async def post(
-    transport: Poster, to: Receiver | str, body: bytes = b"{}", deadline: float = 5, **more: Any
+    transport: Poster,
+    to: Receiver | str,
+    body: bytes = b"{}",
+    deadline: float = PATIENCE,
+    **more: Any,
 ) -> Answer:
     url = to if isinstance(to, str) else to.url
     endpoint = Guard(allow_networks=LOOPBACK).endpoint(url)
     head = head_for(endpoint, body)
     return await transport.post(endpoint, head, body, deadline=deadline, **more)
+
+
+async def late(
+    transport: Transport, to: Receiver | str, stage: str, seconds: float, body: bytes = b"{}"
+) -> tuple[Answer, float]:
+    """An answer that was too late at a stage, and the deadline: on a busy machine the first one may
+    be over before it got there, or be told of late.
+    """
+    for deadline in (seconds, 5 * seconds, 25 * seconds):
+        if isinstance(to, Receiver):
+            to.closed.clear()
+        answer = await post(transport, to, body, deadline=deadline)
+        assert answer.error
+        if stage in answer.error.split(": ") and in_time(answer, deadline):
+            break
+    return answer, deadline
+
+
+def in_time(answer: Answer, deadline: float) -> bool:
+    return answer.timings["total"] < 1_000_000 * deadline + 1_800_000
 
 
 async def test_an_answer(transport: Transport):
@@ -123,7 +148,7 @@ async def test_idle_connections_are_swept():
     async with serving(ok) as receiver, opened(idle_seconds=0.05) as transport:
         await post(transport, receiver)
         assert len(transport.pool) == 1
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(PATIENCE):
             await receiver.closed.wait()
         await settled(transport, 0)
 
@@ -166,7 +191,7 @@ async def test_a_kept_connection_that_speaks_is_closed(transport: Transport):
 
     async with serving(talkative) as receiver:
         assert (await post(transport, receiver)).status == 200
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(PATIENCE):
             await receiver.closed.wait()
         assert (await post(transport, receiver)).status == 200
         assert receiver.connections == 2
@@ -197,16 +222,17 @@ SLOW = [
 @pytest.mark.parametrize(("stage", "handler"), SLOW)
 async def test_one_deadline_covers_all(transport: Transport, stage: str, handler: Any):
     async with serving(handler) as receiver:
-        answer = await post(transport, receiver, deadline=0.2)
-        assert answer.error == f"timeout: {stage}: no whole answer within 0.2 s"
-        assert 150_000 < answer.timings["total"] < 2_000_000
-        async with asyncio.timeout(2):
+        answer, deadline = await late(transport, receiver, stage, 0.2)
+        assert answer.error == f"timeout: {stage}: no whole answer within {deadline:g} s"
+        assert answer.timings["total"] > 750_000 * deadline
+        assert in_time(answer, deadline)
+        async with asyncio.timeout(PATIENCE):
             await receiver.closed.wait()
 
 
 async def test_the_status_is_kept_when_the_body_is_late(transport: Transport):
     async with serving(repeats(CHUNKED, b"1\r\nx\r\n", 0.03)) as receiver:
-        answer = await post(transport, receiver, deadline=0.15)
+        answer, _ = await late(transport, receiver, "read", 0.15)
     assert answer.status == 200
     assert answer.body.startswith(b"x")
     assert answer.head == b"Transfer-Encoding: chunked"
@@ -214,8 +240,8 @@ async def test_the_status_is_kept_when_the_body_is_late(transport: Transport):
 
 async def test_the_deadline_while_sending(transport: Transport):
     async with serving(deaf) as receiver:
-        answer = await post(transport, receiver, b"x" * 25_000_000, deadline=0.3)
-    assert answer.error == "timeout: send: no whole answer within 0.3 s"
+        answer, deadline = await late(transport, receiver, "send", 0.3, b"x" * 25_000_000)
+    assert answer.error == f"timeout: send: no whole answer within {deadline:g} s"
 
 
 async def test_the_deadline_while_resolving():
@@ -248,8 +274,9 @@ async def test_the_deadline_while_connecting(transport: Transport):
 
 async def test_the_deadline_during_the_handshake(transport: Transport):
     async with serving(deaf) as receiver:
-        answer = await post(transport, f"https://127.0.0.1:{receiver.port}/", deadline=0.1)
-    assert answer.error == "timeout: tls: not done within 0.1 s"
+        url = f"https://127.0.0.1:{receiver.port}/"
+        answer, deadline = await late(transport, url, "tls", 0.1)
+    assert answer.error == f"timeout: tls: not done within {deadline:g} s"
 
 
 ENDLESS = [
@@ -266,7 +293,7 @@ async def test_an_endless_body_is_cut(transport: Transport, handler: Any):
         answer = await post(transport, receiver)
         assert (answer.status, answer.error, answer.truncated) == (200, None, True)
         assert answer.body == b"x" * KEEP
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(PATIENCE):
             await receiver.closed.wait()
         answer = await post(transport, receiver, keep=10)
         assert (answer.body, receiver.connections) == (b"x" * 10, 2)
@@ -339,7 +366,7 @@ async def test_rubbish_is_a_protocol_error(transport: Transport, parts: bytes):
         answer = await post(transport, receiver)
         assert answer.error
         assert answer.error.startswith("protocol: ")
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(PATIENCE):
             await receiver.closed.wait()
 
 
@@ -467,7 +494,7 @@ async def test_cancelling_leaves_nothing_open(transport: Transport):
         with pytest.raises(asyncio.CancelledError):
             await task
         await settled(transport, 0)
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(PATIENCE):
             await receiver.closed.wait()
 
 
@@ -639,7 +666,7 @@ async def test_a_handshake_is_made_only_where_no_connection_is_free(tmp_path: Pa
 
 async def test_tls_to_a_plain_receiver_and_the_other_way(transport: Transport, tmp_path: Path):
     async with serving(ok) as receiver:
-        answer = await post(transport, f"https://127.0.0.1:{receiver.port}/", deadline=0.3)
+        answer, _ = await late(transport, f"https://127.0.0.1:{receiver.port}/", "tls", 0.3)
     assert answer.error
     assert answer.error.startswith(("tls: ", "timeout: tls: "))
     async with serving(ok, context=self_signed(tmp_path)[0]) as receiver:
@@ -684,9 +711,14 @@ async def test_the_transport_serves_httpx():
 )
 async def test_httpx_exceptions(handler: Any, error: type[Exception]):
     async with serving(handler) as receiver, opened() as transport:
-        client = httpx.AsyncClient(transport=transport, timeout=0.2)
-        with pytest.raises(error):
-            await client.post(receiver.url)
+        # On a busy machine it may take longer to get as far as to wait for an answer.
+        for seconds in (0.2, 1, 5) if error is httpx.ReadTimeout else (PATIENCE,):
+            client = httpx.AsyncClient(transport=transport, timeout=seconds)
+            with pytest.raises(httpx.TransportError) as raised:
+                await client.post(receiver.url)
+            if raised.type is error:
+                break
+        assert raised.type is error
         with pytest.raises(httpx.ConnectError, match="guard: "):
             await client.post("http://10.0.0.1/")
 
@@ -714,6 +746,6 @@ async def test_a_mock_transport_in_place_of_ours():
 
 async def settled(transport: Transport, count: int) -> None:
     """Wait until so many connections are open."""
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(PATIENCE):
         while len(transport.pool) != count:  # noqa: ASYNC110 - a pool tells nobody
             await asyncio.sleep(0.001)

@@ -101,12 +101,14 @@ async def test_saying_it_often_fetches_once_a_second(
     topic = f"{blog.url}/a"
     await place.subscribe(subscriber.url, topic=topic)
     blog.pages["/a"] = (200, {}, b"one")
+    place.clock.stop()
     await publish(place, topic)
     await fetched(place, blog, 1)
     for _ in range(5):
         assert (await place.ask(mode="publish", url=topic)).status_code == 204
     assert len(blog.fetches) == 1
     blog.pages["/a"] = (200, {}, b"two")
+    place.clock.go_on()
     await until(lambda: len(subscriber.contents) == 2)
     assert len(blog.fetches) == 2
 
