@@ -51,6 +51,12 @@ class Watched:
         return found.get(tuple(sorted(labels.items())), 0.0)
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How quick the store is, is not what is looked at."""
+    monkeypatch.setattr(metrics, "PATIENCE", 30.0)
+
+
 @asynccontextmanager
 async def watched(store: Store, token: str, **settings: Any) -> AsyncIterator[Watched]:
     seeing = Seeing(store)

@@ -21,6 +21,12 @@ def world(store: Store, seed: Any) -> World:
     return World(store, seed)
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How quick the store is, is not what is looked at."""
+    monkeypatch.setattr("hub.ui.serve.PATIENCE", 30.0)
+
+
 def figures(page: str) -> dict[str, str]:
     """What stands under each of the figures' names."""
     return {
