@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import httpx
 from chromium import Watched
-from daemon import Ledger, Site, until
+from daemon import PATIENCE, Ledger, Site, until
 from playwright.async_api import Browser, BrowserContext, Page
 from world import World, furnish
 
@@ -48,7 +48,7 @@ class House(Site):
         """Post an event of ada/engine as a program does; returns its delivery id."""
         headers = {"Authorization": f"Bearer {self.world.ada}"}
         headers |= {"X-GitHub-Delivery": guid} if guid else {}
-        async with httpx.AsyncClient(trust_env=False) as client:
+        async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE) as client:
             url = f"{self.url}/ada/engine/events/{name}"
             body: Mapping[str, Any] = {"ref": "refs/heads/main", "commits": [], **fields}
             answer = await client.post(url, json=body, headers=headers)
@@ -86,7 +86,7 @@ class Guest:
             locale="en",
             timezone_id="UTC",
         )
-        context.set_default_timeout(20_000)
+        context.set_default_timeout(PATIENCE * 1000)
         watched = Watched(context, house.url)
         if login is not None:
             value = house.session(login)

@@ -43,7 +43,9 @@ async def launched() -> AsyncIterator[Browser]:
     """A browser without a profile."""
     path = program()
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=path, args=FLAGS)
+        browser = await playwright.chromium.launch(
+            executable_path=path, args=FLAGS, timeout=120_000
+        )
         try:
             yield browser
         finally:

@@ -7,11 +7,11 @@ import httpx
 import pytest
 from browsing import Guest, House
 from chromium import launched
-from daemon import ledger
+from daemon import PATIENCE, ledger
 from playwright.async_api import Browser, expect
 
 # Of a machine that has other things to do, too.
-expect.set_options(timeout=15_000)
+expect.set_options(timeout=PATIENCE * 1000)
 Visiting = Callable[..., Awaitable[Guest]]
 
 
@@ -63,7 +63,7 @@ async def visit(browser: Browser, house: House) -> AsyncIterator[Visiting]:
 @pytest.fixture
 async def client(house: House) -> AsyncIterator[httpx.AsyncClient]:
     """For requests that no page makes."""
-    async with httpx.AsyncClient(base_url=house.url, trust_env=False) as opened:
+    async with httpx.AsyncClient(base_url=house.url, trust_env=False, timeout=PATIENCE) as opened:
         yield opened
 
 

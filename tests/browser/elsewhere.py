@@ -14,6 +14,7 @@ class Elsewhere:
     def __init__(self) -> None:
         self.target = ""
         self.port = 0
+        self._writers: set[asyncio.StreamWriter] = set()
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
@@ -22,9 +23,13 @@ class Elsewhere:
 
     async def __aexit__(self, *exc: object) -> None:
         self._server.close()
+        # A browser opens connections that it then asks for nothing.
+        for writer in self._writers:
+            writer.close()
         await self._server.wait_closed()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.add(writer)
         try:
             await reader.readuntil(b"\r\n\r\n")
             body = PAGE.format(target=self.target).encode()
@@ -33,4 +38,5 @@ class Elsewhere:
         except (EOFError, OSError):
             pass
         finally:
+            self._writers.discard(writer)
             writer.close()

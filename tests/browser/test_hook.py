@@ -114,8 +114,9 @@ async def test_colours(visit):
     page = await guest.go("/ui/hooks")
     ground = "getComputedStyle(document.documentElement).backgroundColor"
     dark = await page.evaluate(ground)
-    for words in ("change to dark", "change to light"):
-        await page.get_by_role("button", name=words).click()
+    for theme in ("dark", "light"):
+        await page.get_by_role("button", name=f"change to {theme}").click()
+        await expect(page.locator("html")).to_have_attribute("data-theme", theme)
     assert await page.evaluate(ground) != dark
     assert page.url.endswith("/ui/hooks")
 

@@ -64,6 +64,9 @@ async def test_without_scripts(visit, house, fresh):
     page = await guest.go(f"/ui/replay?hook={fresh}&count=1")
     await page.get_by_role("button", name="Deliver them").click()
     await expect(page.get_by_role("status")).to_contain_text("this page may be closed")
+    # Other tests count what is there.
+    with house.opened() as store:
+        await until(lambda: not store.look(replaying.RUNS.current), "the replay")
 
 
 async def test_what_cannot_be_replayed_is_said_at_the_form(visit):
