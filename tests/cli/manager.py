@@ -7,7 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-PATIENCE = 20
+# Seconds, on a machine that has other things to do.
+PATIENCE = 60
 LAUNCH = """
 import os, sys
 os.dup2(int(sys.argv[1]), 3)

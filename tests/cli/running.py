@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -12,7 +11,8 @@ import httpx
 
 from store import Store, accounts, repositories, tokens
 
-PATIENCE = 20
+# Seconds, on a machine that has other things to do.
+PATIENCE = 60
 SECRET = "ring the bells"
 
 
@@ -35,7 +35,7 @@ class Process:
         stream = self.popen.stderr if error else self.popen.stdout
         assert stream is not None
         seen = []
-        impatient = threading.Timer(3 * PATIENCE, self.popen.kill)
+        impatient = threading.Timer(PATIENCE, self.popen.kill)
         impatient.start()
         try:
             for line in stream:
@@ -75,7 +75,7 @@ def prepare(store: Store) -> str:
 
 def subscribe_and_push(hub: str, receiver: str, token: str) -> None:
     headers = {"Authorization": f"Bearer {token}"}
-    with httpx.Client(base_url=hub, headers=headers, trust_env=False) as client:
+    with httpx.Client(base_url=hub, headers=headers, trust_env=False, timeout=PATIENCE) as client:
         form = {
             "hub.mode": "subscribe",
             "hub.topic": f"{hub}/ada/bell/events/push",
@@ -85,9 +85,3 @@ def subscribe_and_push(hub: str, receiver: str, token: str) -> None:
         assert client.post("/hub", data=form).status_code == 204
         answer = client.post("/ada/bell/events/push", json={"ref": "refs/heads/main"})
         assert answer.is_success, answer.text
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        port: int = found.getsockname()[1]
-        return port

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import sqlite3
 import time
 from collections.abc import Callable
@@ -155,7 +156,8 @@ def test_the_kernel_is_asked_for_real():
 def test_clocks_that_differ(examine, well, monkeypatch):
     real = time.time
     monkeypatch.setattr(machine.time, "time", lambda: real() + 3600)
-    assert "-3600 s from this machine" in worst(examine(code=1)["clock"])["said"]
+    said = worst(examine(code=1)["clock"])["said"]
+    assert re.search(r"-360\d s from this machine", said), said
     monkeypatch.setattr(machine.time, "time", lambda: 1000.0)
     assert "says the clock" in worst(examine(code=2)["clock"])["said"]
 
@@ -375,7 +377,11 @@ def test_callbacks(examine, well, names):
             hooks.create(db, repo_id, url=url, events=["push"], active=host != "off.example")
 
     well.do(make)
-    said = sorted(one["said"] for one in examine(code=1)["callbacks"])
+    for _ in range(9):
+        said = sorted(one["said"] for one in examine(code=1)["callbacks"])
+        # The machine may have other things to do for so long: then others were not in time, too.
+        if sum("in time" in line for line in said) == 1:
+            break
     assert len(said) == 4
     assert said[0].startswith("hook 3: gone.example cannot be looked up: Name not known")
     assert said[1].startswith("hook 4: ")

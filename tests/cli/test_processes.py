@@ -6,7 +6,7 @@ import signal
 import socket
 
 import httpx
-from running import SECRET, prepare, subscribe_and_push, url_of
+from running import PATIENCE, SECRET, prepare, subscribe_and_push, url_of
 
 from store import Store
 from worker.sign import Signer
@@ -27,7 +27,8 @@ def test_demo_goes_on_until_it_is_told(start, tmp_path):
     topic = demo.said(r"-d '.*' (http://\S+/events/push)")[1]
     demo.said("Ctrl-C ends it")
     headers = {"Authorization": f"Bearer {token}"}
-    assert httpx.post(topic, json={"ref": "x"}, headers=headers, trust_env=False).is_success
+    with httpx.Client(headers=headers, trust_env=False, timeout=PATIENCE) as client:
+        assert client.post(topic, json={"ref": "x"}).is_success
     demo.said("^push .*✓ verified")
     code, _, err = demo.end(signal.SIGINT)
     assert (code, err) == (0, "")
@@ -37,7 +38,7 @@ def test_demo_goes_on_until_it_is_told(start, tmp_path):
 def test_serve(start, directory):
     daemon = start("serve", "--port", "0")
     url = url_of(daemon)
-    answer = httpx.get(f"{url}/healthz", trust_env=False)
+    answer = httpx.get(f"{url}/healthz", trust_env=False, timeout=PATIENCE)
     assert answer.status_code == 200
     assert answer.headers.get_list("server") == ["tocsin"]
     code, _, err = daemon.end()
@@ -86,7 +87,8 @@ def test_a_second_signal_ends_at_once(start):
     with socket.create_connection((url.host, url.port)) as slow:
         head = b"POST /events HTTP/1.1\r\nHost: x\r\nX-GitHub-Event: push\r\n"
         slow.sendall(head + b"Content-Length: 9\r\n\r\n{")
-        assert httpx.get(url.join("/healthz"), trust_env=False).status_code == 200
+        beside = httpx.get(url.join("/healthz"), trust_env=False, timeout=PATIENCE)
+        assert beside.status_code == 200
         daemon.popen.send_signal(signal.SIGTERM)
         daemon.said("ending; a second signal", error=True)
         assert daemon.end()[0] == 128 + signal.SIGTERM
@@ -98,7 +100,7 @@ def test_listen(start):
     body = json.dumps({"zen": "\x1b[31mred", "n": 1}).encode()
     signed = {"X-GitHub-Event": "push", "X-GitHub-Delivery": "guid-1",
               "X-Hub-Signature-256": Signer(SECRET).hub(body)[1]}  # fmt: skip
-    with httpx.Client(trust_env=False) as client:
+    with httpx.Client(trust_env=False, timeout=PATIENCE) as client:
         assert client.post(url, content=body, headers=signed).status_code == 503
         client.post(url, content=body + b" ", headers=signed)
         client.post(url, content=b"")

@@ -126,20 +126,27 @@ def secure(manager: Manager) -> str:
     return manager.url.replace("http://", "https://")
 
 
+def asking(authority: Authority) -> httpx.Client:
+    """Who trusts the authority."""
+    return httpx.Client(
+        verify=authority.trusting, trust_env=False, headers=HEADERS, timeout=PATIENCE
+    )
+
+
 def test_https(manager, issued):
     issued.issue("one")
     configured(issued.folder)
     manager.start()
     assert f"listening on {secure(manager)};" in manager.until("^READY=1$")[-1]
-    with httpx.Client(verify=issued.trusting, trust_env=False, headers=HEADERS) as client:
+    with asking(issued) as client:
         answer = client.get(f"{secure(manager)}/")
         assert answer.is_success
         # All that it links to is where it is.
         assert answer.json()["rate_limit_url"].startswith(secure(manager))
     with pytest.raises(httpx.ConnectError, match="certificate verify failed"):
-        httpx.get(f"{secure(manager)}/versions", trust_env=False)
+        httpx.get(f"{secure(manager)}/versions", trust_env=False, timeout=PATIENCE)
     with pytest.raises(httpx.HTTPError):
-        httpx.get(f"{manager.url}/versions", trust_env=False)
+        httpx.get(f"{manager.url}/versions", trust_env=False, timeout=PATIENCE)
     manager.signal(signal.SIGTERM)
     code, said = manager.ended()
     assert code == 0
@@ -186,7 +193,7 @@ def test_another_certificate_without_a_connection_dropped(manager, issued):
     configured(issued.folder)
     manager.start()
     manager.until("^READY=1$")
-    with httpx.Client(verify=issued.trusting, trust_env=False, headers=HEADERS) as client:
+    with asking(issued) as client:
         client.get(f"{secure(manager)}/versions")
         (kept,) = client._transport._pool.connections  # type: ignore[attr-defined]
         assert number_of(manager, issued) == first

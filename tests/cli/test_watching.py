@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from engines import statements
-from running import prepare, subscribe_and_push, url_of
+from running import PATIENCE, prepare, subscribe_and_push, url_of
 
 from hub.cli import top
 from store import Store, attempts, deliveries, leases
@@ -95,16 +95,16 @@ class Terminal:
         self.seen = ""
 
     def until(self, pattern: str) -> None:
-        end = time.monotonic() + 20
+        end = time.monotonic() + PATIENCE
         while not re.search(pattern, self.seen):
             assert time.monotonic() < end, self.seen
             if select.select([self.master], [], [], 0.1)[0]:
                 self.seen += os.read(self.master, 65536).decode(errors="replace")
 
     def end(self) -> int:
-        code = self.popen.wait(timeout=20)
+        # It cannot end while what it says is not read.
         self.until(r"\x1b\[\?1049l")
-        return code
+        return self.popen.wait(timeout=PATIENCE)
 
 
 @pytest.fixture
@@ -169,13 +169,16 @@ def test_a_reader_that_goes_ends_it(store: Store, hook_id: int):
     tried(store, hook_id, 200)
     command = f"{sys.executable} -m hub.cli deliveries --follow --json"
     code = f"{command} | head -n 1; echo ${{PIPESTATUS[0]}}"
-    process = subprocess.Popen(["bash", "-c", code], stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, text=True)  # fmt: skip
-    assert process.stdout is not None
-    assert json.loads(process.stdout.readline())["status"] == 200
-    store.do(deliveries.redeliver, 1, hook_id, 1)
-    tried(store, hook_id, 200)
-    out, err = process.communicate(timeout=20)
+    with subprocess.Popen(["bash", "-c", code], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True) as process:  # fmt: skip
+        try:
+            assert process.stdout is not None
+            assert json.loads(process.stdout.readline())["status"] == 200
+            store.do(deliveries.redeliver, 1, hook_id, 1)
+            tried(store, hook_id, 200)
+            out, err = process.communicate(timeout=PATIENCE)
+        finally:
+            process.kill()
     assert (out, err) == ("0\n", "")
 
 
