@@ -48,8 +48,13 @@ async def tocsin(folder: Path, *args: str) -> asyncio.subprocess.Process:
 async def said(folder: Path, *args: str) -> str:
     """What a command says that does what it is to do."""
     process = await tocsin(folder, *args)
-    async with asyncio.timeout(PATIENCE):
-        output, _ = await process.communicate()
+    try:
+        async with asyncio.timeout(PATIENCE):
+            output, _ = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
     assert process.returncode == 0, output.decode()
     return output.decode()
 

@@ -13,7 +13,7 @@ from tests.torture.ledger import undone
 from tests.torture.sender import Sender
 from tests.torture.waits import Taken
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 AGAIN = 0.02
 # Where looking takes a part of the machine from who is waited for.
 SELDOM = 0.3
@@ -50,7 +50,7 @@ class Scene:
         await until(lambda: len(self.sender.accepted) >= known + more)
 
     async def all_came(self) -> float:
-        """Wait until what was accepted has come; how long that took the daemon, in seconds."""
+        """Wait until what was accepted has come; how long that took, in seconds."""
         assert self.daemon is not None
         taken = Taken(self.daemon.process.pid)
         await until(lambda: not self.sender.accepted - self.book.times.keys())

@@ -1,22 +1,25 @@
 """What else is done on the machine, taken out of how long something took."""
 
+import os
 import time
 from pathlib import Path
 
 
 class Taken:
-    """How long something takes a process from now on, or `since` a moment of time.monotonic()."""
+    """How long something takes this process and others from now on."""
 
-    def __init__(self, pid: int, since: float | None = None) -> None:
-        self._pid = pid
-        self._began = time.monotonic() if since is None else since
-        self._before = waited(pid) if since is None else 0.0
+    def __init__(self, *pids: int) -> None:
+        self._began = time.monotonic()
+        self._before = {pid: waited(pid) for pid in (os.getpid(), *pids)}
 
-    def seconds(self) -> float:
-        """Those so far, but for the ones in which it could have gone on and others had the
-        processors.
+    def seconds(self, *started: int) -> float:
+        """Those so far, but for the ones in which one of them could have gone on and others had
+        the processors. `started` are processes that were started since.
         """
-        return time.monotonic() - self._began - (waited(self._pid) - self._before)
+        took = time.monotonic() - self._began
+        waits = [waited(pid) - before for pid, before in self._before.items()]
+        # They may have waited at the same time.
+        return took - max(*waits, *map(waited, started), 0.0)
 
 
 def waited(pid: int) -> float:
