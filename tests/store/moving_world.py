@@ -266,5 +266,5 @@ class Load:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._thread.join(20)
+        self._thread.join(60)
         assert not self._thread.is_alive()

@@ -201,11 +201,11 @@ class Gate:
 
     def __call__(self, db: Connection) -> str:
         self._reached.set()
-        assert self._open.wait(10), "nobody opened the gate"
+        assert self._open.wait(30), "nobody opened the gate"
         return "through"
 
     def reached(self) -> bool:
-        return self._reached.wait(10)
+        return self._reached.wait(30)
 
     def open(self) -> None:
         self._open.set()

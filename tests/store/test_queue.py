@@ -147,7 +147,7 @@ class TestClaim:
         def work(store: Store) -> list[int]:
             lease = store.do(leases.take, "one of two", HOUR)
             taken: list[int] = []
-            together.wait(10)
+            together.wait(30)
             while True:
                 claimed, due = store.do(deliveries.claim, hook_ids, lease, 4)
                 taken += ids(claimed)

@@ -28,7 +28,7 @@ async def heard(store: Store) -> AsyncIterator[asyncio.Queue[list[int]]]:
 
 
 async def told(heard: asyncio.Queue[list[int]]) -> list[int]:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         return await heard.get()
 
 
