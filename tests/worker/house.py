@@ -15,6 +15,7 @@ from passing import keep_lease
 from store import Row, Store, accounts, attempts, deliveries, events, hooks, open_store
 from store import repositories as repos
 from store.clock import SECOND, MovableClock, parse
+from store.deliveries import STATES
 from store.events import Arrival, Receipt
 from worker.answer import KEEP, Answer
 from worker.endpoint import Endpoint
@@ -273,7 +274,10 @@ class House:
         return self.store.look(deliveries.page, limit=100_000, **chosen)[::-1]
 
     def states(self, hook_id: int | None = None) -> Counter[str]:
-        return Counter(row["state"] for row in self.deliveries(hook_id=hook_id))
+        of_hook = "" if hook_id is None else "WHERE hook_id = :id"
+        sql = f"SELECT state, count(*) FROM delivery {of_hook} GROUP BY state"
+        found = self.store.look(lambda db: db.tuples(sql, id=hook_id))
+        return Counter({STATES[state]: many for state, many in found})
 
     def counts(self) -> dict[str, int]:
         return self.store.look(deliveries.counts)
