@@ -146,7 +146,7 @@ async def test_trouble_that_outlasts_a_lease_sends_nothing_twice(house: House) -
         await events_at_last(house, 5)
         await until(lambda: trouble.tried >= 3)
         house.clock.advance(3600)
-        await worker._look()
+        await insisting(worker._look)
     await house.over(delivered=5)
     assert len(house.network.posts) == 5
     assert len(house.attempts(hook_id)) == 5
