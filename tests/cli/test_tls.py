@@ -129,7 +129,11 @@ def secure(manager: Manager) -> str:
 def asking(authority: Authority) -> httpx.Client:
     """Who trusts the authority."""
     return httpx.Client(
-        verify=authority.trusting, trust_env=False, headers=HEADERS, timeout=PATIENCE
+        verify=authority.trusting,
+        trust_env=False,
+        headers=HEADERS,
+        timeout=PATIENCE,
+        limits=httpx.Limits(keepalive_expiry=PATIENCE),
     )
 
 
@@ -194,21 +198,24 @@ def test_another_certificate_without_a_connection_dropped(manager, issued):
     manager.start()
     manager.until("^READY=1$")
     with asking(issued) as client:
+        assert number_of(manager, issued) == first
         client.get(f"{secure(manager)}/versions")
         (kept,) = client._transport._pool.connections  # type: ignore[attr-defined]
-        assert number_of(manager, issued) == first
         configured(
             issued.folder,
             tls_certificate=f"{issued.folder}/two.crt",
             tls_key=f"{issued.folder}/two.key",
         )
         assert "stay as they were" not in reloaded(manager)
+        # Nobody keeps a connection that rests for long.
+        assert client.get(f"{secure(manager)}/versions").is_success
         assert number_of(manager, issued) == second
         for name in ("crt", "key"):
             (issued.folder / f"one.{name}").replace(issued.folder / f"two.{name}")
-        reloaded(manager)
-        assert number_of(manager, issued) == first
         assert client.get(f"{secure(manager)}/versions").is_success
+        reloaded(manager)
+        assert client.get(f"{secure(manager)}/versions").is_success
+        assert number_of(manager, issued) == first
         assert client._transport._pool.connections == [kept]  # type: ignore[attr-defined]
 
 
