@@ -4,11 +4,12 @@ import asyncio
 import re
 from collections import Counter
 
+from waits import Taken
+
 from tests.system.daemon import LENGTH
 from tests.torture.finding import Trial
 from tests.torture.junk import Junk
 from tests.torture.scene import Scene, scene
-from tests.torture.waits import Taken
 
 LIMIT = 1.0
 CONNECTIONS = 4

@@ -5,12 +5,13 @@ import contextlib
 import time
 from random import Random
 
+from waits import Taken
+
 from store.attempts import DELIVERED
 from tests.system.daemon import Site, ledger
 from tests.torture.book import Book
 from tests.torture.finding import Trial
 from tests.torture.sender import Sender
-from tests.torture.waits import Taken
 
 FIRST = 2.0
 DUPLICATES = 0.001

@@ -6,12 +6,13 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from waits import Taken
+
 from tests.system.daemon import Daemon, Site, ledger
 from tests.torture.book import Book
 from tests.torture.finding import Trial
 from tests.torture.ledger import undone
 from tests.torture.sender import Sender
-from tests.torture.waits import Taken
 
 PATIENCE = 120.0
 AGAIN = 0.02

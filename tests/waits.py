@@ -1,4 +1,4 @@
-"""What else is done on the machine, taken out of how long something took."""
+"""How long something took, but for what else was done on the machine."""
 
 import os
 import time
