@@ -459,19 +459,21 @@ class TestWakeUp:
         assert [record.message[:19] for record in caplog.records] == ["no wake-ups for now"]
 
     def test_that_the_database_does_not_know_ends_no_herald(
-        self, store: Store, url: str, caplog: pytest.LogCaptureFixture
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture
     ) -> None:
-        herald = PostgresHerald(store.engine._connections)  # type: ignore[attr-defined]
-        sql(url, "ALTER FUNCTION pg_catalog.pg_notify(text, text) RENAME TO unknown_notify")
-        try:
+        # One of its own: a connection that has announced often has it prepared, and needs no name.
+        with database() as named:
+            store = open_store(named, data_dir=tmp_path)
+            herald = PostgresHerald(store.engine._connections)  # type: ignore[attr-defined]
+            sql(named, "ALTER FUNCTION pg_catalog.pg_notify(text, text) RENAME TO unknown_notify")
             for _ in range(2):
                 herald.wake([1])
                 until(lambda: len(caplog.records) == 1, "the warning")
-        finally:
-            sql(url, "ALTER FUNCTION pg_catalog.unknown_notify(text, text) RENAME TO pg_notify")
-        herald.wake([1])
-        until(lambda: not herald._mute, "the word that got through")
-        herald.close()
+            sql(named, "ALTER FUNCTION pg_catalog.unknown_notify(text, text) RENAME TO pg_notify")
+            herald.wake([1])
+            until(lambda: not herald._mute, "the word that got through")
+            herald.close()
+            store.shut()
         assert [record.message[:21] for record in caplog.records] == ["wake-ups are not sent"]
 
     def test_ends_at_once(self, store: Store) -> None:
