@@ -257,6 +257,7 @@ async def test_waking_for_hooks_that_are_not_there(house: House, hub: Store) -> 
     await house.events(1, hub)
     await house.over(delivered=1)
     await until(lambda: worker.dispatcher.in_flight == 0)
+    await until(lambda: worker.dispatcher.claims._claiming is None)
     await worker.dispatcher.scan()
     assert not worker.dispatcher.lanes
 

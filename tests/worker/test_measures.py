@@ -88,7 +88,7 @@ async def test_a_redelivery_is_no_first_delivery(house: House) -> None:
     measures = (await house.work()).measures
     receipt = await house.event()
     await house.over(delivered=1)
-    house.clock.advance(50)
+    await house.advance(50)
     await house.store.write(deliveries.redeliver, receipt.event_id, 1, house.repo["id"])
     await house.over(delivered=2)
     await until(lambda: measures.deliveries.values()[("delivered",)] == 2)

@@ -58,7 +58,11 @@ def state(house: House) -> Row:
 
 
 async def done(house: House) -> None:
-    await until(lambda: state(house)["event_id"] == state(house)["newest"], "all is taken up")
+    def caught_up() -> bool:
+        now = state(house)
+        return bool(now["event_id"] == now["newest"])
+
+    await until(caught_up, "all is taken up")
 
 
 async def test_an_event_becomes_state_a_moment_after_it_came(house: House) -> None:

@@ -151,7 +151,10 @@ async def test_a_worker_that_was_away(place: Place) -> None:
     assert place.row("hourly")["due_at"] - place.clock.now() < HOUR
 
 
-async def test_overdue_jobs_do_not_run_side_by_side(place: Place) -> None:
+async def test_overdue_jobs_do_not_run_side_by_side(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "TURN", PATIENCE)
     running: list[str] = []
 
     def slowly(name: str) -> Callable[[], Awaitable[None]]:
