@@ -26,7 +26,8 @@ from hub.cli.server import bind, serving, signals, url_of
 from store import Connection, Row, Store, accounts, deliveries, repositories, tokens
 from store.errors import Unusable
 
-PATIENCE = 10
+# Seconds: for an answer, and for all deliveries.
+PATIENCE = 30
 # The subscription's own first delivery comes before the events.
 EXPECTED = {"ping", *EVENTS}
 
@@ -129,7 +130,9 @@ async def _play(scene: Scene, hub: str, receiver: str, token: str) -> None:
     """Subscribe and post the events, all over HTTP as anybody else would."""
     headers = {"Authorization": f"Bearer {token}"}
     click.echo(f"hub at {hub}, receiver at {receiver}\n")
-    async with httpx.AsyncClient(base_url=hub, headers=headers, trust_env=False) as client:
+    async with httpx.AsyncClient(
+        base_url=hub, headers=headers, trust_env=False, timeout=PATIENCE
+    ) as client:
         for event in EVENTS:
             topic = f"{hub}/{OWNER}/{NAME}/events/{event}.json"
             form = {

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 # Seconds, on a machine that has other things to do.
-PATIENCE = 60
+PATIENCE = 120
 LAUNCH = """
 import os, sys
 os.dup2(int(sys.argv[1]), 3)
@@ -50,8 +50,16 @@ class Manager:
         """What is told, up to the first message with a line that matches."""
         began = len(self.heard)
         while not any(re.search(line, text, re.MULTILINE) for text in self.heard[began:]):
-            self.heard.append(self.told.recv(4096).decode())
+            self.heard.append(self._next(line))
         return self.heard[began:]
+
+    def _next(self, wanted: str) -> str:
+        try:
+            return self.told.recv(4096).decode()
+        except TimeoutError:
+            assert self.process is not None
+            self.process.kill()
+            raise AssertionError(f"no {wanted}: {self.heard}, {self.ended()}") from None
 
     def signal(self, number: int) -> None:
         assert self.process is not None

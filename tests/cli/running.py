@@ -12,7 +12,7 @@ import httpx
 from store import Store, accounts, repositories, tokens
 
 # Seconds, on a machine that has other things to do.
-PATIENCE = 60
+PATIENCE = 120
 SECRET = "ring the bells"
 
 
