@@ -1,6 +1,7 @@
 """Who listens to the heralds of PostgreSQL: a thread with a connection of its own."""
 
 import asyncio
+import contextlib
 import logging
 import threading
 from collections.abc import Callable
@@ -65,8 +66,10 @@ class _Ear:
         self._call(lambda: self._called(hooks))
 
     def _call(self, call: Callable[[], None]) -> None:
-        if not self._ended.is_set() and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(call)
+        if not self._ended.is_set():
+            # A loop that is closed has nobody left who listens.
+            with contextlib.suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(call)
 
     def end(self) -> None:
         self._ended.set()

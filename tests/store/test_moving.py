@@ -32,6 +32,7 @@ from store import (
     audit_check,
     moving_compare,
     moving_copy,
+    moving_link,
     moving_source,
     open_store,
     sqlite,
@@ -57,6 +58,8 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite, "PRAGMAS", pragmas)
     monkeypatch.setattr(moving_source, "ROWS", 3)
     monkeypatch.setattr(moving_copy, "QUICK", 3600.0)
+    for module, patience in ((moving_copy, "LINGERS"), (moving_link, "PATIENCE")):
+        monkeypatch.setattr(module, patience, 30.0)
 
 
 @pytest.fixture
@@ -811,13 +814,16 @@ def test_a_target_in_use_is_refused(
         hub.shut()
 
 
-def test_one_mover_at_a_time(world: World, folder: Path, target: str, moving: Moving) -> None:
-    with (
-        moving(),
-        pytest.raises(Unusable, match="another `tocsin migrate`"),
-        mover_to(target, folder),
-    ):
-        pass
+def test_one_mover_at_a_time(
+    world: World, folder: Path, target: str, moving: Moving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with moving():
+        monkeypatch.setattr(moving_link, "PATIENCE", 0.1)
+        with (
+            pytest.raises(Unusable, match="another `tocsin migrate`"),
+            mover_to(target, folder),
+        ):
+            pass
 
 
 def test_a_second_move_ends_the_first(world: World, folder: Path, moving: Moving) -> None:
