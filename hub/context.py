@@ -34,6 +34,8 @@ class House:
     judge: Judge
     measures: HubMeasures = field(default_factory=HubMeasures)
     urls: Urls = field(init=False)
+    documentation: str = field(init=False)
+    """What `documentation_url` in errors begins with."""
     intake: Intake = field(init=False)
     limits: Limits | None = field(init=False)
     """None where there are none."""
@@ -44,6 +46,7 @@ class House:
     def __post_init__(self) -> None:
         settings = self.settings
         self.urls = Urls(settings.root())
+        self.documentation = settings.documentation()
         self.intake = Intake(settings.max_held_bytes, settings.body_timeout)
         self.limits = Limits(self.store, settings) if settings.rate_limiting else None
         self.passwords = Passwords(self.store, settings)

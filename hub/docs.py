@@ -3,6 +3,7 @@
 import inspect
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from html import escape
 
 from hub.answers import HTML, Answer
@@ -25,17 +26,19 @@ def documentation(
     """A page over operations, and over `others`: a line of the reference and its text each;
     `linked` with the page that shows schemas.
     """
-    parts = [_section(one.id, f"{one.method} {one.path}", _text(one)) for one in operations]
-    parts += [_section(anchor_of(line), line, text) for line, text in others.items()]
-    page = (
-        '<!doctype html><html lang="en"><meta charset="utf-8"><title>tocsin: the API</title>'
-        f"<style>{STYLE}</style><h1>tocsin: the API</h1>"
-        f"{LINK if linked else ''}{''.join(parts)}</html>"
-    )
-    answer = Answer(200, page.encode(), [HTML])
+
+    @cache
+    def page() -> bytes:
+        parts = [_section(one.id, f"{one.method} {one.path}", _text(one)) for one in operations]
+        parts += [_section(anchor_of(line), line, text) for line, text in others.items()]
+        return (
+            '<!doctype html><html lang="en"><meta charset="utf-8"><title>tocsin: the API</title>'
+            f"<style>{STYLE}</style><h1>tocsin: the API</h1>"
+            f"{LINK if linked else ''}{''.join(parts)}</html>"
+        ).encode()
 
     async def work(call: Call) -> Answer:
-        return Answer(answer.status, answer.body, answer.headers)
+        return Answer(200, page(), [HTML])
 
     return work
 

@@ -39,7 +39,7 @@ def endpoint(
     `reference` is the operation's place in the documentation; `told` goes with every answer, and
     is API for what belongs to the API; `door` is what its requests are counted under.
     """
-    documented = house.settings.documentation() + reference
+    documented = house.documentation + reference
 
     async def run(scope: Scope, receive: Receive, send: Send, values: Mapping[str, str]) -> None:
         request_id = os.urandom(16).hex()

@@ -52,7 +52,7 @@ def _deprecation(deprecated: Deprecation) -> tuple[Header, ...]:
 
 
 def _going(house: House, deprecated: Deprecation, reference: str) -> str:
-    url = house.settings.documentation() + reference
+    url = house.documentation + reference
     link = f'<{url}>; rel="deprecation"; type="text/html"'
     if deprecated.successor is not None:
         path = deprecated.successor.rpartition(" ")[2]

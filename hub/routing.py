@@ -47,7 +47,7 @@ class Routes(BaseRoute):
                 node.parameter = node.parameter or Node()
                 node = node.parameter
             else:
-                node = node.fixed.setdefault(segment, Node())
+                node = node.fixed.get(segment) or node.fixed.setdefault(segment, Node())
         assert method not in node.methods, f"{method} {path} is there twice"
         node.methods[method] = endpoint, names
 

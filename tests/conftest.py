@@ -19,6 +19,10 @@ from hub.settings import HubSettings
 from store import Connection, Row, Store, accounts, open_store, repositories, tokens
 from store.clock import MovableClock, parse
 
+# All that is made while tests are found stays to the end: looking through it for garbage, again and
+# again, takes a third of the time.
+gc.disable()
+
 # Who starts them in the background has them ignore it, and all that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -85,6 +89,7 @@ def pytest_collection_finish() -> None:
     """What is there now stays to the end: nobody need look through it for garbage again."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture
