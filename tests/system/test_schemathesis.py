@@ -170,6 +170,10 @@ def settings(store: Store) -> Iterator[str]:
         yield f"values = {json.dumps(values)}"
     lines = [(one.id, one.method, one.path) for one in OPERATIONS]
     lines += [(door.name, *line.split(" ")) for line, door in DOORS.items()]
+    yield "[parameters]"
+    for parameter in sorted({one for _, _, path in lines for one in PARAMETER.findall(path)}):
+        yield _bound(f"path.{parameter}", parameter)
+    # Each of these is looked through for each request: only what is special to an operation.
     for name, method, path in lines:
         found = list(_operation(name, method, path))
         if found:
@@ -205,14 +209,17 @@ def _operation(name: str, method: str, path: str) -> Iterator[str]:
         yield f"checks.positive_data_acceptance.expected-statuses = {expected}"
     ends = method == "DELETE" or name == "apps/reset-token"
     parameters = PARAMETER.findall(path)
-    for parameter in parameters:
-        goes = ends and parameter == parameters[-1] and parameter not in STAYS
-        yield _bound(f"path.{parameter}", DOOMED + parameter if goes else parameter)
+    if ends and parameters and parameters[-1] not in STAYS:
+        yield _in_operation(f"path.{parameters[-1]}", DOOMED + parameters[-1])
     for member, (names, dictionary) in BODIES.items():
         if name in names:
             doomed = DOOMED if ends else ""
-            yield _bound(member, doomed + dictionary, 0.9)
+            yield _in_operation(member, doomed + dictionary, 0.9)
+
+
+def _in_operation(parameter: str, dictionary: str, share: float = 1.0) -> str:
+    return f"parameters.{_bound(parameter, dictionary, share)}"
 
 
 def _bound(parameter: str, dictionary: str, share: float = 1.0) -> str:
-    return f'parameters."{parameter}" = {{ dictionary = "{dictionary}", probability = {share} }}'
+    return f'"{parameter}" = {{ dictionary = "{dictionary}", probability = {share} }}'
