@@ -132,6 +132,8 @@ class Engine(Protocol):
     """Whether a short read costs less than handing it to a thread."""
     exclusive: bool
     """Whether there is one worker at a time, so that what others held is nobody's."""
+    embedded: bool
+    """Whether what is written has to be safe on this machine's disk, and not on a server's."""
     clock: Clock
     """Whose time decides what is due."""
     words: dict[str, str]

@@ -41,6 +41,7 @@ class PostgresEngine:
 
     inline = False
     exclusive = False
+    embedded = False
 
     def __init__(self, url: str, vault: Vault, courier: Callable[[], Courier]) -> None:
         self.words = {

@@ -23,6 +23,7 @@ class SqliteEngine:
 
     inline = True
     exclusive = True
+    embedded = True
 
     def __init__(self, path: Path, vault: Vault, courier: Callable[[], Courier]) -> None:
         if sqlite3.sqlite_version_info < OLDEST:

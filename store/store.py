@@ -120,7 +120,7 @@ class Store:
     def awaited(self) -> int:
         """How many in this process wait for what they write to be safe on this machine's disk."""
         # A server of its own is not held up by deliveries here, and is asked in large batches.
-        if self._writer is None or not self.engine.exclusive:
+        if self._writer is None or not self.engine.embedded:
             return 0
         return self._writer.awaited
 
