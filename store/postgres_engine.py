@@ -22,8 +22,12 @@ from store.postgres_pool import Connections
 from store.vault import Vault
 
 OLDEST = 150_000
-# A statement or a lock that takes longer fails, and is tried again by who gave it.
-OPTIONS = "-c lock_timeout=10s -c statement_timeout=60s -c idle_in_transaction_session_timeout=60s"
+# A statement or a lock that takes longer fails, and is tried again by who gave it. Plans are made
+# for tables as they are: one that is kept from when they were small reads all of them as they grow.
+OPTIONS = (
+    "-c lock_timeout=10s -c statement_timeout=60s -c idle_in_transaction_session_timeout=60s"
+    " -c plan_cache_mode=force_custom_plan"
+)
 # A server that has vanished without a word is given up after seconds, not after a quarter of an
 # hour; what the URL says comes before all of these.
 DEFAULTS: dict[str, Any] = {

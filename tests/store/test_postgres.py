@@ -854,14 +854,18 @@ class TestPlans:
 
     @pytest.mark.parametrize(
         ("mode", "analyzed"),
-        [("auto", False), ("auto", True), ("force_generic_plan", True)],
+        [(None, False), ("auto", True), ("force_generic_plan", True)],
     )
     def test_made_while_there_was_nothing_are_good_for_much(
-        self, tmp_path: Path, mode: str, analyzed: bool
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str | None, analyzed: bool
     ) -> None:
-        """A statement that was prepared on empty tables goes on with its plan as they grow."""
+        """A statement that was prepared on empty tables goes on as they grow, also where their
+        owner has plans kept; `mode` None is as it comes.
+        """
+        # One prepares all of them, and soon keeps their plans if it may.
+        monkeypatch.setattr("store.postgres_pool.MOST", 1)
         with database() as named:
-            options = f"&options=-c%20plan_cache_mode%3D{mode}"
+            options = f"&options=-c%20plan_cache_mode%3D{mode}" if mode else ""
             store = open_store(named + options, data_dir=tmp_path)
             world = make_world(store, MovableClock(START))
             hook_ids = [world.hook("push")["id"] for _ in range(50)]
