@@ -1,6 +1,7 @@
 """The embedded engine's connections: a SQLite file in WAL mode, one writer, readers beside it."""
 
 import sqlite3
+import time
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -13,8 +14,9 @@ from store.vault import Vault
 
 # A bounded read may spend this many checks of so many virtual-machine steps: a few milliseconds.
 CHECKS, STEPS = 20, 10_000
+# Seconds: for a file that others hold, and until the next try where each is made here.
+TIMEOUT, AGAIN_AFTER = 10.0, 0.01
 PRAGMAS = (
-    "journal_mode = WAL",
     "synchronous = FULL",
     "foreign_keys = ON",
     "temp_store = MEMORY",
@@ -42,8 +44,11 @@ class SqliteSession(Statements):
         self, path: Path, vault: Vault, courier: Callable[[], Courier], *, bounded: bool
     ) -> None:
         super().__init__(vault, courier)
-        self._raw = sqlite3.connect(path, timeout=10, isolation_level=None, check_same_thread=False)
+        self._raw = sqlite3.connect(
+            path, timeout=TIMEOUT, isolation_level=None, check_same_thread=False
+        )
         try:
+            self._write_ahead()
             for pragma in PRAGMAS:
                 self._raw.execute(f"PRAGMA {pragma}")
         except sqlite3.Error:
@@ -54,6 +59,18 @@ class SqliteSession(Statements):
         self._checks = 0
         if bounded:
             self._raw.set_progress_handler(self._check, STEPS)
+
+    def _write_ahead(self) -> None:
+        # The only statement for which SQLite does not itself wait while others have the file.
+        until = time.monotonic() + TIMEOUT
+        while True:
+            try:
+                self._raw.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                    raise
+            time.sleep(AGAIN_AFTER)
 
     @property
     def db(self) -> "SqliteSession":

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +132,16 @@ class TestTheFile:
             return [db.value(f"PRAGMA {name}") for name in names]
 
         assert store.do(pragmas) == ["wal", 2, 1]
+
+    def test_waits_for_who_else_makes_it(self, tmp_path: Path) -> None:
+        path = tmp_path / "tocsin.db"
+        with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
+            other.execute("CREATE TABLE theirs (id INTEGER PRIMARY KEY)")
+            other.execute("BEGIN IMMEDIATE")
+            over = threading.Timer(0.3, other.rollback)
+            over.start()
+            open_store("sqlite", data_dir=tmp_path).shut()
+            over.join()
 
     def test_needs_a_library_that_is_new_enough(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
