@@ -5,7 +5,8 @@ So a backlog of one endpoint is never in the way of another's, and memory holds 
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
 from store import Store, deliveries
 from store.backoff import pause
@@ -86,6 +87,11 @@ class Claims:
         finally:
             self._claiming = None
 
+    @property
+    def _keep(self) -> Callable[..., Awaitable[Any]]:
+        # A database that forgets a claim when it crashes would give the same to another worker.
+        return self._store.note if self._store.engine.exclusive else self._store.write
+
     def _with_room(self) -> list[Lane]:
         if self._closed or self._hand.open_lease is None:
             return []
@@ -109,7 +115,7 @@ class Claims:
         try:
             each = FEW if self._hand.crowded else EACH
             with self._pulse.during("claiming"):
-                claimed, next_due = await self._store.note(deliveries.claim, by_id, lease_id, each)
+                claimed, next_due = await self._keep(deliveries.claim, by_id, lease_id, each)
         except BaseException:
             for lane in lanes:
                 self.mark(lane)

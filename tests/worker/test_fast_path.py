@@ -77,6 +77,26 @@ async def test_what_was_there_before_the_worker_is_claimed(
     assert claims == [[hook_id]]
 
 
+async def test_a_claim_outlasts_a_crash_where_others_may_claim_too(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A database that forgot it would give the same deliveries to two workers."""
+    kept: list[bool] = []
+    claim = deliveries.claim
+
+    def spied(db: Any, *given: Any) -> Any:
+        if not house.store.engine.exclusive:
+            kept.append(db.value("SHOW synchronous_commit") == "on")
+        return claim(db, *given)
+
+    monkeypatch.setattr(deliveries, "claim", spied)
+    house.hook()
+    await house.events(10)
+    await house.work()
+    await house.over(delivered=10)
+    assert kept == ([] if house.store.engine.exclusive else [True])
+
+
 async def test_a_full_lane_goes_through_the_store(house: House, claims: list[list[int]]) -> None:
     gate = house.network.script = Gate(["h1.example"])
     hook_id = house.hook()

@@ -1,6 +1,7 @@
 """Signs of life: what stands still is named, what waits for good reason is not."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
 import pytest
 from house import Gate, House, hasten, settle, until
@@ -85,15 +86,19 @@ async def test_attempts_that_never_end_are_one(
 async def test_a_store_that_never_answers(
     house: House, monkeypatch: pytest.MonkeyPatch, function: object, part: str
 ) -> None:
-    asked, released, note = asyncio.Event(), asyncio.Event(), Store.note
+    asked, released = asyncio.Event(), asyncio.Event()
 
-    async def hanging(self: Store, called: object, *args: object) -> object:
-        if called is function:
-            asked.set()
-            await released.wait()
-        return await note(self, called, *args)  # type: ignore[arg-type]
+    def hangs(kept: Callable[..., Awaitable[object]]) -> Callable[..., Awaitable[object]]:
+        async def hanging(self: Store, called: object, *args: object) -> object:
+            if called is function:
+                asked.set()
+                await released.wait()
+            return await kept(self, called, *args)
 
-    monkeypatch.setattr(Store, "note", hanging)
+        return hanging
+
+    for kept in (Store.note, Store.write):
+        monkeypatch.setattr(Store, kept.__name__, hangs(kept))
     hook_id = house.hook()
     worker = await house.work()
     await house.event()
