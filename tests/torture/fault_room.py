@@ -41,10 +41,10 @@ async def _full_disk(trial: Trial, here: Scene) -> None:
 
 
 def _fill(file: Path) -> None:
-    with file.open("wb") as ballast, contextlib.suppress(OSError):
+    # What a buffer still holds would be written when it is closed, and have no room either.
+    with file.open("wb", buffering=0) as ballast, contextlib.suppress(OSError):
         while True:
             ballast.write(bytes(64 * 1024))
-            ballast.flush()
 
 
 @asynccontextmanager
