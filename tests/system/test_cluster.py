@@ -1,7 +1,6 @@
 """Three hubs and three workers on one PostgreSQL, while processes and the database are killed."""
 
 import asyncio
-import math
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator
@@ -29,9 +28,9 @@ INSTANT = 2.0
 IN_TIME = 120.0
 PATIENCE = 300.0
 HOLDERS = "SELECT holder FROM lease"
-# From accepted to received across processes, in milliseconds, half of the time.
-WAKE_UP = 10.0
-TRIES = 10
+# Milliseconds from accepted to received across processes: what a wake-up takes, however busy the
+# machine is, and looking every few seconds does not. How fast it is, the benchmarks say.
+WAKE_UP = 500.0
 
 
 @dataclass
@@ -207,15 +206,10 @@ def test_from_accepted_to_received(cluster: Cluster, capsys: pytest.CaptureFixtu
     cluster.house.hub("hub0", cluster.ports[0])
     cluster.house.worker("worker0")
     cluster.house.at_work()
-    best = (math.inf, math.inf)
-    # Where others need the processors more than one try may be wanted.
-    for start in range(0, 100 * TRIES, 100):
-        best = min(best, took(cluster, range(start, start + 100)))
-        if best[0] < WAKE_UP:
-            break
+    half, most = took(cluster, range(100))
     with capsys.disabled():
-        print(f"\nfrom accepted to received: p50 {best[0]:.1f} ms, p95 {best[1]:.1f} ms")
-    assert best[0] < WAKE_UP
+        print(f"\nfrom accepted to received: p50 {half:.1f} ms, p95 {most:.1f} ms")
+    assert half < WAKE_UP
     assert [process.end() for process in cluster.house.running.values()] == [0, 0]
 
 
