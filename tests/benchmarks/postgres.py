@@ -3,18 +3,21 @@
 from collections.abc import Iterator
 from functools import partial
 
-from tests.benchmarks import apart, claim, pipeline
+from store import open_store
+from tests.benchmarks import apart, claim, pickup, pipeline, world
 from tests.benchmarks.figure import Bench, Row
-from tests.benchmarks.postgres_server import cluster, missing
+from tests.benchmarks.postgres_server import Server, cluster, missing
+from tests.benchmarks.processes import serving
 from tests.benchmarks.receiver import receiving
 
 MANY, SUBSCRIBERS = 1000, 10
 WANTED = 0.6
 STATEMENTS = 0.1
+PICK_UP_MS = 10.0
 
 
 def measure(bench: Bench) -> Iterator[Row]:
-    """Deliveries a second, statements a delivery, and claims."""
+    """Deliveries a second, statements a delivery, claims, and the way across processes."""
     if missing(bench):
         return
     with cluster(bench.directory / "pg") as server, receiving(bench) as port:
@@ -39,3 +42,21 @@ def measure(bench: Bench) -> Iterator[Row]:
         )  # fmt: skip
         urls = {behind: server.database() for behind in (claim.FEW, claim.MANY)}
         yield claim.compared(bench, "claim 100 due on PostgreSQL", urls)
+        yield from _across(bench, server)
+
+
+def _across(bench: Bench, server: Server) -> Iterator[Row]:
+    """Hub, worker and database are a process each, and the worker is woken through the last."""
+    name = "pick-up across processes on PostgreSQL"
+    bench.said(name)
+    directory, url = bench.directory / "across", server.database()
+    store = open_store(url, data_dir=directory)
+    made = store.do(world.make)
+    store.shut()
+    with (
+        serving(directory, store=url, only="hub") as hub,
+        serving(directory, store=url, only="worker"),
+    ):
+        given = {"directory": str(directory), "port": hub.port, "url": url, **made}
+        took = apart.call(pickup.arrivals, events=pickup.EVENTS, **given)
+    yield from pickup.rows(name, took, PICK_UP_MS)

@@ -42,10 +42,13 @@ def serving(
     directory: Path,
     *,
     store: str = "sqlite",
+    only: str | None = None,
     program: tuple[str, ...] = SERVE,
     settings: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[Server]:
-    """`tocsin serve` on a data directory, listening, for the length of the block."""
+    """`tocsin serve` on a data directory, listening, for the length of the block; or `only` its
+    hub, or its worker, which has no port.
+    """
     environment = os.environ | {
         "TOCSIN_DATA_DIR": str(directory),
         "TOCSIN_STORE": store,
@@ -53,26 +56,28 @@ def serving(
         "TOCSIN_LOG_LEVEL": "error",
         **settings,
     }
+    part = ["--only", only] if only else []
     process = subprocess.Popen(
-        [sys.executable, *program, "serve", "--port", "0"],
+        [sys.executable, *program, "serve", *part, "--port", "0"],
         env=environment,
         stdout=subprocess.PIPE,
         text=True,
     )
     try:
-        yield Server(process.pid, _port(process))
+        said = _started(process, "at work" if only == "worker" else "http://")
+        yield Server(process.pid, 0 if only == "worker" else int(said.rpartition(":")[2]))
     finally:
         end(process)
 
 
-def _port(process: "subprocess.Popen[str]") -> int:
-    """The port in the line that a server says once it listens."""
+def _started(process: "subprocess.Popen[str]", word: str) -> str:
+    """The line, with this word in it, that a server says once it is there."""
     assert process.stdout is not None
     ready, _, _ = select.select([process.stdout], [], [], START)
     said = process.stdout.readline() if ready else ""
-    if "http://" not in said:
+    if word not in said:
         raise RuntimeError(f"the server did not start: {said!r}")
-    return int(said.rpartition(":")[2])
+    return said
 
 
 def end(process: "subprocess.Popen[str]") -> None:
