@@ -2,6 +2,7 @@
 
 import logging
 import random
+import select
 import threading
 import time
 from typing import Any, ClassVar
@@ -96,7 +97,8 @@ class Connections:
 
     def _check(self, raw: Raw) -> None:
         try:
-            raw.execute("")
+            if not _silent(raw):
+                raw.execute("")
             if self._clock.stale:
                 self._clock.measure(raw)
         except psycopg.Error:
@@ -112,3 +114,12 @@ class Connections:
 
     def close(self) -> None:
         self._pool.close()
+
+
+def _silent(raw: Raw) -> bool:
+    """Whether the server has said nothing since it was asked last, not even that it ends: to ask
+    it anew is a turn there and back for each transaction.
+    """
+    heard = select.poll()
+    heard.register(raw.fileno(), select.POLLIN)
+    return not heard.poll(0)

@@ -36,6 +36,7 @@ from store.postgres import PostgresSession
 from store.postgres_clock import PostgresClock
 from store.postgres_courier import CHANNEL, PostgresHerald, _message
 from store.postgres_ear import hear
+from store.postgres_pool import Knowing
 from worker import service
 from worker.answer import Answer
 from worker.service import Worker
@@ -483,6 +484,33 @@ class TestWakeUp:
             begun = time.monotonic()
             herald.close()
             assert time.monotonic() - begun < 5
+
+
+# Connections.
+
+
+class TestConnections:
+    def test_that_were_ended_are_replaced_unnoticed(self, store: Store, url: str) -> None:
+        for use in (store.do, store.look):
+            pid = use(lambda db: db.value("SELECT pg_backend_pid()"))
+            assert sql(url, f"SELECT pg_terminate_backend({pid}, 30000)") == [(True,)]
+            assert use(lambda db: db.value("SELECT pg_backend_pid()")) != pid
+
+    def test_that_are_well_are_not_asked_whether_they_are(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        store.look(lambda db: None)
+        asked: list[object] = []
+        execute = Knowing.execute
+
+        def noted(self: Knowing, query: Any, *given: Any, **how: Any) -> Any:
+            asked.append(query)
+            return execute(self, query, *given, **how)
+
+        monkeypatch.setattr(Knowing, "execute", noted)
+        store.do(lambda db: None)
+        store.look(lambda db: None)
+        assert asked == ["BEGIN", "COMMIT"]
 
 
 # Workers.
