@@ -47,9 +47,13 @@ async def tocsin(folder: Path, *args: str) -> asyncio.subprocess.Process:
 
 async def said(folder: Path, *args: str) -> str:
     """What a command says that does what it is to do."""
-    process = await tocsin(folder, *args)
+    return await done(await tocsin(folder, *args), PATIENCE)
+
+
+async def done(process: asyncio.subprocess.Process, seconds: float) -> str:
+    """What a process says, which ends well within so long."""
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(seconds):
             output, _ = await process.communicate()
     finally:
         if process.returncode is None:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from daemon import Site
+from daemon import Site, done
 from doomed_rows import doomed
 from generated_requests import UNSIGNED
 from world_of_operations import PASSWORD, SAMPLES, SECRET, World, make
@@ -150,14 +150,7 @@ async def test_the_document_holds(site: Site, tmp_path: Path) -> None:
         stderr=asyncio.subprocess.STDOUT,
         env=os.environ | HOOKS,
     )  # fmt: skip
-    try:
-        async with asyncio.timeout(SECONDS):
-            said, _ = await process.communicate()
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    assert process.returncode == 0, said.decode()
+    await done(process, SECONDS)
 
 
 def settings(store: Store) -> Iterator[str]:
