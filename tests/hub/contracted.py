@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from jsonschema import Draft202012Validator, FormatChecker
+from jsonschema_rs import Draft202012Validator, Registry
 from pydantic import TypeAdapter
 
 from hub.openapi import document
@@ -24,6 +24,8 @@ CONTRACT = os.environ.get("TOCSIN_CONTRACT", "")
 # What the pipeline answers with, whichever operation is asked.
 OF_ALL = {"301", "304", "307"}
 Json = dict[str, Any]
+# The name of a document for its own parts.
+HERE = "urn:document"
 
 
 class Described:
@@ -75,26 +77,28 @@ class Described:
 
     def validator(self, media: Json) -> Draft202012Validator:
         """Of a schema in the document."""
-        root = {"components": self._components, "allOf": [nullable(media["schema"])]}
-        return Draft202012Validator(root, format_checker=FormatChecker())
+        schema = in_json_schema(media["schema"])
+        return Draft202012Validator(schema, registry=self._components, validate_formats=True)
 
     @cached_property
-    def _components(self) -> Any:
-        """In JSON Schema's words, once for all validators."""
-        return nullable(self.content["components"])
+    def _components(self) -> Registry:
+        # One for all validators: what each of them is given anew is read anew.
+        return Registry([(HERE, {"components": in_json_schema(self.content["components"])})])
 
 
 def _fixed_first(path: str) -> list[bool]:
     return [segment.startswith("{") for segment in path.split("/")]
 
 
-def nullable(schema: Any) -> Any:
-    """OpenAPI's `nullable` in JSON Schema's words."""
+def in_json_schema(schema: Any) -> Any:
+    """OpenAPI's `nullable` in JSON Schema's words, and references that say whose they are."""
     if isinstance(schema, list):
-        return [nullable(member) for member in schema]
+        return [in_json_schema(member) for member in schema]
     if not isinstance(schema, dict):
         return schema
-    found = {name: nullable(member) for name, member in schema.items()}
+    found = {name: in_json_schema(member) for name, member in schema.items()}
+    if isinstance(at := found.get("$ref"), str):
+        found["$ref"] = f"{HERE}{at}"
     if found.pop("nullable", False) is True and isinstance(found.get("type"), str):
         found["type"] = [found["type"], "null"]
     return found

@@ -15,7 +15,7 @@ import pytest
 from asking import asking
 from asserting import BASE, assert_error
 from engines import furnish
-from jsonschema import Draft202012Validator
+from jsonschema_rs import Draft202012Validator
 from world_of_operations import (
     SECRET,
     Headers,

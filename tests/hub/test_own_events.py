@@ -6,7 +6,7 @@ from typing import get_args, get_type_hints
 import httpx
 import pytest
 from asking import hold_event
-from jsonschema import ValidationError
+from jsonschema_rs import ValidationError
 
 from hub.operations import EVENTS, MODULES, OPERATIONS
 from store import Connection, Row, Store, deliveries, event_lists, events, hooks
