@@ -5,6 +5,7 @@ is first asked for, for that costs more than all the rest of starting.
 import asyncio
 import threading
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from hub.openapi import document
@@ -25,7 +26,7 @@ class Described:
         """The document. Not on the loop's thread, unless it was made before."""
         with self._lock:
             if self._made is None:
-                content = document(OPERATIONS, self._others, self._urls.root, EVENTS)
+                content = _written(tuple(self._others.items()), self._urls.root)
                 words = self._vocabulary
                 self._made = words.document(content) if words else content
             return self._made
@@ -34,3 +35,9 @@ class Described:
         """Have it made, so that asking for it costs nothing."""
         if self._made is None:
             await asyncio.to_thread(self)
+
+
+@lru_cache(maxsize=1)
+def _written(others: tuple[tuple[str, str], ...], root: str) -> Mapping[str, Any]:
+    """One for all who show it: the API, and administrators where they have a listener apart."""
+    return document(OPERATIONS, dict(others), root, EVENTS)

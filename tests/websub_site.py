@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 import httpx
+from listening import listening
 from passing import keep_lease
 
 from hub.app import create_app
@@ -95,7 +96,6 @@ class Peer:
         self.pages: dict[str, Said] = {}
         self.opened = asyncio.Event()
         self.opened.set()
-        self._tasks: set[asyncio.Task[None]] = set()
 
     @property
     def url(self) -> str:
@@ -132,32 +132,17 @@ class Peer:
         return page
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        try:
-            while True:
-                request = await _request(reader)
-                self.seen.append(request)
-                if request.method == "POST":
-                    await self.opened.wait()
-                status, fields, body = self._answer(request)
-                lines = [f"HTTP/1.1 {status} Said"]
-                lines += [f"{name}: {value}" for name, value in fields.items()]
-                if status not in (204, 304):
-                    lines.append(f"Content-Length: {len(body)}")
-                writer.write("\r\n".join([*lines, "", ""]).encode("latin-1") + body)
-        except (EOFError, OSError, asyncio.CancelledError):
-            pass  # the hub closed, or the test is over
-        finally:
-            self._tasks.discard(task)
-            writer.close()
-
-    async def end(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks)
+        while True:
+            request = await _request(reader)
+            self.seen.append(request)
+            if request.method == "POST":
+                await self.opened.wait()
+            status, fields, body = self._answer(request)
+            lines = [f"HTTP/1.1 {status} Said"]
+            lines += [f"{name}: {value}" for name, value in fields.items()]
+            if status not in (204, 304):
+                lines.append(f"Content-Length: {len(body)}")
+            writer.write("\r\n".join([*lines, "", ""]).encode("latin-1") + body)
 
 
 async def _request(reader: asyncio.StreamReader) -> Request:
@@ -172,13 +157,8 @@ async def _request(reader: asyncio.StreamReader) -> Request:
 @asynccontextmanager
 async def peer() -> AsyncIterator[Peer]:
     made = Peer()
-    server = await asyncio.start_server(made.serve, "127.0.0.1", 0)
-    made.port = server.sockets[0].getsockname()[1]
-    try:
+    async with listening(made.serve) as made.port:
         yield made
-    finally:
-        server.close()
-        await made.end()
 
 
 class Site:

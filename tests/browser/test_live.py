@@ -6,7 +6,7 @@ import time
 import pytest
 from chromium import violations
 from daemon import until
-from elsewhere import Elsewhere
+from elsewhere import another_site
 from playwright.async_api import expect
 
 from store import attempt_tail
@@ -14,7 +14,7 @@ from store import attempt_tail
 
 @pytest.fixture
 async def elsewhere(anyio_backend):
-    async with Elsewhere() as made:
+    async with another_site() as made:
         yield made
 
 

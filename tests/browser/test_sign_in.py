@@ -5,13 +5,13 @@ from collections.abc import AsyncIterator
 
 import pytest
 from chromium import violations
-from elsewhere import Elsewhere
+from elsewhere import Elsewhere, another_site
 from playwright.async_api import expect
 
 
 @pytest.fixture
 async def elsewhere(anyio_backend: str) -> AsyncIterator[Elsewhere]:
-    async with Elsewhere() as made:
+    async with another_site() as made:
         yield made
 
 

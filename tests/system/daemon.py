@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from listening import listening
 from ports import free_port
 
 from store import Store, accounts, deliveries, hooks, open_store, repositories, tokens
@@ -70,27 +71,17 @@ class Ledger:
         self.pause = pause
         self.got: Counter[str] = Counter()
         self.port = 0
-        self._tasks: set[asyncio.Task[None]] = set()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        try:
-            while True:
-                head = await reader.readuntil(b"\r\n\r\n")
-                length, guid = LENGTH.search(head), GUID.search(head)
-                assert length is not None
-                assert guid is not None
-                await reader.readexactly(int(length[1]))
-                self.note(guid[1].decode())
-                await self.think()
-                writer.write(OK)
-        except (EOFError, OSError, asyncio.CancelledError):
-            pass  # the daemon was killed, or the test is over
-        finally:
-            self._tasks.discard(task)
-            writer.close()
+        while True:
+            head = await reader.readuntil(b"\r\n\r\n")
+            length, guid = LENGTH.search(head), GUID.search(head)
+            assert length is not None
+            assert guid is not None
+            await reader.readexactly(int(length[1]))
+            self.note(guid[1].decode())
+            await self.think()
+            writer.write(OK)
 
     def note(self, guid: str) -> None:
         """Write it down."""
@@ -100,23 +91,12 @@ class Ledger:
         """What it does before it says yes."""
         await asyncio.sleep(self.pause)
 
-    async def end(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks)
-
 
 @asynccontextmanager
 async def ledger(pause: float = 0.0, made: Ledger | None = None) -> AsyncIterator[Ledger]:
     made = made or Ledger(pause)
-    server = await asyncio.start_server(made.serve, "127.0.0.1", 0)
-    made.port = server.sockets[0].getsockname()[1]
-    try:
+    async with listening(made.serve) as made.port:
         yield made
-    finally:
-        server.close()
-        await made.end()
 
 
 class Daemon:

@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 from daemon import Ledger, Poster
+from listening import listening
 from machine import PATIENCE, Machine
 
 PLACES = 'data_dir = "/var/lib/tocsin"\nkey_file = "/etc/tocsin/secret.key"\n'
@@ -155,10 +156,5 @@ async def names() -> AsyncIterator[Names]:
 async def ledger(pause: float = 0.0) -> AsyncIterator[Ledger]:
     """A receiver at the address that the name server knows."""
     made = Ledger(pause)
-    server = await asyncio.start_server(made.serve, ADDRESS, 0)
-    made.port = server.sockets[0].getsockname()[1]
-    try:
+    async with listening(made.serve, ADDRESS) as made.port:
         yield made
-    finally:
-        server.close()
-        await made.end()

@@ -13,6 +13,7 @@ from socket import SO_LINGER, SOL_SOCKET
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from listening import listening
 
 Handler = Callable[["Call"], Awaitable[None]]
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -89,33 +90,18 @@ async def serving(
 ) -> AsyncIterator[Receiver]:
     """A receiver that runs `handler` for each connection, and closes it when that returns."""
     receiver = Receiver()
-    tasks: set[asyncio.Task[None]] = set()
 
     async def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        tasks.add(task)
         receiver.connections += 1
         receiver.hosts.append(writer.get_extra_info("sockname")[0])
         try:
             await handler(Call(receiver, reader, writer))
-        except (OSError, EOFError, asyncio.CancelledError):
-            pass  # the client left, or the test is over
         finally:
             receiver.closed.set()
-            writer.close()
-            tasks.discard(task)
 
-    server = await asyncio.start_server(accepted, host, port, ssl=context, limit=2**20)
-    receiver.port = server.sockets[0].getsockname()[1]
-    try:
+    listens = listening(accepted, host, port, ssl=context, limit=2**20)
+    async with listens as receiver.port:
         yield receiver
-    finally:
-        server.close()
-        for task in list(tasks):
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
 
 
 async def ok(call: Call) -> None:
