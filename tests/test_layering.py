@@ -2,6 +2,8 @@
 
 import ast
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -53,6 +55,15 @@ def test_there_is_something_to_look_at() -> None:
     for package in PACKAGES:
         assert len(modules(package)) > 10
     assert "store" in tops(ROOT / "worker" / "dispatch.py")
+
+
+def test_benchmarks_find_all_that_they_are_made_of() -> None:
+    """Without the folders in which pytest looks for modules."""
+    paths = [path for path in modules("tests/benchmarks") if path.stem[0] != "_"]
+    names = [named(path).removesuffix(".py").replace("/", ".") for path in paths]
+    assert len(names) > 30
+    found = f"import importlib\nfor name in {names}: importlib.import_module(name)"
+    subprocess.run([sys.executable, "-c", found], cwd=ROOT, check=True)
 
 
 @pytest.mark.parametrize("path", modules("store"), ids=named)

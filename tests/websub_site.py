@@ -12,7 +12,6 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 import httpx
-from listening import listening
 from passing import keep_lease
 
 from hub.app import create_app
@@ -22,6 +21,7 @@ from store import Row, Store, accounts, open_store, repositories, tokens, websub
 from store import deliveries as kept
 from store import websub_requests as requests
 from store.clock import Clock
+from tests.listening import listening
 from worker.service import Judge, Worker, make_guard
 
 PATIENCE = 30.0

@@ -11,10 +11,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from listening import listening
 from ports import free_port
 
 from store import Store, accounts, deliveries, hooks, open_store, repositories, tokens
+from tests.listening import listening
 
 PATIENCE = 60.0
 ENVIRONMENT = {

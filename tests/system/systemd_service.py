@@ -9,8 +9,9 @@ from typing import Any
 
 import httpx
 from daemon import Ledger, Poster
-from listening import listening
 from machine import PATIENCE, Machine
+
+from tests.listening import listening
 
 PLACES = 'data_dir = "/var/lib/tocsin"\nkey_file = "/etc/tocsin/secret.key"\n'
 SETTINGS = 'allow_networks = ["127.0.0.0/8"]\nrate_limiting = false\n'
