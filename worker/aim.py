@@ -42,13 +42,13 @@ class Aim:
 
     async def _read(self, lane: Lane) -> None:
         reader = load_follower if lane.hook_id < 0 else load
-        lane.stale = True
+        lane.doubt()
         while lane.stale:
             lane.stale = False
             try:
                 found = await self._store.read(reader, lane.hook_id, self._settings, self._guard)
             except BaseException:
-                lane.stale = True
+                lane.doubt()
                 raise
             lane.target = None if found is None else found.heir_of(lane.target)
             lane.host = _host(found)
@@ -58,10 +58,12 @@ class Aim:
         known = {lane.hook_id for lane in lanes if lane.target is not None}
         versions = await self._store.read(subscribers.versions, known) if known else {}
         for lane in lanes:
+            target = lane.target
             # What was read meanwhile is newer than the answer.
-            if lane.target is not None and lane.hook_id in known:
-                same = lane.target.version == versions.get(lane.hook_id)
-                lane.stale |= not same
+            if target is None or lane.hook_id not in known:
+                continue
+            if target.version != versions.get(lane.hook_id):
+                lane.doubt()
 
     def change(self, settings: WorkerSettings, lanes: Collection[Lane]) -> None:
         """Read all of them again, by these settings."""

@@ -108,6 +108,7 @@ class Claims:
         lease_id = self._hand.open_lease
         assert lease_id is not None
         by_id = {lane.hook_id: lane for lane in lanes}
+        doubts = {lane.hook_id: lane.doubts for lane in lanes}
         for lane in lanes:
             lane.backlog = False
             lane.claiming = True
@@ -127,6 +128,9 @@ class Claims:
             # The lease ended meanwhile, and with it the claim.
             self._look_again(lanes)
             return
+        # Who says that there is something due cannot say whether the hook was edited; this can.
+        for hook_id, version in {one.hook_id: one.version for one in claimed}.items():
+            by_id[hook_id].confirm(version, doubts[hook_id])
         for one in claimed:
             by_id[one.hook_id].queue.append(
                 Item(one.id, one.event_id, one.attempts, one.redelivery, one.version)

@@ -73,7 +73,7 @@ class Intake:
     def _look_at(self, lane: Lane) -> None:
         # Of an endpoint that rests this is said with every event.
         if not (lane.stale and lane.backlog):
-            lane.stale = True
+            lane.doubt()
             self._claims.mark(lane)
 
     def arrived(self) -> None:

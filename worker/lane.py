@@ -49,6 +49,8 @@ class Lane:
     """When (microseconds) the store has something due, as far as is known."""
     stale: bool = False
     """Its hook may have been edited since `target` was read."""
+    doubts: int = 0
+    """How often that was said."""
     reading: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while `target` is read."""
     parked: bool = False
@@ -92,10 +94,20 @@ class Lane:
         if self.rate is not None:
             self.allow_at = max(now, self.allow_at) + 1 / self.rate
 
+    def doubt(self) -> None:
+        """Have its hook looked at before anything more is sent."""
+        self.stale = True
+        self.doubts += 1
+
+    def confirm(self, version: int, doubts: int) -> None:
+        """Its hook was seen to have this version when there had been so many doubts."""
+        if self.doubts == doubts and self.target is not None and self.target.version == version:
+            self.stale = False
+
     def forget(self) -> None:
         """Have its hook read before anything more is sent."""
         self.target = None
-        self.stale = True
+        self.doubt()
 
     def pause(self, until: float) -> None:
         """Start nothing before this moment."""

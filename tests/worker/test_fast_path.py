@@ -10,7 +10,7 @@ from engines import embedded
 from house import Gate, House, until
 
 from store import Store, courier, deliveries, events, own_events, postgres_courier, selection
-from worker import hand
+from worker import aim, hand
 from worker import lane as lane_module
 from worker.lane import ROOM
 
@@ -195,6 +195,20 @@ async def test_a_replay_wakes_the_worker(house: House) -> None:
 
 
 @pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The hooks that are read so that something can be sent to them."""
+    made: list[int] = []
+    load = aim.load
+
+    def spied(db: Any, hook_id: int, *given: Any) -> Any:
+        made.append(hook_id)
+        return load(db, hook_id, *given)
+
+    monkeypatch.setattr(aim, "load", spied)
+    return made
+
+
+@pytest.fixture
 async def hub(house: House) -> Any:
     """The same database as a hub of another process has it."""
     store = house.another_store()
@@ -208,6 +222,22 @@ async def test_an_event_of_another_process_is_delivered_at_once(house: House, hu
     assert hub.courier.lease() is None
     await house.events(1, hub)
     await house.over(delivered=1)
+
+
+async def test_for_another_process_a_hook_is_read_again_only_when_it_was_edited(
+    house: House, hub: Store, looks: list[int]
+) -> None:
+    hook_id = house.hook()
+    await house.work()
+    for number in range(1, 6):
+        await house.events(1, hub)
+        await house.over(delivered=number)
+    assert looks == [hook_id]
+    house.edit(hook_id, url="https://moved.example/hook")
+    await house.events(1, hub)
+    await house.over(delivered=6)
+    assert looks == [hook_id, hook_id]
+    assert len(house.network.to("moved.example")) == 1
 
 
 async def test_many_events_of_another_process(house: House, hub: Store) -> None:

@@ -144,6 +144,22 @@ def test_after_the_rest_one_request_probes() -> None:
     assert started(failing) == 1
 
 
+def test_a_hook_that_was_seen_to_be_as_it_was_is_not_doubted() -> None:
+    one = lane()
+    one.doubt()
+    one.confirm(2, one.doubts)
+    assert one.stale, "another version"
+    before = one.doubts
+    one.doubt()
+    one.confirm(1, before)
+    assert one.stale, "doubted since it was seen"
+    one.confirm(1, one.doubts)
+    assert not one.stale
+    one.forget()
+    one.confirm(1, one.doubts)
+    assert one.stale, "nothing is known of it"
+
+
 def test_full_is_a_queue_at_its_bound() -> None:
     assert not lane(ROOM - 1).full
     assert lane(ROOM).full
