@@ -87,8 +87,9 @@ class Store:
     async def note(
         self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Like `write`, for what a power loss may undo because it is then done again: leases and
-        outcomes. A group of nothing else is committed without waiting for the disk.
+        """Like `write`, for what a power loss may undo because it is then done again: outcomes,
+        renewals of leases, and claims where nobody else may claim. A group of nothing else is
+        committed without waiting for the disk.
         """
         result: T = await self._written(lambda db: function(db, *args, **kwargs), (), durable=False)
         return result

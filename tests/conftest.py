@@ -89,7 +89,6 @@ def pytest_collection_finish() -> None:
     """What is there now stays to the end: nobody need look through it for garbage again."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000, 20, 20)
     gc.enable()
 
 
