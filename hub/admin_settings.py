@@ -22,7 +22,7 @@ class AdminSettings(BaseModel):
         "local",
         description="who sees them: whoever comes from this machine, and not through a proxy, or "
         "has a token (`local`); only who has one (`token`); `anybody`. A token is `admin_token` or "
-        "a site administrator's",
+        "a site administrator's with the scope `read:enterprise`",
     )
     admin_token: SecretStr | None = Field(
         None, description="a token for them, of at least 16 characters"

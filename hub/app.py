@@ -7,27 +7,32 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.types import Lifespan, Receive, Scope, Send
 
-from hub import admin, batches, cors, downloads, ingest, reference, subscribe, usage, websub
-from hub.access import public
-from hub.admins import Admins
-from hub.answers import Answer
-from hub.call import Call, Work
-from hub.context import House, Judge
-from hub.described import Described
-from hub.docs import anchor_of, documentation
-from hub.endpoint import API, endpoint
-from hub.entry import Cost, enter
-from hub.operation import Operation
+from hub.admin import admin
+from hub.admin.administrators import AdminAuth
+from hub.admin.observability import Observability
+from hub.api.assistant import downloads, usage
+from hub.auth.access import public
+from hub.http import cors
+from hub.http.response import Response
+from hub.http.routing import Endpoint, Routes, path_of
+from hub.ingest import batches, ingest, subscribe
+from hub.openapi import reference
+from hub.openapi.cache import OpenAPICache
+from hub.openapi.operation_pages import anchor_of, documentation
 from hub.operations import OPERATIONS
-from hub.pipeline import operation_endpoint
-from hub.resolve import BY_ID, PARAMETER
-from hub.routing import Endpoint, Routes, path_of
-from hub.seeing import Seeing
+from hub.rest.authenticate import RequestCost, authorize_request
+from hub.rest.context import CallbackValidator, Services
+from hub.rest.middleware import API, wrap
+from hub.rest.operation import Operation
+from hub.rest.pipeline import operation_endpoint
+from hub.rest.request import Handler, Request
+from hub.rest.resolve import BY_ID, PARAMETER
 from hub.settings import HubSettings
-from hub.ui import doors
+from hub.ui import routes as doors
 from hub.ui.section import ROOT
 from hub.ui.sections import SECTIONS
-from hub.ui.serve import Desk
+from hub.ui.serve import Dashboard
+from hub.websub import websub
 from store import Store
 from store.errors import Missing
 
@@ -37,17 +42,17 @@ REPOSITORY = "/repos/{owner}/{repo}"
 def create_app(
     store: Store,
     settings: HubSettings,
-    judge: Judge,
+    judge: CallbackValidator,
     lifespan: Lifespan[Starlette] | None = None,
-    seeing: Seeing | None = None,
+    seeing: Observability | None = None,
 ) -> Starlette:
     """The hub over a store. `judge(url)` raises Invalid where a callback may not be used."""
-    seeing = seeing or Seeing(store)
-    house = House(store, settings, judge, seeing.measures)
-    admins = Admins(house, apart=False)
-    described = Described(house.urls, house.vocabulary, _texts(house))
-    dashboard = Desk(house, seeing, admins, SECTIONS, described) if settings.ui else None
-    routes = Routes(_missing(house, dashboard))
+    seeing = seeing or Observability(store)
+    house = Services(store, settings, judge, seeing.measures)
+    admins = AdminAuth(house, apart=False)
+    described = OpenAPICache(house.urls, house.vocabulary, _texts(house))
+    dashboard = Dashboard(house, seeing, admins, SECTIONS, described) if settings.ui else None
+    routes = Routes(_not_found(house, dashboard))
     _add_operations(house, routes)
     _add_others(house, routes)
     websub.add(house, routes)
@@ -55,40 +60,45 @@ def create_app(
         doors.add(dashboard, routes)
     admin.add(house, routes, seeing, admins, here=settings.admin_bind is None)
     page = documentation(OPERATIONS, _texts(house), linked=settings.api_reference != "off")
-    routes.add("GET", f"{house.urls.prefix}/docs", endpoint(house, page))
+    routes.add("GET", f"{house.urls.prefix}/docs", wrap(house, page))
     if settings.api_reference in ("public", "users") or settings.admin_bind is None:
         reference.add(house, routes, described, admins)
-    return Starlette(routes=[routes], lifespan=_lasting(house, lifespan))
+    return Starlette(routes=[routes], lifespan=_lifespan(house, lifespan))
 
 
 def create_admin_app(
-    store: Store, settings: HubSettings, judge: Judge, seeing: Seeing, *, describes: bool
+    store: Store,
+    settings: HubSettings,
+    judge: CallbackValidator,
+    seeing: Observability,
+    *,
+    describes: bool,
 ) -> Starlette:
     """What administrators see, where that is apart; `describes` the API, too, if it is for them."""
-    house = House(store, settings, judge, seeing.measures)
-    routes = Routes(endpoint(house, _nothing))
-    admins = Admins(house, apart=True)
+    house = Services(store, settings, judge, seeing.measures)
+    routes = Routes(wrap(house, _empty))
+    admins = AdminAuth(house, apart=True)
     admin.add(house, routes, seeing, admins, here=True)
     if describes and settings.api_reference == "admin":
-        described = Described(house.urls, house.vocabulary, _texts(house))
+        described = OpenAPICache(house.urls, house.vocabulary, _texts(house))
         reference.add(house, routes, described, admins)
-    return Starlette(routes=[routes], lifespan=_lasting(house, None))
+    return Starlette(routes=[routes], lifespan=_lifespan(house, None))
 
 
-def _add_others(house: House, routes: Routes) -> None:
+def _add_others(house: Services, routes: Routes) -> None:
     for line, (work, _, told, door) in _others(house).items():
         method, _, path = line.partition(" ")
         # Also without the prefix: topics and the forges' webhooks are not paths of the API.
         for served in {path, house.urls.prefix + path}:
-            run = endpoint(house, work, f"#{anchor_of(line)}", told=told, door=door)
+            run = wrap(house, work, f"#{anchor_of(line)}", told=told, door=door)
             routes.add(method, served, run)
 
 
-def _texts(house: House) -> dict[str, str]:
+def _texts(house: Services) -> dict[str, str]:
     return {line: text for line, (_, text, _, _) in _others(house).items()}
 
 
-def _add_operations(house: House, routes: Routes) -> None:
+def _add_operations(house: Services, routes: Routes) -> None:
     methods: dict[str, list[str]] = {}
     for operation in OPERATIONS:
         run = operation_endpoint(house, operation)
@@ -97,10 +107,10 @@ def _add_operations(house: House, routes: Routes) -> None:
             # However its parameters are called, it is one path.
             methods.setdefault(PARAMETER.sub("{}", path), []).append(operation.method)
     for path, known in methods.items():
-        routes.add("OPTIONS", path, endpoint(house, _preflight(known), told=API[-1:]))
+        routes.add("OPTIONS", path, wrap(house, _preflight(known), told=API[-1:]))
 
 
-def _paths(house: House, operation: Operation) -> list[str]:
+def _paths(house: Services, operation: Operation) -> list[str]:
     """Every path that an operation is at."""
     prefix = house.urls.prefix
     if operation.path == "/":
@@ -111,11 +121,11 @@ def _paths(house: House, operation: Operation) -> list[str]:
     return [prefix + spelled for path in paths for spelled in house.vocabulary.paths(path)]
 
 
-def _others(house: House) -> Mapping[str, tuple[Work, str, tuple[Any, ...], str]]:
+def _others(house: Services) -> Mapping[str, tuple[Handler, str, tuple[Any, ...], str]]:
     """What is not declared as an operation: its line of the reference, its work, its text, what
     goes with its answers, and what its requests are counted under.
     """
-    door, files = ingest.Ingest(house), downloads.Downloads(house)
+    door, files = ingest.IngestEndpoints(house), downloads.Downloads(house)
     return {
         "POST /hub": (subscribe.subscribe(house), subscribe.DESCRIPTION, API, "hub"),
         "POST /events": (door.events, f"{ingest.EVENTS}\n\n{batches.DESCRIPTION}", (), "events"),
@@ -125,7 +135,7 @@ def _others(house: House) -> Mapping[str, tuple[Work, str, tuple[Any, ...], str]
     }
 
 
-def _lasting(house: House, lifespan: Lifespan[Starlette] | None) -> Lifespan[Starlette]:
+def _lifespan(house: Services, lifespan: Lifespan[Starlette] | None) -> Lifespan[Starlette]:
     """The lifespan, at whose end the hub writes what it has not written yet."""
 
     @contextlib.asynccontextmanager
@@ -138,17 +148,17 @@ def _lasting(house: House, lifespan: Lifespan[Starlette] | None) -> Lifespan[Sta
     return run  # type: ignore[return-value]
 
 
-def _missing(house: House, dashboard: Desk | None) -> Endpoint:
+def _not_found(house: Services, dashboard: Dashboard | None) -> Endpoint:
     """What answers for paths that are not there: the API for its own, the dashboard for its own."""
     anybody, prefix = public(), house.urls.prefix
 
-    async def no_operation(call: Call) -> Answer:
-        await house.store.read(enter, house, call, anybody, Cost())
+    async def no_operation(call: Request) -> Response:
+        await house.store.read(authorize_request, house, call, anybody, RequestCost())
         raise Missing("operation")
 
-    within = endpoint(house, no_operation, told=API, door="api")
-    elsewhere = endpoint(house, _nothing)
-    lost = elsewhere if dashboard is None else endpoint(house, dashboard.lost(), door="ui")
+    within = wrap(house, no_operation, told=API, door="api")
+    elsewhere = wrap(house, _empty)
+    lost = elsewhere if dashboard is None else wrap(house, dashboard.lost(), door="ui")
 
     async def run(scope: Scope, receive: Receive, send: Send, values: Mapping[str, str]) -> None:
         path = path_of(scope)
@@ -161,14 +171,14 @@ def _missing(house: House, dashboard: Desk | None) -> Endpoint:
     return run
 
 
-def _preflight(methods: list[str]) -> Work:
+def _preflight(methods: list[str]) -> Handler:
     allowed = [*methods, *(["HEAD"] if "GET" in methods else []), "OPTIONS"]
 
-    async def work(call: Call) -> Answer:
+    async def work(call: Request) -> Response:
         return cors.preflight(allowed)
 
     return work
 
 
-async def _nothing(call: Call) -> Answer:
+async def _empty(call: Request) -> Response:
     raise Missing("path")

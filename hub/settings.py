@@ -1,7 +1,6 @@
 """The hub's part of the settings."""
 
 import ipaddress
-import re
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -9,6 +8,8 @@ from urllib.parse import urlsplit
 from pydantic import Field, field_validator, model_validator
 
 from hub.admin_settings import AdminSettings
+from hub.http import topic_patterns
+from hub.server_settings import ServerSettings
 from store.settings import DataSettings, ImportSettings, UsageSettings, WebSubSettings
 
 # Requests an hour, or in the window of RATE_WINDOWS. Source: the platform's published numbers.
@@ -39,7 +40,9 @@ DAY = 86_400
 WORDS = ("service", "assistant", "devenv")
 
 
-class HubSettings(AdminSettings, WebSubSettings, ImportSettings, UsageSettings, DataSettings):
+class HubSettings(
+    AdminSettings, ServerSettings, WebSubSettings, ImportSettings, UsageSettings, DataSettings
+):
     """Where the hub listens, what it calls itself, and what it takes."""
 
     host: str = Field("127.0.0.1", description="address on which the hub listens")
@@ -132,6 +135,12 @@ class HubSettings(AdminSettings, WebSubSettings, ImportSettings, UsageSettings, 
     failed_login_seconds: int = Field(
         900, ge=1, description="seconds after which failed logins are forgotten"
     )
+    hooks_per_event: int = Field(
+        20,
+        ge=0,
+        description="hooks of one repository that may be for the same event, as on the platform, "
+        "and subscriptions of one host to the same topic by WebSub; 0: no limit",
+    )
     vocabulary: dict[str, str] = Field(
         {},
         description="words of another platform for `service` (headers, media types), `assistant` "
@@ -167,7 +176,8 @@ class HubSettings(AdminSettings, WebSubSettings, ImportSettings, UsageSettings, 
     websub_topics: list[str] = Field(
         [],
         description="topics hosted elsewhere that the WebSub hub fetches and distributes when they "
-        "are published: `https://blog.example/*`, with `*` for anything",
+        "are published: `https://blog.example/*`, with `*` for anything; `http://blog.example:*/*` "
+        "is all that is there on any port that is named",
     )
 
     @model_validator(mode="after")
@@ -188,8 +198,7 @@ class HubSettings(AdminSettings, WebSubSettings, ImportSettings, UsageSettings, 
     @classmethod
     def _are_topics(cls, value: list[str]) -> list[str]:
         for pattern in value:
-            if not re.match(r"https?://[^/?#]+/", pattern):
-                raise ValueError(f"{pattern} is not of the form https://host/path")
+            topic_patterns.check(pattern)
         return value
 
     @field_validator("trusted_proxies")

@@ -14,10 +14,14 @@ from asking import asking
 from engines import ENGINES, engine_url, furnish
 from hypothesis import HealthCheck
 from hypothesis import settings as settings_of_examples
+from progress import Progress
+from warden import watch
 
 from hub.settings import HubSettings
-from store import Connection, Row, Store, accounts, open_store, repositories, tokens
+from store import Connection, Row, Store, open_store
+from store.accounts import accounts, tokens
 from store.clock import MovableClock, parse
+from store.repositories import repositories
 
 # All that is made while tests are found stays to the end: looking through it for garbage, again and
 # again, takes a third of the time.
@@ -34,20 +38,35 @@ settings_of_examples.load_profile("tests")
 BASE = "https://forge.example/api/v3"
 START = "2026-11-21T07:33:00Z"
 
-# What takes longest, longest first.
-LONG = (
-    "tests/system/test_schemathesis.py",
-    "tests/torture/test_torture.py::test_each_fault_has_its_outcome[10,000",
-    "tests/torture/test_torture.py::test_what_is_promised_is_kept[ledger]",
-    "tests/system/test_cluster.py",
-    "tests/cli/test_tour.py",
-    "tests/torture/",
-    "tests/system/test_failures.py",
-    "tests/system/test_systemd_real.py",
-    "tests/system/test_seeing.py",
-    "tests/system/",
-    "tests/browser/",
-)
+# What takes longest, longest first, and why it does.
+LONG = {
+    "tests/system/test_schemathesis.py": "thousands of requests that are made up",
+    "tests/torture/test_torture.py::test_each_fault_has_its_outcome[10,000": "50,000 deliveries",
+    "tests/torture/test_torture.py::test_what_is_promised_is_kept[ledger]": "30 starts and kills",
+    "tests/system/test_cluster.py": "six processes, 100,000 deliveries",
+    "tests/hub/cli/test_tutorial.py": "every command of the README's first hour",
+    "tests/torture/": "a daemon is started and killed again and again",
+    "tests/system/test_failures.py": "a database is stopped and started beside three processes",
+    "tests/system/test_systemd_real.py": "a machine boots",
+    "tests/system/test_seeing.py": "daemons are started for each test",
+    "tests/system/": "daemons are started for each test",
+    "tests/browser/": "a browser and a daemon are started",
+    "tests/hub/cli/operate/test_migrate.py": "daemons are started for each test",
+    "tests/hub/cli/service/test_daemon.py": "daemons are started for each test",
+    "tests/hub/cli/service/test_processes.py": "daemons are started for each test",
+    "tests/hub/cli/test_recipes.py": "daemons are started for each test",
+    "tests/test_running.py": "whole runs of pytest",
+    "tests/store/database/test_postgres.py::TestPlans": "a table of 200,000 rows",
+    "tests/test_style.py::test_it_is_clean[types]": "mypy reads everything",
+}
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """What this process starts ends with it, and the one that reports says how far it is."""
+    watch()
+    if config.pluginmanager.has_plugin("terminalreporter"):
+        config.pluginmanager.register(Progress(config))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -56,10 +75,16 @@ def pytest_xdist_auto_num_workers() -> int:
     return max(len(os.sched_getaffinity(0)) * 3 // 2, 1)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes long is begun first, and by each worker some of it: they begin with one piece
-    each of the whole, and take from each other's ends when theirs is done.
+    """What takes long is marked so (`-m "not slow"` leaves it out). It is begun first, and by each
+    worker some of it: they begin with one piece each of the whole, and take from each other's ends
+    when theirs is done.
     """
+    for item in items:
+        reason = next((why for one, why in LONG.items() if item.nodeid.startswith(one)), None)
+        if reason is not None:
+            item.add_marker(pytest.mark.slow(reason))
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     shares: list[list[pytest.Item]] = [[] for _ in range(workers)]
     groups = _groups(items)

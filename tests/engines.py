@@ -23,13 +23,15 @@ import psycopg
 import pytest
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from waiting import Stopwatch, wait_until
 
-from store import open_store, postgres_engine
-from store.postgres import PostgresSession
-from store.postgres_clock import PostgresClock
-from store.postgres_errors import Raw
-from store.postgres_pool import Connections
-from store.sqlite import SqliteSession
+from store import open_store
+from store.database.postgres import engine as postgres_engine
+from store.database.postgres.clock import PostgresClock
+from store.database.postgres.connections import PostgresSession
+from store.database.postgres.errors import Raw
+from store.database.postgres.pool import PostgresPool
+from store.database.sqlite.connections import SqliteSession
 
 ENGINES = ["sqlite", "postgres"]
 # Row by row, where there ever was one: TRUNCATE makes new files for each table.
@@ -50,10 +52,8 @@ OTHERS = """
 SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid() AND pid <> ALL (%s)
 """
-# Seconds: for what takes milliseconds on a machine with nothing else to do, and for a server's
-# start.
+# Seconds.
 SOON = 10.0
-SLOW = 120.0
 _numbers = itertools.count(1)
 
 
@@ -119,18 +119,20 @@ def _started(get_server: Callable[..., Any]) -> str:
     # Before the package has said how it is to be stopped: then what is removed is at rest.
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     server = get_server(folder, cleanup_mode="stop", start=False)
-    ends = time.monotonic() + SLOW
-    while True:
+    errors: list[Exception] = []
+
+    def started() -> str:
         try:
             server.start()
             url: str = server.get_uri()
             psycopg.connect(url).close()
-        except (subprocess.TimeoutExpired, AssertionError, psycopg.OperationalError):
-            if time.monotonic() > ends:
-                raise
-            time.sleep(0.1)
-        else:
-            return url
+        except (subprocess.TimeoutExpired, AssertionError, psycopg.OperationalError) as error:
+            errors.append(error)
+            return ""
+        return url
+
+    found: str = wait_until(started, lambda: f"PostgreSQL: {errors[-1]}", pause=0.1)
+    return found
 
 
 def _named(database: str) -> str:
@@ -197,7 +199,7 @@ def engine_url(engine: str) -> Iterator[str]:
         return
     name = _shared()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(postgres_engine, "Connections", partial(_lasting, name))
+        patch.setattr(postgres_engine, "PostgresPool", partial(_lasting, name))
         yield _named(name)
     if not _emptied(name):
         # Something of the test is left, or one of migrations has been at it: the next gets another.
@@ -206,7 +208,7 @@ def engine_url(engine: str) -> Iterator[str]:
             lasting.end()
 
 
-class Lasting(Connections):
+class Lasting(PostgresPool):
     """Connections that outlive a store: new ones know no table, and learning them takes longer
     than most tests.
     """
@@ -220,7 +222,7 @@ class Lasting(Connections):
     def close(self) -> None:
         """The next store has them."""
 
-    end = Connections.close
+    end = PostgresPool.close
 
     def at_rest(self) -> list[Raw] | None:
         """All that it has, once every one is back and none is in the making; None where that does
@@ -233,10 +235,12 @@ class Lasting(Connections):
 
 
 def _soon(condition: Callable[[], bool]) -> bool:
-    """Wait for what other threads or the server are about to do."""
-    ends = time.monotonic() + SOON
+    """Wait for what other threads or the server are about to do. False where they do not: then it
+    is done without, and only takes longer.
+    """
+    waited = Stopwatch()
     while not condition():
-        if time.monotonic() > ends:
+        if waited.seconds() > SOON:
             return False
         time.sleep(0.002)
     return True
@@ -245,9 +249,9 @@ def _soon(condition: Callable[[], bool]) -> bool:
 _pools: dict[str, dict[str, Lasting]] = {}
 
 
-def _lasting(name: str, conninfo: str, clock: PostgresClock) -> Connections:
+def _lasting(name: str, conninfo: str, clock: PostgresClock) -> PostgresPool:
     if conninfo_to_dict(conninfo).get("dbname") != name:
-        return Connections(conninfo, clock)
+        return PostgresPool(conninfo, clock)
     pools = _pools.setdefault(name, {})
     if conninfo not in pools:
         pools[conninfo] = Lasting(conninfo, clock)

@@ -1,16 +1,26 @@
-"""Time that passes for a worker whose clock is moved."""
+"""Time that passes for a worker, or an event loop, whose clock is moved."""
 
-from store import Store, leases
+import asyncio
+
+from store import Store
 from store.clock import SECOND
+from store.delivery import leases
 from worker.service import LEASE, Worker
 
 
 async def keep_lease(worker: Worker, store: Store, seconds: float) -> None:
     """What the worker's looks would do in so many seconds to come: its lease lives on."""
-    if store.engine.exclusive:
+    if store.engine.single_worker:
         return
-    hand = worker.dispatcher._hand
+    hand = worker.dispatcher._buffer
     lifetime = round(seconds * SECOND) + LEASE
     assert hand.lease is not None
     assert await store.note(leases.renew, hand.lease, lifetime)
     worker.dispatcher.keep(store.clock.now() + lifetime)
+
+
+def hasten(seconds: float) -> None:
+    """Move the clock of asyncio's event loop: what it was to do by then is due now."""
+    loop = asyncio.get_running_loop()
+    before = loop.time
+    loop.time = lambda: before() + seconds  # type: ignore[method-assign]

@@ -1,7 +1,7 @@
 """What somebody does to the audit log who has the database to himself."""
 
 from store import Connection
-from store.sqlite import SqliteSession
+from store.database.sqlite.connections import SqliteSession
 
 
 def forge(db: Connection, *statements: str) -> None:

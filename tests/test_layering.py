@@ -19,6 +19,23 @@ SQL = re.compile(
 )
 
 
+# Packages, lower ones first: a package imports those before it, and what is named with it.
+ORDER = {
+    "store": (
+        "errors clock settings crypto database jobs audit accounts monitoring delivery repositories"
+        " enterprises agents devenvs secret_scanning artifacts checks workflows issues assistant"
+        " imports projection registry pg_migration backup"
+    ),
+    "worker": ("scheduler settings publishing http delivery websub imports jobs job_table service"),
+    "hub": (
+        "http admin_settings server_settings settings auth rest ingest admin websub api operations"
+        " openapi ui app snapshots worker_events cli"
+    ),
+    "hub.cli": "http_server service console accounts install operate traffic playground state",
+}
+MOST_MODULES = 26
+
+
 def modules(*folders: str) -> list[Path]:
     return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
 
@@ -54,7 +71,7 @@ def in_cli(path: Path) -> bool:
 def test_there_is_something_to_look_at() -> None:
     for package in PACKAGES:
         assert len(modules(package)) > 10
-    assert "store" in tops(ROOT / "worker" / "dispatch.py")
+    assert "store" in tops(ROOT / "worker" / "delivery" / "dispatcher.py")
 
 
 def test_benchmarks_find_all_that_they_are_made_of() -> None:
@@ -91,11 +108,53 @@ def test_only_the_store_speaks_to_databases(path: Path) -> None:
             assert not SQL.match(node.value), f"SQL in line {node.lineno}: {node.value[:60]!r}"
 
 
-@pytest.mark.parametrize("path", modules("hub/operations"), ids=named)
+def package_of(name: str, top: str) -> str:
+    """The package right below `top` that a dotted name is in; empty for `top` itself."""
+    return name.removeprefix(top).removeprefix(".").partition(".")[0]
+
+
+@pytest.mark.parametrize("top", ORDER)
+def test_packages_import_downwards_only(top: str) -> None:
+    order = ORDER[top].split()
+    folder = ROOT.joinpath(*top.split("."))
+    packages = {path.stem for path in folder.iterdir() if path.suffix == ".py"} | {
+        path.name for path in folder.iterdir() if (path / "__init__.py").exists()
+    }
+    assert packages - {"__init__", "__main__"} == set(order), "the order names every package once"
+    upwards = []
+    for path in modules(str(folder.relative_to(ROOT))):
+        module = named(path).removesuffix(".py").replace("/", ".")
+        own = package_of(module, top)
+        if own in {"__init__", "__main__"}:
+            continue
+        for name in imports(path):
+            other = package_of(name, top) if name.startswith(f"{top}.") else ""
+            if other in order and order.index(other) > order.index(own):
+                upwards.append(f"{module} imports {name}")
+    assert upwards == []
+
+
+FOLDERS = sorted({path.parent for path in modules(*PACKAGES)})
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=named)
+def test_a_package_says_what_lives_there_and_stays_small(folder: Path) -> None:
+    assert ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
+    assert len(list(folder.glob("*.py"))) - 1 <= MOST_MODULES
+
+
+def is_operations(path: Path) -> bool:
+    """Whether a module declares operations."""
+    return "ops = " in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in modules("hub/api") if is_operations(path)], ids=named
+)
 def test_no_group_of_operations_imports_another(path: Path) -> None:
-    own = "hub.operations." + path.stem
-    others = [name for name in imports(path) if name.startswith("hub.operations.")]
-    assert path.stem == "__init__" or not [name for name in others if not name.startswith(own)]
+    others = [other for other in modules("hub/api") if is_operations(other) and other != path]
+    names = {named(other).removesuffix(".py").replace("/", ".") for other in others}
+    assert not [name for name in imports(path) if name in names or name.rpartition(".")[0] in names]
 
 
 @pytest.mark.parametrize(

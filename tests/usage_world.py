@@ -3,19 +3,12 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-from store import (
-    Connection,
-    Row,
-    accounts,
-    assistant_seats,
-    assistant_subscriptions,
-    enterprises,
-    repositories,
-    teams,
-    usage,
-    usage_days,
-)
-from store.usage import Usage
+from store import Connection, Row
+from store.accounts import accounts, teams
+from store.assistant import assistant_seats, assistant_subscriptions, usage, usage_days
+from store.assistant.usage import UsageRecord
+from store.enterprises import enterprises
+from store.repositories import repositories
 
 
 @dataclass(frozen=True)
@@ -31,9 +24,9 @@ class Using:
     ann: Row
     ben: Row
 
-    def row(self, day: str, user: Row | None = None, **given: Any) -> Usage:
+    def row(self, day: str, user: Row | None = None, **given: Any) -> UsageRecord:
         """What ann, or another one, did on a day."""
-        found = Usage(
+        found = UsageRecord(
             self.enterprise["id"],
             self.acme["id"],
             (user or self.ann)["id"],
@@ -46,7 +39,7 @@ class Using:
 def using(db: Connection, slug: str = "globe", policy: str = "enabled") -> Using:
     """A new one; its people are called so that there can be others."""
     enterprise = enterprises.create(db, slug)
-    enterprises.measure(db, enterprise, policy)
+    enterprises.enable_usage_metrics(db, enterprise, policy)
     found = enterprises.by_slug(db, slug)
     assert found is not None
     suffix = "" if slug == "globe" else f"-{slug}"

@@ -3,7 +3,6 @@
 import asyncio
 import hashlib
 import hmac
-import inspect
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -13,29 +12,22 @@ from urllib.parse import parse_qsl
 
 import httpx
 from passing import keep_lease
+from waiting import PATIENCE, until
 
 from hub.app import create_app
-from hub.cli.configuration import Settings
-from hub.cli.server import bind, serving, url_of
-from store import Row, Store, accounts, open_store, repositories, tokens, websub
-from store import deliveries as kept
-from store import websub_requests as requests
+from hub.cli.http_server.server import bind, serving, url_of
+from hub.cli.service.configuration import Settings
+from store import Row, Store, open_store
+from store.accounts import accounts, tokens
 from store.clock import Clock
+from store.delivery import deliveries as kept
+from store.delivery import websub
+from store.delivery import websub_requests as requests
+from store.repositories import repositories
 from tests.listening import listening
-from worker.service import Judge, Worker, make_guard
+from worker.service import CallbackGuard, Worker, make_guard
 
-PATIENCE = 30.0
 PUSH = b'{"ref": "refs/heads/main",  "z": "\xc3\xa9"}'
-
-
-async def until(condition: Callable[[], Any]) -> None:
-    """Wait until `condition()` holds."""
-    try:
-        async with asyncio.timeout(PATIENCE):
-            while not condition():  # noqa: ASYNC110 - what is waited for is elsewhere
-                await asyncio.sleep(0.005)
-    except TimeoutError:
-        raise AssertionError(f"waited in vain: {inspect.getsource(condition)}") from None
 
 
 class Shifted(Clock):
@@ -237,7 +229,7 @@ class Site:
         """Move the clock, and have the worker look."""
         await self.advance(seconds)
         await self.worker._look()
-        await self.worker._errands.tick()
+        await self.worker._websub_tasks.tick()
 
 
 def _people(db: Any) -> str:
@@ -262,9 +254,9 @@ async def site(
         with bind("127.0.0.1", 0) as bound:
             made.url = url_of(bound)
             settings = made.settings.model_copy(update={"port": bound.getsockname()[1]})
-            app = create_app(store, settings, Judge(guard))
+            app = create_app(store, settings, CallbackGuard(guard))
             await made.worker.start()
-            async with serving(app, bound), httpx.AsyncClient() as client:
+            async with serving(app, bound), httpx.AsyncClient(timeout=PATIENCE) as client:
                 made.client = client
                 yield made
     finally:

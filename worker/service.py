@@ -8,22 +8,23 @@ import socket
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from store import Connection, Store, leases
+from store import Connection, Store
 from store.clock import DAY, SECOND
+from store.delivery import leases
 from store.errors import Busy, Invalid, Unavailable, Unusable
-from worker.addresses import Refused
-from worker.beat import Beat, Beats, Run, counted, run
-from worker.dispatch import Dispatcher
-from worker.expire import Tell
-from worker.guard import Guard
-from worker.measures import WorkerMeasures
-from worker.reflect import Reflector
-from worker.republish import Show
-from worker.schedule import Works, nobody_shown, nobody_told, table
+from worker.delivery.dispatcher import Dispatcher
+from worker.delivery.metrics import WorkerMetrics
+from worker.http.addresses import Refused
+from worker.http.guard import Guard
+from worker.http.transport import HttpSender, Transport
+from worker.job_table import JobContext, build_jobs, refuse_emit, refuse_publish
+from worker.jobs.projector import Projector
+from worker.jobs.republish import SnapshotPublisher
+from worker.publishing import EventEmitter
+from worker.scheduler.job_runner import JobRunner, ScheduledJob
+from worker.scheduler.periodic import AsyncJob, PeriodicRunner, PeriodicTask, count_runs, run_once
 from worker.settings import WorkerSettings
-from worker.timetable import Job, Timetable
-from worker.transport import Poster, Transport
-from worker.websub import Errands
+from worker.websub.tasks import WebSubTasks
 
 log = logging.getLogger("tocsin.worker")
 
@@ -34,13 +35,13 @@ LIFELONG = 36_500 * DAY
 # What is begun less than this before a lease ends may not be recorded under it.
 MARGIN = 10 * SECOND
 # After trouble with the store the others' leases are over too: so long they may come back first.
-COMEBACK = 10.0
-LOOK_EVERY = 5.0
-REFLECT_EVERY = 1.0
+OUTAGE_GRACE = 10.0
+POLL_INTERVAL = 5.0
+PROJECTION_INTERVAL = 1.0
 GRACE = 10.0
 
 
-class Judge:
+class CallbackGuard:
     """Judges callbacks when a subscription is made, in the store's words for what is wrong."""
 
     def __init__(self, guard: Guard) -> None:
@@ -60,7 +61,7 @@ def make_guard(settings: WorkerSettings) -> Guard:
         return Guard(allow_networks=settings.allow_networks, ports=settings.callback_ports)
 
 
-def change_guard(guard: Guard, settings: WorkerSettings) -> None:
+def reconfigure_guard(guard: Guard, settings: WorkerSettings) -> None:
     """Have a guard judge by these settings. Unusable, with nothing changed, as above."""
     with _usable():
         guard.allow(settings.allow_networks, settings.callback_ports)
@@ -81,13 +82,13 @@ def _renew(db: Connection, lease_id: int, lifetime: int, end_others: bool, lag: 
     if not leases.renew(db, lease_id, lifetime, round(lag * SECOND)):
         return 0
     if end_others:
-        leases.end_expired(db)
+        leases.release_expired(db)
     return db.now + lifetime
 
 
-def _take(db: Connection, holder: str, lifetime: int) -> tuple[int, int]:
+def _acquire_lease(db: Connection, holder: str, lifetime: int) -> tuple[int, int]:
     """A new lease, and when it will end."""
-    return leases.take(db, holder, lifetime), db.now + lifetime
+    return leases.acquire(db, holder, lifetime), db.now + lifetime
 
 
 def _transport(guard: Guard, settings: WorkerSettings) -> Transport:
@@ -106,99 +107,102 @@ class Worker:
         settings: WorkerSettings,
         *,
         guard: Guard | None = None,
-        poster: Poster | None = None,
-        tell: Tell = nobody_told,
-        show: Show = nobody_shown,
+        poster: HttpSender | None = None,
+        tell: EventEmitter = refuse_emit,
+        show: SnapshotPublisher = refuse_publish,
     ) -> None:
         self._store = store
         self._settings = settings
         self.guard = guard or make_guard(settings)
         self._guard_is_ours = guard is None
         self._holder = f"{socket.gethostname()}:{os.getpid()}"
-        self._ended: asyncio.Task[None] | None = None
+        self._stopping: asyncio.Task[None] | None = None
         self._transport = _transport(self.guard, settings) if poster is None else None
         poster = poster or self._sender()
         self.dispatcher = Dispatcher(store, settings, self.guard, poster)
-        self._errands = Errands(store, settings, self.guard, poster)
-        self.dispatcher.intake.errand = self._errands.soon
-        self._reflector = Reflector(store, lambda: self._lease or None)
-        self._reflector.wanted = settings.reflect
-        self.dispatcher.intake.news = self._reflector.soon
-        self._tell, self._show = tell, show
-        self._beats = Beats()
-        self._timetable = Timetable(store)
-        self.dispatcher.intake.plan = self._timetable.soon
+        self._websub_tasks = WebSubTasks(store, settings, self.guard, poster)
+        self.dispatcher.intake.on_websub_due = self._websub_tasks.soon
+        self._projector = Projector(store, lambda: self._lease or None)
+        self._projector.wanted = settings.reflect
+        self.dispatcher.intake.on_events_stored = self._projector.soon
+        self._emit, self._publish = tell, show
+        self._periodic = PeriodicRunner()
+        self._job_runner = JobRunner(store)
+        self.dispatcher.intake.plan = self._job_runner.soon
         self._deaf: Callable[[], None] | None = None
         self._lease = 0
-        self._one_look = asyncio.Lock()
+        self._poll_lock = asyncio.Lock()
         self._end_others_from = 0.0
-        self._looking = self._beat("look", LOOK_EVERY, self._look)
-        self._looks: set[asyncio.Task[None]] = set()
+        self._polling = self._periodic_task("look", POLL_INTERVAL, self._look)
+        self._polls: set[asyncio.Task[None]] = set()
 
     @property
-    def measures(self) -> WorkerMeasures:
+    def measures(self) -> WorkerMetrics:
         """What it counts."""
         return self.dispatcher.measures
 
-    def _sender(self) -> Poster:
+    def _sender(self) -> HttpSender:
         assert self._transport is not None
         return self._transport
 
     async def start(self) -> None:
         """Take up work. Unusable when another worker has this database to itself."""
-        if not self._store.engine.only_worker():
+        if not self._store.engine.acquire_worker_lock():
             raise Unusable("another worker is running on this database: stop it first")
         await self._take_lease()
-        if self._store.engine.exclusive:
+        if self._store.engine.single_worker:
             # What other leases hold was left by a crash: no need to wait until they end.
-            await self._store.note(leases.end_others, self._lease)
-        self._deaf = await self._store.hear(self._heard)
+            await self._store.note(leases.release_others, self._lease)
+        self._deaf = await self._store.listen(self._heard)
         self._store.courier = self.dispatcher.intake
         await self._look()
-        self._errands.soon()
-        self._reflector.soon()
-        self._beats.start(
+        self._websub_tasks.soon()
+        self._projector.soon()
+        self._periodic.start(
             [
-                self._looking,
-                self._beat("websub", LOOK_EVERY, self._errands.tick),
-                self._beat("reflect", REFLECT_EVERY, self._reflector.tick),
+                *self._prolonging(),
+                self._polling,
+                self._periodic_task("websub", POLL_INTERVAL, self._websub_tasks.tick),
+                self._periodic_task("reflect", PROJECTION_INTERVAL, self._projector.tick),
             ]
         )
-        self._timetable.start(self._table(), f"{self._holder}/{self._lease}")
+        self._job_runner.start(self._table(), f"{self._holder}/{self._lease}")
 
-    def _beat(self, name: str, every: float, run: Run) -> Beat:
-        return Beat(name, every, counted(name, run, self.measures.jobs))
+    def _periodic_task(self, name: str, every: float, run: AsyncJob) -> PeriodicTask:
+        return PeriodicTask(name, every, count_runs(name, run, self.measures.jobs))
 
-    def _table(self) -> list[Job]:
-        jobs = table(Works(self._store, self._settings, self._tell, self._show))
-        return [replace(job, run=counted(job.name, job.run, self.measures.jobs)) for job in jobs]
+    def _table(self) -> list[ScheduledJob]:
+        jobs = build_jobs(JobContext(self._store, self._settings, self._emit, self._publish))
+        return [replace(job, run=count_runs(job.name, job.run, self.measures.jobs)) for job in jobs]
 
     async def _take_lease(self) -> None:
         # Durable, for a database that forgot it could give the same number to another worker.
-        self._lease, ends_at = await self._store.write(_take, self._holder, self._lifetime())
+        self._lease, ends_at = await self._store.write(
+            _acquire_lease, self._holder, self._lifetime()
+        )
         self.dispatcher.hold(self._lease)
         self.dispatcher.keep(ends_at - MARGIN)
 
     def _lifetime(self) -> int:
-        return LIFELONG if self._store.engine.exclusive else LEASE
+        return LIFELONG if self._store.engine.single_worker else LEASE
 
     async def _look(self) -> None:
         """Keep the lease, free what others held that have ended, and take up what is due: the net
         beneath the wake-ups.
         """
-        async with self._one_look:
+        async with self._poll_lock:
             try:
-                await self._keep_lease()
+                await self._renew_lease()
                 await self.dispatcher.reconcile()
                 await self.dispatcher.scan()
-                self._timetable.soon()
+                self._job_runner.soon()
             except Unavailable:
-                self._end_others_from = asyncio.get_running_loop().time() + COMEBACK
+                self._end_others_from = asyncio.get_running_loop().time() + OUTAGE_GRACE
                 raise
             finally:
-                self.dispatcher.pulse.expect("looking", 2 * LOOK_EVERY)
+                self.dispatcher.pulse.arm("looking", 2 * POLL_INTERVAL)
 
-    async def _keep_lease(self) -> None:
+    async def _renew_lease(self) -> None:
         end_others = asyncio.get_running_loop().time() >= self._end_others_from
         given = self._lease, self._lifetime(), end_others, self.dispatcher.lag
         ends_at = await self._store.note(_renew, *given)
@@ -209,57 +213,76 @@ class Worker:
         log.warning("the lease had ended; going on under a new one")
         await self._take_lease()
         if end_others:
-            await self._store.note(leases.end_expired)
+            await self._store.note(leases.release_expired)
+
+    def _prolonging(self) -> list[PeriodicTask]:
+        # Beside the look, which may take long: the lease must not end meanwhile.
+        return (
+            []
+            if self._store.engine.single_worker
+            else [self._periodic_task("lease", POLL_INTERVAL, self._prolong)]
+        )
+
+    async def _prolong(self) -> None:
+        """Keep the lease. Where it was ended the next look takes another."""
+        lease_id = self._lease
+        given = lease_id, self._lifetime(), False, self.dispatcher.lag
+        ends_at = await self._store.note(_renew, *given)
+        if ends_at and lease_id == self._lease:
+            self.dispatcher.keep(ends_at - MARGIN)
 
     def _heard(self, hooks: list[int]) -> None:
         if hooks:
             self.dispatcher.intake.wake(hooks)
         else:
-            task = asyncio.get_running_loop().create_task(run(self._looking))
-            self._looks.add(task)
-            task.add_done_callback(self._looks.discard)
+            task = asyncio.get_running_loop().create_task(run_once(self._polling))
+            self._polls.add(task)
+            task.add_done_callback(self._polls.discard)
 
     def change(
-        self, settings: WorkerSettings, tell: Tell | None = None, show: Show | None = None
+        self,
+        settings: WorkerSettings,
+        tell: EventEmitter | None = None,
+        show: SnapshotPublisher | None = None,
     ) -> None:
         """Work, and perhaps tell and show, by these settings from now on. Unusable, with nothing
         changed, for a network or port that is none.
         """
-        change_guard(self.guard, settings)
+        reconfigure_guard(self.guard, settings)
         self._settings = settings
-        self._tell, self._show = tell or self._tell, show or self._show
+        self._emit, self._publish = tell or self._emit, show or self._publish
         self.dispatcher.change(settings)
-        self._errands.change(settings)
-        self._timetable.change(self._table())
-        self._reflector.change(settings.reflect)
+        self._websub_tasks.change(settings)
+        self._job_runner.change(self._table())
+        self._projector.change(settings.reflect)
         if self._transport is not None:
             # What was dialled by the old rules is not used for what the new ones refuse.
             self._transport.pool.renew()
 
-    def begin_to_stop(self) -> asyncio.Task[None]:
+    def start_stopping(self) -> asyncio.Task[None]:
         """What `stop` does, without waiting for it."""
-        if self._ended is None:
-            self._ended = asyncio.create_task(self._stop())
-        return self._ended
+        if self._stopping is None:
+            self._stopping = asyncio.create_task(self._stop())
+        return self._stopping
 
     async def stop(self) -> None:
         """Finish what is in flight within 10 s, give back the rest; nothing stays leased."""
-        await self.begin_to_stop()
+        await self.start_stopping()
 
     async def _stop(self) -> None:
-        self._beats.stop()
-        await self._timetable.stop()
+        self._periodic.stop()
+        await self._job_runner.stop()
         if self._deaf is not None:
             self._deaf()
-        for task in self._looks:
+        for task in self._polls:
             task.cancel()
-        await self._errands.stop()
-        await self._reflector.stop()
+        await self._websub_tasks.stop()
+        await self._projector.stop()
         await self.dispatcher.stop(GRACE)
         if self._lease:
             # Without the store the lease ends by itself.
             with contextlib.suppress(Busy, Unavailable):
-                await self._store.note(leases.end, self._lease)
+                await self._store.note(leases.release, self._lease)
         if self._transport is not None:
             await self._transport.close()
         if self._guard_is_ours:

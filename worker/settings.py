@@ -4,25 +4,25 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from store.delivery.hook_options import Retries
 from store.errors import Invalid
-from store.options import Retries
-from store.republishing import pattern
+from store.registry.republish_runs import parse_pattern
 from store.settings import DataSettings, ImportSettings, UsageSettings, WebSubSettings
-from worker.when import checked
+from worker.scheduler.triggers import validate_cron
 
 DAY = 86_400
 
 
 def _topic(text: str) -> str:
     try:
-        return pattern(text).topic
+        return parse_pattern(text).topic
     except Invalid as error:
         raise ValueError(str(error)) from None
 
 
 Topic = Annotated[str, AfterValidator(_topic)]
 """owner/repo/events/event, where each may be `*`."""
-Cron = Annotated[str, AfterValidator(checked)]
+Cron = Annotated[str, AfterValidator(validate_cron)]
 """Five fields of cron: minute, hour, day of the month, month, day of the week, in UTC."""
 
 
@@ -47,6 +47,13 @@ class WorkerSettings(WebSubSettings, ImportSettings, UsageSettings, DataSettings
     )
     max_in_flight: int = Field(
         1000, ge=1, le=20_000, description="requests in flight at once to all of them"
+    )
+    max_in_flight_per_host: int = Field(
+        64,
+        ge=1,
+        le=20_000,
+        description="requests in flight at once to one host, over all hooks: names, ports and "
+        "hooks that lead to the same address count together",
     )
     rate: float | None = Field(
         None, gt=0, description="deliveries a second to one hook at most; unset: no limit"

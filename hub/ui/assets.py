@@ -4,8 +4,8 @@ import hashlib
 from functools import cache
 from importlib.resources import files
 
-from hub.answers import Answer, Header
-from hub.call import Call, Work
+from hub.http.response import Header, Response
+from hub.rest.request import Handler, Request
 from hub.ui.section import ROOT
 from store.errors import Missing
 
@@ -30,10 +30,10 @@ def asset(name: str) -> str:
     return f"{ROOT}/static/{digest}/{name}"
 
 
-def serving() -> Work:
+def serving() -> Handler:
     """Answers with the file that a path names."""
 
-    async def work(call: Call) -> Answer:
+    async def work(call: Request) -> Response:
         name = call.values["name"]
         if (
             name not in _contents()
@@ -41,6 +41,6 @@ def serving() -> Work:
         ):
             raise Missing(name)
         kind = KINDS[name.rpartition(".")[2]]
-        return Answer(200, _contents()[name], [(b"content-type", kind), FOREVER, NOSNIFF])
+        return Response(200, _contents()[name], [(b"content-type", kind), FOREVER, NOSNIFF])
 
     return work

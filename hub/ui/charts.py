@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from hub.ui import words
+from hub.ui import formatting
 
 WIDTH, HEIGHT = 640.0, 200.0
 LEFT, RIGHT, TOP, BOTTOM = 58.0, 8.0, 14.0, 28.0
@@ -29,7 +29,7 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class ChartBar:
     x: float
     y: float
     width: float
@@ -39,7 +39,7 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ChartLine:
     points: list[str]
     """Each a polyline: where nothing is known a line ends, and another one begins."""
     kind: str
@@ -60,8 +60,8 @@ class Chart:
     """Of the horizontal one."""
     rows: list[tuple[int, list[str]]]
     """As a table: a moment, and what each series has then."""
-    bars: list[Bar] = field(default_factory=list)
-    lines: list[Line] = field(default_factory=list)
+    bars: list[ChartBar] = field(default_factory=list)
+    lines: list[ChartLine] = field(default_factory=list)
     width: float = WIDTH
     height: float = HEIGHT
     left: float = LEFT
@@ -99,7 +99,7 @@ def stacked(
     )
 
 
-def _bars(moments: Sequence[int], series: Sequence[Series], top: float) -> Iterator[Bar]:
+def _bars(moments: Sequence[int], series: Sequence[Series], top: float) -> Iterator[ChartBar]:
     width = ACROSS / max(len(moments), 1)
     for at, moment in enumerate(moments):
         y = FLOOR
@@ -108,14 +108,14 @@ def _bars(moments: Sequence[int], series: Sequence[Series], top: float) -> Itera
             height = DOWN * value / top
             y -= height
             if value:
-                said = f"{words.clock(moment)}: {words.number(int(value))} {one.label}"
+                said = f"{formatting.clock(moment)}: {formatting.number(int(value))} {one.label}"
                 x = LEFT + (at + 0.1) * width
-                yield Bar(_r(x), _r(y), _r(width * 0.8), _r(height), one.kind, said)
+                yield ChartBar(_r(x), _r(y), _r(width * 0.8), _r(height), one.kind, said)
 
 
-def _line(series: Series, at: Callable[[int, float], str]) -> Line:
+def _line(series: Series, at: Callable[[int, float], str]) -> ChartLine:
     points = [" ".join(at(*point) for point in part) for part in _parts(series.values)]
-    return Line(points, series.kind, series.dash)
+    return ChartLine(points, series.kind, series.dash)
 
 
 def curves(title: str, unit: str, moments: Sequence[int], series: Sequence[Series]) -> Chart:
@@ -132,10 +132,10 @@ def curves(title: str, unit: str, moments: Sequence[int], series: Sequence[Serie
 
     lines = [_line(one, at) for one in series]
     ticks = [
-        (_r(FLOOR - DOWN * (power - low) / (high - low)), words.span(10**power))
+        (_r(FLOOR - DOWN * (power - low) / (high - low)), formatting.duration(10**power))
         for power in range(low, high + 1)
     ]
-    rows = _table(moments, series, words.span)
+    rows = _table(moments, series, formatting.duration)
     return Chart(title, unit, series, moments, ticks, _labels(moments), rows, [], lines)
 
 
@@ -154,14 +154,14 @@ def _labels(moments: Sequence[int]) -> list[tuple[float, str]]:
     step = max(math.ceil(len(moments) / MOST_LABELS), 1)
     width = ACROSS / max(len(moments), 1)
     return [
-        (_r(LEFT + (at + 0.5) * width), words.clock(moment))
+        (_r(LEFT + (at + 0.5) * width), formatting.clock(moment))
         for at, moment in enumerate(moments)
         if at % step == 0
     ]
 
 
 def _table(
-    moments: Sequence[int], series: Sequence[Series], said: words.Saying
+    moments: Sequence[int], series: Sequence[Series], said: formatting.Formatter
 ) -> list[tuple[int, list[str]]]:
     return [
         (moment, ["–" if (value := one.values[at]) is None else said(value) for one in series])
@@ -172,8 +172,8 @@ def _table(
 
 def _count(value: float) -> str:
     if value >= 10_000:
-        return f"{value / 1000:g}{words.THIN}k"
-    return words.number(int(value)) if value == int(value) else f"{value:g}"
+        return f"{value / 1000:g}{formatting.THIN}k"
+    return formatting.number(int(value)) if value == int(value) else f"{value:g}"
 
 
 def nice(value: float) -> float:
@@ -241,5 +241,8 @@ def waterfall(timings: Mapping[str, int]) -> Waterfall | None:
         x, width = ASIDE + began * scale, max(took * scale, 1.5)
         stages.append(Stage(said, began, took, kind, _r(x), _r(row * ROW + 4), _r(width)))
         began += took
-    ticks = [(_r(ASIDE + total * part * scale), words.span(total * part)) for part in (0, 0.5, 1)]
+    ticks = [
+        (_r(ASIDE + total * part * scale), formatting.duration(total * part))
+        for part in (0, 0.5, 1)
+    ]
     return Waterfall(total, stages, ticks, WIDTH, len(known) * ROW + 24, ASIDE, right)

@@ -3,8 +3,8 @@
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import quote, unquote
 
-from hub.answers import Header, header
-from hub.call import Call
+from hub.http.response import Header, header
+from hub.rest.request import Request
 from hub.ui.section import ROOT
 
 SESSION = "tocsin_ui"
@@ -15,7 +15,7 @@ THEME = "tocsin_ui_theme"
 YEAR = 365 * 24 * 3600
 
 
-def of(call: Call) -> dict[str, str]:
+def read(call: Request) -> dict[str, str]:
     """The cookies that came, by name; none where they cannot be read."""
     jar: SimpleCookie = SimpleCookie()
     try:
@@ -25,7 +25,7 @@ def of(call: Call) -> dict[str, str]:
     return {name: unquote(one.value) for name, one in jar.items()}
 
 
-def kept(name: str, value: str, *, secure: bool, seconds: int | None = None) -> Header:
+def set_cookie(name: str, value: str, *, secure: bool, seconds: int | None = None) -> Header:
     """Have a browser keep a cookie: until it is closed, or for so many seconds (0: no longer)."""
     parts = [f"{name}={quote(value, safe='')}", f"Path={ROOT}", "HttpOnly", "SameSite=Strict"]
     parts += [] if seconds is None else [f"Max-Age={seconds}"]
@@ -33,6 +33,6 @@ def kept(name: str, value: str, *, secure: bool, seconds: int | None = None) -> 
     return header("Set-Cookie", "; ".join(parts))
 
 
-def dropped(name: str, *, secure: bool) -> Header:
+def delete_cookie(name: str, *, secure: bool) -> Header:
     """Have a browser forget a cookie."""
-    return kept(name, "", secure=secure, seconds=0)
+    return set_cookie(name, "", secure=secure, seconds=0)

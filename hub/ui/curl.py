@@ -2,7 +2,7 @@
 
 from shlex import quote
 
-from hub.ui.sent import body_of
+from hub.ui.payload_bytes import body_of
 from store import Row
 
 # Bodies beyond this are read from a file.

@@ -1,6 +1,6 @@
 """What every page is sent with: nothing from elsewhere is loaded, and nobody keeps a copy."""
 
-from hub.answers import HTML, Header
+from hub.http.response import HTML, Header
 
 POLICY = (
     b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"

@@ -1,6 +1,7 @@
 """Every section of the dashboard, in the order of its menu."""
 
-from hub.ui import (
+from hub.ui import signing_in
+from hub.ui.pages import (
     api,
     audit_log,
     deliveries,
@@ -15,7 +16,6 @@ from hub.ui import (
     overview,
     replays,
     reports,
-    signing_in,
     topics,
 )
 from hub.ui.section import Section

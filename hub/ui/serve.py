@@ -8,42 +8,57 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 from urllib.parse import quote
 
-from hub import auditing
-from hub.admins import Admins
-from hub.answers import Answer, header
-from hub.call import Call, Work
-from hub.context import House
-from hub.described import Described
-from hub.errors import ClientGone, Forbidden
-from hub.forms import read_form
-from hub.routing import path_of
-from hub.seeing import Seeing
+from hub.admin.administrators import AdminAuth
+from hub.admin.observability import Observability
+from hub.http.errors import ClientGone, Forbidden
+from hub.http.forms import read_form
+from hub.http.response import Response, header
+from hub.http.routing import path_of
+from hub.openapi.cache import OpenAPICache
+from hub.rest import auditing
+from hub.rest.context import Services
+from hub.rest.request import Handler, Request
 from hub.ui import cookies
-from hub.ui.drawing import draw
-from hub.ui.failing import NotSignedIn, failed
-from hub.ui.forgery import FIELD
+from hub.ui.csrf import FIELD
+from hub.ui.errors import NotSignedIn, failed
 from hub.ui.headers import PAGE
-from hub.ui.look import Look
-from hub.ui.section import ROOT, Act, Done, Live, Page, Section, Shown, Who
+from hub.ui.section import (
+    ROOT,
+    Action,
+    ActionResult,
+    Audience,
+    LiveStream,
+    RenderedPage,
+    Section,
+    SectionPage,
+)
+from hub.ui.session_request import SessionRequest
 from hub.ui.stream import Stream
-from hub.ui.viewer import Viewer
-from hub.ui.visit import Visit
-from store import Connection, sessions
+from hub.ui.templating import render
+from hub.ui.view_context import ViewContext
+from hub.ui.viewer import OPERATORS_ONLY, DashboardViewer
+from store import Connection
+from store.accounts import sessions
 from store.errors import Missing, StoreError
-from store.figures import Figures
+from store.monitoring.stats import DeliveryStats
 
 # Seconds in which the installation's figures have to be there; a page is shown without them.
 PATIENCE = 2.0
 MOST_FORM = 64 * 1024
-NOBODY = Viewer()
+NOBODY = DashboardViewer()
 Menu = tuple[Section, ...]
 
 
-class Desk:
+class Dashboard:
     """Answers what sections declare, each in one transaction."""
 
     def __init__(
-        self, house: House, seeing: Seeing, admins: Admins, menu: Menu, described: Described
+        self,
+        house: Services,
+        seeing: Observability,
+        admins: AdminAuth,
+        menu: Menu,
+        described: OpenAPICache,
     ) -> None:
         self.house = house
         self.described = described
@@ -51,64 +66,64 @@ class Desk:
         self.admins = admins
         self._menu = menu
 
-    def page(self, page: Page) -> Work:
+    def page(self, page: SectionPage) -> Handler:
         """Where a page is asked for."""
 
-        async def run(visit: Visit) -> Answer:
+        async def run(visit: SessionRequest) -> Response:
             figures = await self._figures(wanted=page.standing)
             if page.described:
-                await self.house.store.read(self._admit, visit, page.who)
+                await self.house.store.read(self._authorize, visit, page.who)
                 await self.described.ready()
-            shown = await self.house.store.read(self._show, visit, page, figures)
+            shown = await self.house.store.read(self._render_page, visit, page, figures)
             return await self.answer(visit, shown)
 
         return self.guarded(run)
 
-    def act(self, act: Act) -> Work:
+    def act(self, act: Action) -> Handler:
         """Where a form is posted to."""
 
-        async def run(visit: Visit) -> Answer:
+        async def run(visit: SessionRequest) -> Response:
             form = await self.form(visit.call)
-            await self.house.store.read(self._admit, visit, act.who)
+            await self.house.store.read(self._authorize, visit, act.who)
             visit.check_form(form.get(FIELD, ""))
             if act.before is not None:
                 await act.before(self.house, form)
-            result = await self.house.store.write(self._do, visit, act, form)
-            if isinstance(result, Shown):
+            result = await self.house.store.write(self._perform_action, visit, act, form)
+            if isinstance(result, RenderedPage):
                 return await self.answer(visit, result)
             for name, value in {**result.cookies, cookies.NOTICE: result.notice}.items():
                 visit.keep(name, value, 60 if name == cookies.NOTICE else None)
-            return Answer(303, b"", [header("Location", result.to), *PAGE, *visit.headers])
+            return Response(303, b"", [header("Location", result.to), *PAGE, *visit.headers])
 
         return self.guarded(run)
 
-    def live(self, live: Live) -> Work:
+    def live(self, live: LiveStream) -> Handler:
         """Where a page that is open listens."""
 
-        async def run(visit: Visit) -> Answer:
-            await self.house.store.read(self._admit, visit, live.who)
+        async def run(visit: SessionRequest) -> Response:
+            await self.house.store.read(self._authorize, visit, live.who)
             return Stream(self, visit, live)
 
         return self.guarded(run)
 
-    def lost(self) -> Work:
+    def lost(self) -> Handler:
         """What answers where nothing is."""
 
-        async def run(visit: Visit) -> Answer:
-            await self.house.store.read(visit.meet, self.admins)
+        async def run(visit: SessionRequest) -> Response:
+            await self.house.store.read(visit.authenticate, self.admins)
             raise Missing("page")
 
         return self.guarded(run)
 
-    def guarded(self, run: Callable[[Visit], Awaitable[Answer]]) -> Work:
+    def guarded(self, run: Callable[[SessionRequest], Awaitable[Response]]) -> Handler:
         """`run`, whatever goes wrong in it."""
 
-        async def work(call: Call) -> Answer:
-            visit = Visit(self.house, call)
+        async def work(call: Request) -> Response:
+            visit = SessionRequest(self.house, call)
             try:
                 return await run(visit)
             except NotSignedIn:
-                return _to_the_door(visit)
+                return _redirect_to_sign_in(visit)
             except ClientGone:
                 raise
             except Exception as error:  # whatever it is, people get a page
@@ -116,9 +131,9 @@ class Desk:
 
         return work
 
-    def _admit(self, db: Connection, visit: Visit, who: Who) -> Viewer:
+    def _authorize(self, db: Connection, visit: SessionRequest, who: Audience) -> DashboardViewer:
         """Who looks. NotSignedIn, Forbidden."""
-        viewer = visit.meet(db, self.admins)
+        viewer = visit.authenticate(db, self.admins)
         if viewer is None:
             if who != "anyone":
                 raise NotSignedIn
@@ -126,18 +141,23 @@ class Desk:
         if viewer.is_guest and who not in ("anyone", "guest"):
             raise Forbidden("Your link is for the deliveries of one hook, and for nothing else.")
         if who == "operator" and not viewer.operator:
-            raise Forbidden("This is for those who run the installation: site administrators.")
+            raise Forbidden(OPERATORS_ONLY)
         return viewer
 
     def look(
-        self, db: Connection, visit: Visit, who: Who, figures: Figures | None = None, **given: Any
-    ) -> Look:
+        self,
+        db: Connection,
+        visit: SessionRequest,
+        who: Audience,
+        figures: DeliveryStats | None = None,
+        **given: Any,
+    ) -> ViewContext:
         """What a function is given. NotSignedIn, Forbidden."""
         call = visit.call
-        return Look(
+        return ViewContext(
             db,
             self.house,
-            self._admit(db, visit, who),
+            self._authorize(db, visit, who),
             _clean(call.values),
             _clean(call.query),
             figures=figures,
@@ -147,24 +167,32 @@ class Desk:
             **given,
         )
 
-    def _show(self, db: Connection, visit: Visit, page: Page, figures: Figures | None) -> Shown:
+    def _render_page(
+        self,
+        db: Connection,
+        visit: SessionRequest,
+        page: SectionPage,
+        figures: DeliveryStats | None,
+    ) -> RenderedPage:
         look = self.look(db, visit, page.who, figures)
         found = page.show(look)
-        shown = found if isinstance(found, Shown) else Shown(page.template, found)
-        return Shown(shown.template, {"now": db.now, **shown.told}, shown.status)
+        shown = found if isinstance(found, RenderedPage) else RenderedPage(page.template, found)
+        return RenderedPage(shown.template, {"now": db.now, **shown.told}, shown.status)
 
-    def _do(self, db: Connection, visit: Visit, act: Act, form: dict[str, str]) -> Done | Shown:
+    def _perform_action(
+        self, db: Connection, visit: SessionRequest, act: Action, form: dict[str, str]
+    ) -> ActionResult | RenderedPage:
         look = self.look(db, visit, act.who, form=_clean(form))
         actor = visit.actor()
         result = act.act(look)
-        ids = result.ids if isinstance(result, Done) else None
-        fields = result.fields if isinstance(result, Done) else ()
+        ids = result.ids if isinstance(result, ActionResult) else None
+        fields = result.fields if isinstance(result, ActionResult) else ()
         auditing.record(db, self.house, visit.call, act.name, actor, 200, ids=ids, fields=fields)
-        if isinstance(result, Shown):
-            return Shown(result.template, {"now": db.now, **result.told}, result.status)
+        if isinstance(result, RenderedPage):
+            return RenderedPage(result.template, {"now": db.now, **result.told}, result.status)
         return result
 
-    async def _figures(self, *, wanted: bool) -> Figures | None:
+    async def _figures(self, *, wanted: bool) -> DeliveryStats | None:
         if not wanted:
             return None
         try:
@@ -172,27 +200,27 @@ class Desk:
         except (TimeoutError, StoreError):
             return None
 
-    async def figures(self, live: Live) -> Figures | None:
+    async def figures(self, live: LiveStream) -> DeliveryStats | None:
         """How things stand, where a stream tells of that."""
         return await self._figures(wanted=live.standing)
 
-    async def form(self, call: Call) -> dict[str, str]:
+    async def form(self, call: Request) -> dict[str, str]:
         """The fields that were posted."""
         raw = await self.house.intake.read(call.headers, call.receive, MOST_FORM)
         self.house.intake.give_back(len(raw))
         return await read_form(call.scope, raw)
 
-    async def answer(self, visit: Visit, shown: Shown) -> Answer:
+    async def answer(self, visit: SessionRequest, shown: RenderedPage) -> Response:
         """A page, drawn."""
         if visit.stale and visit.session is not None:
-            await self.house.store.note(sessions.used, visit.session)
+            await self.house.store.note(sessions.touch, visit.session)
         told = {**self._common(visit), **shown.told}
-        body = draw(shown.template, told).encode()
+        body = render(shown.template, told).encode()
         if cookies.NOTICE in visit.cookies:
             visit.drop(cookies.NOTICE)
-        return Answer(shown.status, body, [*PAGE, *visit.headers])
+        return Response(shown.status, body, [*PAGE, *visit.headers])
 
-    def _common(self, visit: Visit) -> dict[str, Any]:
+    def _common(self, visit: SessionRequest) -> dict[str, Any]:
         """What every template is told."""
         viewer = visit.viewer
         return {
@@ -208,7 +236,7 @@ class Desk:
             "now": self.house.store.clock.now(),
         }
 
-    def _offered(self, viewer: Viewer | None) -> list[Section]:
+    def _offered(self, viewer: DashboardViewer | None) -> list[Section]:
         """The menu's entries."""
         settings = self.house.settings
         return [
@@ -223,23 +251,23 @@ def _clean(given: Mapping[str, str]) -> dict[str, str]:
     return {name: value.replace("\0", "\ufffd") for name, value in given.items()}
 
 
-def _is_for(who: Who, viewer: Viewer | None) -> bool:
+def _is_for(who: Audience, viewer: DashboardViewer | None) -> bool:
     if viewer is None or (viewer.is_guest and who != "guest"):
         return False
     return viewer.operator or who != "operator"
 
 
-def _to_the_door(visit: Visit) -> Answer:
+def _redirect_to_sign_in(visit: SessionRequest) -> Response:
     """To where one signs in, and back from there."""
     call = visit.call
     if call.headers.get(b"sec-fetch-site") == b"cross-site" and call.scope["method"] == "GET":
         # The cookie does not come along from another site's link: asked by us, it does.
-        return Answer(200, draw("from_elsewhere.html", {"theme": visit.theme}).encode(), PAGE)
+        return Response(200, render("from_elsewhere.html", {"theme": visit.theme}).encode(), PAGE)
     here = path_of(call.scope)
     query = call.scope["query_string"].decode("latin-1")
     wanted = here + (f"?{query}" if query else "")
     back = f"?next={quote(wanted, safe='')}" if call.scope["method"] == "GET" else ""
     place = f"{ROOT}/sign-in{back}"
     if b"hx-request" in call.headers:
-        return Answer(200, b"", [header("HX-Redirect", place), *PAGE])
-    return Answer(303, b"", [header("Location", place), *PAGE, *visit.headers])
+        return Response(200, b"", [header("HX-Redirect", place), *PAGE])
+    return Response(303, b"", [header("Location", place), *PAGE, *visit.headers])

@@ -4,8 +4,9 @@ import hashlib
 import hmac
 from dataclasses import dataclass
 
-from hub.ui.sent import body_of
-from store import Connection, Row, hook_secrets, hooks
+from hub.ui.payload_bytes import body_of
+from store import Connection, Row
+from store.delivery import hook_secrets, hooks
 from store.errors import Unusable
 
 SHA256 = ("x-hub-signature-256", "x-hub-signature-256-alternate")
@@ -44,7 +45,7 @@ def _expected(db: Connection, hook: Row | None, attempt: Row) -> dict[str, tuple
         now = hooks.secret_of(db, hook)
     except Unusable:
         return {}
-    former = hook_secrets.previous_of(db, hook)
+    former = hook_secrets.previous_secret(db, hook)
     known = {"former": former and former[0], "present": now}
     return {
         _sign(secret, body): ("good", f"made with the {which} secret")

@@ -1,21 +1,22 @@
 """Signing in with a token, and out; and which colours somebody wants."""
 
-from hub import auditing
-from hub.admins import Admins
-from hub.answers import Answer, header
-from hub.auth import caller_of
-from hub.call import Work
-from hub.errors import Blocked, Forbidden, Unauthenticated
-from hub.quotas import Subject
+from hub.admin.administrators import AdminAuth
+from hub.auth.credentials import caller_of
+from hub.auth.quotas import RateSubject
+from hub.http.errors import Blocked, Forbidden, Unauthenticated
+from hub.http.response import Response, header
+from hub.rest import auditing
+from hub.rest.request import Handler
 from hub.ui import cookies
-from hub.ui.forgery import FIELD
+from hub.ui.csrf import FIELD
 from hub.ui.headers import PAGE
-from hub.ui.look import Look
-from hub.ui.section import ROOT, Section, Shown
-from hub.ui.serve import Desk
-from hub.ui.viewer import Viewer
-from hub.ui.visit import THEMES, Visit
-from store import Connection, sessions, tokens
+from hub.ui.section import ROOT, RenderedPage, Section
+from hub.ui.serve import Dashboard
+from hub.ui.session_request import THEMES, SessionRequest
+from hub.ui.view_context import ViewContext
+from hub.ui.viewer import DashboardViewer
+from store import Connection
+from store.accounts import sessions, tokens
 
 ui = Section()
 UNKNOWN = "No such token. It may have expired, or have been revoked."
@@ -23,7 +24,7 @@ UNKNOWN = "No such token. It may have expired, or have been revoked."
 
 
 @ui.page("/sign-in", "sign_in.html", who="anyone")
-def sign_in_page(look: Look) -> dict[str, object]:
+def sign_in_page(look: ViewContext) -> dict[str, object]:
     """Where one signs in."""
     return {"next": within(look.asked("next", 2000)), "error": ""}
 
@@ -35,88 +36,88 @@ def within(path: str) -> str:
     return path if inside and plain and not path.startswith(f"{ROOT}/sign-in") else ROOT
 
 
-class Door:
+class SignIn:
     """Opens sessions, and ends them."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Dashboard) -> None:
         self._desk = desk
         self._house = desk.house
-        self._admins: Admins = desk.admins
+        self._admins: AdminAuth = desk.admins
 
-    def sign_in(self) -> Work:
+    def sign_in(self) -> Handler:
         """POST /ui/sign-in"""
         return self._desk.guarded(self._sign_in)
 
-    async def _sign_in(self, visit: Visit) -> Answer:
+    async def _sign_in(self, visit: SessionRequest) -> Response:
         form = await self._desk.form(visit.call)
         visit.check_form(form.get(FIELD, ""))
         value, wanted = form.get("token", "").strip(), within(form.get("next", ""))
         try:
-            if not self._admins.is_ours(value) and not tokens.well_formed(value):
+            if not self._admins.is_valid_cookie(value) and not tokens.is_well_formed(value):
                 raise Unauthenticated(UNKNOWN)
             cookie = await self._house.store.write(self._open, visit, value)
         except Unauthenticated:
             return await self._refused(visit, wanted)
         visit.keep(cookies.SESSION, cookie)
         visit.drop(cookies.DOOR)
-        return Answer(303, b"", [header("Location", wanted), *PAGE, *visit.headers])
+        return Response(303, b"", [header("Location", wanted), *PAGE, *visit.headers])
 
-    async def _refused(self, visit: Visit, wanted: str) -> Answer:
+    async def _refused(self, visit: SessionRequest, wanted: str) -> Response:
         self._house.measures.failed_logins.add("token")
         await self._house.store.read(self._count, visit)
         told = {"next": wanted, "error": UNKNOWN}
-        return await self._desk.answer(visit, Shown("sign_in.html", told, 401))
+        return await self._desk.answer(visit, RenderedPage("sign_in.html", told, 401))
 
-    def _count(self, db: Connection, visit: Visit) -> None:
+    def _count(self, db: Connection, visit: SessionRequest) -> None:
         limits = self._house.limits
-        subject = Subject("address", self._house.clients.address(visit.call.scope))
-        if limits is not None and limits.bad_token(db, subject):
+        subject = RateSubject("address", self._house.clients.address(visit.call.scope))
+        if limits is not None and limits.record_bad_token(db, subject):
             raise Blocked
 
-    def _open(self, db: Connection, visit: Visit, value: str) -> str:
-        if self._admins.is_ours(value):
-            visit.viewer = Viewer(operator=True)
+    def _open(self, db: Connection, visit: SessionRequest, value: str) -> str:
+        if self._admins.is_valid_cookie(value):
+            visit.viewer = DashboardViewer(operator=True)
             cookie = sessions.begin(db, operator=self._admins.mark)
         else:
             row = tokens.find(db, value)
             if row is None:
                 raise Unauthenticated(UNKNOWN)
-            visit.viewer = Viewer(caller_of(row))
+            visit.viewer = DashboardViewer(caller_of(row))
             cookie = sessions.begin(db, token_id=row["id"], until=row["expires_at"])
         auditing.record(db, self._house, visit.call, "ui/sign-in", visit.actor(), 200)
         return cookie
 
-    def sign_out(self) -> Work:
+    def sign_out(self) -> Handler:
         """POST /ui/sign-out"""
 
-        async def run(visit: Visit) -> Answer:
+        async def run(visit: SessionRequest) -> Response:
             form = await self._desk.form(visit.call)
-            await self._house.store.read(visit.meet, self._admins)
+            await self._house.store.read(visit.authenticate, self._admins)
             visit.check_form(form.get(FIELD, ""))
             if visit.session is not None:
                 await self._house.store.write(self._close, visit, visit.session)
             visit.drop(cookies.SESSION)
             place = header("Location", f"{ROOT}/sign-in")
-            return Answer(303, b"", [place, *PAGE, *visit.headers])
+            return Response(303, b"", [place, *PAGE, *visit.headers])
 
         return self._desk.guarded(run)
 
-    def _close(self, db: Connection, visit: Visit, cookie: str) -> None:
+    def _close(self, db: Connection, visit: SessionRequest, cookie: str) -> None:
         if sessions.end(db, cookie):
             auditing.record(db, self._house, visit.call, "ui/sign-out", visit.actor(), 200)
 
-    def theme(self) -> Work:
+    def theme(self) -> Handler:
         """POST /ui/theme"""
 
-        async def run(visit: Visit) -> Answer:
+        async def run(visit: SessionRequest) -> Response:
             form = await self._desk.form(visit.call)
-            await self._house.store.read(visit.meet, self._admins)
+            await self._house.store.read(visit.authenticate, self._admins)
             visit.check_form(form.get(FIELD, ""))
             chosen = form.get("theme", "")
             if chosen not in THEMES:
                 raise Forbidden(f"The colours are one of {', '.join(THEMES)}.")
             visit.keep(cookies.THEME, chosen, cookies.YEAR)
             place = header("Location", within(form.get("next", "")))
-            return Answer(303, b"", [place, *PAGE, *visit.headers])
+            return Response(303, b"", [place, *PAGE, *visit.headers])
 
         return self._desk.guarded(run)

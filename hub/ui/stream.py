@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.types import Receive, Scope, Send
 
-from hub.answers import Answer
-from hub.errors import HubError
-from hub.ui.drawing import draw
-from hub.ui.failing import NotSignedIn
+from hub.http.errors import HubError
+from hub.http.response import Response
+from hub.ui.errors import NotSignedIn
 from hub.ui.headers import SAFE
-from hub.ui.section import Live, Part
-from hub.ui.visit import Visit
+from hub.ui.section import LiveStream, PanelUpdate
+from hub.ui.session_request import SessionRequest
+from hub.ui.templating import render
 from store import Connection
 from store.errors import StoreError
-from store.figures import Figures
+from store.monitoring.stats import DeliveryStats
 
 if TYPE_CHECKING:
-    from hub.ui.serve import Desk
+    from hub.ui.serve import Dashboard
 
 # Seconds: between two looks, between two signs of life, and until a browser has to come again.
 PACE, BEAT, LONGEST = 0.5, 15.0, 600.0
@@ -29,12 +29,12 @@ MOST = 200
 HEADERS = ((b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no"))
 
 
-class Stream(Answer):
+class Stream(Response):
     """Looks again and again, and sends what is new; who looks is asked each time."""
 
     open = 0
 
-    def __init__(self, desk: "Desk", visit: Visit, live: Live) -> None:
+    def __init__(self, desk: "Dashboard", visit: SessionRequest, live: LiveStream) -> None:
         full = Stream.open >= MOST
         super().__init__(503 if full else 200, b"", [*HEADERS, *SAFE])
         self._desk, self._visit, self._live = desk, visit, live
@@ -66,7 +66,7 @@ class Stream(Answer):
                 figures = await self._desk.figures(self._live)
                 state, parts = await self._desk.house.store.read(self._step, state, figures)
             except (HubError, NotSignedIn):
-                yield _event(Part("ended", "ended.html", {}))
+                yield _event(PanelUpdate("ended", "ended.html", {}))
                 return
             except StoreError:
                 # Whatever it is, it is said on the page that asks next.
@@ -81,11 +81,13 @@ class Stream(Answer):
                 return
             await asyncio.wait([gone], timeout=PACE)
 
-    def _step(self, db: Connection, state: Any, figures: Figures | None) -> tuple[Any, list[Part]]:
+    def _step(
+        self, db: Connection, state: Any, figures: DeliveryStats | None
+    ) -> tuple[Any, list[PanelUpdate]]:
         look = self._desk.look(db, self._visit, self._live.who, figures)
         state, parts = self._live.step(look, state)
         told = {"now": db.now, "viewer": look.viewer}
-        return state, [Part(one.event, one.template, {**told, **one.told}) for one in parts]
+        return state, [PanelUpdate(one.event, one.template, {**told, **one.told}) for one in parts]
 
 
 async def _gone(receive: Receive) -> None:
@@ -94,7 +96,7 @@ async def _gone(receive: Receive) -> None:
             pass
 
 
-def _event(part: Part) -> str:
-    html = draw(part.template, dict(part.told))
+def _event(part: PanelUpdate) -> str:
+    html = render(part.template, dict(part.told))
     lines = "".join(f"data: {line}\n" for line in html.splitlines() if line.strip())
     return f"event: {part.event}\n{lines}\n"

@@ -2,24 +2,34 @@
 
 from dataclasses import dataclass
 
-from hub import access
-from hub.access import OnRepo
-from hub.auth import Caller
-from hub.errors import Forbidden, HubError
-from hub.operations.hooks import READ, WRITE
-from store import Connection, Row, administered, hooks, repositories
+from hub.admin.administrators import LOOK, RUN
+from hub.api.hooks.hooks import READ, WRITE
+from hub.auth import access
+from hub.auth.access import OnRepo
+from hub.auth.credentials import Caller
+from hub.http.errors import Forbidden, HubError
+from store import Connection, Row
+from store.accounts import administrators
+from store.delivery import hooks
 from store.errors import Missing
+from store.repositories import repositories
 
+OPERATORS_ONLY = (
+    "This is for those who run the installation: site administrators, with a token that has the"
+    f" scope {LOOK[0]}."
+)
 LOOKS_ONLY = "A link lets you look, and change nothing. Sign in with a token for that."
 
 
 @dataclass(frozen=True, slots=True)
-class Viewer:
-    """A token's user; or who has the administrators' token, or a link to one hook."""
+class DashboardViewer:
+    """A token's user, for whom its scopes and permissions hold as in the API; or who has the
+    administrators' token, or a link to one hook.
+    """
 
     caller: Caller | None = None
     operator: bool = False
-    """Whether they see all there is, and the installation itself."""
+    """Whether they see the installation itself."""
     hook_id: int | None = None
     """The one hook that there is for them."""
 
@@ -34,16 +44,21 @@ class Viewer:
     def is_guest(self) -> bool:
         return self.hook_id is not None
 
+    @property
+    def is_unbound(self) -> bool:
+        """Whether there is no token whose scopes would hold."""
+        return self.operator and self.caller is None
+
     def repositories(self, db: Connection) -> list[int] | None:
         """The ids of those whose hooks they may see, at most 5,000; None: all there are."""
-        if self.operator:
+        if self.is_unbound:
             return None
         caller = self.caller
         if caller is None or not may(caller):
             return []
         if caller.site_admin and caller.target_id is None and caller.repositories is None:
             return None
-        rows = administered.repositories(db, caller.account_id, caller.token_id, caller.target_id)
+        rows = administrators.repositories(db, caller.account_id, caller.token_id, caller.target_id)
         return [row["id"] for row in rows if caller.reaches(row)]
 
     def repository(self, db: Connection, repo_id: int) -> Row:
@@ -51,9 +66,18 @@ class Viewer:
         repo = repositories.get(db, repo_id)
         if repo is None:
             raise Missing("repository")
-        if not self.operator:
+        if not self.is_unbound:
             access.check(db, READ, self.caller, repo)
         return repo
+
+    def left_of(self, db: Connection, repo_id: int) -> Row | None:
+        """The same; None where there is none, or no more: what is left of it is for operators.
+        Missing, Forbidden.
+        """
+        if not self.operator or repositories.get(db, repo_id) is not None:
+            return self.repository(db, repo_id)
+        self.check_token(READ)
+        return None
 
     def hook(self, db: Connection, hook_id: int) -> tuple[Row, Row]:
         """A hook that they may see, and its repository. Missing, Forbidden."""
@@ -69,7 +93,7 @@ class Viewer:
 
     def check_token(self, wanted: OnRepo) -> None:
         """Forbidden for a token that is not for this, in whatever repository."""
-        if self.caller is not None and not self.operator:
+        if self.caller is not None:
             access.check_kind(wanted.kinds, self.caller)
             access.check_token(wanted, self.caller, wanted.scopes)
 
@@ -85,8 +109,19 @@ class Viewer:
         """Missing, Forbidden, for who may not."""
         if self.is_guest:
             raise Forbidden(LOOKS_ONLY)
-        if not self.operator:
+        if not self.is_unbound:
             access.check(db, WRITE, self.caller, repo)
+
+    def check_change_all(self, db: Connection) -> None:
+        """Missing, Forbidden, for who may not change the hooks of all repositories at once."""
+        if self.repositories(db) is not None:
+            raise Missing("repository")
+        self.check_token(WRITE)
+
+    @property
+    def may_run(self) -> bool:
+        """Whether they may run what is in the installation."""
+        return self.operator and (self.caller is None or access.covers(self.caller, RUN))
 
 
 def may(caller: Caller) -> bool:

@@ -12,15 +12,18 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from hub import shapes
-from hub.cli.server import bind, serving, signals, url_of
-from hub.urls import Urls
-from store import Connection, Store, hooks, open_store, repositories, tokens
+from hub.cli.http_server.server import bind, serving, signals, url_of
+from hub.rest import serializers
+from hub.rest.urls import Urls
+from store import Connection, Store, open_store
+from store.accounts import tokens
+from store.delivery import hooks
+from store.repositories import repositories
 
 URLS = Urls("http://127.0.0.1")
 
 
-def _read(db: Connection, token: str, owner: str, name: str, hook_id: int) -> shapes.Hook:
+def _read(db: Connection, token: str, owner: str, name: str, hook_id: int) -> serializers.Hook:
     held = tokens.find(db, token)
     repo = repositories.find(db, owner, name)
     assert held is not None
@@ -30,7 +33,7 @@ def _read(db: Connection, token: str, owner: str, name: str, hook_id: int) -> sh
     hook = hooks.get(db, repo["id"], hook_id)
     assert hook is not None
     last = hooks.last_responses(db, [hook["id"]])
-    return shapes.hook(URLS, repo, hook, last.get(hook["id"]))
+    return serializers.hook(URLS, repo, hook, last.get(hook["id"]))
 
 
 def _route(store: Store) -> Route:

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from hub.cli.server import bind, serving, signals, url_of
+from hub.cli.http_server.server import bind, serving, signals, url_of
 
 
 async def _taken(request: Request) -> JSONResponse:

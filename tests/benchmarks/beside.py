@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from store import Connection, Store, open_store, repositories
+from store import Connection, Store, open_store
+from store.repositories import repositories
 from tests.benchmarks import world
 from tests.benchmarks.figure import Bench, Row
 from tests.benchmarks.ingest import CONNECTIONS, Door

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from store import Connection, Store, deliveries, leases, open_store
-from store.connection import Session
+from store import Connection, Store, open_store
+from store.database.connection import Session
+from store.delivery import deliveries, leases
 from tests.benchmarks import world
 from tests.benchmarks.figure import Bench, Row
 
@@ -68,7 +69,7 @@ def _deliver(db: Connection, many: int, state: int, attempts: int) -> None:
 
 def _claims(store: Store) -> float:
     """Median milliseconds of a claim."""
-    lease = store.do(leases.take, "benchmark", 3_600_000_000)
+    lease = store.do(leases.acquire, "benchmark", 3_600_000_000)
     session = store.engine.session()
     try:
         return statistics.median(_claim(store, session, lease) for _ in range(CLAIMS)) * 1000

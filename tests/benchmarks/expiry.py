@@ -7,21 +7,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from hub.settings import HubSettings
-from hub.telling import Telling
-from store import (
-    Connection,
-    Store,
-    accounts,
-    interaction_limits,
-    invitations,
-    open_store,
-    repositories,
-    tokens,
-)
+from hub.worker_events import WorkerEvents
+from store import Connection, Store, open_store
+from store.accounts import accounts, tokens
 from store.clock import DAY, SECOND, MovableClock
+from store.repositories import interaction_limits, invitations, repositories
 from tests.benchmarks.figure import Bench, Row
-from worker import expire as module
-from worker.expire import expire
+from worker.jobs import expire as module
+from worker.jobs.expire import expire
 
 MANY = 10_000
 WANTED = 1.0
@@ -65,7 +58,7 @@ async def _expire(store: Store) -> tuple[float, float, float]:
         finally:
             batches.append(time.perf_counter() - started)
 
-    telling = Telling(HubSettings(base_url="https://forge.example/api/v3"))
+    telling = WorkerEvents(HubSettings(base_url="https://forge.example/api/v3"))
     module._batch = timed
     started, worked = time.perf_counter(), time.process_time()
     try:

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from hub.cli.serve import settle
+from hub.cli.install.serve import wait_until_settled
 from store import Connection, open_store
 from store.clock import SECOND
 from tests.benchmarks import apart, world
@@ -69,7 +69,7 @@ async def deliver(port: int, in_flight: int) -> float:
         store.do(world.queue, made["repo_id"])
         worker = Worker(store, settings)
         await worker.start()
-        settle()
+        wait_until_settled()
         await asyncio.sleep(WARMING + SECONDS)
         await worker.stop()
         rate = store.look(_rate)

@@ -12,7 +12,7 @@ from tests.benchmarks import apart, pipeline, world
 from tests.benchmarks.figure import Bench, Row
 from tests.benchmarks.postgres_server import cluster, missing
 from tests.benchmarks.receiver import receiving
-from worker.prune import prune
+from worker.jobs.prune import prune
 from worker.settings import WorkerSettings
 
 MANY, SUBSCRIBERS = 3000, 10

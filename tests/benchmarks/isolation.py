@@ -7,10 +7,12 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hub.cli.serve import settle
-from hub.cli.server import bind, port_of
-from store import Connection, Store, events, guids, open_store
-from store.events import Arrival
+from hub.cli.http_server.server import bind, port_of
+from hub.cli.install.serve import wait_until_settled
+from store import Connection, Store, open_store
+from store.database import uuid7
+from store.delivery import events
+from store.delivery.events import IncomingEvent
 from tests.benchmarks import apart, world
 from tests.benchmarks.figure import Bench, Row, percentile
 from tests.benchmarks.memory import HANGS_MS
@@ -64,13 +66,13 @@ async def healthy_p95(port: int, bad_port: int, healthy: int, bad: int) -> float
         worker = Worker(store, WorkerSettings(allow_networks=["127.0.0.0/8"]))
         try:
             await worker.start()
-            settle()
+            wait_until_settled()
             await _post(store, repo_id)
             return percentile(store.look(_waits, healthy), 0.95) / 1000
         finally:
             # What hangs would be waited for.
-            asyncio.get_running_loop().call_later(0.1, worker.dispatcher._hand.keep, 0)
-            await asyncio.wait([worker.begin_to_stop()], timeout=0.5)
+            asyncio.get_running_loop().call_later(0.1, worker.dispatcher._buffer.keep, 0)
+            await asyncio.wait([worker.start_stopping()], timeout=0.5)
             await store.close()
 
 
@@ -84,7 +86,7 @@ def _world(db: Connection, port: int, bad_port: int, healthy: int, bad: int) -> 
 async def _post(store: Store, repo_id: int) -> None:
     for seed in range(EVENTS):
         body = payload(SIZE, seed)
-        arrival = Arrival(repo_id, guids.new(), repo_id, "push", body)
+        arrival = IncomingEvent(repo_id, uuid7.new(), repo_id, "push", body)
         await store.batch(events.accept, arrival, weight=len(body))
         await asyncio.sleep(PAUSE)
     await asyncio.sleep(1)

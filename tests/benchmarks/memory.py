@@ -4,7 +4,7 @@ import contextlib
 import time
 from collections.abc import Iterator
 
-from hub.cli.server import bind, port_of
+from hub.cli.http_server.server import bind, port_of
 from store import Connection, open_store
 from tests.benchmarks import apart, world
 from tests.benchmarks.figure import Bench, Row

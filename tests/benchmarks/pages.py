@@ -7,8 +7,8 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from hub.admin.observability import Observability
 from hub.app import create_app
-from hub.seeing import Seeing
 from hub.settings import HubSettings
 from hub.ui.sections import SECTIONS
 from store import open_store
@@ -102,7 +102,7 @@ class House:
         self._store = open_store("sqlite", data_dir=bench.directory)
         self._sessions = fill(self._store)
         self._loop = asyncio.new_event_loop()
-        self._seeing = Seeing(self._store)
+        self._seeing = Observability(self._store)
         self._app = create_app(self._store, SETTINGS, _judge, seeing=self._seeing)
 
     def ask(self, who: str, path: str) -> tuple[list[float], list[float]]:

@@ -2,21 +2,15 @@
 
 import orjson
 
-from store import (
-    Connection,
-    Store,
-    accounts,
-    bodies,
-    hooks,
-    jobs,
-    replaying,
-    repositories,
-    sessions,
-    tokens,
-)
+from store import Connection, Store
+from store.accounts import accounts, sessions, tokens
 from store.clock import DAY, SECOND
-from store.jobs import Plan
-from store.selection import Selection
+from store.database import body_codec
+from store.delivery import hooks, replay_runs
+from store.delivery.replay_selection import ReplaySelection
+from store.jobs import jobs
+from store.jobs.jobs import JobSchedule
+from store.repositories import repositories
 
 REPOSITORIES, HOOKS, EVENTS, FANOUT = 200, 5, 250_000, 4
 """Of each repository's hooks one has had nothing; each event went to the others."""
@@ -46,7 +40,8 @@ def _people(db: Connection) -> dict[str, str]:
         for one in range(HOOKS):
             url = f"https://receiver-{number}.example/{one}"
             hooks.create(db, repo["id"], url=url, events=["push", "star"])
-    made = [tokens.create(db, one["id"], scopes=["repo"])[1] for one in (ada, root)]
+    scopes = ["repo", "read:enterprise"]
+    made = [tokens.create(db, one["id"], scopes=scopes)[1] for one in (ada, root)]
     signed_in = [sessions.begin(db, token_id=row["id"]) for row in made]
     return dict(zip(("ada", "root"), signed_in, strict=True))
 
@@ -63,7 +58,7 @@ def _events(db: Connection) -> None:
         now=db.now,
         period=PERIOD,
         size=len(BODY),
-        body=bodies.pack(BODY),
+        body=body_codec.compress(BODY),
     )
 
 
@@ -115,8 +110,10 @@ def _tallies(db: Connection) -> None:
 
 def _rest(db: Connection) -> None:
     for number in range(30):
-        replaying.ask(db, Selection(repo_id=1 + number % 10), f"user-{number // 10}")
-    jobs.plan(db, [Plan(f"job-{number}", "at the moment", None) for number in range(8)])
+        replay_runs.create(db, ReplaySelection(repo_id=1 + number % 10), f"user-{number // 10}")
+    jobs.save_schedules(
+        db, [JobSchedule(f"job-{number}", "at the moment", None) for number in range(8)]
+    )
     db.execute(
         f"{NUMBERS} interaction_limit (id, repo_id, allowed, created_at, expires_at)"
         " SELECT i, i, 'existing_users', :now, :now + 86400000000 FROM n",

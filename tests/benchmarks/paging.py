@@ -11,8 +11,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from hub.app import create_app
-from hub.operation import Operation
 from hub.operations import OPERATIONS
+from hub.rest.operation import Operation
 from hub.settings import HubSettings
 from store import open_store
 from tests.benchmarks.figure import Bench, Row

@@ -7,9 +7,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from hub.cli.serve import settle
-from store import Store, events, guids, open_store
-from store.events import Arrival
+from hub.cli.install.serve import wait_until_settled
+from store import Store, open_store
+from store.database import uuid7
+from store.delivery import events
+from store.delivery.events import IncomingEvent
 from tests.benchmarks import apart, world
 from tests.benchmarks.payload import SIZE, payload
 from worker.service import Worker
@@ -55,7 +57,7 @@ async def _delivered(
 ) -> dict[str, Any]:
     worker = Worker(store, WorkerSettings(allow_networks=["127.0.0.0/8"]))
     await worker.start()
-    settle()
+    wait_until_settled()
     bodies = [payload(SIZE, seed) for seed in range(many + world.WARMING)]
     try:
         await _pass(store, repo_id, bodies[many:])
@@ -80,7 +82,7 @@ async def _pass(store: Store, repo_id: int, bodies: Sequence[bytes]) -> None:
 
     async def send() -> None:
         for body in left:
-            arrival = Arrival(repo_id, guids.new(), repo_id, "push", body)
+            arrival = IncomingEvent(repo_id, uuid7.new(), repo_id, "push", body)
             await store.batch(events.accept, arrival, weight=len(body))
 
     await asyncio.gather(*(send() for _ in range(SENDERS)))

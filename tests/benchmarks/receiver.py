@@ -13,7 +13,7 @@ from typing import cast
 
 import uvloop
 
-from hub.cli.server import bind, port_of
+from hub.cli.http_server.server import bind, port_of
 from tests.benchmarks.figure import Bench
 from tests.benchmarks.processes import end, wait_for
 from tests.worker.receivers import self_signed

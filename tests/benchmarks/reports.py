@@ -4,11 +4,14 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from store import Connection, accounts, enterprises, open_store, reports, usage, usage_days
-from store.usage import Usage
+from store import Connection, open_store
+from store.accounts import accounts
+from store.assistant import reports, usage, usage_days
+from store.assistant.usage import UsageRecord
+from store.enterprises import enterprises
 from tests.benchmarks import apart
 from tests.benchmarks.figure import Bench, Row
-from worker.reports import make
+from worker.jobs.reports import make
 from worker.settings import WorkerSettings
 
 ROWS, USERS = 1_000_000, 50_000
@@ -53,9 +56,9 @@ def _enterprise(db: Connection) -> tuple[int, int]:
     return enterprise["id"], organization["id"]
 
 
-def _row(enterprise_id: int, organization_id: int, day: int, at: int) -> Usage:
+def _row(enterprise_id: int, organization_id: int, day: int, at: int) -> UsageRecord:
     user, which = at % USERS, at // USERS
-    return Usage(
+    return UsageRecord(
         enterprise_id,
         organization_id,
         2 + user,

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from store import Connection, events, guids, open_store
-from store.events import Arrival
+from store import Connection, open_store
+from store.database import uuid7
+from store.delivery import events
+from store.delivery.events import IncomingEvent
 from tests.benchmarks import apart, world
 from tests.benchmarks.figure import Bench, Row
 from tests.benchmarks.payload import payload
@@ -76,7 +78,7 @@ async def cost(directory: str) -> float:
 
     async def send() -> None:
         for _ in left:
-            arrival = Arrival(1, guids.new(), 1, "push", body)
+            arrival = IncomingEvent(1, uuid7.new(), 1, "push", body)
             await store.batch(events.accept, arrival, weight=len(body))
 
     started = time.perf_counter()

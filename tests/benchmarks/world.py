@@ -3,7 +3,11 @@
 import time
 from typing import Any
 
-from store import Connection, Store, accounts, bodies, hooks, repositories, tokens
+from store import Connection, Store
+from store.accounts import accounts, tokens
+from store.database import body_codec
+from store.delivery import hooks
+from store.repositories import repositories
 
 OWNER, NAME = "bench", "marked"
 TOPIC = f"/{OWNER}/{NAME}/events/push"
@@ -82,7 +86,7 @@ def fill(db: Connection, repo_id: int, events: int, body: bytes) -> None:
         now=db.now,
         size=len(body),
         digest=b"0" * 16,
-        body=bodies.pack(body),
+        body=body_codec.compress(body),
     )
 
 

@@ -7,11 +7,12 @@ from typing import Any, Self
 
 import httpx
 from chromium import Watched
-from daemon import PATIENCE, Ledger, Site, until
+from daemon import Ledger, Site
 from playwright.async_api import Browser, BrowserContext, Page
+from waiting import PATIENCE, until
 from world import World, furnish
 
-from store import sessions, tokens
+from store.accounts import sessions, tokens
 
 COOKIE = "tocsin_ui"
 WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 360, "height": 740}

@@ -16,6 +16,7 @@ from playwright.async_api import (
     Request,
     async_playwright,
 )
+from waiting import PATIENCE
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = [
@@ -44,7 +45,7 @@ async def launched() -> AsyncIterator[Browser]:
     path = program()
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(
-            executable_path=path, args=FLAGS, timeout=120_000
+            executable_path=path, args=FLAGS, timeout=PATIENCE * 1000
         )
         try:
             yield browser

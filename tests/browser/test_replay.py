@@ -5,10 +5,10 @@ import re
 import pytest
 from browsing import House
 from chromium import violations
-from daemon import until
 from playwright.async_api import expect
+from waiting import until
 
-from store import hooks, replaying
+from store.delivery import hooks, replay_runs
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def fresh(house: House) -> int:
 
 def replays(house: House) -> int:
     with house.opened() as store:
-        return len(store.look(replaying.page, limit=100))
+        return len(store.look(replay_runs.page, limit=100))
 
 
 async def test_counted_first_then_delivered(visit, house, fresh):
@@ -66,7 +66,7 @@ async def test_without_scripts(visit, house, fresh):
     await expect(page.get_by_role("status")).to_contain_text("this page may be closed")
     # Other tests count what is there.
     with house.opened() as store:
-        await until(lambda: not store.look(replaying.RUNS.current), "the replay")
+        await until(lambda: not store.look(replay_runs.RUNS.current), "the replay")
 
 
 async def test_what_cannot_be_replayed_is_said_at_the_form(visit):

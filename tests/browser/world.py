@@ -5,22 +5,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from store import (
-    Connection,
-    accounts,
-    event_lists,
-    events,
-    hook_links,
-    hooks,
-    imports,
-    replaying,
-    repositories,
-    tokens,
-)
+from store import Connection
+from store.accounts import accounts, tokens
 from store.clock import DAY
-from store.events import Arrival
-from store.interaction_limits import limit_repository
-from store.selection import Selection
+from store.delivery import event_queries, events, hook_links, hooks, replay_runs
+from store.delivery.events import IncomingEvent
+from store.delivery.replay_selection import ReplaySelection
+from store.imports import imports
+from store.repositories import repositories
+from store.repositories.interaction_limits import limit_repository
 
 SECRET = "ring the bells"
 # Nothing listens there.
@@ -86,18 +79,19 @@ def furnish(db: Connection, receiver: str) -> World:
     post(db, engine["id"], "issues", 2, action="opened")
     post(db, engine["id"], "fork", 1)
     post(db, tower["id"], "push", 1)
-    (fork,) = event_lists.newest(db, limit=1, name="fork")
-    nothing = Selection(until=1, repo_id=engine["id"])
+    (fork,) = event_queries.newest(db, limit=1, name="fork")
+    nothing = ReplaySelection(until=1, repo_id=engine["id"])
     return World(
-        *(_token(db, account["id"]) for account in (root, ada, bob)),
+        _token(db, root["id"], "admin:enterprise"),
+        *(_token(db, account["id"]) for account in (ada, bob)),
         engine["id"], tower["id"], good, failing, retrying, disabled, towers,
-        fork["id"], replaying.ask(db, nothing, "ada")["id"],
-        hook_links.make(db, good, "receiver's team", "ada", 30 * DAY)[0],
+        fork["id"], replay_runs.create(db, nothing, "ada")["id"],
+        hook_links.create(db, good, "receiver's team", "ada", 30 * DAY)[0],
     )  # fmt: skip
 
 
-def _token(db: Connection, account_id: int) -> str:
-    return tokens.create(db, account_id, scopes=["repo", "admin:repo_hook"])[0]
+def _token(db: Connection, account_id: int, *more: str) -> str:
+    return tokens.create(db, account_id, scopes=["repo", "admin:repo_hook", *more])[0]
 
 
 def post(db: Connection, repo_id: int, name: str, many: int, **fields: Any) -> None:
@@ -106,7 +100,9 @@ def post(db: Connection, repo_id: int, name: str, many: int, **fields: Any) -> N
     events.accept_all(
         db,
         [
-            Arrival(repo_id, f"{name}-{repo_id}-{at}", repo_id, name, json.dumps(body).encode())
+            IncomingEvent(
+                repo_id, f"{name}-{repo_id}-{at}", repo_id, name, json.dumps(body).encode()
+            )
             for at in range(many)
         ],
     )

@@ -5,7 +5,9 @@ from typing import Any
 
 import httpx
 
-from store import Connection, Row, Store, accounts, repositories, tokens
+from store import Connection, Row, Store
+from store.accounts import accounts, tokens
+from store.repositories import repositories
 
 AT = "/orgs/acme/artifacts"
 RECORD = f"{AT}/metadata/deployment-record"

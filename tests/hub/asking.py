@@ -10,20 +10,21 @@ from typing import Any
 import httpx
 from contracted import hold, hold_event
 
-from hub import counts
 from hub.app import create_app
+from hub.auth import rate_counters
 from hub.settings import HubSettings
-from store import Store, own_events
+from store import Store
+from store.delivery import outbox
+from store.delivery.events import IncomingEvent
 from store.errors import Invalid
-from store.events import Arrival
 
 if find_spec("sniffio") is None:
     # httpx would look for it in every folder with every request.
     sys.modules["sniffio"] = None  # type: ignore[assignment]
 
 
-def _held(change: Callable[..., Arrival]) -> Callable[..., Arrival]:
-    def made(*given: Any) -> Arrival:
+def _held(change: Callable[..., IncomingEvent]) -> Callable[..., IncomingEvent]:
+    def made(*given: Any) -> IncomingEvent:
         arrival = change(*given)
         hold_event(arrival.name, json.loads(arrival.body))
         return arrival
@@ -32,10 +33,10 @@ def _held(change: Callable[..., Arrival]) -> Callable[..., Arrival]:
 
 
 # What is written by itself, every second, would be among the statements that a test counts.
-counts.INTERVAL = 3600.0
+rate_counters.INTERVAL = 3600.0
 
 # Whatever a test makes the hub tell, by whichever way.
-own_events._change = _held(own_events._change)
+outbox._change = _held(outbox._change)
 
 
 async def judge(url: str) -> None:

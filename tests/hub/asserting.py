@@ -7,8 +7,9 @@ from typing import Any
 import httpx
 import orjson
 
-from store import Connection, Row, Store, event_lists, events
-from store.attempts import DEAD, DELIVERED, Outcome, record
+from store import Connection, Row, Store
+from store.delivery import event_queries, events
+from store.delivery.attempts import DEAD, DELIVERED, Outcome, record
 
 BASE = "https://forge.example/api/v3"
 
@@ -47,7 +48,7 @@ def bodies(store: Store, name: str) -> list[dict[str, Any]]:
     """The payloads of the events of this name that are in the store, oldest first."""
 
     def read(db: Connection) -> list[dict[str, Any]]:
-        rows = event_lists.newest(db, limit=100, name=name)[::-1]
+        rows = event_queries.newest(db, limit=100, name=name)[::-1]
         return [orjson.loads((events.get(db, row["id"]) or {})["body"]) for row in rows]
 
     return store.look(read)

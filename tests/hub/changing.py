@@ -7,7 +7,9 @@ from typing import Any
 from test_devenv_secrets import sealed
 from world_of_operations import SECRET, World
 
-from store import Row, devenv_keys, grants
+from store import Row
+from store.accounts import grants
+from store.devenvs import devenv_keys
 
 Body = dict[str, Any] | list[Any] | None
 DIGEST = f"sha256:{'c' * 64}"

@@ -1,10 +1,6 @@
-"""Answers held to OpenAPI documents: the server's own, and the contract where there is one.
-
-The environment says where the contract is.
-"""
+"""Checks answers against OpenAPI documents: the server's own, and the contract."""
 
 import json
-import os
 import re
 from functools import cache, cached_property
 from pathlib import Path
@@ -14,13 +10,13 @@ import httpx
 from jsonschema_rs import Draft202012Validator, Registry
 from pydantic import TypeAdapter
 
-from hub.openapi import document
-from hub.openapi_doors import DOORS
+from hub.openapi.document import document
+from hub.openapi.other_endpoints import OTHER_ENDPOINTS
 from hub.operations import EVENTS, OPERATIONS
-from store.event_names import OWN
-from store.own_events import MARK
+from store.delivery.event_names import HUB_EVENTS
+from store.delivery.outbox import MARK
 
-CONTRACT = os.environ.get("TOCSIN_CONTRACT", "")
+CONTRACT = Path(__file__).parents[1] / "contract" / "contract.json"
 # What the pipeline answers with, whichever operation is asked.
 OF_ALL = {"301", "304", "307"}
 Json = dict[str, Any]
@@ -105,15 +101,15 @@ def in_json_schema(schema: Any) -> Any:
 
 
 @cache
-def contract() -> Described | None:
-    """The contract, where the environment says where it is."""
-    return Described(json.loads(Path(CONTRACT).read_text())) if CONTRACT else None
+def contract() -> Described:
+    """The contract: the shapes and statuses that the platform's clients expect."""
+    return Described(json.loads(CONTRACT.read_text(encoding="utf-8")))
 
 
 @cache
 def own() -> Described:
     """The server's own document."""
-    return Described(document(OPERATIONS, dict.fromkeys(DOORS, "Do"), "", EVENTS))
+    return Described(document(OPERATIONS, dict.fromkeys(OTHER_ENDPOINTS, "Do"), "", EVENTS))
 
 
 def hold(answer: httpx.Response, prefix: str) -> None:
@@ -125,7 +121,7 @@ def hold(answer: httpx.Response, prefix: str) -> None:
         return
     own().conform(answer, *line)
     held = contract()
-    if held is None or line not in lines(held):
+    if line not in lines(held):
         return
     response = held.response(*line, answer.status_code)
     if response is None:
@@ -146,7 +142,7 @@ def _payload(name: str) -> tuple[frozenset[str], Draft202012Validator]:
 
 def hold_event(name: str, payload: Json) -> None:
     """Hold an event's payload to the server's own document, if it is one of the hub's own."""
-    if name in OWN:
+    if name in HUB_EVENTS:
         members, validator = _payload(name)
         assert payload.keys() <= members, f"{name} tells of {payload.keys() - members}"
         validator.validate(payload)

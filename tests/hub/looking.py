@@ -10,16 +10,15 @@ from typing import Any
 import httpx
 from asking import judge
 from starlette.types import ASGIApp
+from waiting import PATIENCE
 
+from hub.admin.observability import Observability
 from hub.app import create_app
-from hub.seeing import Seeing
 from hub.settings import HubSettings
 from store import Store
 
 HERE = "http://127.0.0.1:8765"
 FORM = re.compile(r'name="csrf" value="([0-9a-f]{64})"')
-# Seconds for what takes some hundredths of one, on a machine that has other things to do.
-PATIENCE = 30.0
 SAME = {"Sec-Fetch-Site": "same-origin", "Origin": HERE}
 
 
@@ -96,9 +95,9 @@ class Listening:
             self.ended = not begun and not message.get("more_body", False)
             self._news.notify_all()
 
-    async def until(self, text: str, seconds: float = PATIENCE) -> str:
+    async def until(self, text: str) -> str:
         """All that was said, once this is in it; or that has ended."""
-        async with self._news, asyncio.timeout(seconds):
+        async with self._news, asyncio.timeout(PATIENCE):
             await self._news.wait_for(lambda: text in self.text or self.ended)
         return self.text
 
@@ -115,7 +114,7 @@ async def browsing(
     """A browser of a hub with these settings, signed in with a token where one is given. The store
     is closed after the `last` one.
     """
-    seeing = Seeing(store)
+    seeing = Observability(store)
     app = create_app(store, HubSettings(**settings), judge, seeing=seeing)
     transport = httpx.ASGITransport(app, client=("192.0.2.7", 1))
     headers = {"User-Agent": "tests"}

@@ -2,14 +2,18 @@
 
 from typing import Any
 
-from store import Connection, Row, accounts, events, hooks, tokens
-from store.events import Arrival
+from ui_world import OPERATING
+
+from store import Connection, Row
+from store.accounts import accounts, tokens
+from store.delivery import events, hooks
+from store.delivery.events import IncomingEvent
 
 
 def operator(db: Connection) -> str:
     """The token of a site administrator."""
     root = accounts.create(db, "root", site_admin=True)
-    value, _ = tokens.create(db, root["id"])
+    value, _ = tokens.create(db, root["id"], scopes=OPERATING)
     return value
 
 
@@ -24,7 +28,7 @@ def arrive(db: Connection, repo_id: int, many: int = 1, **given: Any) -> int:
     given = {"name": "push", "body": b'{"ref":"<main>"}', "scope": repo_id or -1} | given
     name = given["name"]
     made = [
-        Arrival(guid=f"{repo_id}-{name}-{db.now}-{at}", repo_id=repo_id, **given)
+        IncomingEvent(guid=f"{repo_id}-{name}-{db.now}-{at}", repo_id=repo_id, **given)
         for at in range(many)
     ]
     return events.accept_all(db, made)[-1].event_id

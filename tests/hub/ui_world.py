@@ -5,25 +5,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from store import (
-    Connection,
-    Row,
-    Store,
-    accounts,
-    attempts,
-    deliveries,
-    events,
-    hooks,
-    leases,
-    repositories,
-    tokens,
-)
-from store.attempts import DEAD, DELIVERED, WAITING, Outcome
+from store import Connection, Row, Store
+from store.accounts import accounts, tokens
 from store.clock import HOUR, SECOND
-from store.events import Arrival
+from store.delivery import attempts, deliveries, events, hooks, leases
+from store.delivery.attempts import DEAD, DELIVERED, WAITING, Outcome
+from store.delivery.events import IncomingEvent
+from store.repositories import repositories
 
 BODY = b'{"ref":"main","mark":"<b>&"}'
 SECRET = "a secret that nobody may see"
+OPERATING = ["repo", "admin:enterprise"]
+"""What a site administrator's token needs to administer hooks and the installation."""
 HEAD = (
     "POST /in HTTP/1.1\r\nHost: receiver.example\r\nContent-Type: application/json\r\n"
     "X-Service-Event: push"
@@ -57,7 +50,7 @@ class World:
         repo = repositories.create(db, theirs["id"], "thing")
         self.other = hook(db, repo["id"], "other")
         root = accounts.create(db, "root", site_admin=True)
-        self.operator = tokens.create(db, root["id"])[0]
+        self.operator = tokens.create(db, root["id"], scopes=OPERATING)[0]
         self.look_only = tokens.create(db, seed.octo["id"], scopes=["read:repo_hook"])[0]
 
     def send(self, hook: Row, *guids: str, **given: Any) -> list[int]:
@@ -73,13 +66,13 @@ def hook(db: Connection, repo_id: int, name: str, **given: Any) -> Row:
 
 def deliver(db: Connection, hook: Row, guids: Sequence[str], **given: Any) -> list[int]:
     """Within one transaction."""
-    lease = leases.take(db, "tests", HOUR)
+    lease = leases.acquire(db, "tests", HOUR)
     name, body = given.pop("name", "push"), given.pop("body", BODY)
     outcomes = []
     for guid in guids:
-        arrival = Arrival(hook["repo_id"], guid, hook["repo_id"], name, body)
+        arrival = IncomingEvent(hook["repo_id"], guid, hook["repo_id"], name, body)
         receipt = events.insert(db, [arrival])[guid, hook["repo_id"]]
-        delivery_id = deliveries.add(db, receipt, hook["id"], hook["repo_id"], redelivery=False)
+        delivery_id = deliveries.enqueue(db, receipt, hook["id"], hook["repo_id"], redelivery=False)
         outcomes.append(outcome(db, hook, lease, receipt, delivery_id, given))
     deliveries.claim(db, [hook["id"]], lease, len(guids))
     attempts.record(db, outcomes)
@@ -123,4 +116,4 @@ def outcome(
     )
 
 
-__all__ = ["BODY", "DEAD", "HEAD", "SECRET", "World", "deliver", "hook"]
+__all__ = ["BODY", "DEAD", "HEAD", "OPERATING", "SECRET", "World", "deliver", "hook"]

@@ -1,18 +1,14 @@
 """The enterprises in the world of all operations, and who has a seat at the assistant."""
 
-from store import (
-    Connection,
-    Row,
-    assistant_seats,
-    assistant_subscriptions,
+from store import Connection, Row
+from store.assistant import assistant_seats, assistant_subscriptions, reports, usage_days
+from store.assistant.reports import ReportPart
+from store.enterprises import (
     enterprise_assignments,
     enterprise_memberships,
     enterprise_teams,
     enterprises,
-    reports,
-    usage_days,
 )
-from store.reports import Made
 
 TEAM = "ent:ops"
 
@@ -20,7 +16,7 @@ TEAM = "ent:ops"
 def enterprise(db: Connection, slug: str, owner: Row, member: Row, organization: Row) -> None:
     """One of `owner`, with the organization and a team that has both."""
     made = enterprises.create(db, slug)
-    enterprises.measure(db, made, "enabled")
+    enterprises.enable_usage_metrics(db, made, "enabled")
     enterprises.join(db, made["id"], owner["id"], "owner")
     enterprises.adopt(db, made["id"], organization["id"])
     team = enterprise_teams.create(db, made["id"], "Ops" if slug == "globe" else slug)
@@ -33,4 +29,4 @@ def enterprise(db: Connection, slug: str, owner: Row, member: Row, organization:
     day = usage_days.of_moment(db.now) - 1
     for kinds in (reports.OF_A_DAY, reports.OF_A_WINDOW):
         begun = reports.begin(db, kinds, made["id"], day, day, 1)
-        reports.finish(db, [Made(each, 1, 2, "d" * 64) for each in begun.values()])
+        reports.finish(db, [ReportPart(each, 1, 2, "d" * 64) for each in begun.values()])

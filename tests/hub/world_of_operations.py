@@ -15,58 +15,37 @@ from asserting import attempted
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 from world_of_enterprises import TEAM, enterprise
 
-from hub.access import CLASSIC, Access
-from hub.operation import Operation
-from hub.resolve import PARAMETER
-from store import (
-    Connection,
-    Row,
-    Store,
-    accounts,
-    agent_variables,
-    apps,
-    attempts,
-    authorizations,
-    check_annotations,
-    check_runs,
-    check_suites,
-    commit_comments,
-    deployment_jobs,
-    deployment_records,
-    devenv_secrets,
-    devenvs,
-    emails,
-    grants,
-    hooks,
-    import_contents,
-    import_rounds,
-    imports,
+from hub.auth.access import CLASSIC, Access
+from hub.rest.operation import Operation
+from hub.rest.resolve import PARAMETER
+from store import Connection, Row, Store
+from store.accounts import accounts, apps, authorizations, emails, grants, tokens
+from store.agents import agent_variables
+from store.artifacts import deployment_jobs, deployment_records
+from store.artifacts.deployment_records import Deployment
+from store.assistant import usage_days
+from store.checks import check_annotations, check_runs, check_suites
+from store.clock import DAY
+from store.database.sqlite.engine import SqliteEngine
+from store.delivery import attempts, hooks, sources
+from store.delivery.events import IncomingEvent, accept_all
+from store.devenvs import devenv_secrets, devenvs
+from store.imports import import_contents, import_rounds, imports
+from store.issues import commit_comments, issue_events, issue_field_values, issue_fields, issues
+from store.issues.issue_events import IssueEventData
+from store.issues.issue_field_values import FieldAssignment
+from store.projection import issue_comment_projection, projection_table, workflow_projection
+from store.repositories import (
     interaction_limits,
     invitations,
-    issue_events,
-    issue_field_values,
-    issue_fields,
-    issue_talk,
-    issues,
     licenses,
-    reflecting,
     refs,
     repositories,
     rule_suites,
-    sources,
-    tokens,
-    usage_days,
     watching,
-    workflow_events,
 )
-from store.clock import DAY
-from store.deployment_records import Deployment
-from store.events import Arrival, accept_all
-from store.issue_events import Happening
-from store.issue_field_values import Filling
-from store.licenses import LicenseFile
-from store.markdown import Rendered
-from store.sqlite_engine import SqliteEngine
+from store.repositories.licenses import LicenseFile
+from store.repositories.markdown import Rendered
 
 PASSWORD = "open sesame"
 SECRET = "s" * 40
@@ -325,7 +304,7 @@ def _people(db: Connection, store: Store) -> World:
         accounts.set_password(db, account["id"], HASHED)
         address = f"{account['login']}@tower.example"
         emails.add(db, account["id"], [address], verified=True)
-        emails.show(db, account["id"], "public")
+        emails.set_visibility(db, account["id"], "public")
     holdings = [
         _holding(db, *given) for given in ((octo, "acme", "tools"), (reader, "umbra", "kit"))
     ]
@@ -345,7 +324,7 @@ def _people(db: Connection, store: Store) -> World:
         issue = issues.get(db, place.repo["id"], place.issue)
         assert issue is not None
         # Whose it is is asked where one is set, and not where it is.
-        issue_field_values.fill(db, issue, {holding.issue_field: Filling(3)})
+        issue_field_values.fill(db, issue, {holding.issue_field: FieldAssignment(3)})
     for account in (octo, reader):
         watching.put(db, hello.repo["id"], account["id"], subscribed=True, ignored=False)
         den = {"account_id": account["id"], "repo_id": hello.repo["id"], "ref": "main"}
@@ -369,7 +348,7 @@ def _holding(db: Connection, owner: Row, login: str, repo_name: str) -> Holding:
     for name in ("region", f"{login}_only"):
         agent_variables.create(db, organization["id"], name, "x", "selected", [repo["id"]])
     built = Deployment(repo["id"], None, "bell", DIGEST, None, "deployed", "one", None, None)
-    where = deployment_records.Place("production", cluster="moon")
+    where = deployment_records.DeploymentPlace("production", cluster="moon")
     job = deployment_jobs.create(db, organization["id"], owner["id"], where, [built])
     field = issue_fields.create(db, organization["id"], "Effort", "number", visibility="all")
     return Holding(organization, repo, job, field["id"])
@@ -380,7 +359,9 @@ def _repository(db: Connection, owner: Row, name: str, before: str, *, private: 
     repo = repositories.rename(db, made, name)
     licenses.put(db, repo["id"], "main", LicenseFile("LICENSE", b"All rights reserved."))
     hook = hooks.create(db, repo["id"], url=RECEIVER, events=["push"], content_type="json")
-    accept_all(db, [Arrival(repo["id"], f"guid-{name}", repo["id"], "push", b'{"ref":"main"}')])
+    accept_all(
+        db, [IncomingEvent(repo["id"], f"guid-{name}", repo["id"], "push", b'{"ref":"main"}')]
+    )
     devenv_secrets.put(db, repo["id"], "key", b"hush")
     comment = commit_comments.create(db, repo["id"], owner["id"], COMMIT, Rendered("Well *done*"))
     number, happened = _issue(db, repo, 8 if private else 7)
@@ -396,12 +377,14 @@ def _issue(db: Connection, repo: Row, number: int) -> tuple[int, int]:
         "pull_request": {},
         "labels": [{"name": "bug"}],
     }
-    issues.put(db, repo, given, reflecting.stated(db))
+    issues.put(db, repo, given, projection_table.projected_events(db))
     issue = issues.get(db, repo["id"], number)
     assert issue is not None
     label = {"label": {"name": "bug", "color": "ff0000"}}
-    issue_events.add(db, issue, [Happening("labeled", repo["owner_id"], db.now, label)])
-    issue_talk.say(db, repo, issue, "comment", {"id": 1, "user": given["user"], "body": "Indeed"})
+    issue_events.add(db, issue, [IssueEventData("labeled", repo["owner_id"], db.now, label)])
+    issue_comment_projection.put_comment(
+        db, repo, issue, "comment", {"id": 1, "user": given["user"], "body": "Indeed"}
+    )
     (event,) = issue_events.of_issue(db, issue["id"], limit=1, offset=0)
     return number, event["id"]
 
@@ -473,7 +456,7 @@ def _checked(db: Connection, place: Place, app: Row) -> Place:
 
 def _pushed(db: Connection, repo: Row, number: int) -> None:
     told = {"id": number, "ref": "refs/heads/main", "before_sha": "0" * 40, "after_sha": COMMIT}
-    rule_suites.put(db, repo, told | {"actor_name": "octo"}, reflecting.stated(db))
+    rule_suites.put(db, repo, told | {"actor_name": "octo"}, projection_table.projected_events(db))
 
 
 def _running(db: Connection, repo: Row) -> int:
@@ -483,7 +466,7 @@ def _running(db: Connection, repo: Row) -> int:
         "workflow_run": {"id": number, "status": "in_progress"},
         "concurrency": {"group": f"of-{repo['name']}", "configured": ["production"]},
     }
-    workflow_events.run_told(db, repo, told, reflecting.stated(db))
+    workflow_projection.project_run(db, repo, told, projection_table.projected_events(db))
     return number
 
 

@@ -4,8 +4,10 @@ from typing import Any
 
 from store_world import World
 
-from store import Row, issue_events, issues, reflecting
+from store import Row
 from store.clock import SECOND
+from store.issues import issue_events, issues
+from store.projection import projection_table
 
 OCTO = {"login": "octo-cat", "id": 21031067, "type": "User"}
 SHA = "6113728f27ae82c7b1a177c8d03f9e96e0adf246"
@@ -65,10 +67,10 @@ class Platform:
             "received_at": self.world.now,
         }
         given = {"action": action, "sender": {"login": "robin", "type": "User"}, **payload}
-        prepare = reflecting.PREPARED.get(name)
+        prepare = projection_table.PREPARED.get(name)
         if prepare is not None:
             prepare(given)
-        self.world.store.do(reflecting.reflect, event, given)
+        self.world.store.do(projection_table.project, event, given)
 
     def issue(self, number: int = 1) -> Row:
         row = self.world.store.look(issues.get, self.world.repo["id"], number)

@@ -9,10 +9,14 @@ from typing import Any
 
 import psycopg
 from store_world import World
+from waiting import PATIENCE
 
-from store import Connection, Row, Store, events, hooks, open_store, repositories, sources, tokens
-from store.attempts import DEAD, DELIVERED
-from store.sealed import SEALED
+from store import Connection, Row, Store, open_store
+from store.accounts import tokens
+from store.database.encrypted_columns import ENCRYPTED_COLUMNS
+from store.delivery import events, hooks, sources
+from store.delivery.attempts import DEAD, DELIVERED
+from store.repositories import repositories
 
 Contents = dict[str, list[Row]]
 
@@ -69,7 +73,7 @@ TEXTS = (
     " ",
     "\x01\x7f",
 )
-SECRETS = {(one.table, one.column) for one in SEALED}
+SECRETS = {(one.table, one.column) for one in ENCRYPTED_COLUMNS}
 BLOBS = (b"", bytes(range(256)), b"\\x00\\N\n\t")
 
 
@@ -266,5 +270,5 @@ class Load:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._thread.join(60)
+        self._thread.join(PATIENCE)
         assert not self._thread.is_alive()

@@ -6,12 +6,17 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from store import Connection, Row, Store, accounts, deliveries, events, hooks, leases, repositories
-from store.attempts import DEAD, DELIVERED, WAITING, Outcome
+from waiting import PATIENCE
+
+from store import Connection, Row, Store
+from store.accounts import accounts
 from store.clock import HOUR, SECOND, MovableClock
-from store.courier import Offer
-from store.deliveries import Claimed
-from store.events import Arrival, Receipt
+from store.database.notifications import LeasedEvent
+from store.delivery import deliveries, events, hooks, leases
+from store.delivery.attempts import DEAD, DELIVERED, WAITING, Outcome
+from store.delivery.deliveries import ClaimedDelivery
+from store.delivery.events import IncomingEvent, Receipt
+from store.repositories import repositories
 
 START = 1_795_246_380_000_000
 """2026-11-21T07:33:00Z"""
@@ -39,19 +44,19 @@ class World:
         repo_id = (repo or self.repo)["id"]
         return self.store.do(hooks.create, repo_id, events=names or ["push"], **given)
 
-    def arrival(self, guid: str = "g-1", **given: Any) -> Arrival:
+    def arrival(self, guid: str = "g-1", **given: Any) -> IncomingEvent:
         repo_id = given.pop("repo_id", self.repo["id"])
         given = {"name": "push", "body": b'{"ref":"main"}', "scope": repo_id} | given
-        return Arrival(guid=guid, repo_id=repo_id, **given)
+        return IncomingEvent(guid=guid, repo_id=repo_id, **given)
 
     def arrive(self, guid: str = "g-1", **given: Any) -> Receipt:
         (receipt,) = self.store.do(events.accept_all, [self.arrival(guid, **given)])
         return receipt
 
     def lease(self, lifetime: int = HOUR) -> int:
-        return self.store.do(leases.take, "tests", lifetime)
+        return self.store.do(leases.acquire, "tests", lifetime)
 
-    def claim(self, lease_id: int, *hook_ids: int, limit: int = 100) -> list[Claimed]:
+    def claim(self, lease_id: int, *hook_ids: int, limit: int = 100) -> list[ClaimedDelivery]:
         claimed, _ = self.store.do(deliveries.claim, hook_ids, lease_id, limit)
         return claimed
 
@@ -65,7 +70,7 @@ class World:
         """Every delivery, oldest first."""
         return self.store.look(_deliveries)
 
-    def outcome(self, lease_id: int, claimed: Claimed, **given: Any) -> Outcome:
+    def outcome(self, lease_id: int, claimed: ClaimedDelivery, **given: Any) -> Outcome:
         """A success a second after now, unless something else is given."""
         given.setdefault("number", claimed.attempts + 1)
         return Outcome(
@@ -78,7 +83,7 @@ class World:
             **(SUCCESS | {"started_at": self.now, "due_at": self.now} | given),
         )
 
-    def failure(self, lease_id: int, claimed: Claimed, **given: Any) -> Outcome:
+    def failure(self, lease_id: int, claimed: ClaimedDelivery, **given: Any) -> Outcome:
         """A failure with status 500 that is to be tried again in a minute."""
         given = {"state": WAITING, "status_code": 500, "due_at": self.now + 60 * SECOND} | given
         return self.outcome(lease_id, claimed, **given)
@@ -117,12 +122,12 @@ def _deliveries(db: Connection) -> list[Row]:
 
 
 @dataclass
-class FakeCourier:
+class FakeNotifier:
     """A worker's side as the store sees it; it remembers what it was told."""
 
     held: int | None = None
     filled: set[int] = field(default_factory=set)
-    offers: list[Offer] = field(default_factory=list)
+    offers: list[LeasedEvent] = field(default_factory=list)
     woken: list[int] = field(default_factory=list)
 
     def lease(self) -> int | None:
@@ -131,7 +136,7 @@ class FakeCourier:
     def full(self) -> Collection[int]:
         return tuple(self.filled)
 
-    def offer(self, offers: Sequence[Offer]) -> None:
+    def dispatch(self, offers: Sequence[LeasedEvent]) -> None:
         self.offers.extend(offers)
 
     def wake(self, hooks: Iterable[int]) -> None:
@@ -201,11 +206,11 @@ class Gate:
 
     def __call__(self, db: Connection) -> str:
         self._reached.set()
-        assert self._open.wait(30), "nobody opened the gate"
+        assert self._open.wait(PATIENCE), "nobody opened the gate"
         return "through"
 
     def reached(self) -> bool:
-        return self._reached.wait(30)
+        return self._reached.wait(PATIENCE)
 
     def open(self) -> None:
         self._open.set()

@@ -12,6 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 from ports import free_port
+from waiting import PATIENCE
 
 # From the machine's own addresses everybody is let in but this role, which needs its password.
 GUARDED = "guarded"
@@ -59,7 +60,7 @@ class Server:
             check=True,
             stdout=subprocess.DEVNULL,
             cwd=self.folder,
-            timeout=60,
+            timeout=PATIENCE,
         )
 
     def running(self) -> bool:

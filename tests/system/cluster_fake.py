@@ -6,6 +6,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from waiting import PATIENCE
+
 # Asked before the start: for TLS, for GSSAPI. A single byte says no.
 QUESTIONS = {80877103, 80877104}
 
@@ -56,4 +58,4 @@ def server_of_version(version: str) -> Iterator[int]:
     finally:
         listener.shutdown(socket.SHUT_RDWR)
         listener.close()
-        thread.join(10)
+        thread.join(PATIENCE)

@@ -4,22 +4,14 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-PATIENCE = 60.0
+from waiting import PATIENCE, wait_until
+
 TOCSIN = Path(sys.executable).with_name("tocsin")
-
-
-def until(condition, what: str, patience: float = PATIENCE) -> None:
-    """Wait for what other processes do."""
-    ends = time.monotonic() + patience
-    while not condition():
-        assert time.monotonic() < ends, f"waited in vain for {what}"
-        time.sleep(0.02)
 
 
 class Process:
@@ -38,8 +30,8 @@ class Process:
     def said(self) -> str:
         return self.log.read_text()
 
-    def waits_for(self, text: str, patience: float = PATIENCE) -> None:
-        until(lambda: text in self.said() or self.ended, f"{text!r} in {self.name}", patience)
+    def waits_for(self, text: str) -> None:
+        wait_until(lambda: text in self.said() or self.ended, f"{text!r} in {self.name}")
         assert text in self.said(), self.said()
 
     @property
@@ -50,10 +42,10 @@ class Process:
         self.popen.kill()
         self.popen.wait(PATIENCE)
 
-    def end(self, patience: float = PATIENCE) -> int:
+    def end(self) -> int:
         """The exit code after SIGTERM."""
         self.popen.send_signal(signal.SIGTERM)
-        return self.popen.wait(patience)
+        return self.popen.wait(PATIENCE)
 
 
 class House:

@@ -6,35 +6,31 @@ import re
 import signal
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from ports import free_port
+from waiting import PATIENCE, Stopwatch
 
-from store import Store, accounts, deliveries, hooks, open_store, repositories, tokens
+from store import Store, open_store
+from store.accounts import accounts, tokens
+from store.delivery import deliveries, hooks
+from store.repositories import repositories
 from tests.listening import listening
 
-PATIENCE = 60.0
 ENVIRONMENT = {
     "TOCSIN_ALLOW_NETWORKS": "127.0.0.0/8",
     "TOCSIN_RATE_LIMITING": "false",
     "TOCSIN_LOG_LEVEL": "warning",
+    # A receiver of a busy machine that answers late is not sent the same again.
+    "TOCSIN_TIMEOUT": "120",
 }
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+AGENT = re.compile(rb"(?im)^User-Agent: (\S+)\r$")
 GUID = re.compile(rb"(?im)^X-GitHub-Delivery: (\S+)\r$")
 LENGTH = re.compile(rb"(?im)^Content-Length: *(\d+)\r$")
-
-
-async def until(condition: Callable[[], Any], what: str) -> None:
-    """Wait until `condition()` holds, at most a minute."""
-    try:
-        async with asyncio.timeout(PATIENCE):
-            while not condition():  # noqa: ASYNC110 - it is another process that is waited for
-                await asyncio.sleep(0.01)
-    except TimeoutError:
-        raise AssertionError(f"waited in vain: {what}") from None
 
 
 async def tocsin(folder: Path, *args: str) -> asyncio.subprocess.Process:
@@ -46,13 +42,20 @@ async def tocsin(folder: Path, *args: str) -> asyncio.subprocess.Process:
     )  # fmt: skip
 
 
+def _program(patch: str) -> list[str]:
+    if not patch:
+        return ["-m", "hub.cli"]
+    module = patch.partition(" = ")[0].rpartition(".")[0]
+    return ["-c", f"import {module}; {patch}; from hub.cli import main; main()"]
+
+
 async def said(folder: Path, *args: str) -> str:
     """What a command says that does what it is to do."""
-    return await done(await tocsin(folder, *args), PATIENCE)
+    return await done(await tocsin(folder, *args))
 
 
-async def done(process: asyncio.subprocess.Process, seconds: float) -> str:
-    """What a process says, which ends well within so long."""
+async def done(process: asyncio.subprocess.Process, seconds: float = PATIENCE) -> str:
+    """What a process says that ends well, within so many seconds."""
     try:
         async with asyncio.timeout(seconds):
             output, _ = await process.communicate()
@@ -79,12 +82,13 @@ class Ledger:
             assert length is not None
             assert guid is not None
             await reader.readexactly(int(length[1]))
-            self.note(guid[1].decode())
+            agent = AGENT.search(head)
+            self.note(guid[1].decode(), agent[1].decode() if agent else "")
             await self.think()
             writer.write(OK)
 
-    def note(self, guid: str) -> None:
-        """Write it down."""
+    def note(self, guid: str, agent: str) -> None:
+        """Write it down, and who has sent it."""
         self.got[guid] += 1
 
     async def think(self) -> None:
@@ -105,6 +109,8 @@ class Daemon:
     def __init__(self, process: asyncio.subprocess.Process, said: str) -> None:
         self.process = process
         self.url = said
+        self.started = 0.0
+        """Seconds until it was at work: a measure of the machine."""
 
     async def kill(self) -> None:
         """As `kill -9` does, unless it has ended."""
@@ -136,10 +142,13 @@ class Site:
         with self.opened() as store:
             store.do(_hook, f"http://127.0.0.1:{receiver.port}/", options)
 
-    async def serve(self, *args: str, **environment: str) -> Daemon:
-        """Start `tocsin serve`, on the same port every time."""
+    async def serve(self, *args: str, patch: str = "", **environment: str) -> Daemon:
+        """Start `tocsin serve`, on the same port every time. `patch` sets a name of a module first,
+        as in `worker.service.GRACE = 1`.
+        """
+        taken = Stopwatch()
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "hub.cli", "serve", "--port", str(self.port), *args,
+            sys.executable, *_program(patch), "serve", "--port", str(self.port), *args,
             stdout=asyncio.subprocess.PIPE,
             env={**os.environ, **ENVIRONMENT, "TOCSIN_DATA_DIR": str(self.folder), **environment},
         )  # fmt: skip
@@ -150,7 +159,7 @@ class Site:
             line = (await process.stdout.readline()).decode()
         found = re.search(r"at work: (\S+)", line)
         assert found is not None, f"it said {line!r}"
-        daemon.url = found[1]
+        daemon.url, daemon.started = found[1], taken.seconds()
         if daemon.url != "worker":
             self.port = int(daemon.url.rpartition(":")[2])
         return daemon

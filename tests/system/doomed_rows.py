@@ -2,21 +2,15 @@
 
 from world_of_operations import COMMIT, World
 
-from store import (
-    Connection,
-    accounts,
-    agent_variables,
-    authorizations,
-    commit_comments,
-    devenv_secrets,
-    enterprise_teams,
-    enterprises,
-    grants,
-    hooks,
-    invitations,
-    issue_fields,
-)
-from store.markdown import Rendered
+from store import Connection
+from store.accounts import accounts, authorizations, grants
+from store.agents import agent_variables
+from store.delivery import hooks
+from store.devenvs import devenv_secrets
+from store.enterprises import enterprise_teams, enterprises
+from store.issues import commit_comments, issue_fields
+from store.repositories import invitations
+from store.repositories.markdown import Rendered
 
 MANY = range(10)
 Found = dict[str, list[object]]

@@ -8,14 +8,14 @@ import signal
 import subprocess
 import sys
 import sysconfig
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from waiting import PATIENCE, wait_until
+
 HERE = Path(__file__).parent
 PROJECT = HERE.parents[1]
-PATIENCE = 60.0
 CLONE_NEWNET = 0x40000000
 # A Python that is elsewhere than it was built for may look for its library in the old place.
 PROGRAM = """#!/bin/sh
@@ -57,7 +57,7 @@ class Machine:
         variables = [f"{name}={value}" for name, value in environment.items()]
         done = subprocess.run(
             [*self._enter, "env", "-i", path, *variables, *command],
-            capture_output=True, text=True, check=False, timeout=PATIENCE * 2,
+            capture_output=True, text=True, check=False, timeout=PATIENCE,
             input=stdin or "",
         )  # fmt: skip
         said = done.stdout + done.stderr
@@ -88,10 +88,7 @@ class Machine:
 
     def until(self, condition: Callable[[], Any], what: str) -> None:
         """Wait until it is so."""
-        ends = time.monotonic() + PATIENCE
-        while not condition():
-            assert time.monotonic() < ends, f"waited in vain: {what}\n{self.journal()}"
-            time.sleep(0.05)
+        wait_until(condition, lambda: f"{what}\n{self.journal()}", pause=0.05)
 
     @contextlib.contextmanager
     def network(self) -> Iterator[None]:
@@ -141,15 +138,14 @@ def booted(folder: Path) -> Iterator[Machine]:
 
 def _boot(outside: int) -> Machine:
     """Wait until the first process is systemd and everything it was to start is there."""
-    machine: Machine | None = None
-    ends = time.monotonic() + PATIENCE
-    state = "nothing"
-    while state != "running":
-        assert time.monotonic() < ends, f"the machine does not boot: {state}"
-        time.sleep(0.1)
-        machine = machine or _first_process(outside)
-        if machine is not None:
-            state = machine.run("systemctl", "is-system-running", code=None).strip()
+    machine = wait_until(lambda: _first_process(outside), "the machine's first process")
+    states: list[str] = []
+
+    def running() -> bool:
+        states.append(machine.run("systemctl", "is-system-running", code=None).strip())
+        return states[-1] == "running"
+
+    wait_until(running, lambda: f"the machine to boot: {states[-1]}", pause=0.1)
     assert machine is not None
     python = f"/opt/python/bin/python{sys.version_info[0]}.{sys.version_info[1]}"
     machine.run(python, "-m", "venv", "--without-pip", "/opt/tocsin")

@@ -9,7 +9,8 @@ from typing import Any
 
 import httpx
 from daemon import Ledger, Poster
-from machine import PATIENCE, Machine
+from machine import Machine
+from waiting import PATIENCE
 
 from tests.listening import listening
 

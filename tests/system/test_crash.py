@@ -2,7 +2,8 @@
 
 import asyncio
 
-from daemon import PATIENCE, Daemon, Ledger, Poster, Site, ledger, until
+from daemon import Daemon, Ledger, Poster, Site, ledger
+from waiting import PATIENCE, until
 
 EVENTS = 500
 

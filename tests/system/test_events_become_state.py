@@ -5,9 +5,11 @@ import json
 from typing import Any
 
 import httpx
-from daemon import Site, until
+from daemon import Site
+from waiting import PATIENCE, until
 
-from store import Store, reflection
+from store import Store
+from store.projection import projection_cursor
 
 EVENTS = 400
 
@@ -24,7 +26,7 @@ def closed(number: int) -> dict[str, Any]:
 
 def behind(store: Store) -> tuple[int, int]:
     """How far the state is, and what the newest event is."""
-    state = store.look(reflection.state)
+    state = store.look(projection_cursor.state)
     assert state["skipped"] == 0
     return state["event_id"], state["newest"]
 
@@ -40,7 +42,9 @@ async def post(site: Site) -> None:
         "Content-Type": "application/x-ndjson",
         "User-Agent": "tests",
     }
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{site.port}") as client:
+    async with httpx.AsyncClient(
+        base_url=f"http://127.0.0.1:{site.port}", timeout=PATIENCE
+    ) as client:
         for first in range(0, EVENTS, 100):
             body = "\n".join(json.dumps(line) for line in lines[first : first + 100])
             answer = await client.post("/events", content=body, headers=headers)
@@ -51,7 +55,9 @@ async def shown(site: Site) -> list[dict[str, Any]]:
     """What the API shows of what happened, the newest first."""
     headers = {"Authorization": f"Bearer {site.token}", "User-Agent": "tests"}
     found: list[dict[str, Any]] = []
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{site.port}") as client:
+    async with httpx.AsyncClient(
+        base_url=f"http://127.0.0.1:{site.port}", timeout=PATIENCE
+    ) as client:
         url: str | None = "/repos/ada/engine/issues/events?per_page=100"
         while url is not None:
             answer = await client.get(url, headers=headers)

@@ -6,10 +6,14 @@ import random
 from pathlib import Path
 from typing import Any
 
-from daemon import Poster, Site, ledger, said, tocsin, until
+from daemon import Poster, Site, ledger, said, tocsin
+from waiting import until
 
-from store import Connection, attempts, hooks, key_file, repositories
-from store.vault import open_vault
+from store import Connection
+from store.crypto import key_file
+from store.crypto.vault import open_vault
+from store.delivery import attempts, hooks
+from store.repositories import repositories
 
 HOOKS = 1_500
 KILLS = 2
@@ -29,12 +33,12 @@ def many_secrets(db: Connection) -> None:
 
 
 def keys(site: Site) -> list[key_file.Key]:
-    return key_file.read(site.folder / "secret.key")
+    return key_file.read_keys(site.folder / "secret.key")
 
 
 def opened_by_the_first(path: Path, sealed: list[bytes]) -> list[str]:
     vault = open_vault(path, create=False)
-    assert all(vault.is_new(one) for one in sealed)
+    assert all(vault.sealed_with_current_key(one) for one in sealed)
     return [vault.open(one) for one in sealed]
 
 

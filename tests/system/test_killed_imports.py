@@ -8,10 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from daemon import Site, until
+from daemon import Site
 from git_site import GitSite, git, git_site, stream
+from waiting import until
 
-from store import Row, Store, accounts, import_rounds, imports, repositories
+from store import Row, Store
+from store.accounts import accounts
+from store.imports import import_rounds, imports
+from store.repositories import repositories
 
 COMMITS = 60
 

@@ -2,10 +2,14 @@
 
 from typing import Any
 
-from daemon import Site, until
+from daemon import Site
+from waiting import until
 
-from store import Row, Store, accounts, deployment_jobs, organizations, repositories
-from store.deployment_records import Deployment, Place
+from store import Row, Store
+from store.accounts import accounts, organizations
+from store.artifacts import deployment_jobs
+from store.artifacts.deployment_records import Deployment, DeploymentPlace
+from store.repositories import repositories
 
 MANY = 4_000
 
@@ -19,7 +23,9 @@ def ask(db: Any) -> int:
                    None, None)
         for each in range(MANY)
     ]  # fmt: skip
-    return deployment_jobs.create(db, org["id"], org["id"], Place("all", cluster="moon"), wanted)
+    return deployment_jobs.create(
+        db, org["id"], org["id"], DeploymentPlace("all", cluster="moon"), wanted
+    )
 
 
 def job(store: Store, job_id: int) -> Row:

@@ -1,10 +1,12 @@
 """A replay whose worker is killed in the middle: no event is left out, and none is sent twice."""
 
-from daemon import Site, until
+from daemon import Site
+from waiting import until
 
-from store import Connection, Row, events, hooks, replaying
-from store.events import Arrival
-from store.selection import Selection
+from store import Connection, Row
+from store.delivery import events, hooks, replay_runs
+from store.delivery.events import IncomingEvent
+from store.delivery.replay_selection import ReplaySelection
 
 MANY = 1_200
 # Nothing listens there.
@@ -14,11 +16,11 @@ CLOSED = "http://127.0.0.1:1/closed"
 def furnish(db: Connection) -> int:
     """Events, and then a hook that would have wanted them; the run that delivers them to it."""
     repo_id = db.value("SELECT id FROM repository")
-    came = [Arrival(repo_id, f"guid-{at}", repo_id, "push", b"{}") for at in range(MANY)]
+    came = [IncomingEvent(repo_id, f"guid-{at}", repo_id, "push", b"{}") for at in range(MANY)]
     events.accept_all(db, came)
     late = hooks.create(db, repo_id, url=CLOSED, events=["push"], options={"retries": [0]})
-    chosen = Selection(repo_id=repo_id, hook_id=late["id"])
-    return int(replaying.ask(db, chosen, "ada")["id"])
+    chosen = ReplaySelection(repo_id=repo_id, hook_id=late["id"])
+    return int(replay_runs.create(db, chosen, "ada")["id"])
 
 
 def made(db: Connection) -> list[int]:
@@ -32,7 +34,7 @@ async def test_killed_while_much_is_replayed(site: Site) -> None:
         run_id = store.do(furnish)
 
         def run() -> Row:
-            return store.look(replaying.get, run_id)
+            return store.look(replay_runs.get, run_id)
 
         for _ in range(2):
             before = len(store.look(made))

@@ -3,10 +3,13 @@
 import hashlib
 from pathlib import Path
 
-from daemon import Site, until
+from daemon import Site
 from usage_world import many, using
+from waiting import until
 
-from store import Connection, Row, Store, jobs, report_files, reports, usage_days
+from store import Connection, Row, Store
+from store.assistant import report_files, reports, usage_days
+from store.jobs import jobs
 
 USERS, EACH = 4_000, 3
 
@@ -53,7 +56,7 @@ async def test_a_report_that_is_killed_is_made_all_the_same(site: Site) -> None:
             worker = await site.serve("--only", "worker")
             await until(lambda: store.look(jobs.get, "reports"), "the job")
             if not there:
-                store.do(jobs.ask, "reports")
+                store.do(jobs.request_run, "reports")
             await until(lambda n=there: len(made(store)) == n and parts(store) > 0, "some of it")
             await worker.kill()
             assert parts(store) > 0, "it was not in the middle of the work"

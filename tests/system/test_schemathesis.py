@@ -12,10 +12,11 @@ from doomed_rows import doomed
 from generated_requests import UNSIGNED
 from world_of_operations import PASSWORD, SAMPLES, SECRET, World, make
 
-from hub.openapi_doors import DOORS
+from hub.openapi.other_endpoints import OTHER_ENDPOINTS
 from hub.operations import OPERATIONS
-from hub.resolve import PARAMETER
-from store import Connection, Store, grants
+from hub.rest.resolve import PARAMETER
+from store import Connection, Store
+from store.accounts import grants
 
 EXAMPLES, SECONDS = 50, 1800
 # Another one finds other things: for whoever looks for them.
@@ -42,6 +43,14 @@ JUDGED = {
     "actions/get-concurrency-group-for-repository": (["422"], "a run that is not in the group"),
     "actions/list-concurrency-groups-for-repository": (["422"], "a cursor of no answer's"),
     "actions/list-concurrency-groups-for-workflow-run": (["422"], "a cursor of no answer's"),
+    "repos/list-webhook-deliveries": (["400"], "a cursor of no answer's"),
+    "agents/create-org-variable": (["422"], "what is no name of a variable"),
+    "agents/set-selected-repos-for-org-variable": (["422"], NO_POINT),
+    "agents/update-org-variable": (["422"], "what is no name of a variable"),
+    "assistant/add-assistant-seats-for-teams": (["422"], "no team of the organization"),
+    "assistant/add-assistant-seats-for-users": (["422"], "no member of the organization"),
+    "assistant/cancel-assistant-seat-assignment-for-teams": (["422"], "no team of it"),
+    "assistant/cancel-assistant-seat-assignment-for-users": (["422"], "no member of it"),
     "devenvs/create-or-update-repo-secret": (["422"], "what was not sealed with the public key"),
     "interactions/remove-pull-request-bypass-list-for-repo": (["422"], "nobody of that name"),
     "interactions/set-pull-request-bypass-list-for-repo": (["422"], "nobody of that name"),
@@ -54,6 +63,9 @@ JUDGED = {
     "migrations/update-import": (["422"], "an address that may not be used"),
     "orgs/create-artifact-deployment-record": (["422"], DIGEST),
     "orgs/create-artifact-storage-record": (["422"], f"{DIGEST}, addresses that are not https"),
+    "orgs/create-issue-field": (["422"], f"options that its type has or has not, {NO_POINT}"),
+    "orgs/update-issue-field": (["422"], f"options that its type has not, {NO_POINT}"),
+    "secret-scanning/update-org-pattern-configs": (["422"], "a pattern that there is not"),
     "orgs/create-cluster-deployment-records-job": (["422"], DIGEST),
     "orgs/set-cluster-deployment-records": (["422"], DIGEST),
     "repos/add-collaborator": (["422"], "a permission that is none"),
@@ -115,7 +127,7 @@ HOOKS = {
     "TOCSIN_SOURCE_SECRET": SECRET,
 }
 RECEIVER = "https://192.0.2.7/in"
-SCOPES = ["repo", "user", "admin:repo_hook"]
+SCOPES = ["repo", "user", "admin:repo_hook", "admin:org"]
 HEAD = """
 [auth.openapi.token]
 bearer = "{token}"
@@ -164,7 +176,7 @@ def settings(store: Store) -> Iterator[str]:
         yield f"[dictionaries.{name}]"
         yield f"values = {json.dumps(values)}"
     lines = [(one.id, one.method, one.path) for one in OPERATIONS]
-    lines += [(door.name, *line.split(" ")) for line, door in DOORS.items()]
+    lines += [(door.name, *line.split(" ")) for line, door in OTHER_ENDPOINTS.items()]
     yield "[parameters]"
     for parameter in sorted({one for _, _, path in lines for one in PARAMETER.findall(path)}):
         yield _bound(f"path.{parameter}", parameter)

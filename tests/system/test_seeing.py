@@ -4,14 +4,14 @@ import asyncio
 import resource
 import socket
 import sqlite3
-import time
 from pathlib import Path
 
 import httpx
 import pytest
-from daemon import PATIENCE, Ledger, Poster, Site, ledger, until
+from daemon import Ledger, Poster, Site, ledger
 from ports import free_port
 from prometheus_client.parser import text_string_to_metric_families as families
+from waiting import PATIENCE, Stopwatch, until
 
 EVENTS = 400
 
@@ -62,13 +62,14 @@ async def test_counts_are_right_under_load(site: Site) -> None:
         site.hook(second)
         daemon = await site.serve()
         seen = Seen(daemon.url)
-        poster = Poster(site, EVENTS)
+        poster, taken = Poster(site, EVENTS), Stopwatch()
         scraping = asyncio.create_task(scrape_on(seen))
         await poster.post()
         await until(lambda: first.got.total() + second.got.total() == 2 * EVENTS, "deliveries")
         await recorded(seen, 2 * EVENTS)
         scraping.cancel()
         values = await cleared(seen)
+        took = taken.seconds()
     assert values[("tocsin_events_total", "accepted")] == EVENTS
     assert values[("tocsin_events_total", "repeated")] == 0
     assert values[("tocsin_deliveries_due_total",)] == 2 * EVENTS
@@ -77,7 +78,7 @@ async def test_counts_are_right_under_load(site: Site) -> None:
     assert values[("tocsin_attempts_total", "2xx")] == 2 * EVENTS
     assert values[("tocsin_delivery_seconds_count",)] == 2 * EVENTS
     assert values[("tocsin_delivery_seconds_bucket", "+Inf")] == 2 * EVENTS
-    assert 0 < values[("tocsin_delivery_seconds_sum",)] < 2 * EVENTS * 20
+    assert 0 < values[("tocsin_delivery_seconds_sum",)] < 2 * EVENTS * took
     assert values[("tocsin_attempt_seconds_count",)] == 2 * EVENTS
     assert values[("tocsin_writes_total",)] > EVENTS
     assert values[("tocsin_commit_seconds_count",)] <= values[("tocsin_writes_total",)]
@@ -157,9 +158,7 @@ async def test_a_database_that_another_program_holds(site: Site) -> None:
     other = sqlite3.connect(site.folder / "tocsin.db", isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
     try:
-        began = time.monotonic()
         await seen.until("database")
-        assert time.monotonic() - began < 6
         assert (await seen.get("/readyz")).json() == {"status": "failing"}
         assert (await seen.get("/healthz")).status_code == 200
     finally:
@@ -231,10 +230,10 @@ async def test_what_is_seen_of_the_end(site: Site) -> None:
         ending = asyncio.create_task(daemon.end())
         await seen.until("phase")
         assert (await seen.values())[("tocsin_attempts_in_flight",)] == 1
-        began = time.monotonic()
+        taken = Stopwatch()
         receiver.told.set()
         assert await ending == 0
-        assert time.monotonic() - began < 5
+        assert taken.seconds() < 5 * daemon.started, "it does not wait any longer"
 
 
 async def test_a_place_where_it_cannot_listen(site: Site) -> None:

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from waiting import PATIENCE
 
 from hub.cli import main
-from hub.cli.systemd_files import EVERY_UNIT, UNITS, directory
+from hub.cli.install.systemd_files import EVERY_UNIT, UNITS, directory
 
 ANALYZE = shutil.which("systemd-analyze")
 SERVICES = [name for name in EVERY_UNIT if name.endswith(".service")]
@@ -34,7 +35,7 @@ def units(tmp_path: Path) -> Path:
 def analyze(*args: object) -> str:
     assert ANALYZE is not None
     done = subprocess.run(
-        [ANALYZE, *map(str, args)], capture_output=True, text=True, check=False, timeout=60
+        [ANALYZE, *map(str, args)], capture_output=True, text=True, check=False, timeout=PATIENCE
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-from websub_site import Peer, Request, Site, peer, site, until
+from waiting import until
+from websub_site import Peer, Request, Site, peer, site
 
 
 class Rocks:

@@ -6,12 +6,14 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from waiting import until
+
 from store.clock import DAY
 from tests.torture.finding import Trial
-from tests.worker.house import House, Post, said, until
+from tests.worker.house import House, Post, said
 from tests.worker.receivers import ok, serving
-from worker.answer import Answer
-from worker.guard import Guard
+from worker.http.answer import ExchangeResult
+from worker.http.guard import Guard
 
 ALLOWED = "127.0.0.2"
 FORBIDDEN = ("127.0.0.3", "169.254.169.254", "10.0.0.1", "::ffff:10.0.0.1", "fd00::1")
@@ -23,7 +25,7 @@ async def clock(trial: Trial) -> None:
     sick = True
     well: Counter[str] = Counter()
 
-    def answer(post: Post) -> Answer:
+    def answer(post: Post) -> ExchangeResult:
         well[post.guid] += not sick
         return said(500 if sick else 200)
 

@@ -14,8 +14,6 @@ class Finding:
     promised: str
     seen: str
     kept: bool
-    timed: bool = False
-    """How long it took, which other work on the machine can make longer."""
 
 
 @dataclass
@@ -34,11 +32,13 @@ class Trial:
         """The same for the same seed."""
         return Random(self.seed)
 
-    def find(
-        self, what: str, promised: str, seen: object, kept: bool, *, timed: bool = False
-    ) -> None:
+    def find(self, what: str, promised: str, seen: object, kept: bool) -> None:
         """Note whether a promise was kept."""
-        self.findings.append(Finding(what, promised, str(seen), kept, timed))
+        self.findings.append(Finding(what, promised, str(seen), kept))
+
+    def show(self, what: str, seen: object) -> None:
+        """Note a figure that nothing is promised of."""
+        self.find(what, "-", seen, True)
 
     def none(self, what: str, found: object) -> None:
         """Note that there must be nothing of this kind; `found` is what there was, or how many."""

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from tests.torture.fault_outside import dialled
 from tests.torture.finding import Trial
 from tests.torture.special import V4, V6, spelled_v4, spelled_v6
-from worker.addresses import Refused
-from worker.guard import Guard
-from worker.transport import Transport
+from worker.http.addresses import Refused
+from worker.http.guard import Guard
+from worker.http.transport import Transport
 
 HEAD = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n"
 PUBLIC = "93.184.215.14"

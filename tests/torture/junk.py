@@ -4,9 +4,9 @@ import itertools
 import random
 from collections.abc import Callable
 
-from hub.openapi_doors import DOORS
+from hub.openapi.other_endpoints import OTHER_ENDPOINTS
 from hub.operations import OPERATIONS
-from hub.resolve import PARAMETER
+from hub.rest.resolve import PARAMETER
 
 VALUES = ("1", "2", "x", "ada", "engine", "0", "-1", "%00", "%FF", "a%2Fb", "..", "9" * 30, "ü")
 KNOWN = {"owner": "ada", "repo": "engine", "event": "push", "username": "ada"}
@@ -28,7 +28,7 @@ class Junk:
     def __init__(self, token: str, seed: int) -> None:
         self._chance = random.Random(seed)
         self._token = token
-        self._doors = [*DOORS]
+        self._doors = [*OTHER_ENDPOINTS]
         shuffled = lines()
         self._chance.shuffle(shuffled)
         self._lines = itertools.cycle(shuffled)

@@ -17,12 +17,14 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+from waiting import until
 
-from store import Connection, hooks
+from store import Connection
+from store.delivery import hooks
 from tests.torture.finding import Trial
-from tests.worker.house import House, Post, said, until
-from worker import lane
-from worker.answer import Answer
+from tests.worker.house import House, Post, said
+from worker.delivery import lane
+from worker.http.answer import ExchangeResult
 
 RETRIES = [0, 1, 60, 3600]
 STEPS = 40
@@ -67,7 +69,7 @@ class Hub(RuleBasedStateMachine):
         await house.work()
         return house
 
-    async def _answer(self, post: Post) -> Answer:
+    async def _answer(self, post: Post) -> ExchangeResult:
         await asyncio.sleep(0)
         kind = self.answers[post.host]
         if kind == "yes":
@@ -145,7 +147,7 @@ class Hub(RuleBasedStateMachine):
         dispatcher = self.house.worker.dispatcher
         if dispatcher.in_flight or dispatcher.queued or self.house.leased():
             return False
-        resting = {lane.hook_id for lane in dispatcher.lanes if lane.rest_until}
+        resting = {lane.hook_id for lane in dispatcher.lanes if lane.cooldown_until}
         now = self.house.clock.now()
         waiting = [row for row in self.house.deliveries() if row["state"] == "waiting"]
         return not [row for row in waiting if row["due_at"] <= now - 1 and
@@ -214,12 +216,12 @@ async def torture(trial: Trial) -> None:
 
 @contextmanager
 def _short_rests() -> Iterator[None]:
-    usual = lane.FIRST_REST, lane.LONGEST_REST
-    lane.FIRST_REST, lane.LONGEST_REST = 0.01, 0.05
+    usual = lane.FIRST_COOLDOWN, lane.MAX_COOLDOWN
+    lane.FIRST_COOLDOWN, lane.MAX_COOLDOWN = 0.01, 0.05
     try:
         yield
     finally:
-        lane.FIRST_REST, lane.LONGEST_REST = usual
+        lane.FIRST_COOLDOWN, lane.MAX_COOLDOWN = usual
 
 
 def _run(trial: Trial) -> None:

@@ -1,7 +1,6 @@
 """A store with one repository, a worker over it, a scripted network, and short ways to ask."""
 
 import asyncio
-import inspect
 import itertools
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
@@ -11,41 +10,22 @@ from typing import Any
 
 from engines import furnish
 from passing import keep_lease
+from waiting import until
 
-from store import Row, Store, accounts, attempts, deliveries, events, hooks, open_store
-from store import repositories as repos
+from store import Row, Store, open_store
+from store.accounts import accounts
 from store.clock import SECOND, MovableClock, parse
-from store.deliveries import STATES
-from store.events import Arrival, Receipt
-from worker.answer import KEEP, Answer
-from worker.endpoint import Endpoint
+from store.delivery import attempts, deliveries, events, hooks
+from store.delivery.deliveries import STATES
+from store.delivery.events import IncomingEvent, Receipt
+from store.repositories import repositories as repos
+from worker.http.answer import MAX_BODY, ExchangeResult, Withheld
+from worker.http.endpoint import Endpoint
 from worker.service import LEASE, Worker
 from worker.settings import WorkerSettings
 
 START = parse("2026-11-21T07:33:00Z")
-PATIENCE = 60.0
-"""Seconds: nothing takes as long, but for what never comes."""
 LOOPBACK = ["127.0.0.0/8"]
-
-
-async def until(condition: Callable[[], Any], what: str = "") -> None:
-    """Wait until `condition()` holds; fails after PATIENCE."""
-    pause = 0.002
-    try:
-        async with asyncio.timeout(PATIENCE):
-            while not condition():
-                await asyncio.sleep(pause)
-                # Who asks without end takes the time from those who are at it.
-                pause = min(pause * 1.1, 0.02)
-    except TimeoutError:
-        raise AssertionError(f"waited in vain: {what or inspect.getsource(condition)}") from None
-
-
-def hasten(seconds: float) -> None:
-    """Move the clock of asyncio's event loop: what it was to do by then is due now."""
-    loop = asyncio.get_running_loop()
-    before = loop.time
-    loop.time = lambda: before() + seconds  # type: ignore[method-assign]
 
 
 async def settle(turns: int = 50) -> None:
@@ -56,9 +36,9 @@ async def settle(turns: int = 50) -> None:
 
 def said(
     status: int | None = 200, *, body: bytes = b"ok", head: bytes = b"", error: str | None = None
-) -> Answer:
+) -> ExchangeResult:
     """An answer as the transport would give it."""
-    answer = Answer()
+    answer = ExchangeResult()
     answer.status = None if error is not None and status == 200 else status
     answer.head, answer.error = head, error
     answer.body = b"" if answer.status is None else body
@@ -96,11 +76,11 @@ class Post:
         return self.headers["x-github-delivery"]
 
 
-Script = Callable[[Post], Answer | Awaitable[Answer]]
+Script = Callable[[Post], ExchangeResult | Awaitable[ExchangeResult]]
 
 
 class Network:
-    """A worker.transport.Poster that answers as `script` says, and remembers what was sent."""
+    """A worker.http.transport.Poster that answers as `script` says, and remembers what was sent."""
 
     def __init__(self, script: Script | None = None) -> None:
         self.script: Script = script or (lambda post: said())
@@ -108,6 +88,8 @@ class Network:
         self.in_flight: Counter[str] = Counter()
         self.most: Counter[str] = Counter()
         """The most requests in flight at once, by host and (`""`) in all."""
+        self.addresses: dict[str, str] = {}
+        """What hosts resolve to, where that matters."""
 
     async def post(
         self,
@@ -117,9 +99,16 @@ class Network:
         *,
         deadline: float,
         verify_tls: bool = True,
-        keep: int = KEEP,
-    ) -> Answer:
-        assert keep == KEEP
+        keep: int = MAX_BODY,
+        may_send: Callable[[], bool] | None = None,
+        may_reach: Callable[[str], bool] | None = None,
+    ) -> ExchangeResult:
+        assert keep == MAX_BODY
+        address = self.addresses.get(endpoint.host)
+        if may_reach is not None and address is not None and not may_reach(address):
+            raise Withheld
+        if may_send is not None and not may_send():
+            raise Withheld
         post = Post(endpoint, head, body, deadline, verify_tls)
         self.posts.append(post)
         for name in ("", post.host):
@@ -128,7 +117,7 @@ class Network:
         try:
             await asyncio.sleep(0)
             answer = self.script(post)
-            return answer if isinstance(answer, Answer) else await answer
+            return answer if isinstance(answer, ExchangeResult) else await answer
         finally:
             for name in ("", post.host):
                 self.in_flight[name] -= 1
@@ -143,10 +132,10 @@ class Gate:
     """A script that lets requests to some hosts hang until it is opened."""
 
     hosts: Iterable[str]
-    answer: Callable[[], Answer] = said
+    answer: Callable[[], ExchangeResult] = said
     opened: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def __call__(self, post: Post) -> Answer:
+    async def __call__(self, post: Post) -> ExchangeResult:
         if post.host in self.hosts:
             await self.opened.wait()
             return self.answer()
@@ -198,12 +187,12 @@ class House:
         """
         worker, self.worker = self.worker, None
         assert worker is not None
-        worker.dispatcher._hand.ended = True  # it must not go on in this process
+        worker.dispatcher._buffer.ended = True  # it must not go on in this process
         worker.dispatcher.claims._closed = True
-        worker._reflector._stopping = True
-        worker._beats.stop()
-        worker._timetable._at_work = False
-        worker._timetable._scheduler.shutdown(wait=False)
+        worker._projector._stopping = True
+        worker._periodic.stop()
+        worker._job_runner._at_work = False
+        worker._job_runner._scheduler.shutdown(wait=False)
         assert worker._deaf is not None
         worker._deaf()
         for task in worker.dispatcher._tasks:
@@ -225,7 +214,7 @@ class House:
 
     def outlive(self) -> None:
         """Let the time of what was left leased be over, where others have to wait for that."""
-        if not self.store.engine.exclusive:
+        if not self.store.engine.single_worker:
             self.clock.advance(LEASE / SECOND)
 
     async def close(self) -> None:
@@ -262,9 +251,11 @@ class House:
     def edit(self, hook_id: int, **changes: Any) -> None:
         self.store.do(lambda db: hooks.update(db, _hook(db, hook_id), **changes))
 
-    def arrival(self, body: bytes = b"{}", name: str = "push", guid: str | None = None) -> Arrival:
+    def arrival(
+        self, body: bytes = b"{}", name: str = "push", guid: str | None = None
+    ) -> IncomingEvent:
         guid = guid or f"guid-{next(self._numbers)}"
-        return Arrival(self.repo["id"], guid, self.repo["id"], name, body)
+        return IncomingEvent(self.repo["id"], guid, self.repo["id"], name, body)
 
     async def event(self, body: bytes = b"{}", name: str = "push", **given: Any) -> Receipt:
         """One event, as the hub takes it in."""
@@ -275,7 +266,7 @@ class House:
         made = [self.arrival() for _ in range(count)]
         return await asyncio.gather(*(self._accept(store or self.store, one) for one in made))
 
-    async def _accept(self, store: Store, arrival: Arrival) -> Receipt:
+    async def _accept(self, store: Store, arrival: IncomingEvent) -> Receipt:
         receipt = await store.batch(events.accept, arrival, weight=len(arrival.body))
         assert isinstance(receipt, Receipt)
         return receipt
@@ -293,7 +284,7 @@ class House:
         return Counter({STATES[state]: many for state, many in found})
 
     def counts(self) -> dict[str, int]:
-        return self.store.look(deliveries.counts)
+        return self.store.look(deliveries.count_by_state)
 
     def leased(self) -> list[Row]:
         return [row for row in self.deliveries() if row["lease_id"] is not None]

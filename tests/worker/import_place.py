@@ -5,8 +5,11 @@ from typing import Any
 
 from git_site import git
 
-from store import Connection, Row, Store, accounts, import_contents, imports, repositories
-from worker.importing import do_imports
+from store import Connection, Row, Store
+from store.accounts import accounts
+from store.imports import import_contents, imports
+from store.repositories import repositories
+from worker.jobs.run_imports import run_imports
 from worker.settings import WorkerSettings
 
 
@@ -34,7 +37,7 @@ class Place:
 
     async def work(self, **changed: Any) -> Row:
         settings = self.settings.model_copy(update=changed)
-        await do_imports(self.store, settings, self.tell)
+        await run_imports(self.store, settings, self.tell)
         return self.row
 
     async def done(self, path: str = "/bells.git", **given: Any) -> Row:

@@ -1,0 +1,61 @@
+"""What is for administrators, `/metrics` and the details of health, and what probes are told."""
+
+from hub.admin.administrators import AdminAuth
+from hub.admin.health import Health, report
+from hub.admin.metrics import metrics
+from hub.admin.observability import Observability
+from hub.http.response import Response
+from hub.http.routing import Routes
+from hub.rest.context import Services
+from hub.rest.middleware import wrap
+from hub.rest.request import Handler, Request
+from store.errors import Missing
+
+DETAIL = "verbose"
+
+
+def add(
+    house: Services, routes: Routes, seeing: Observability, admins: AdminAuth, *, here: bool
+) -> None:
+    """Answer probes, and, if that is `here`, administrators."""
+    surface = AdminEndpoints(house, seeing, admins if here else None)
+    works = {"/healthz": surface.healthz, "/readyz": surface.readyz}
+    if here:
+        works["/metrics"] = surface.metrics
+    for path, work in works.items():
+        routes.add("GET", path, wrap(house, work, door="admin"))
+
+
+class AdminEndpoints:
+    """What is seen from outside. Without `admins` nobody is one."""
+
+    def __init__(self, house: Services, seeing: Observability, admins: AdminAuth | None) -> None:
+        self._health = Health(seeing, house.settings.ready_lag)
+        self._metrics: Handler = metrics(seeing)
+        self._admins = admins
+
+    async def healthz(self, call: Request) -> Response:
+        """200 while it lives, 503 when it had better be restarted."""
+        detail = await self._detailed(call)
+        return report(await self._health.alive(), detail=detail)
+
+    async def readyz(self, call: Request) -> Response:
+        """200 while it does what it is there for, 503 while it does not."""
+        detail = await self._detailed(call)
+        return report(await self._health.ready(), detail=detail)
+
+    async def metrics(self, call: Request) -> Response:
+        """All that is counted."""
+        await self._check(call)
+        return await self._metrics(call)
+
+    async def _detailed(self, call: Request) -> bool:
+        if DETAIL not in call.query:
+            return False
+        await self._check(call)
+        return True
+
+    async def _check(self, call: Request) -> None:
+        if self._admins is None:
+            raise Missing("path")
+        await self._admins.check(call)

@@ -1,0 +1,111 @@
+"""`/metrics`: all that is counted in this process, and how the store stands, for Prometheus."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from hub.admin.observability import Observability
+from hub.admin.store_gauges import StoreGauges
+from hub.http.response import Response, header
+from hub.rest.request import Handler, Request
+from store.database.metrics import AnyMetric, CounterMetric, HistogramMetric
+from store.errors import StoreError
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry, Metric
+
+# Seconds in which the store has to say how it stands; without it the rest is told.
+PATIENCE = 5.0
+
+
+def metrics(seeing: Observability) -> Handler:
+    """What answers there."""
+    standing = StoreGauges()
+    kept: list[CollectorRegistry] = []
+
+    async def work(call: Request) -> Response:
+        try:
+            standing.figures = await seeing.figures.get(PATIENCE)
+        except (StoreError, TimeoutError):
+            standing.figures = None
+        if not kept:
+            # Made when it is first asked for: a tenth of a second, for what not everybody wants.
+            kept.append(await asyncio.to_thread(registry, lambda: all_families(seeing, standing)))
+        return _answer(kept[0], call)
+
+    return work
+
+
+def _answer(told: "CollectorRegistry", call: Request) -> Response:
+    from prometheus_client.exposition import choose_encoder
+
+    encode, kind = choose_encoder(call.accept)
+    return Response(
+        200, encode(told), [header("Content-Type", kind), (b"cache-control", b"no-store")]
+    )
+
+
+def all_families(seeing: Observability, standing: StoreGauges) -> list[AnyMetric]:
+    """All measures of a process."""
+    parts = [standing, seeing.measures, seeing.store.measures, *seeing.others]
+    return [measure for part in parts for measure in part]
+
+
+def registry(measures: Callable[[], Iterable[AnyMetric]]) -> "CollectorRegistry":
+    """A registry of the measures there are by then, and of the process itself."""
+    from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector
+    from prometheus_client.process_collector import ProcessCollector
+
+    class Process(ProcessCollector):
+        """As a confined service it may not read in /proc when the machine was started."""
+
+        def _boot_time(self) -> float:
+            return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
+
+    made = CollectorRegistry()
+    made.register(StoreCollector(measures))
+    for kind in (Process, PlatformCollector, GCCollector):
+        kind(registry=made)
+    return made
+
+
+class StoreCollector:
+    """Measures as the client library collects them."""
+
+    def __init__(self, measures: Callable[[], Iterable[AnyMetric]]) -> None:
+        self._measures = measures
+
+    def collect(self) -> Iterator["Metric"]:
+        """Each measure with its values of this moment."""
+        return map(family, self._measures())
+
+
+def family(measure: AnyMetric) -> "Metric":
+    """A measure in the library's form."""
+    from prometheus_client.metrics_core import (
+        CounterMetricFamily,
+        GaugeMetricFamily,
+        HistogramMetricFamily,
+    )
+
+    given = measure.name, measure.text
+    if isinstance(measure, HistogramMetric):
+        spread = HistogramMetricFamily(*given, labels=measure.labels)
+        for labels, (counts, total) in measure.values().items():
+            spread.add_metric(labels, _buckets(measure, counts), total)
+        return spread
+    kind = CounterMetricFamily if isinstance(measure, CounterMetric) else GaugeMetricFamily
+    made: CounterMetricFamily | GaugeMetricFamily = kind(*given, labels=measure.labels)
+    for labels, value in measure.values().items():
+        made.add_metric(labels, value)
+    return made
+
+
+def _buckets(measure: HistogramMetric, counts: list[float]) -> list[tuple[str, float]]:
+    """Upper bounds with how many there are up to each."""
+    total, found = 0.0, []
+    for bound, count in zip([*measure.bounds, float("inf")], counts, strict=True):
+        total += count
+        found.append(("+Inf" if bound == float("inf") else repr(float(bound)), total))
+    return found

@@ -1,0 +1,1 @@
+"""Operations and serializers of apps, grants, authorizations and email addresses."""

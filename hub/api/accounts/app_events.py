@@ -1,0 +1,83 @@
+"""What is told of a user's grants and authorizations, whoever changed them; never a token."""
+
+from collections.abc import Sequence
+from typing import Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from hub.api.accounts import app_serializers
+from hub.api.accounts.app_serializers import Authorization, Grant
+from hub.rest import serializers
+from hub.rest.context import Context
+from hub.rest.event_payloads import EventData
+from hub.rest.serializers import SimpleUser
+from hub.rest.urls import Urls
+from store import Connection, Row
+from store.accounts import accounts, grants
+
+
+class GrantEvent(TypedDict):
+    """A user, or the app itself, has ended what let an app act for the user"""
+
+    action: Literal["deleted"]
+    grant: Grant
+    user: SimpleUser
+    sender: SimpleUser | None
+
+
+class AuthorizationEvent(TypedDict):
+    """A user's token was made, changed, ended, or has expired
+
+    `token` in it is always empty.
+    """
+
+    action: Literal["created", "edited", "deleted", "reset", "expired"]
+    authorization: Authorization
+    user: SimpleUser
+    sender: NotRequired[SimpleUser | None]
+
+
+REVOKED = ("application_grant.deleted", "github_app_authorization.revoked")
+
+
+def told(ctx: Context, event: str, row: Row) -> None:
+    """Tell of a change of an authorization, as it is now."""
+    ctx.emit(
+        event,
+        None,
+        authorization=app_serializers.authorization(ctx.urls, row),
+        user=user_of(ctx, row),
+    )
+
+
+def expired(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[EventData]:
+    """What is told of authorizations that have ended by themselves."""
+    users = accounts.get_required(db, {row["account_id"] for row in rows})
+    return [
+        (
+            None,
+            {
+                "authorization": app_serializers.authorization(urls, row),
+                "user": serializers.simple_user(urls, users[row["account_id"]]),
+            },
+        )
+        for row in rows
+    ]
+
+
+def revoke(ctx: Context, grant: Row) -> None:
+    """End a grant with all its tokens, and tell so."""
+    grants.delete(ctx.db, grant)
+    user = user_of(ctx, grant)
+    if grant["app_kind"] == "integration":
+        ctx.emit("github_app_authorization.revoked", None, sender=user)
+    else:
+        shown = app_serializers.grant(ctx.urls, grant)
+        ctx.emit("application_grant.deleted", None, grant=shown, user=user)
+
+
+def user_of(ctx: Context, row: Row) -> serializers.SimpleUser:
+    """The user whose grant or authorization this is."""
+    account = accounts.get(ctx.db, row["account_id"])
+    assert account is not None, "a token has an account"
+    return serializers.simple_user(ctx.urls, account)

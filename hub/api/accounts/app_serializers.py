@@ -1,0 +1,112 @@
+"""Answers about what users let applications do: grants and authorizations."""
+
+from typing import Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from hub.rest.serializers import SimpleUser, simple_user, time
+from hub.rest.urls import Urls
+from store import Row
+from store.clock import iso
+
+NO_CLIENT = "0" * 20
+"""Stands for the client id where a token is of no application."""
+
+
+class AuthorizationApp(TypedDict):
+    url: str
+    name: str
+    client_id: str
+
+
+class Grant(TypedDict):
+    id: int
+    url: str
+    app: AuthorizationApp
+    created_at: str
+    updated_at: str
+    scopes: list[str]
+
+
+class Installation(TypedDict):
+    permissions: dict[str, str]
+    repository_selection: Literal["all", "selected"]
+    single_file_name: None
+    has_multiple_single_files: bool
+    single_file_paths: list[str]
+    repositories_url: str
+    account: SimpleUser
+
+
+class Authorization(TypedDict):
+    """`token` is empty unless the value was just made, or given by the one who asks."""
+
+    id: int
+    url: str
+    app: AuthorizationApp
+    token: str
+    hashed_token: str
+    token_last_eight: str
+    note: str | None
+    note_url: str | None
+    created_at: str
+    updated_at: str
+    scopes: list[str]
+    fingerprint: str | None
+    expires_at: str | None
+    user: NotRequired[SimpleUser]
+    installation: NotRequired[Installation]
+
+
+def grant(urls: Urls, row: Row) -> Grant:
+    """A grant."""
+    return {
+        "id": row["id"],
+        "url": urls.grant(row["id"]),
+        "app": _app(urls, row),
+        "created_at": iso(row["created_at"]),
+        "updated_at": iso(row["updated_at"]),
+        "scopes": row["scopes"],
+    }
+
+
+def authorization(urls: Urls, row: Row, token: str | None = None) -> Authorization:
+    """An authorization; `token` is its value where that may be shown."""
+    return {
+        "id": row["id"],
+        "url": urls.authorization(row["id"]),
+        "app": _app(urls, row),
+        "token": token or "",
+        "hashed_token": row["hash"],
+        "token_last_eight": row["last_eight"],
+        "note": row["note"],
+        "note_url": row["note_url"],
+        "created_at": iso(row["created_at"]),
+        "updated_at": iso(row["updated_at"]),
+        "scopes": row["scopes"],
+        "fingerprint": row["fingerprint"],
+        "expires_at": time(row["expires_at"]),
+    }
+
+
+def _app(urls: Urls, row: Row) -> AuthorizationApp:
+    if row["client_id"] is None:
+        return {
+            "url": f"{urls.root}/docs",
+            "name": f"{row['note'] or 'token'} (API)",
+            "client_id": NO_CLIENT,
+        }
+    return {"url": row["app_url"], "name": row["app_name"], "client_id": row["client_id"]}
+
+
+def installation(urls: Urls, row: Row, target: Row) -> Installation:
+    """What a scoped token reaches of the account `target`."""
+    return {
+        "permissions": row["permissions"],
+        "repository_selection": "all" if row["repositories"] is None else "selected",
+        "single_file_name": None,
+        "has_multiple_single_files": False,
+        "single_file_paths": [],
+        "repositories_url": f"{urls.root}/user/repos",
+        "account": simple_user(urls, target),
+    }

@@ -1,0 +1,181 @@
+"""App-side tokens (group 2): what an application does with the tokens that it holds for users."""
+
+from collections.abc import Collection
+from typing import Annotated, Literal, Required
+
+from annotated_types import Ge, Lt, MaxLen
+from typing_extensions import TypedDict
+
+from hub.api.accounts import app_events, app_serializers
+from hub.api.accounts.app_serializers import Authorization
+from hub.auth.access import as_app
+from hub.rest.context import Context
+from hub.rest.group import OperationGroup
+from store import Row
+from store.accounts import accounts, app_tokens, authorizations, grants
+from store.errors import Invalid, Missing
+from store.repositories import repositories
+
+ops = OperationGroup("apps")
+
+APP = as_app()
+MOST_REPOSITORIES = 500
+Id = Annotated[int, Ge(0), Lt(2**63)]
+
+
+class AccessToken(TypedDict):
+    access_token: Annotated[str, MaxLen(255)]
+
+
+class ScopedTokenRequest(TypedDict, total=False):
+    access_token: Required[Annotated[str, MaxLen(255)]]
+    target: Annotated[str, MaxLen(100)]
+    target_id: Id
+    repositories: Annotated[list[Annotated[str, MaxLen(100)]], MaxLen(MOST_REPOSITORIES)]
+    repository_ids: Annotated[list[Id], MaxLen(MOST_REPOSITORIES)]
+    permissions: Annotated[
+        dict[Annotated[str, MaxLen(100)], Literal["read", "write", "admin"]], MaxLen(200)
+    ]
+
+
+@ops("DELETE /applications/{client_id}/grant", APP, emits=app_events.REVOKED)
+def delete_authorization(ctx: Context, body: AccessToken) -> None:
+    """Delete an app authorization
+
+    Ends the grant of the token's user, and with it all tokens that the application has of that
+    user.
+    """
+    row = named(ctx, body)
+    grant = grants.of_app(ctx.db, row["account_id"], row["app_id"])
+    assert grant is not None, "an application's token comes of a grant"
+    app_events.revoke(ctx, grant)
+
+
+@ops("POST /applications/{client_id}/token", APP, errors=(404,), audited=False)
+def check_token(ctx: Context, body: AccessToken) -> Authorization:
+    """Check a token
+
+    404 for one that is not valid, or not this application's. It does not count as a failed login.
+    """
+    return shown(ctx, known(ctx, body["access_token"]), body["access_token"])
+
+
+@ops("PATCH /applications/{client_id}/token", APP, errors=(404,), emits=("authorization.reset",))
+def reset_token(ctx: Context, body: AccessToken) -> Authorization:
+    """Reset a token
+
+    The answer has the new value; the old one is not valid from now on.
+    """
+    value, row = app_tokens.reset(ctx.db, known(ctx, body["access_token"]))
+    app_events.told(ctx, "authorization.reset", row)
+    return shown(ctx, row, value)
+
+
+@ops("DELETE /applications/{client_id}/token", APP, emits=("authorization.deleted",))
+def delete_token(ctx: Context, body: AccessToken) -> None:
+    """Delete an app token"""
+    row = named(ctx, body)
+    authorizations.delete(ctx.db, row)
+    app_events.told(ctx, "authorization.deleted", row)
+
+
+@ops(
+    "POST /applications/{client_id}/token/scoped",
+    APP,
+    errors=(403, 404),
+    emits=("authorization.created",),
+)
+def scope_token(ctx: Context, body: ScopedTokenRequest) -> Authorization:
+    """Create a scoped access token
+
+    From a token of an app user one that reaches only the repositories of `target` (or
+    `target_id`), or of these the `repositories` (or `repository_ids`) named, with at most the
+    `permissions` of the first.
+    """
+    row = known(ctx, body["access_token"])
+    if row["kind"] != "app_user" or row["target_id"] is not None:
+        raise wrong("access_token", "only an app user's token that is not scoped can be")
+    target = target_of(ctx, body)
+    value, made = app_tokens.scope(
+        ctx.db,
+        row,
+        target_id=target["id"],
+        repositories=chosen(ctx, row, target, body),
+        permissions=body.get("permissions"),
+    )
+    app_events.told(ctx, "authorization.created", made)
+    return shown(ctx, made, value)
+
+
+def known(ctx: Context, value: str) -> Row:
+    """The application's live token of this value. Missing for any other."""
+    assert ctx.app is not None, "access is as_app"
+    row = app_tokens.of_app(ctx.db, ctx.app["id"], value)
+    if row is None:
+        raise Missing("token")
+    return row
+
+
+def named(ctx: Context, body: AccessToken) -> Row:
+    """The same for what is to be deleted, where the body is at fault: Invalid."""
+    try:
+        return known(ctx, body["access_token"])
+    except Missing:
+        raise wrong("access_token", "it is no valid token of this application") from None
+
+
+def wrong(field: str, message: str, code: str = "invalid") -> Invalid:
+    """What to raise for a field of the body."""
+    return Invalid(message, field=field, code=code, resource=authorizations.RESOURCE)
+
+
+def shown(ctx: Context, row: Row, value: str) -> Authorization:
+    """The authorization with its value, its user, and what it is narrowed to."""
+    answer = app_serializers.authorization(ctx.urls, row, value)
+    answer["user"] = app_events.user_of(ctx, row)
+    if row["target_id"] is not None:
+        target = accounts.get(ctx.db, row["target_id"])
+        assert target is not None, "a token ends with its target"
+        answer["installation"] = app_serializers.installation(ctx.urls, row, target)
+    return answer
+
+
+def target_of(ctx: Context, body: ScopedTokenRequest) -> Row:
+    """The account named. Invalid for none, for two, and for one that is not there."""
+    if "target" in body:
+        found = accounts.by_login(ctx.db, body["target"])
+    elif "target_id" in body:
+        found = accounts.get(ctx.db, body["target_id"])
+    else:
+        raise wrong("target", "it needs a target or a target_id", "missing_field")
+    if found is None or body.get("target_id", found["id"]) != found["id"]:
+        raise wrong("target", "there is no such account")
+    return found
+
+
+def chosen(ctx: Context, row: Row, target: Row, body: ScopedTokenRequest) -> list[int] | None:
+    """The ids of the repositories named; None for all of the target's.
+
+    Invalid for one that the token's user may not see, as for one that is not there.
+    """
+    if "repositories" in body and "repository_ids" in body:
+        raise wrong("repositories", "repository_ids says which already")
+    account = accounts.get(ctx.db, row["account_id"])
+    assert account is not None, "a token has an account"
+    if "repositories" in body:
+        names = {name.lower() for name in body["repositories"]}
+        return all_of(names, repositories.find_visible_by_name(ctx.db, target, account, names))
+    if "repository_ids" in body:
+        ids = set(body["repository_ids"])
+        return all_of(ids, repositories.find_visible_by_id(ctx.db, target, account, ids))
+    return None
+
+
+def all_of(wanted: Collection[object], found: list[int]) -> list[int]:
+    """What was found. Invalid where that is less than was wanted."""
+    if len(found) < len(wanted):
+        raise Invalid(
+            "There is at least one repository that does not exist or is not accessible to the "
+            "parent installation."
+        )
+    return found

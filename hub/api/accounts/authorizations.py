@@ -1,0 +1,247 @@
+"""Authorizations (group 1): a user's own tokens, managed with the user's password."""
+
+from typing import Annotated, Required
+
+from annotated_types import MaxLen
+from typing_extensions import TypedDict
+
+from hub.api.accounts import app_events, app_serializers
+from hub.api.accounts.app_serializers import Authorization
+from hub.http.response import TypedReply
+from hub.rest.by_password import LEAVE_OUT, USER, OfApp, Text, account_of, filtered
+from hub.rest.context import Context
+from hub.rest.group import OperationGroup
+from hub.rest.paging import NumberedPaging
+from hub.rest.resolve import text
+from store import Row
+from store.accounts import apps, authorizations
+from store.errors import Invalid
+
+ops = OperationGroup(
+    "oauth-authorizations",
+    authorization_id=authorizations.get,
+    client_id=text,
+    fingerprint=text,
+)
+ops.tells(authorization=app_events.AuthorizationEvent)
+ops.told(authorization=app_events.expired)
+
+Scopes = Annotated[list[Annotated[str, MaxLen(100)]], MaxLen(100)]
+Url = Annotated[str, MaxLen(2048)]
+Secret = Annotated[str, MaxLen(40)]
+
+
+class Description(TypedDict, total=False):
+    scopes: Scopes | None
+    note: Text | None
+    note_url: Url | None
+    fingerprint: Text | None
+
+
+class NewAuthorization(Description, total=False):
+    client_id: Annotated[str, MaxLen(20)]
+    client_secret: Secret
+
+
+class NewAppAuthorization(Description, total=False):
+    client_secret: Required[Secret]
+
+
+class AuthorizationChange(Description, total=False):
+    add_scopes: Scopes
+    remove_scopes: Scopes
+
+
+class Fields(TypedDict):
+    """The same as the store takes it."""
+
+    scopes: list[str]
+    note: str | None
+    note_url: str | None
+    fingerprint: str | None
+
+
+class Ways(TypedDict, total=False):
+    """How scopes change."""
+
+    scopes: list[str]
+    added: list[str]
+    removed: list[str]
+
+
+@ops("GET /authorizations", USER, deprecated=LEAVE_OUT, errors=(404,))
+def list_authorizations(ctx: Context, page: NumberedPaging, query: OfApp) -> list[Authorization]:
+    """List your authorizations
+
+    Never with the value of a token.
+    """
+    account_id, app_id = account_of(ctx), filtered(ctx, query)
+    page.count(lambda most: authorizations.count(ctx.db, account_id, most, app_id=app_id))
+    rows = authorizations.page(
+        ctx.db, account_id, limit=page.limit, offset=page.offset, app_id=app_id
+    )
+    return [app_serializers.authorization(ctx.urls, row) for row in rows]
+
+
+@ops(
+    "POST /authorizations",
+    USER,
+    status=201,
+    deprecated=LEAVE_OUT,
+    emits=("authorization.created",),
+)
+def create_authorization(ctx: Context, body: NewAuthorization) -> Authorization:
+    """Create a new authorization
+
+    With an application's client id and secret the token is for that application, where
+    `fingerprint` tells several of yours apart. Without, it is your own and needs a `note` that no
+    other one has. Its value is in this answer and never again. It opens no organization that
+    enforces single sign-on.
+    """
+    given = fields_of(body)
+    if "client_id" in body or "client_secret" in body:
+        app = app_of(ctx, body.get("client_id", ""), body.get("client_secret", ""))
+        value, row = authorizations.create_for_app(ctx.db, account_of(ctx), app, **given)
+    else:
+        value, row = authorizations.create_personal(ctx.db, account_of(ctx), **given)
+    app_events.told(ctx, "authorization.created", row)
+    return app_serializers.authorization(ctx.urls, row, value)
+
+
+@ops(
+    "PUT /authorizations/clients/{client_id}",
+    USER,
+    also=(201,),
+    deprecated=LEAVE_OUT,
+    emits=("authorization.created",),
+)
+def get_or_create_authorization_for_app(
+    ctx: Context, client_id: str, body: NewAppAuthorization
+) -> Authorization | TypedReply:
+    """Get-or-create an authorization for a specific app
+
+    The one there is, left as it is and without its value (200), or else a new one (201).
+    """
+    return given_or_made(ctx, client_id, body["client_secret"], fields_of(body))
+
+
+@ops(
+    "PUT /authorizations/clients/{client_id}/{fingerprint}",
+    USER,
+    also=(201,),
+    deprecated=LEAVE_OUT,
+    emits=("authorization.created",),
+)
+def get_or_create_authorization_for_app_and_fingerprint(
+    ctx: Context, client_id: str, fingerprint: str, body: NewAppAuthorization
+) -> Authorization | TypedReply:
+    """Get-or-create an authorization for a specific app and fingerprint
+
+    The one there is, left as it is and without its value (200), or else a new one (201).
+    """
+    if len(fingerprint) > 255:
+        raise Invalid("it is too long", field="fingerprint", resource=authorizations.RESOURCE)
+    given: Fields = {**fields_of(body), "fingerprint": fingerprint}
+    return given_or_made(ctx, client_id, body["client_secret"], given)
+
+
+@ops("GET /authorizations/{authorization_id}", USER, deprecated=LEAVE_OUT)
+def get_authorization(ctx: Context, authorization: Row) -> Authorization:
+    """Get a single authorization"""
+    ctx.last_modified = authorization["updated_at"]
+    return app_serializers.authorization(ctx.urls, authorization)
+
+
+@ops(
+    "PATCH /authorizations/{authorization_id}",
+    USER,
+    deprecated=LEAVE_OUT,
+    emits=("authorization.edited",),
+)
+def update_authorization(
+    ctx: Context, authorization: Row, body: AuthorizationChange
+) -> Authorization:
+    """Update an existing authorization
+
+    Of `scopes`, `add_scopes` and `remove_scopes` it takes one.
+    """
+    fields = fields_of(body)
+    row = authorizations.update(
+        ctx.db,
+        authorization,
+        texts={key: fields[key] for key in ("note", "note_url", "fingerprint") if key in body},
+        **scopes_of(body, fields),
+    )
+    app_events.told(ctx, "authorization.edited", row)
+    return app_serializers.authorization(ctx.urls, row)
+
+
+@ops(
+    "DELETE /authorizations/{authorization_id}",
+    USER,
+    deprecated=LEAVE_OUT,
+    emits=("authorization.deleted",),
+)
+def delete_authorization(ctx: Context, authorization: Row) -> None:
+    """Delete an authorization
+
+    The token is invalid from now on; what grants the application to ask for another stays.
+    """
+    authorizations.delete(ctx.db, authorization)
+    app_events.told(ctx, "authorization.deleted", authorization)
+
+
+def app_of(ctx: Context, client_id: str, client_secret: str) -> Row:
+    """The OAuth application with this id and secret. Invalid, the same for both, if there is none.
+
+    An integration's tokens come by other ways.
+    """
+    app = apps.by_client_id(ctx.db, client_id)
+    if app is None or app["kind"] != "oauth" or not apps.check_secret(app, client_secret):
+        raise Invalid("Invalid OAuth application client_id or secret.")
+    return app
+
+
+def fields_of(body: Description) -> Fields:
+    """What a body says; an empty text is none."""
+    note_url = body.get("note_url") or None
+    if note_url is not None:
+        apps.check_url(note_url, "note_url")
+    return {
+        "scopes": body.get("scopes") or [],
+        "note": body.get("note") or None,
+        "note_url": note_url,
+        "fingerprint": body.get("fingerprint") or None,
+    }
+
+
+def given_or_made(
+    ctx: Context, client_id: str, client_secret: str, given: Fields
+) -> Authorization | TypedReply:
+    """The application's authorization of this fingerprint, a new one with its value."""
+    app = app_of(ctx, client_id, client_secret)
+    value, row = authorizations.get_or_create(ctx.db, account_of(ctx), app, **given)
+    shown = app_serializers.authorization(ctx.urls, row, value)
+    if value is None:
+        return TypedReply(200, shown, {"Location": shown["url"]})
+    app_events.told(ctx, "authorization.created", row)
+    return TypedReply(201, shown)
+
+
+def scopes_of(body: AuthorizationChange, fields: Fields) -> Ways:
+    """How the scopes change. Invalid for more than one way at a time."""
+    ways: Ways = {}
+    if "scopes" in body:
+        ways["scopes"] = fields["scopes"]
+    if "add_scopes" in body:
+        ways["added"] = body["add_scopes"]
+    if "remove_scopes" in body:
+        ways["removed"] = body["remove_scopes"]
+    if len(ways) > 1:
+        raise Invalid(
+            "only one of scopes, add_scopes and remove_scopes may be given",
+            field="scopes",
+            code="custom",
+            resource=authorizations.RESOURCE,
+        )
+    return ways

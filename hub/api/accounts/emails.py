@@ -1,0 +1,143 @@
+"""Email addresses of the authenticated user (group 13)."""
+
+from typing import Annotated, Literal
+
+from annotated_types import MaxLen, MinLen
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from hub.auth.access import on_user
+from hub.rest.context import Context
+from hub.rest.group import OperationGroup
+from hub.rest.paging import NumberedPaging
+from hub.rest.serializers import SimpleUser
+from hub.rest.validation import Text
+from store import Row
+from store.accounts import emails
+from store.errors import Missing
+
+ops = OperationGroup("users")
+
+READ = on_user("email_addresses", "read", scopes=("user:email",))
+WRITE = on_user("email_addresses", "write", scopes=("user",))
+
+Address = Annotated[Text, MaxLen(320), Field(json_schema_extra={"format": "email"})]
+Addresses = Annotated[list[Address], MinLen(1), MaxLen(emails.MOST)]
+
+
+class EmailAddresses(TypedDict):
+    emails: Addresses
+
+
+Body = EmailAddresses | Addresses | Address
+"""The addresses in an object, as an array, or one alone."""
+
+
+class EmailVisibility(TypedDict):
+    visibility: Literal["public", "private"]
+
+
+class EmailMetadata(TypedDict):
+    """An address, but not which it is; `visibility` is null for all but the primary."""
+
+    primary: bool
+    verified: bool
+    visibility: str | None
+
+
+class Email(EmailMetadata):
+    email: str
+
+
+class EmailEvent(TypedDict):
+    """A user has added, removed or shown an email address"""
+
+    action: Literal["added", "removed", "visibility_changed"]
+    email: EmailMetadata
+    sender: SimpleUser | None
+
+
+ops.tells(email=EmailEvent)
+
+
+@ops("PATCH /user/email/visibility", WRITE, emits=("email.visibility_changed",), errors=(404,))
+def set_primary_email_visibility_for_authenticated_user(
+    ctx: Context, body: EmailVisibility
+) -> list[Email]:
+    """Set primary email visibility for the authenticated user
+
+    Who has no address has none to show: 404.
+    """
+    row = emails.set_visibility(ctx.db, _account_id(ctx), body["visibility"])
+    if row is None:
+        raise Missing("email")
+    ctx.emit("email.visibility_changed", None, email=_told(row))
+    return [_shown(row)]
+
+
+@ops("GET /user/emails", READ)
+def list_emails_for_authenticated_user(ctx: Context, page: NumberedPaging) -> list[Email]:
+    """List email addresses for the authenticated user
+
+    The primary first.
+    """
+    return _page(ctx, page, public=False)
+
+
+@ops("POST /user/emails", WRITE, status=201, emits=("email.added",))
+def add_email_for_authenticated_user(ctx: Context, body: Body) -> list[Email]:
+    """Add an email address for the authenticated user
+
+    All of them or none. A new address is not verified; the first is the primary.
+    """
+    rows = emails.add(ctx.db, _account_id(ctx), _addresses(body))
+    for row in rows:
+        ctx.emit("email.added", None, email=_told(row))
+    return [_shown(row) for row in rows]
+
+
+@ops("DELETE /user/emails", WRITE, emits=("email.removed",), errors=(404,))
+def delete_email_for_authenticated_user(ctx: Context, body: Body) -> None:
+    """Delete an email address for the authenticated user
+
+    All of them or none. The primary stays, and so does the last verified one.
+    """
+    for row in emails.remove(ctx.db, _account_id(ctx), _addresses(body)):
+        ctx.emit("email.removed", None, email=_told(row))
+
+
+@ops("GET /user/public_emails", READ)
+def list_public_emails_for_authenticated_user(ctx: Context, page: NumberedPaging) -> list[Email]:
+    """List public email addresses for the authenticated user"""
+    return _page(ctx, page, public=True)
+
+
+def _account_id(ctx: Context) -> int:
+    assert ctx.caller is not None, "the declaration asks for a token"
+    return ctx.caller.account_id
+
+
+def _addresses(body: Body) -> list[str]:
+    if isinstance(body, str):
+        return [body]
+    return body if isinstance(body, list) else body["emails"]
+
+
+def _page(ctx: Context, page: NumberedPaging, *, public: bool) -> list[Email]:
+    account_id = _account_id(ctx)
+    page.total = emails.count(ctx.db, account_id, public=public)
+    rows = emails.page(ctx.db, account_id, limit=page.limit, offset=page.offset, public=public)
+    return [_shown(row) for row in rows]
+
+
+def _shown(row: Row) -> Email:
+    return {"email": row["email"], **_told(row)}
+
+
+def _told(row: Row) -> EmailMetadata:
+    # An event is kept, and read by others: it tells of an address, and not which it is.
+    return {
+        "primary": bool(row["is_primary"]),
+        "verified": bool(row["verified"]),
+        "visibility": row["visibility"],
+    }

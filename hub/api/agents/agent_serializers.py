@@ -1,0 +1,53 @@
+"""Organization agent variables as answers and events show them."""
+
+from typing import Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from hub.rest.organization_serializers import OrganizationSimple
+from hub.rest.serializers import SimpleUser
+from hub.rest.urls import Urls
+from store import Row
+from store.clock import iso
+
+Visibility = Literal["all", "private", "selected"]
+
+
+class AgentVariableMetadata(TypedDict):
+    """A variable as it is told of: without its value."""
+
+    name: str
+    created_at: str
+    updated_at: str
+    visibility: Visibility
+    selected_repositories_url: NotRequired[str]
+
+
+class AgentVariable(AgentVariableMetadata):
+    value: str
+
+
+class AgentVariableEvent(TypedDict):
+    action: Literal["created", "updated", "deleted"]
+    variable: AgentVariableMetadata
+    organization: OrganizationSimple
+    sender: SimpleUser | None
+
+
+def metadata(urls: Urls, org: Row, row: Row) -> AgentVariableMetadata:
+    """A variable without its value."""
+    shown: AgentVariableMetadata = {
+        "name": row["name"],
+        "created_at": iso(row["created_at"]),
+        "updated_at": iso(row["updated_at"]),
+        "visibility": row["visibility"],
+    }
+    if row["visibility"] == "selected":
+        url = urls.agent_variable(org["login"], row["name"])
+        shown["selected_repositories_url"] = f"{url}/repositories"
+    return shown
+
+
+def variable(urls: Urls, org: Row, row: Row) -> AgentVariable:
+    """A variable."""
+    return {**metadata(urls, org, row), "value": row["value"]}

@@ -1,0 +1,200 @@
+"""Artifacts as operations take and show them: digests, deployments, records."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, NotRequired
+
+from annotated_types import MaxLen, MinLen
+from pydantic import AfterValidator, Field, StringConstraints
+from typing_extensions import TypedDict
+
+from hub.rest import organization_serializers, serializers
+from hub.rest.event_payloads import EventData
+from hub.rest.organization_serializers import OrganizationSimple
+from hub.rest.repository_serializers import MinimalRepository
+from hub.rest.serializers import SimpleUser
+from hub.rest.urls import Urls
+from hub.rest.validation import Text
+from store import Connection, Row
+from store.accounts import accounts
+from store.artifacts.artifacts import ALGORITHMS, Cause, normal_digest
+from store.clock import iso
+from store.delivery.outbox import SnapshotEvent
+from store.repositories import repositories
+
+LONGEST_DIGEST = max(ALGORITHMS.values()) + len("sha256:")
+Digest = Annotated[
+    str,
+    MaxLen(LONGEST_DIGEST),
+    AfterValidator(normal_digest),
+    Field(json_schema_extra={"pattern": "^(sha(256|384|512):)?[0-9a-fA-F]{64,128}$"}),
+]
+"""Of SHA-256, SHA-384 or SHA-512 in hexadecimal digits; a bare one has the algorithm that its
+length tells."""
+
+Status = Literal["deployed", "decommissioned"]
+Risk = Literal["critical-resource", "internet-exposed", "lateral-movement", "sensitive-data"]
+ArtifactName = Annotated[Text, MinLen(1), MaxLen(256)]
+DeploymentName = Annotated[Text, MinLen(1), MaxLen(256)]
+Environment = Annotated[Text, MinLen(1), MaxLen(128)]
+Where = Annotated[Text, MaxLen(128)]
+RepositoryName = Annotated[
+    str, MinLen(1), MaxLen(100), StringConstraints(pattern="^[A-Za-z0-9.\\-_]+$")
+]
+Tag = Annotated[Text, MaxLen(256)]
+MOST_TAGS = 50
+# Records of a digest are all in one answer, but for so many that nobody reads.
+A_PAGE = 1_000
+
+
+def _once(risks: list[Risk]) -> list[Risk]:
+    if len(set(risks)) < len(risks):
+        raise ValueError("each of them once")
+    return risks
+
+
+Risks = Annotated[
+    list[Risk],
+    MaxLen(4),
+    AfterValidator(_once),
+    Field(json_schema_extra={"uniqueItems": True}),
+]
+
+
+class Deployed(TypedDict):
+    """What is deployed. `github_repository` is the name of one of the organization's, and counts
+    where no attestation says which it is.
+    """
+
+    name: ArtifactName
+    digest: Digest
+    deployment_name: DeploymentName
+    version: NotRequired[Annotated[Text, MaxLen(100)]]
+    github_repository: NotRequired[RepositoryName]
+    runtime_risks: NotRequired[Risks]
+
+
+class DeploymentEntry(Deployed):
+    """One of a cluster's deployments."""
+
+    status: NotRequired[Status]
+    tags: NotRequired[Annotated[dict[Tag, Tag], MaxLen(MOST_TAGS)]]
+
+
+class FailedDeploymentEntry(TypedDict):
+    name: str
+    digest: str
+    deployment_name: str
+    version: str | None
+    status: str
+    github_repository: str | None
+    tags: dict[str, str]
+    runtime_risks: list[str]
+
+
+class DeploymentError(TypedDict):
+    """Why a deployment was left out: its repository cannot be found, or not be pushed to."""
+
+    cause: Cause
+    deployment: FailedDeploymentEntry
+
+
+class DeploymentRecord(TypedDict):
+    """`created` is `created_at` once more."""
+
+    id: int
+    digest: str
+    logical_environment: str
+    physical_environment: str
+    cluster: str
+    deployment_name: str
+    status: Status
+    tags: dict[str, str]
+    runtime_risks: list[Risk]
+    created: str
+    created_at: str
+    updated_at: str
+    attestation_id: int | None
+
+
+class ArtifactMetadata(TypedDict):
+    name: str
+    version: str | None
+    digest: str
+
+
+class DeploymentRecordEvent(TypedDict):
+    action: Literal["created", "updated"]
+    deployment_record: DeploymentRecord
+    artifact: ArtifactMetadata
+    repository: MinimalRepository
+    organization: OrganizationSimple
+    sender: SimpleUser | None
+
+
+def shown_entry(entry: DeploymentEntry) -> FailedDeploymentEntry:
+    """A deployment as it was given, with what it means where something is left out."""
+    return {
+        "name": entry["name"],
+        "digest": entry["digest"],
+        "deployment_name": entry["deployment_name"],
+        "version": entry.get("version"),
+        "status": entry.get("status", "deployed"),
+        "github_repository": entry.get("github_repository"),
+        "tags": entry.get("tags", {}),
+        "runtime_risks": [*entry.get("runtime_risks", [])],
+    }
+
+
+def deployment_record(row: Row) -> DeploymentRecord:
+    """Where an artifact runs."""
+    return {
+        "id": row["id"],
+        "digest": row["digest"],
+        "logical_environment": row["logical_environment"],
+        "physical_environment": row["physical_environment"],
+        "cluster": row["cluster"],
+        "deployment_name": row["deployment_name"],
+        "status": row["status"],
+        "tags": row["tags"],
+        "runtime_risks": row["runtime_risks"],
+        "created": iso(row["created_at"]),
+        "created_at": iso(row["created_at"]),
+        "updated_at": iso(row["updated_at"]),
+        "attestation_id": row["attestation_id"],
+    }
+
+
+def artifact(row: Row) -> ArtifactMetadata:
+    """What a record is of."""
+    return {"name": row["name"], "version": row["version"], "digest": row["digest"]}
+
+
+def told(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[EventData]:
+    """What is told of deployments' records, as `deployment_records.put` gives them; where they have
+    a `sender_id`, that is who sends it.
+    """
+    repos = repositories.get_required(db, {row["repo_id"] for row in rows})
+    ids = {row[name] for row in rows for name in ("organization_id", "sender_id") if row.get(name)}
+    people = accounts.get_required(db, ids)
+    found: list[EventData] = []
+    for row in rows:
+        payload: dict[str, Any] = {
+            "deployment_record": deployment_record(row),
+            "artifact": artifact(row),
+            "organization": organization_serializers.organization(
+                urls, people[row["organization_id"]]
+            ),
+        }
+        if "sender_id" in row:
+            sender = people.get(row["sender_id"])
+            payload["sender"] = None if sender is None else serializers.simple_user(urls, sender)
+        found.append((repos[row["repo_id"]], payload))
+    return found
+
+
+def current(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
+    """What is told of deployments' records of a repository's artifacts as they are."""
+    return [
+        SnapshotEvent("deployment_record.updated", repo["id"], payload)
+        for _, payload in told(urls, db, rows)
+    ]

@@ -1,0 +1,98 @@
+"""Jobs that record the deployments of a cluster (group 7): asked for here, done by a worker."""
+
+from typing import Annotated, Any, Literal, NotRequired
+
+from annotated_types import MaxLen
+from typing_extensions import TypedDict
+
+from hub.api.artifacts import deployments
+from hub.api.artifacts.artifact_serializers import (
+    DeploymentEntry,
+    DeploymentError,
+    Environment,
+    Where,
+)
+from hub.api.artifacts.deployments import WRITE
+from hub.rest.context import Context
+from hub.rest.group import OperationGroup
+from hub.rest.resolve import text
+from store import Row
+from store.accounts import organizations
+from store.artifacts import deployment_jobs
+from store.artifacts.deployment_records import DeploymentPlace
+from store.clock import iso
+from store.errors import Missing
+
+ops = OperationGroup("orgs", org=organizations.by_login, cluster=text, job_id=deployment_jobs.get)
+
+
+class NewDeploymentJob(TypedDict):
+    logical_environment: Environment
+    physical_environment: NotRequired[Where]
+    deployments: Annotated[list[DeploymentEntry], MaxLen(5_000)]
+
+
+class CreatedDeploymentJob(TypedDict):
+    """`errors` tells which deployments were left out."""
+
+    job_id: int
+    errors: list[DeploymentError]
+
+
+class DeploymentJob(TypedDict):
+    """`total_count` is how many are recorded by now. `errors` has those that were left out, and
+    what made a job fail.
+    """
+
+    job_id: int
+    status: Literal["pending", "processing", "completed", "failed"]
+    started_at: NotRequired[str]
+    total_count: int
+    errors: list[dict[str, Any]]
+
+
+@ops(
+    "POST /orgs/{org}/artifacts/metadata/deployment-record/cluster/{cluster}/jobs",
+    WRITE,
+    status=202,
+    errors=(409,),
+    bodies=8,
+)
+def create_cluster_deployment_records_job(
+    ctx: Context, org: Row, cluster: str, body: NewDeploymentJob
+) -> CreatedDeploymentJob:
+    """Create a cluster deployment records job
+
+    What cannot be recorded is told of at once; the rest is recorded a little later. 409 while
+    another job for the cluster is under way.
+    """
+    place = DeploymentPlace(
+        body["logical_environment"],
+        body.get("physical_environment", ""),
+        deployments.checked_cluster(cluster),
+    )
+    found = deployments.sorted_out(ctx, org, body["deployments"])
+    sender_id = None if ctx.caller is None else ctx.caller.account_id
+    made = deployment_jobs.create(ctx.db, org["id"], sender_id, place, found.good, found.errors)
+    return {"job_id": made, "errors": found.errors}
+
+
+@ops(
+    "GET /orgs/{org}/artifacts/metadata/deployment-record/cluster/{cluster}/jobs/{job_id}",
+    WRITE,
+)
+def get_cluster_deployment_records_job(
+    ctx: Context, org: Row, cluster: str, job: Row
+) -> DeploymentJob:
+    """Get a cluster deployment records job"""
+    if job["cluster"] != cluster:
+        raise Missing("job")
+    shown: DeploymentJob = {
+        "job_id": job["id"],
+        "status": job["status"],
+        "total_count": job["total_count"],
+        "errors": job["errors"],
+    }
+    if job["started_at"] is not None:
+        shown["started_at"] = iso(job["started_at"])
+    return shown

@@ -1,0 +1,143 @@
+"""Artifact deployment records of an organization (group 7): where its artifacts run."""
+
+from typing import Annotated, NotRequired
+
+from annotated_types import MaxLen
+from typing_extensions import TypedDict
+
+from hub.api.artifacts import artifact_serializers, deployments
+from hub.api.artifacts.artifact_serializers import (
+    Deployed,
+    DeploymentEntry,
+    DeploymentError,
+    DeploymentRecord,
+    DeploymentRecordEvent,
+    Environment,
+    Status,
+    Tag,
+    Where,
+)
+from hub.api.artifacts.deployments import EVENTS, READ, WRITE
+from hub.http.response import TypedReply
+from hub.rest.context import Context
+from hub.rest.group import OperationGroup
+from hub.rest.paging import NumberedPaging
+from hub.rest.resolve import text
+from store import Row
+from store.accounts import organizations
+from store.artifacts import artifacts, deployment_records
+from store.artifacts.deployment_records import DeploymentPlace
+
+ops = OperationGroup("orgs", org=organizations.by_login, cluster=text, subject_digest=text)
+
+
+class NewDeploymentRecord(Deployed):
+    status: Status
+    logical_environment: Environment
+    physical_environment: NotRequired[Where]
+    cluster: NotRequired[Where]
+    tags: NotRequired[Annotated[dict[Tag, Tag], MaxLen(5)]]
+    return_records: NotRequired[bool]
+
+
+class ClusterDeploymentRecords(TypedDict):
+    logical_environment: Environment
+    physical_environment: NotRequired[Where]
+    deployments: Annotated[list[DeploymentEntry], MaxLen(1_000)]
+    partial_success: NotRequired[bool]
+    return_records: NotRequired[bool]
+
+
+class DeploymentRecords(TypedDict):
+    """Without the records where they are not asked for; `errors` tells which deployments were left
+    out.
+    """
+
+    total_count: int
+    deployment_records: NotRequired[list[DeploymentRecord]]
+    errors: NotRequired[list[DeploymentError]]
+
+
+ops.tells(deployment_record=DeploymentRecordEvent)
+ops.told(deployment_record=artifact_serializers.told)
+ops.current(deployment_record=artifact_serializers.current)
+
+
+@ops("POST /orgs/{org}/artifacts/metadata/deployment-record", WRITE, emits=EVENTS)
+def create_artifact_deployment_record(
+    ctx: Context, org: Row, body: NewDeploymentRecord
+) -> DeploymentRecords:
+    """Create an artifact deployment record
+
+    One that has the same environments, cluster and name takes the place of what was said before;
+    tags and risks that are not given stay. 404 where no attestation and no name tells of the
+    artifact's repository, 403 where you may not push to it.
+    """
+    source = deployments.source_of(ctx, org, body["digest"], body.get("github_repository"))
+    place = DeploymentPlace(
+        body["logical_environment"],
+        body.get("physical_environment", ""),
+        body.get("cluster", ""),
+    )
+    wanted = [deployments.deployment(body, source)]
+    rows = deployment_records.put(ctx.db, org["id"], place, wanted)
+    deployments.tell(ctx, rows)
+    return _shown(rows, returned=body.get("return_records", True))
+
+
+@ops(
+    "POST /orgs/{org}/artifacts/metadata/deployment-record/cluster/{cluster}",
+    WRITE,
+    also=(207,),
+    bodies=4,
+    emits=EVENTS,
+)
+def set_cluster_deployment_records(
+    ctx: Context, org: Row, cluster: str, body: ClusterDeploymentRecords
+) -> DeploymentRecords | TypedReply:
+    """Set cluster deployment records
+
+    All of these, or, with `partial_success`, those whose repositories are known and may be pushed
+    to: the others are told of with 207.
+    """
+    place = DeploymentPlace(
+        body["logical_environment"],
+        body.get("physical_environment", ""),
+        deployments.checked_cluster(cluster),
+    )
+    found = deployments.sorted_out(ctx, org, body["deployments"])
+    if not body.get("partial_success", False):
+        deployments.refuse(found)
+    rows = deployment_records.put(ctx.db, org["id"], place, found.good)
+    deployments.tell(ctx, rows)
+    shown = _shown(rows, returned=body.get("return_records", True))
+    return TypedReply(207, shown | {"errors": found.errors}) if found.bad else shown
+
+
+@ops(
+    "GET /orgs/{org}/artifacts/{subject_digest}/metadata/deployment-records",
+    READ,
+    default_per_page=artifact_serializers.A_PAGE,
+    max_per_page=artifact_serializers.A_PAGE,
+)
+def list_artifact_deployment_records(
+    ctx: Context, org: Row, subject_digest: str, page: NumberedPaging
+) -> DeploymentRecords:
+    """List artifact deployment records
+
+    Where the artifact of this digest runs or has run, the oldest record first.
+    """
+    digest, viewer = deployments.digest_in_path(subject_digest), deployments.viewer(ctx)
+    page.total = artifacts.total(ctx.db, org["id"], digest, viewer, "deployments")
+    rows = deployment_records.of_digest(
+        ctx.db, org["id"], digest, viewer, limit=page.limit, offset=page.offset
+    )
+    shown = [artifact_serializers.deployment_record(row) for row in rows]
+    return {"total_count": page.total, "deployment_records": shown}
+
+
+def _shown(rows: list[Row], *, returned: bool) -> DeploymentRecords:
+    shown: DeploymentRecords = {"total_count": len(rows)}
+    if returned:
+        shown["deployment_records"] = [artifact_serializers.deployment_record(row) for row in rows]
+    return shown

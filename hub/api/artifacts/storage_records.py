@@ -1,0 +1,181 @@
+"""Artifact storage records of an organization (group 7): where its artifacts are kept."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, NotRequired
+
+from annotated_types import MaxLen, MinLen
+from pydantic import StringConstraints
+from typing_extensions import TypedDict
+
+from hub.api.artifacts import artifact_serializers, deployments
+from hub.api.artifacts.artifact_serializers import (
+    ArtifactMetadata,
+    ArtifactName,
+    Digest,
+    RepositoryName,
+)
+from hub.api.artifacts.deployments import READ, WRITE
+from hub.rest import organization_serializers
+from hub.rest.context import Context
+from hub.rest.group import OperationGroup
+from hub.rest.organization_serializers import OrganizationSimple
+from hub.rest.paging import NumberedPaging
+from hub.rest.repository_serializers import MinimalRepository
+from hub.rest.resolve import text
+from hub.rest.serializers import SimpleUser
+from hub.rest.urls import Urls
+from hub.rest.validation import Text
+from store import Connection, Row
+from store.accounts import accounts, organizations
+from store.artifacts import artifacts, storage_records
+from store.artifacts.artifacts import NamedArtifact
+from store.artifacts.storage_records import Storage
+from store.clock import iso
+from store.delivery.outbox import SnapshotEvent
+from store.repositories import repositories
+
+ops = OperationGroup("orgs", org=organizations.by_login, subject_digest=text)
+
+Status = Literal["active", "eol", "deleted"]
+Https = Annotated[Text, StringConstraints(pattern="^https://")]
+
+
+class NewStorageRecord(TypedDict):
+    """`repository` and `path` are the registry's; `github_repository` is the name of one of the
+    organization's, and counts where no attestation says which it is.
+    """
+
+    name: ArtifactName
+    digest: Digest
+    registry_url: Annotated[Https, MinLen(1), MaxLen(256)]
+    version: NotRequired[Annotated[Text, MinLen(1), MaxLen(100)]]
+    artifact_url: NotRequired[Annotated[Https, MaxLen(152)]]
+    path: NotRequired[Annotated[Text, MaxLen(512)]]
+    repository: NotRequired[Annotated[Text, MaxLen(128)]]
+    status: NotRequired[Status]
+    github_repository: NotRequired[RepositoryName]
+    return_records: NotRequired[bool]
+
+
+class StorageRecord(TypedDict):
+    id: int
+    name: str
+    digest: str
+    registry_url: str
+    artifact_url: NotRequired[str]
+    repository: NotRequired[str]
+    path: NotRequired[str]
+    status: Status
+    created_at: str
+    updated_at: str
+
+
+class StorageRecords(TypedDict):
+    """Without the records where they are not asked for."""
+
+    total_count: int
+    storage_records: NotRequired[list[StorageRecord]]
+
+
+class StorageRecordEvent(TypedDict):
+    action: Literal["created", "updated"]
+    storage_record: StorageRecord
+    artifact: ArtifactMetadata
+    repository: MinimalRepository
+    organization: OrganizationSimple
+    sender: SimpleUser | None
+
+
+ops.tells(storage_record=StorageRecordEvent)
+
+
+@ops(
+    "POST /orgs/{org}/artifacts/metadata/storage-record",
+    WRITE,
+    emits=("storage_record.created", "storage_record.updated"),
+)
+def create_artifact_storage_record(
+    ctx: Context, org: Row, body: NewStorageRecord
+) -> StorageRecords:
+    """Create artifact metadata storage record
+
+    One for the same artifact and the same place in a registry takes the place of what was said
+    before. 404 where no attestation and no name tells of the artifact's repository, 403 where you
+    may not push to it.
+    """
+    source = deployments.source_of(ctx, org, body["digest"], body.get("github_repository"))
+    named = NamedArtifact((source.repo_id, body["digest"]), body["name"], body.get("version"))
+    wanted = Storage(
+        body["registry_url"],
+        body.get("repository", ""),
+        body.get("path", ""),
+        body.get("artifact_url"),
+        body.get("status", "active"),
+    )
+    row = storage_records.put(ctx.db, org["id"], named, wanted)
+    if row["change"]:
+        _tell(ctx, org, row)
+    if not body.get("return_records", True):
+        return {"total_count": 1}
+    return {"total_count": 1, "storage_records": [_shown(row)]}
+
+
+@ops(
+    "GET /orgs/{org}/artifacts/{subject_digest}/metadata/storage-records",
+    READ,
+    default_per_page=artifact_serializers.A_PAGE,
+    max_per_page=artifact_serializers.A_PAGE,
+)
+def list_artifact_storage_records(
+    ctx: Context, org: Row, subject_digest: str, page: NumberedPaging
+) -> StorageRecords:
+    """List artifact storage records
+
+    Where the artifact of this digest is kept, the oldest record first.
+    """
+    digest, viewer = deployments.digest_in_path(subject_digest), deployments.viewer(ctx)
+    page.total = artifacts.total(ctx.db, org["id"], digest, viewer, "storages")
+    rows = storage_records.of_digest(
+        ctx.db, org["id"], digest, viewer, limit=page.limit, offset=page.offset
+    )
+    return {"total_count": page.total, "storage_records": [_shown(row) for row in rows]}
+
+
+def _tell(ctx: Context, org: Row, row: Row) -> None:
+    repo = repositories.get(ctx.db, row["repo_id"])
+    ctx.emit(f"storage_record.{row['change']}", repo, **_payload(ctx.urls, org, row))
+
+
+def _payload(urls: Urls, org: Row, row: Row) -> dict[str, Any]:
+    return {
+        "storage_record": _shown(row),
+        "artifact": artifact_serializers.artifact(row),
+        "organization": organization_serializers.organization(urls, org),
+    }
+
+
+def _current(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
+    org = accounts.get(db, repo["owner_id"])
+    assert org is not None, "every repository has one"
+    return [
+        SnapshotEvent("storage_record.updated", repo["id"], _payload(urls, org, row))
+        for row in rows
+    ]
+
+
+def _shown(row: Row) -> StorageRecord:
+    shown: Any = {
+        "id": row["id"],
+        "name": row["name"],
+        "digest": row["digest"],
+        "registry_url": row["registry_url"],
+        "status": row["status"],
+        "created_at": iso(row["created_at"]),
+        "updated_at": iso(row["updated_at"]),
+    }
+    said = {name: row[name] for name in ("artifact_url", "repository", "path") if row[name]}
+    record: StorageRecord = shown | said
+    return record
+
+
+ops.current(storage_record=_current)

@@ -1,0 +1,1 @@
+"""Operations and serializers of seats, usage and its reports."""

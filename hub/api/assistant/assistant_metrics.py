@@ -1,0 +1,178 @@
+"""Reports of an enterprise's usage of the assistant (group 24)."""
+
+from typing import Annotated
+
+from pydantic import BeforeValidator, WithJsonSchema
+from typing_extensions import TypedDict
+
+from hub.api.assistant.report_links import link
+from hub.auth.enterprise_access import on_enterprise
+from hub.http.errors import Forbidden
+from hub.http.response import TypedReply
+from hub.rest.context import Context
+from hub.rest.group import OperationGroup
+from store import Row
+from store.assistant import reports, usage_days
+from store.enterprises import enterprises
+from store.errors import Missing
+
+ops = OperationGroup("assistant", enterprise=enterprises.by_slug)
+
+READ = on_enterprise(
+    "enterprise_assistant_metrics",
+    "read",
+    rank="billing_manager",
+    scopes=("manage_billing:assistant", "read:enterprise"),
+)
+OFF = "The usage metrics policy of the enterprise is not enabled everywhere."
+
+
+def _day(text: object) -> int:
+    try:
+        return usage_days.of_iso(str(text))
+    except ValueError:
+        raise ValueError("not a day such as 2026-11-20") from None
+
+
+class OfDay(TypedDict):
+    day: Annotated[int, BeforeValidator(_day), WithJsonSchema({"type": "string", "format": "date"})]
+
+
+Link = Annotated[str, WithJsonSchema({"type": "string", "format": "uri"})]
+Day = Annotated[str, WithJsonSchema({"type": "string", "format": "date"})]
+
+
+class DayReport(TypedDict):
+    """Where the lines of a day can be had, for a while."""
+
+    download_links: list[Link]
+    report_day: Day
+
+
+class WindowReport(TypedDict):
+    """The same of the 28 days that end with the last one that was reported."""
+
+    download_links: list[Link]
+    report_start_day: Day
+    report_end_day: Day
+
+
+@ops(
+    "GET /enterprises/{enterprise}/assistant/metrics/reports/enterprise-1-day",
+    READ,
+    conditional=False,
+)
+def assistant_enterprise_one_day_usage_metrics(
+    ctx: Context, enterprise: Row, query: OfDay
+) -> DayReport:
+    """Get assistant enterprise usage metrics for a specific day
+
+    404 for days before 2025-10-10 or more than a year ago, and without usage.
+    """
+    return _of_day(ctx, enterprise, "enterprise-1-day", query)
+
+
+@ops(
+    "GET /enterprises/{enterprise}/assistant/metrics/reports/enterprise-28-day/latest",
+    READ,
+    conditional=False,
+)
+def assistant_enterprise_usage_metrics(ctx: Context, enterprise: Row) -> WindowReport:
+    """Get assistant enterprise usage metrics
+
+    Of the 28 days that end with the last one that was reported; 404 where there is none.
+    """
+    return _latest(ctx, enterprise, "enterprise-28-day")
+
+
+@ops(
+    "GET /enterprises/{enterprise}/assistant/metrics/reports/repos-1-day",
+    READ,
+    also=(204,),
+    conditional=False,
+)
+def assistant_enterprise_repos_one_day_report(
+    ctx: Context, enterprise: Row, query: OfDay
+) -> DayReport | TypedReply:
+    """Get assistant usage metrics by repository for a specific day
+
+    204 for days without usage in repositories, whatever the reason.
+    """
+    _check_policy(enterprise)
+    row = _found(ctx, enterprise, "repos-1-day", query)
+    return TypedReply(204) if row is None or not row["lines"] else _shown(ctx, row)
+
+
+@ops(
+    "GET /enterprises/{enterprise}/assistant/metrics/reports/user-teams-1-day",
+    READ,
+    conditional=False,
+)
+def assistant_enterprise_user_teams_one_day_report(
+    ctx: Context, enterprise: Row, query: OfDay
+) -> DayReport:
+    """Get assistant usage metrics by user and team for a specific day
+
+    Usage that named no team is that of each team of the organization which the user was in when
+    the report was made.
+    """
+    return _of_day(ctx, enterprise, "user-teams-1-day", query)
+
+
+@ops(
+    "GET /enterprises/{enterprise}/assistant/metrics/reports/users-1-day",
+    READ,
+    conditional=False,
+)
+def assistant_users_one_day_usage_metrics(ctx: Context, enterprise: Row, query: OfDay) -> DayReport:
+    """Get assistant usage metrics by user for a specific day"""
+    return _of_day(ctx, enterprise, "users-1-day", query)
+
+
+@ops(
+    "GET /enterprises/{enterprise}/assistant/metrics/reports/users-28-day/latest",
+    READ,
+    conditional=False,
+)
+def assistant_users_usage_metrics(ctx: Context, enterprise: Row) -> WindowReport:
+    """Get assistant usage metrics by user"""
+    return _latest(ctx, enterprise, "users-28-day")
+
+
+def _of_day(ctx: Context, enterprise: Row, kind: str, query: OfDay) -> DayReport:
+    _check_policy(enterprise)
+    row = _found(ctx, enterprise, kind, query)
+    if row is None:
+        raise Missing("report")
+    return _shown(ctx, row)
+
+
+def _check_policy(enterprise: Row) -> None:
+    if enterprise["usage_metrics"] != "enabled":
+        raise Forbidden(OFF)
+
+
+def _found(ctx: Context, enterprise: Row, kind: str, query: OfDay) -> Row | None:
+    if not usage_days.shown(query["day"], ctx.now):
+        return None
+    return reports.of_day(ctx.db, enterprise["id"], kind, query["day"])
+
+
+def _shown(ctx: Context, row: Row) -> DayReport:
+    return {"download_links": [_link(ctx, row)], "report_day": usage_days.iso(row["last_day"])}
+
+
+def _latest(ctx: Context, enterprise: Row, kind: str) -> WindowReport:
+    _check_policy(enterprise)
+    row = reports.latest(ctx.db, enterprise["id"], kind)
+    if row is None:
+        raise Missing("report")
+    return {
+        "download_links": [_link(ctx, row)],
+        "report_start_day": usage_days.iso(row["first_day"]),
+        "report_end_day": usage_days.iso(row["last_day"]),
+    }
+
+
+def _link(ctx: Context, row: Row) -> str:
+    return link(ctx.db, ctx.urls, row, ctx.link_seconds)

@@ -1,0 +1,116 @@
+"""The files of reports: served from this machine, and made here first where another one made the
+report.
+"""
+
+import asyncio
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from starlette.responses import FileResponse
+from starlette.types import Receive, Scope, Send
+
+from hub.api.assistant.report_links import followed
+from hub.http.conditional import date
+from hub.http.response import Header, Response, header
+from hub.ingest.batch_endpoint import NDJSON
+from hub.rest.context import Services
+from hub.rest.request import Request
+from store import Row
+from store.assistant import report_files, reports, usage_days
+from store.enterprises import enterprises
+from store.errors import Unavailable
+
+DESCRIPTION = """Download a report
+
+Where the `download_links` of a report lead: lines of JSON. The link is all that is needed; it can \
+be followed for as long as the setting report_link_seconds says. 403 for one that is over, or was \
+altered. Parts of the file can be asked for (Range, If-Range)."""
+
+MOST_SEEN = 10_000
+RANGE = rb" *(?:\d{1,18}-\d{0,18}|-\d{1,18}) *"
+RANGES = re.compile(rb"bytes=" + RANGE + rb"(?:," + RANGE + rb")*")
+
+
+class FileAnswer(Response):
+    """A file, or the parts of it that are asked for."""
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: Path, headers: list[Header]) -> None:
+        super().__init__(200, headers=headers)
+        self._path = path
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = {name.decode(): value.decode("latin-1") for name, value in self.headers}
+        response = FileResponse(self._path, headers=headers, media_type=NDJSON[0])
+        asked = [line for line in scope["headers"] if line[0] != b"range" or _is_range(line[1])]
+        await response({**scope, "headers": asked}, receive, send)
+
+
+def _is_range(value: bytes) -> bool:
+    """Whether parts are asked for in a way that can be right; otherwise it is to be passed over
+    (RFC 9110, 14.2).
+    """
+    if RANGES.fullmatch(value) is None:
+        return False
+    spans = (one.strip().split(b"-") for one in value.removeprefix(b"bytes=").split(b","))
+    return all(not first or not last or int(first) <= int(last) for first, last in spans)
+
+
+class Downloads:
+    """GET /reports/{report_id}"""
+
+    def __init__(self, house: Services) -> None:
+        self._house = house
+        self._one_at_a_time = asyncio.Lock()
+        self._seen: set[tuple[int, str]] = set()
+
+    async def report(self, call: Request) -> Response:
+        """The file that a link leads to."""
+        store, number = self._house.store, call.values["report_id"]
+        row = await store.read(followed, number, call.query)
+        enterprise = await store.read(enterprises.get, row["enterprise_id"])
+        assert enterprise is not None, "its reports go with it"
+        path = report_files.path(self._house.settings.data_dir, row["id"])
+        if not await asyncio.to_thread(self._is_known, path, row):
+            async with self._one_at_a_time:
+                await asyncio.to_thread(self._prepare, path, row)
+        return FileAnswer(path, _headers(row, _name(enterprise, row)))
+
+    def _is_known(self, path: Path, row: Row) -> bool:
+        """Whether the file is there, and was looked through before."""
+        return (row["id"], row["digest"]) in self._seen and report_files.size(path) == row["size"]
+
+    def _prepare(self, path: Path, row: Row) -> None:
+        """Have the file there. One of its name may be of a database from before a restore."""
+        if self._is_known(path, row):
+            return
+        try:
+            if report_files.digest(path) != row["digest"]:
+                report_files.folder(self._house.settings.data_dir)
+                report_files.restore(path, self._parts(row))
+        except OSError as error:
+            raise Unavailable(f"the report {path} cannot be written: {error.strerror}") from error
+        if len(self._seen) >= MOST_SEEN:
+            self._seen.clear()
+        self._seen.add((row["id"], row["digest"]))
+
+    def _parts(self, row: Row) -> Iterator[bytes]:
+        number = 0
+        while (part := self._house.store.look(reports.part, row["id"], number)) is not None:
+            yield part
+            number += 1
+
+
+def _name(enterprise: Row, row: Row) -> str:
+    return f"{enterprise['slug']}-{row['kind']}-{usage_days.iso(row['last_day'])}.ndjson"
+
+
+def _headers(row: Row, name: str) -> list[Header]:
+    return [
+        header("ETag", f'"{row["digest"]}"'),
+        (b"last-modified", date(row["made_at"])),
+        header("Content-Disposition", f'attachment; filename="{name}"'),
+        header("Cache-Control", "private"),
+    ]

@@ -1,0 +1,283 @@
+"""Check runs (group 12): what apps find out about commits. They alone write; a run is its app's."""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from annotated_types import Ge, Le, MaxLen
+from typing_extensions import TypedDict
+
+from hub.api.checks import check_run_rules, check_serializers
+from hub.api.checks.check_run_rules import CheckRunChange, NewCheckRun
+from hub.api.checks.check_serializers import CheckRun
+from hub.auth.access import on_repo
+from hub.http.errors import Forbidden
+from hub.rest import commit_lookup
+from hub.rest.context import Context
+from hub.rest.group import OperationGroup
+from hub.rest.paging import NumberedPaging
+from hub.rest.resolve import text
+from hub.rest.serializers import EmptyObject
+from hub.rest.urls import Urls
+from hub.rest.validation import Text
+from store import Connection, Row
+from store.accounts import apps
+from store.checks import check_annotations, check_runs, check_suites
+from store.checks.check_runs import CheckRunFilter
+from store.delivery.outbox import SnapshotEvent
+from store.errors import Invalid
+from store.repositories import refs
+
+ops = OperationGroup(
+    "checks", check_run_id=check_runs.get, check_suite_id=check_suites.get, ref=text
+)
+
+OF_APPS = ("app_user", "installation")
+READ = on_repo("checks", "read").or_anyone()
+WRITE = on_repo("checks", "write", role="write", kinds=OF_APPS)
+ASK = on_repo("checks", "write", role="write", kinds=("fine_grained", *OF_APPS))
+
+
+class CheckRunQuery(TypedDict, total=False):
+    """`latest` is the newest run of each name in each suite."""
+
+    check_name: Annotated[Text, MaxLen(255)]
+    status: Literal["queued", "in_progress", "completed"]
+    filter: Literal["latest", "all"]
+
+
+class CommitFilter(CheckRunQuery, total=False):
+    app_id: Annotated[int, Ge(0), Le(2**63 - 1)]
+
+
+class CheckRuns(TypedDict):
+    total_count: int
+    check_runs: list[CheckRun]
+
+
+class CheckAnnotation(TypedDict):
+    path: str
+    blob_href: str
+    start_line: int
+    end_line: int
+    start_column: int | None
+    end_column: int | None
+    annotation_level: str | None
+    title: str | None
+    message: str | None
+    raw_details: str | None
+
+
+@ops(
+    "POST /repos/{owner}/{repo}/check-runs",
+    WRITE,
+    status=201,
+    bodies=8,
+    emits=(
+        "check_suite.requested",
+        "check_run.created",
+        "check_run.completed",
+        "check_suite.completed",
+    ),
+)
+def create(ctx: Context, repo: Row, body: NewCheckRun) -> CheckRun:
+    """Create a check run
+
+    The token's app makes it, in the app's suite for the commit, which is made if there is none. Of
+    one name a suite keeps the 1000 newest.
+    """
+    app = _app(ctx)
+    sha = check_run_rules.sha_of(body)
+    fields = check_run_rules.created(body, app, ctx.now)
+    branch = refs.branch_at(ctx.db, repo["id"], sha)
+    suite, made = check_suites.of_app(ctx.db, repo["id"], sha, app["id"], branch)
+    if made:
+        shown = check_serializers.check_suite(ctx.urls, ctx.db, repo, suite)
+        ctx.emit("check_suite.requested", repo, check_suite=shown)
+    run = check_runs.create(ctx.db, suite, fields)
+    completed = ("check_run.completed",) if run["conclusion"] else ()
+    return _written(ctx, repo, run, body, "check_run.created", *completed)
+
+
+@ops("GET /repos/{owner}/{repo}/check-runs/{check_run_id}", READ)
+def get(ctx: Context, repo: Row, check_run: Row) -> CheckRun:
+    """Get a check run"""
+    return check_serializers.check_run(ctx.urls, ctx.db, repo, check_run)
+
+
+@ops(
+    "PATCH /repos/{owner}/{repo}/check-runs/{check_run_id}",
+    WRITE,
+    bodies=8,
+    emits=("check_run.completed", "check_suite.completed"),
+)
+def update(ctx: Context, repo: Row, check_run: Row, body: CheckRunChange) -> CheckRun:
+    """Update a check run
+
+    403 for the run of another app. A status that is not `completed` lets it begin anew: its
+    conclusion is gone.
+    """
+    app = _app(ctx)
+    if check_run["app_id"] != app["id"]:
+        raise Forbidden(
+            f"Invalid app_id `{app['id']}` - check run can only be modified by the app that"
+            " created it."
+        )
+    fields = check_run_rules.changed(body, check_run, ctx.now)
+    run = check_runs.update(ctx.db, check_run, fields)
+    concluded = run["conclusion"] not in (None, check_run["conclusion"])
+    return _written(ctx, repo, run, body, *(("check_run.completed",) if concluded else ()))
+
+
+@ops("GET /repos/{owner}/{repo}/check-runs/{check_run_id}/annotations", READ)
+def list_annotations(
+    ctx: Context, repo: Row, check_run: Row, page: NumberedPaging
+) -> list[CheckAnnotation]:
+    """List check run annotations
+
+    In the order in which they came. Those of a platform's runs are not known here.
+    """
+    page.total = 0 if check_run["reflected"] else check_run["annotations"]
+    rows = check_annotations.page(ctx.db, check_run["id"], limit=page.limit, offset=page.offset)
+    return [_annotation(ctx, repo, check_run["head_sha"], row) for row in rows]
+
+
+@ops(
+    "POST /repos/{owner}/{repo}/check-runs/{check_run_id}/rerequest",
+    ASK,
+    status=201,
+    errors=(422,),
+    emits=("check_run.rerequested",),
+)
+def rerequest_run(ctx: Context, repo: Row, check_run: Row) -> EmptyObject:
+    """Rerequest a check run
+
+    The app is told. The run stays as it is until the app changes it or makes a new one; its suite
+    is queued until then. 403 for an app that it is not of, 422 where it has not completed or is of
+    no app here.
+    """
+    assert ctx.caller is not None, "the declaration asks for a token"
+    if ctx.caller.app_id not in (None, check_run["app_id"]):
+        raise Forbidden("This check run is another app's.")
+    if check_run["app_id"] is None or check_run["status"] != "completed":
+        raise Invalid("This check run is not rerequestable")
+    check_runs.ask_again(ctx.db, check_run)
+    suite, _ = check_suites.roll_up(ctx.db, check_run["suite_id"])
+    shown = check_serializers.check_run(ctx.urls, ctx.db, repo, check_run)
+    whole = check_serializers.check_suite(ctx.urls, ctx.db, repo, suite)
+    ctx.emit("check_run.rerequested", repo, check_run={**shown, "check_suite": whole})
+    return {}
+
+
+@ops("GET /repos/{owner}/{repo}/check-suites/{check_suite_id}/check-runs", READ)
+def list_for_suite(
+    ctx: Context, repo: Row, check_suite: Row, page: NumberedPaging, query: CheckRunQuery
+) -> CheckRuns:
+    """List check runs in a check suite
+
+    Newest first.
+    """
+    return _listed(ctx, repo, [check_suite["id"]], page, query)
+
+
+@ops("GET /repos/{owner}/{repo}/commits/{ref}/check-runs", READ, errors=(422,))
+def list_for_ref(
+    ctx: Context, repo: Row, ref: str, page: NumberedPaging, query: CommitFilter
+) -> CheckRuns:
+    """List check runs for a Git reference
+
+    Those on the commit of this whole SHA, or that a branch (`main`, `heads/main`) or tag (`v1`,
+    `tags/v1`) is at; newest first. 422 for a name that nothing has.
+    """
+    sha = commit_lookup.find_commit(ctx.db, repo, ref)
+    suites = check_suites.of_commit(ctx.db, repo["id"], sha, app_number=query.get("app_id"))
+    return _listed(ctx, repo, suites, page, query)
+
+
+def _app(ctx: Context) -> Row:
+    """The app that asks. Forbidden for a token that is of none."""
+    assert ctx.caller is not None, "the declaration asks for a token"
+    app = None if ctx.caller.app_id is None else apps.get(ctx.db, ctx.caller.app_id)
+    if app is None:
+        raise Forbidden("You must authenticate via an app: this token is of none.")
+    return app
+
+
+def _written(
+    ctx: Context, repo: Row, run: Row, body: NewCheckRun | CheckRunChange, *events: str
+) -> CheckRun:
+    """The run, once its annotations are added and these events of it are told; where its suite
+    ended by it, that too.
+    """
+    added = check_run_rules.annotations_of(body)
+    check_annotations.append(ctx.db, run["id"], added)
+    run["annotations"] += len(added)
+    suite, ended = check_suites.roll_up(ctx.db, run["suite_id"])
+    shown = check_serializers.check_run(ctx.urls, ctx.db, repo, run)
+    whole = check_serializers.check_suite(ctx.urls, ctx.db, repo, suite)
+    for event in events:
+        ctx.emit(event, repo, check_run={**shown, "check_suite": whole})
+    if ended:
+        ctx.emit("check_suite.completed", repo, check_suite=whole)
+    return shown
+
+
+def _annotation(ctx: Context, repo: Row, sha: str, row: Row) -> CheckAnnotation:
+    return {
+        "path": row["path"],
+        "blob_href": ctx.urls.file_page(repo, sha, row["path"]),
+        "start_line": row["start_line"],
+        "end_line": row["end_line"],
+        "start_column": row["start_column"],
+        "end_column": row["end_column"],
+        "annotation_level": row["level"],
+        "title": row["title"],
+        "message": row["message"],
+        "raw_details": row["raw_details"],
+    }
+
+
+def _listed(
+    ctx: Context, repo: Row, suites: list[int], page: NumberedPaging, query: CheckRunQuery
+) -> CheckRuns:
+    chosen = CheckRunFilter(
+        query.get("check_name"),
+        query.get("status"),
+        query.get("filter", "latest") == "latest",
+    )
+    page.total = check_runs.count(ctx.db, suites, chosen)
+    rows = check_runs.page(ctx.db, suites, chosen, limit=page.limit, offset=page.offset)
+    return {
+        "total_count": page.total,
+        "check_runs": check_serializers.check_runs(ctx.urls, ctx.db, repo, rows),
+    }
+
+
+def _suite(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
+    shown = check_serializers.check_suites(urls, db, repo, rows)
+    return [
+        SnapshotEvent(_how("check_suite", row), repo["id"], {"check_suite": shown[row["id"]]})
+        for row in rows
+    ]
+
+
+def _run(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
+    suites = check_suites.of(db, {row["suite_id"] for row in rows})
+    whole = check_serializers.check_suites(urls, db, repo, suites)
+    shown = check_serializers.check_runs(urls, db, repo, rows)
+    return [
+        SnapshotEvent(
+            _how("check_run", row),
+            repo["id"],
+            {"check_run": {**one, "check_suite": whole[row["suite_id"]]}},
+        )
+        for row, one in zip(rows, shown, strict=True)
+    ]
+
+
+def _how(name: str, row: Row) -> str:
+    """Which of the platform's events says of it what is the case."""
+    begun = "created" if name == "check_run" else "requested"
+    return f"{name}.{'completed' if row['status'] == 'completed' else begun}"
+
+
+ops.current(check_suite=_suite, check_run=_run)

@@ -1,0 +1,238 @@
+"""Check runs and check suites as answers and events show them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import orjson
+from typing_extensions import TypedDict
+
+from hub.api.checks.integration_serializers import Integration, integrations
+from hub.rest.serializers import node_id, time
+from hub.rest.urls import Urls
+from store import Connection, Row
+from store.checks import check_counts
+from store.clock import iso
+from store.issues import pulls
+
+Status = Literal["queued", "in_progress", "completed", "waiting", "requested", "pending"]
+Conclusion = Literal[
+    "success",
+    "failure",
+    "neutral",
+    "cancelled",
+    "skipped",
+    "timed_out",
+    "action_required",
+    "stale",
+]
+"""`stale` is said by platforms alone, of runs that they gave up."""
+
+
+class PullRepository(TypedDict):
+    id: int
+    url: str
+    name: str
+
+
+class PullEnd(TypedDict):
+    ref: str
+    sha: str
+    repo: PullRepository
+
+
+class PullRequestMinimal(TypedDict):
+    id: int
+    number: int
+    url: str
+    head: PullEnd
+    base: PullEnd
+
+
+class CheckRunImage(TypedDict):
+    alt: str
+    image_url: str
+    caption: str | None
+
+
+class CheckRunOutput(TypedDict):
+    title: str | None
+    summary: str | None
+    text: str | None
+    annotations_count: int
+    annotations_url: str
+    images: list[CheckRunImage]
+
+
+class CheckRunAction(TypedDict):
+    label: str
+    description: str
+    identifier: str
+
+
+class CheckSuiteId(TypedDict):
+    id: int
+
+
+class CheckRun(TypedDict):
+    """`pull_requests` are the open ones from a branch of the repository itself that the commit is
+    the head of: those from forks are not looked for.
+    """
+
+    id: int
+    head_sha: str
+    node_id: str
+    external_id: str | None
+    url: str
+    html_url: str
+    details_url: str | None
+    status: Status
+    conclusion: Conclusion | None
+    started_at: str | None
+    completed_at: str | None
+    output: CheckRunOutput
+    name: str
+    check_suite: CheckSuiteId
+    app: Integration | None
+    pull_requests: list[PullRequestMinimal]
+    actions: list[CheckRunAction]
+
+
+class CheckSuite(TypedDict):
+    id: int
+    node_id: str
+    head_branch: str | None
+    head_sha: str
+    status: Status
+    conclusion: str | None
+    url: str
+    before: str | None
+    after: str | None
+    pull_requests: list[PullRequestMinimal]
+    app: Integration | None
+    created_at: str
+    updated_at: str
+    latest_check_runs_count: int
+    check_runs_url: str
+
+
+def check_runs(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[CheckRun]:
+    """Check runs of a repository, many with as few statements as one."""
+    apps = integrations(urls, db, {row["suite_id"] for row in rows})
+    heads = _heads(db, repo, rows)
+    return [
+        _check_run(urls, repo, row, apps.get(row["suite_id"]), heads.get(row["head_sha"], []))
+        for row in rows
+    ]
+
+
+def check_run(urls: Urls, db: Connection, repo: Row, row: Row) -> CheckRun:
+    """One check run."""
+    (shown,) = check_runs(urls, db, repo, [row])
+    return shown
+
+
+def _check_run(
+    urls: Urls, repo: Row, row: Row, app: Integration | None, heads: list[Row]
+) -> CheckRun:
+    url = urls.check_run(repo, row["number"])
+    return {
+        "id": row["number"],
+        "head_sha": row["head_sha"],
+        "node_id": node_id("CheckRun", row["number"]),
+        "external_id": row["external_id"],
+        "url": url,
+        "html_url": f"{urls.page(repo)}/runs/{row['number']}",
+        "details_url": row["details_url"],
+        "status": row["status"],
+        "conclusion": row["conclusion"],
+        "started_at": time(row["started_at"]),
+        "completed_at": time(row["completed_at"]),
+        "output": {
+            "title": row["title"],
+            "summary": row["summary"],
+            "text": row["content"],
+            "annotations_count": row["annotations"],
+            "annotations_url": f"{url}/annotations",
+            "images": row["images"],
+        },
+        "name": row["name"],
+        "check_suite": {"id": row["suite_number"]},
+        "app": app,
+        "pull_requests": _pulls(urls, repo, row, heads),
+        "actions": row["actions"],
+    }
+
+
+def check_suite(urls: Urls, db: Connection, repo: Row, row: Row) -> CheckSuite:
+    """A check suite."""
+    return check_suites(urls, db, repo, [row])[row["id"]]
+
+
+def check_suites(
+    urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]
+) -> dict[int, CheckSuite]:
+    """Check suites of a repository by their rows' ids, many with as few statements as one."""
+    ids = [row["id"] for row in rows]
+    heads, apps = _heads(db, repo, rows), integrations(urls, db, ids)
+    runs = check_counts.newest(db, ids)
+    return {
+        row["id"]: _check_suite(
+            urls, repo, row, apps.get(row["id"]), heads.get(row["head_sha"], []), runs
+        )
+        for row in rows
+    }
+
+
+def _check_suite(
+    urls: Urls,
+    repo: Row,
+    row: Row,
+    app: Integration | None,
+    heads: list[Row],
+    runs: Mapping[int, int],
+) -> CheckSuite:
+    url = urls.check_suite(repo, row["number"])
+    return {
+        "id": row["number"],
+        "node_id": node_id("CheckSuite", row["number"]),
+        "head_branch": row["head_branch"],
+        "head_sha": row["head_sha"],
+        "status": row["status"],
+        "conclusion": row["conclusion"],
+        "url": url,
+        "before": row["before_sha"],
+        "after": row["after_sha"],
+        "pull_requests": _pulls(urls, repo, row, heads),
+        "app": app,
+        "created_at": iso(row["created_at"]),
+        "updated_at": iso(row["updated_at"]),
+        "latest_check_runs_count": runs.get(row["id"], 0),
+        "check_runs_url": f"{url}/check-runs",
+    }
+
+
+def _heads(db: Connection, repo: Row, rows: Sequence[Row]) -> dict[str, list[Row]]:
+    found = pulls.of_heads(db, repo["id"], {row["head_sha"] for row in rows})
+    own = repo["full_name"].lower()
+    return {
+        sha: [row for row in heads if (row["head_repo"] or "").lower() == own]
+        for sha, heads in found.items()
+    }
+
+
+def _pulls(urls: Urls, repo: Row, row: Row, heads: list[Row]) -> list[PullRequestMinimal]:
+    """What the platform said of what it told of; otherwise the pull requests that are known."""
+    if row["pulls"] is not None:
+        return [_pull(urls, repo, each) for each in orjson.loads(row["pulls"])]
+    return [_pull(urls, repo, {**each, "id": each["foreign_id"] or each["id"]}) for each in heads]
+
+
+def _pull(urls: Urls, repo: Row, pull: Any) -> PullRequestMinimal:
+    here: PullRepository = {"id": repo["id"], "url": urls.repository(repo), "name": repo["name"]}
+    return {
+        "id": pull["id"],
+        "number": pull["number"],
+        "url": f"{here['url']}/pulls/{pull['number']}",
+        "head": {"ref": pull["head_ref"], "sha": pull["head_sha"], "repo": here},
+        "base": {"ref": pull["base_ref"], "sha": pull["base_sha"], "repo": here},
+    }

@@ -1,0 +1,62 @@
+"""Apps as the checks that they made show them."""
+
+from collections.abc import Sequence
+
+from typing_extensions import TypedDict
+
+from hub.rest.serializers import SimpleUser, node_id, simple_user
+from hub.rest.urls import Urls
+from store import Connection, Row
+from store.accounts import accounts
+from store.checks import check_apps
+from store.clock import iso
+
+# Stands for the owner of an app whose platform does not tell of one.
+NOBODY: Row = {"id": 0, "login": "ghost", "kind": "User", "site_admin": 0}
+
+
+class Integration(TypedDict):
+    id: int
+    slug: str
+    node_id: str
+    owner: SimpleUser
+    name: str
+    description: str | None
+    external_url: str
+    html_url: str
+    created_at: str
+    updated_at: str
+    permissions: dict[str, str]
+    events: list[str]
+
+
+def integrations(
+    urls: Urls, db: Connection, suite_ids: Sequence[int] | set[int]
+) -> dict[int, Integration]:
+    """Suite to the app that it is of; those of none are left out."""
+    apps = check_apps.of(db, suite_ids)
+    owners = accounts.get_required(
+        db, {app["owner_id"] for app in apps.values() if app["owner_id"]}
+    )
+    return {
+        suite_id: _integration(urls, app, owners.get(app["owner_id"]))
+        for suite_id, app in apps.items()
+    }
+
+
+def _integration(urls: Urls, app: Row, owner: Row | None) -> Integration:
+    page = app["html_url"] or urls.app_page(app["slug"])
+    return {
+        "id": app["number"],
+        "slug": app["slug"],
+        "node_id": node_id("App", app["number"]),
+        "owner": simple_user(urls, owner or NOBODY),
+        "name": app["name"],
+        "description": app["description"],
+        "external_url": app["external_url"] or page,
+        "html_url": page,
+        "created_at": iso(app["created_at"]),
+        "updated_at": iso(app["updated_at"]),
+        "permissions": app["permissions"],
+        "events": app["events"],
+    }

@@ -1,0 +1,1 @@
+"""Operations and serializers of development environments."""

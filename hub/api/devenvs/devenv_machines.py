@@ -1,0 +1,108 @@
+"""Devenv machine types (group 15): those for a repository, and those that a devenv can move to."""
+
+import ipaddress
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from annotated_types import MaxLen
+from pydantic import AfterValidator
+from typing_extensions import TypedDict
+
+from hub.auth.access import on_repo, on_user
+from hub.rest.context import Context
+from hub.rest.group import OperationGroup
+from hub.rest.validation import Text
+from store import Row
+from store.devenvs import devenv_locations, devenvs
+from store.devenvs.devenv_machines import Machine
+from store.errors import Missing
+from store.repositories import repositories
+
+ops = OperationGroup("devenvs", devenv_name=devenvs.get)
+
+FOR_REPOSITORY = on_repo("devenv_metadata", "read", scopes=("devenv",))
+OWN = on_user("devenv_metadata", "read", scopes=("devenv",))
+
+
+def _address(text: str) -> str:
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError:
+        raise ValueError("not an IP address") from None
+
+
+class DevenvMachineQuery(TypedDict, total=False):
+    """Without a location it is that of `client_ip`, and without that, of who asks; `ref` is a
+    branch, by default the default one, or a commit.
+    """
+
+    location: Annotated[Text, MaxLen(100)]
+    client_ip: Annotated[str, MaxLen(100), AfterValidator(_address)]
+    ref: Annotated[Text, MaxLen(255)]
+
+
+class DevenvMachine(TypedDict):
+    name: str
+    display_name: str
+    operating_system: str
+    storage_in_bytes: int
+    memory_in_bytes: int
+    cpus: int
+    prebuild_availability: Literal["none", "ready", "in_progress"]
+
+
+class DevenvMachines(TypedDict):
+    total_count: int
+    machines: list[DevenvMachine]
+
+
+@ops("GET /repos/{owner}/{repo}/devenvs/machines", FOR_REPOSITORY)
+def repo_machines_for_authenticated_user(
+    ctx: Context, repo: Row, query: DevenvMachineQuery
+) -> DevenvMachines:
+    """List available machine types for a repository
+
+    Those of a location, as far as the repository allows them at the branch or commit `ref`.
+    """
+    ref = query.get("ref") or repo["default_branch"]
+    found = devenvs.offered(ctx.db, repo, ref, _location(ctx, query))
+    return _shown(ctx, repo, ref, found)
+
+
+@ops("GET /user/devenvs/{devenv_name}/machines", OWN)
+def devenv_machines_for_authenticated_user(ctx: Context, devenv_name: Row) -> DevenvMachines:
+    """List machine types for a devenv
+
+    Those that it can move to at its next start: at its location, as far as its repository allows
+    them, and large enough for what it has stored.
+    """
+    repo = repositories.get(ctx.db, devenv_name["repo_id"])
+    assert repo is not None, "an environment goes with its repository"
+    if ctx.caller is None or not ctx.caller.reaches(repo):
+        raise Missing("devenv")
+    found = devenvs.reachable(ctx.db, devenv_name, repo)
+    return _shown(ctx, repo, devenv_name["ref"], found)
+
+
+def _location(ctx: Context, query: DevenvMachineQuery) -> str:
+    if "location" in query:
+        return devenv_locations.named(ctx.db, query["location"])
+    return devenv_locations.nearest(ctx.db, query.get("client_ip") or ctx.address())
+
+
+def _shown(ctx: Context, repo: Row, ref: str, machines: Sequence[Machine]) -> DevenvMachines:
+    built = devenvs.prebuilt(ctx.db, repo["id"], ref)
+    shown = [_machine(one, built.get(one.name, "none")) for one in machines]
+    return {"total_count": len(shown), "machines": shown}
+
+
+def _machine(one: Machine, availability: str) -> DevenvMachine:
+    return {
+        "name": one.name,
+        "display_name": one.display_name,
+        "operating_system": one.operating_system,
+        "storage_in_bytes": one.storage_in_bytes,
+        "memory_in_bytes": one.memory_in_bytes,
+        "cpus": one.cpus,
+        "prebuild_availability": availability,  # type: ignore[typeddict-item]
+    }

@@ -1,0 +1,169 @@
+"""Devenv secrets of a repository (group 14): sealed to its public key, and never shown again."""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal, NotRequired
+
+from annotated_types import MaxLen
+from pydantic import StringConstraints
+from typing_extensions import TypedDict
+
+from hub.auth.access import on_repo
+from hub.http.response import TypedReply
+from hub.rest.context import Context
+from hub.rest.group import OperationGroup
+from hub.rest.organization_serializers import OrganizationSimple
+from hub.rest.paging import NumberedPaging
+from hub.rest.repository_serializers import MinimalRepository
+from hub.rest.resolve import text
+from hub.rest.serializers import EmptyObject, SimpleUser
+from hub.rest.urls import Urls
+from hub.rest.validation import Text
+from store import Connection, Row
+from store.clock import iso
+from store.delivery.outbox import SnapshotEvent
+from store.devenvs import devenv_keys, devenv_secrets
+from store.errors import Invalid, Missing
+
+ops = OperationGroup("devenvs", secret_name=text)
+
+READ = on_repo("devenv_secrets", "write", role="write")
+WRITE = on_repo("devenv_secrets", "write", role="admin")
+# A box has 48 bytes beyond what is in it, and base64 four characters for three of them.
+MOST_CHARACTERS = (devenv_secrets.MOST_BYTES + 48 + 2) // 3 * 4
+BASE64 = "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})$"
+
+
+class DevenvSecret(TypedDict):
+    name: str
+    created_at: str
+    updated_at: str
+    visibility: Literal["all"]
+
+
+class DevenvSecrets(TypedDict):
+    total_count: int
+    secrets: list[DevenvSecret]
+
+
+class DevenvPublicKey(TypedDict):
+    """`key` in base64, for libsodium's sealed boxes."""
+
+    key_id: str
+    key: str
+
+
+class SealedSecret(TypedDict, total=False):
+    """Both are needed."""
+
+    encrypted_value: Annotated[str, StringConstraints(pattern=BASE64), MaxLen(MOST_CHARACTERS)]
+    key_id: Annotated[Text, MaxLen(100)]
+
+
+class DevenvSecretEvent(TypedDict):
+    action: Literal["created", "updated", "deleted"]
+    secret: DevenvSecret
+    repository: MinimalRepository
+    organization: NotRequired[OrganizationSimple]
+    sender: SimpleUser | None
+
+
+ops.tells(devenv_secret=DevenvSecretEvent)
+
+
+@ops("GET /repos/{owner}/{repo}/devenvs/secrets", READ)
+def list_repo_secrets(ctx: Context, repo: Row, page: NumberedPaging) -> DevenvSecrets:
+    """List repository secrets
+
+    By name, without their values.
+    """
+    page.total = devenv_secrets.count(ctx.db, repo["id"])
+    rows = devenv_secrets.page(ctx.db, repo["id"], limit=page.limit, offset=page.offset)
+    return {"total_count": page.total, "secrets": [_shown(row) for row in rows]}
+
+
+@ops("GET /repos/{owner}/{repo}/devenvs/secrets/public-key", READ)
+def get_repo_public_key(ctx: Context, repo: Row) -> DevenvPublicKey:
+    """Get a repository public key
+
+    What secrets are to be sealed to. It is made when it is asked for first, and stays.
+    """
+    row = devenv_keys.get(ctx.db, repo["id"])
+    if row is None:
+        ctx.require_write()
+        row = devenv_keys.make(ctx.db, repo["id"])
+    return {"key_id": row["key_id"], "key": row["public_key"]}
+
+
+@ops("GET /repos/{owner}/{repo}/devenvs/secrets/{secret_name}", READ)
+def get_repo_secret(ctx: Context, repo: Row, secret_name: str) -> DevenvSecret:
+    """Get a repository secret
+
+    Without its value.
+    """
+    row = _found(ctx, repo, secret_name)
+    ctx.last_modified = row["updated_at"]
+    return _shown(row)
+
+
+@ops(
+    "PUT /repos/{owner}/{repo}/devenvs/secrets/{secret_name}",
+    WRITE,
+    status=201,
+    also=(204,),
+    emits=("devenv_secret.created", "devenv_secret.updated"),
+)
+def create_or_update_repo_secret(
+    ctx: Context, repo: Row, secret_name: str, body: SealedSecret
+) -> EmptyObject | TypedReply:
+    """Create or update a repository secret
+
+    201 for a new one, 204 for one that there was. The value is sealed to the repository's public
+    key, and opened here to see that it was.
+    """
+    for field in ("encrypted_value", "key_id"):
+        if field not in body:
+            raise Invalid(
+                f"{field} is needed", field=field, code="missing_field", resource="DevenvSecret"
+            )
+    value = devenv_keys.private_key(ctx.db, repo["id"], body["key_id"], body["encrypted_value"])
+    made = devenv_secrets.put(ctx.db, repo["id"], secret_name, value)
+    row = _found(ctx, repo, secret_name)
+    ctx.emit(f"devenv_secret.{'created' if made else 'updated'}", repo, secret=_shown(row))
+    return {} if made else TypedReply(204)
+
+
+@ops(
+    "DELETE /repos/{owner}/{repo}/devenvs/secrets/{secret_name}",
+    WRITE,
+    emits=("devenv_secret.deleted",),
+)
+def delete_repo_secret(ctx: Context, repo: Row, secret_name: str) -> None:
+    """Delete a repository secret"""
+    row = _found(ctx, repo, secret_name)
+    devenv_secrets.delete(ctx.db, row)
+    ctx.emit("devenv_secret.deleted", repo, secret=_shown(row))
+
+
+def _found(ctx: Context, repo: Row, name: str) -> Row:
+    row = devenv_secrets.get(ctx.db, repo["id"], name)
+    if row is None:
+        raise Missing("secret")
+    return row
+
+
+def _shown(row: Row) -> DevenvSecret:
+    return {
+        "name": row["name"],
+        "created_at": iso(row["created_at"]),
+        "updated_at": iso(row["updated_at"]),
+        "visibility": "all",
+    }
+
+
+def _current(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
+    return [
+        SnapshotEvent("devenv_secret.updated", repo["id"], {"secret": _shown(row)}) for row in rows
+    ]
+
+
+ops.current(devenv_secret=_current)

@@ -1,0 +1,41 @@
+"""What happens to an enterprise's teams, as it is told."""
+
+from typing import Any, Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from hub.api.enterprises import enterprise_serializers
+from hub.api.enterprises.enterprise_serializers import Enterprise, EnterpriseTeam
+from hub.rest.context import Context
+from hub.rest.serializers import SimpleUser
+from store import Row
+
+
+class EnterpriseTeamEvent(TypedDict):
+    action: Literal[
+        "created",
+        "edited",
+        "deleted",
+        "organizations_added",
+        "organizations_removed",
+        "members_added",
+        "members_removed",
+    ]
+    team: EnterpriseTeam
+    enterprise: Enterprise
+    organizations: NotRequired[list[str]]
+    members: NotRequired[list[str]]
+    sender: SimpleUser | None
+
+
+def tell(ctx: Context, action: str, enterprise: Row, row: Row, **more: Any) -> EnterpriseTeam:
+    """Write what happened to a team as an event; returns the team as it is shown."""
+    shown = enterprise_serializers.team(ctx.urls, enterprise, row)
+    ctx.emit(
+        f"enterprise_team.{action}",
+        None,
+        team=shown,
+        enterprise=enterprise_serializers.enterprise(enterprise),
+        **more,
+    )
+    return shown

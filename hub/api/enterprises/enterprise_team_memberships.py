@@ -1,0 +1,151 @@
+"""Memberships of enterprise teams (group 4)."""
+
+from typing import Annotated
+
+from annotated_types import MaxLen
+from typing_extensions import TypedDict
+
+from hub.api.enterprises.enterprise_events import tell
+from hub.auth.enterprise_access import on_enterprise
+from hub.rest import serializers
+from hub.rest.context import Context
+from hub.rest.group import OperationGroup
+from hub.rest.operation import Emits
+from hub.rest.paging import NumberedPaging
+from hub.rest.serializers import SimpleUser
+from hub.rest.validation import Text
+from store import Connection, Row
+from store.enterprises import enterprise_memberships, enterprise_teams, enterprises
+from store.errors import Invalid, Missing
+
+
+def _user(db: Connection, team_id: int, login: str) -> Row | None:
+    return next(iter(enterprise_memberships.users(db, [login])), None)
+
+
+ops = OperationGroup(
+    "enterprise-team-memberships",
+    enterprise=enterprises.by_slug,
+    enterprise_team=enterprise_teams.find,
+    username=_user,
+)
+
+PERSONAL = ("personal",)
+READ = on_enterprise("enterprise_teams", "read", scopes=("read:enterprise",), kinds=PERSONAL)
+WRITE = on_enterprise(
+    "enterprise_teams", "write", rank="owner", scopes=("admin:enterprise",), kinds=PERSONAL
+)
+ADDS: Emits = {"emits": ("enterprise_team.members_added",)}
+REMOVES: Emits = {"emits": ("enterprise_team.members_removed",)}
+MOST = 1000
+
+Login = Annotated[Text, MaxLen(100)]
+
+
+class Usernames(TypedDict):
+    usernames: Annotated[list[Login], MaxLen(MOST)]
+
+
+@ops("GET /enterprises/{enterprise}/teams/{enterprise-team}/memberships", READ)
+def list_(ctx: Context, enterprise_team: Row, page: NumberedPaging) -> list[SimpleUser]:
+    """List members in an enterprise team"""
+    team_id = enterprise_team["id"]
+    page.count(lambda most: enterprise_memberships.count(ctx.db, team_id, most))
+    rows = enterprise_memberships.page(ctx.db, team_id, limit=page.limit, offset=page.offset)
+    return [serializers.simple_user(ctx.urls, row) for row in rows]
+
+
+@ops("POST /enterprises/{enterprise}/teams/{enterprise-team}/memberships/add", WRITE, **ADDS)
+def bulk_add(
+    ctx: Context, enterprise: Row, enterprise_team: Row, body: Usernames
+) -> list[SimpleUser]:
+    """Bulk add team members
+
+    All of them or, where one belongs to no member of the enterprise, none.
+    """
+    rows = _named(ctx, enterprise, body)
+    _add(ctx, enterprise, enterprise_team, rows)
+    return [serializers.simple_user(ctx.urls, row) for row in rows]
+
+
+@ops("POST /enterprises/{enterprise}/teams/{enterprise-team}/memberships/remove", WRITE, **REMOVES)
+def bulk_remove(
+    ctx: Context, enterprise: Row, enterprise_team: Row, body: Usernames
+) -> list[SimpleUser]:
+    """Bulk remove team members"""
+    rows = _named(ctx, enterprise, body)
+    _remove(ctx, enterprise, enterprise_team, rows)
+    return [serializers.simple_user(ctx.urls, row) for row in rows]
+
+
+@ops("GET /enterprises/{enterprise}/teams/{enterprise-team}/memberships/{username}", READ)
+def get(ctx: Context, enterprise_team: Row, username: Row) -> SimpleUser:
+    """Get enterprise team membership
+
+    404 where the user is no member of the team.
+    """
+    if not enterprise_memberships.among(ctx.db, enterprise_team["id"], [username["id"]]):
+        raise Missing("membership")
+    return serializers.simple_user(ctx.urls, username)
+
+
+@ops(
+    "PUT /enterprises/{enterprise}/teams/{enterprise-team}/memberships/{username}",
+    WRITE,
+    status=201,
+    errors=(404,),
+    **ADDS,
+)
+def add(ctx: Context, enterprise: Row, enterprise_team: Row, username: Row) -> SimpleUser:
+    """Add team member
+
+    404 for who is no member of the enterprise.
+    """
+    if enterprises.role_of(ctx.db, enterprise, username) is None:
+        raise Missing("user")
+    _add(ctx, enterprise, enterprise_team, [username])
+    return serializers.simple_user(ctx.urls, username)
+
+
+@ops(
+    "DELETE /enterprises/{enterprise}/teams/{enterprise-team}/memberships/{username}",
+    WRITE,
+    **REMOVES,
+)
+def remove(ctx: Context, enterprise: Row, enterprise_team: Row, username: Row) -> None:
+    """Remove team membership
+
+    Where there is none, nothing changes.
+    """
+    _remove(ctx, enterprise, enterprise_team, [username])
+
+
+def _named(ctx: Context, enterprise: Row, body: Usernames) -> list[Row]:
+    logins = {login.lower() for login in body["usernames"]}
+    rows = enterprise_memberships.users(ctx.db, logins)
+    inside = enterprises.memberships_of(ctx.db, enterprise["id"], [row["id"] for row in rows])
+    rows = [row for row in rows if row["id"] in inside or row["site_admin"]]
+    unknown = logins - {row["login"].lower() for row in rows}
+    if unknown:
+        raise Invalid(
+            f"no members of the enterprise: {', '.join(sorted(unknown)[:10])}",
+            field="usernames",
+            resource="EnterpriseTeam",
+        )
+    return rows
+
+
+def _add(ctx: Context, enterprise: Row, team: Row, rows: list[Row]) -> None:
+    known = enterprise_memberships.among(ctx.db, team["id"], [row["id"] for row in rows])
+    new = [row for row in rows if row["id"] not in known]
+    enterprise_memberships.add(ctx.db, team["id"], [row["id"] for row in new])
+    if new:
+        tell(ctx, "members_added", enterprise, team, members=[row["login"] for row in new])
+
+
+def _remove(ctx: Context, enterprise: Row, team: Row, rows: list[Row]) -> None:
+    known = enterprise_memberships.among(ctx.db, team["id"], [row["id"] for row in rows])
+    old = [row for row in rows if row["id"] in known]
+    enterprise_memberships.remove(ctx.db, team["id"], [row["id"] for row in old])
+    if old:
+        tell(ctx, "members_removed", enterprise, team, members=[row["login"] for row in old])

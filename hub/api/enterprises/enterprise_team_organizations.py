@@ -1,0 +1,146 @@
+"""Assignment of enterprise teams to organizations (group 4)."""
+
+from typing import Annotated
+
+from annotated_types import MaxLen
+from typing_extensions import TypedDict
+
+from hub.api.enterprises.enterprise_events import tell
+from hub.auth.enterprise_access import on_enterprise
+from hub.rest import organization_serializers
+from hub.rest.context import Context
+from hub.rest.group import OperationGroup
+from hub.rest.operation import Emits
+from hub.rest.organization_serializers import OrganizationSimple
+from hub.rest.paging import NumberedPaging
+from hub.rest.validation import Text
+from store import Row
+from store.enterprises import enterprise_assignments, enterprise_teams, enterprises
+from store.errors import Invalid, Missing
+
+ops = OperationGroup(
+    "enterprise-team-organizations",
+    enterprise=enterprises.by_slug,
+    enterprise_team=enterprise_teams.find,
+    org=enterprise_assignments.candidate,
+)
+
+PERSONAL = ("personal",)
+READ = on_enterprise("enterprise_teams", "read", scopes=("read:enterprise",), kinds=PERSONAL)
+WRITE = on_enterprise("enterprise_teams", "write", scopes=("admin:enterprise",), kinds=PERSONAL)
+ADDS: Emits = {"emits": ("enterprise_team.organizations_added",)}
+REMOVES: Emits = {"emits": ("enterprise_team.organizations_removed",)}
+MOST = 1000
+
+Slug = Annotated[Text, MaxLen(100)]
+
+
+class OrganizationSlugs(TypedDict):
+    organization_slugs: Annotated[list[Slug], MaxLen(MOST)]
+
+
+@ops("GET /enterprises/{enterprise}/teams/{enterprise-team}/organizations", READ)
+def get_assignments(
+    ctx: Context, enterprise_team: Row, page: NumberedPaging
+) -> list[OrganizationSimple]:
+    """Get organization assignments
+
+    A team that is assigned to all has those of the enterprise.
+    """
+    page.count(lambda most: enterprise_assignments.count(ctx.db, enterprise_team, most))
+    rows = enterprise_assignments.page(
+        ctx.db, enterprise_team, limit=page.limit, offset=page.offset
+    )
+    return [organization_serializers.organization(ctx.urls, row) for row in rows]
+
+
+@ops("POST /enterprises/{enterprise}/teams/{enterprise-team}/organizations/add", WRITE, **ADDS)
+def bulk_add(
+    ctx: Context, enterprise: Row, enterprise_team: Row, body: OrganizationSlugs
+) -> list[OrganizationSimple]:
+    """Add organization assignments
+
+    All of them or, where one is no organization of the enterprise, none.
+    """
+    rows = _named(ctx, enterprise, body)
+    _add(ctx, enterprise, enterprise_team, rows)
+    return [organization_serializers.organization(ctx.urls, row) for row in rows]
+
+
+@ops(
+    "POST /enterprises/{enterprise}/teams/{enterprise-team}/organizations/remove",
+    WRITE,
+    **REMOVES,
+)
+def bulk_remove(
+    ctx: Context, enterprise: Row, enterprise_team: Row, body: OrganizationSlugs
+) -> None:
+    """Remove organization assignments"""
+    _remove(ctx, enterprise, enterprise_team, _named(ctx, enterprise, body))
+
+
+@ops("GET /enterprises/{enterprise}/teams/{enterprise-team}/organizations/{org}", READ)
+def get_assignment(ctx: Context, enterprise_team: Row, org: Row) -> OrganizationSimple:
+    """Get organization assignment
+
+    404 where the team is not assigned to it.
+    """
+    if not enterprise_assignments.among(ctx.db, enterprise_team, [org["id"]]):
+        raise Missing("assignment")
+    return organization_serializers.organization(ctx.urls, org)
+
+
+@ops(
+    "PUT /enterprises/{enterprise}/teams/{enterprise-team}/organizations/{org}",
+    WRITE,
+    status=201,
+    **ADDS,
+)
+def add(ctx: Context, enterprise: Row, enterprise_team: Row, org: Row) -> OrganizationSimple:
+    """Add an organization assignment"""
+    _add(ctx, enterprise, enterprise_team, [org])
+    return organization_serializers.organization(ctx.urls, org)
+
+
+@ops(
+    "DELETE /enterprises/{enterprise}/teams/{enterprise-team}/organizations/{org}",
+    WRITE,
+    **REMOVES,
+)
+def delete(ctx: Context, enterprise: Row, enterprise_team: Row, org: Row) -> None:
+    """Delete an organization assignment
+
+    Where there is none, nothing changes.
+    """
+    _remove(ctx, enterprise, enterprise_team, [org])
+
+
+def _named(ctx: Context, enterprise: Row, body: OrganizationSlugs) -> list[Row]:
+    slugs = {slug.lower() for slug in body["organization_slugs"]}
+    rows = enterprise_assignments.candidates(ctx.db, enterprise["id"], slugs)
+    unknown = slugs - {row["login"].lower() for row in rows}
+    if unknown:
+        raise Invalid(
+            f"no organizations of the enterprise: {', '.join(sorted(unknown)[:10])}",
+            field="organization_slugs",
+            resource="EnterpriseTeam",
+        )
+    return rows
+
+
+def _add(ctx: Context, enterprise: Row, team: Row, rows: list[Row]) -> None:
+    known = enterprise_assignments.among(ctx.db, team, [row["id"] for row in rows])
+    new = [row for row in rows if row["id"] not in known]
+    enterprise_assignments.add(ctx.db, team, [row["id"] for row in new])
+    if new:
+        names = [row["login"] for row in new]
+        tell(ctx, "organizations_added", enterprise, team, organizations=names)
+
+
+def _remove(ctx: Context, enterprise: Row, team: Row, rows: list[Row]) -> None:
+    known = enterprise_assignments.among(ctx.db, team, [row["id"] for row in rows])
+    old = [row for row in rows if row["id"] in known]
+    enterprise_assignments.remove(ctx.db, team, [row["id"] for row in old])
+    if old:
+        names = [row["login"] for row in old]
+        tell(ctx, "organizations_removed", enterprise, team, organizations=names)

@@ -1,0 +1,145 @@
+"""Enterprise teams (group 4)."""
+
+from typing import Annotated, Any, Literal, NotRequired
+
+from annotated_types import MaxLen, MinLen
+from typing_extensions import TypedDict
+
+from hub.api.enterprises import enterprise_serializers
+from hub.api.enterprises.enterprise_events import EnterpriseTeamEvent, tell
+from hub.api.enterprises.enterprise_serializers import (
+    EnterpriseTeam,
+    FullEnterpriseTeam,
+    Notifications,
+    Selection,
+)
+from hub.auth.enterprise_access import on_enterprise
+from hub.rest.context import Context
+from hub.rest.group import OperationGroup
+from hub.rest.paging import NumberedPaging
+from hub.rest.validation import Text
+from store import Row
+from store.enterprises import (
+    enterprise_assignments,
+    enterprise_memberships,
+    enterprise_teams,
+    enterprises,
+)
+from store.enterprises.enterprise_teams import LONGEST
+
+ops = OperationGroup(
+    "enterprise-teams", enterprise=enterprises.by_slug, team_slug=enterprise_teams.find
+)
+
+PERSONAL = ("personal",)
+READ = on_enterprise("enterprise_teams", "read", scopes=("read:enterprise",), kinds=PERSONAL)
+WRITE = on_enterprise(
+    "enterprise_teams", "write", rank="owner", scopes=("admin:enterprise",), kinds=PERSONAL
+)
+
+Name = Annotated[Text, MinLen(1), MaxLen(LONGEST)]
+Description = Annotated[Text, MaxLen(1000)]
+GroupId = Annotated[Text, MaxLen(200)]
+
+
+class NewEnterpriseTeam(TypedDict):
+    """`sync_to_organizations` is the former way to say `organization_selection_type`."""
+
+    name: Name
+    description: NotRequired[Description | None]
+    sync_to_organizations: NotRequired[Literal["all", "disabled"]]
+    organization_selection_type: NotRequired[Selection]
+    group_id: NotRequired[GroupId | None]
+    notification_setting: NotRequired[Notifications]
+
+
+class EnterpriseTeamChange(TypedDict, total=False):
+    """What is not given, or no name, stays."""
+
+    name: Name | None
+    description: Description | None
+    sync_to_organizations: Literal["all", "disabled"]
+    organization_selection_type: Selection
+    group_id: GroupId | None
+    notification_setting: Notifications
+
+
+ops.tells(enterprise_team=EnterpriseTeamEvent)
+
+
+@ops("GET /enterprises/{enterprise}/teams", READ)
+def list_(ctx: Context, enterprise: Row, page: NumberedPaging) -> list[EnterpriseTeam]:
+    """List enterprise teams"""
+    page.count(lambda most: enterprise_teams.count(ctx.db, enterprise["id"], most))
+    rows = enterprise_teams.page(ctx.db, enterprise["id"], limit=page.limit, offset=page.offset)
+    return [enterprise_serializers.team(ctx.urls, enterprise, row) for row in rows]
+
+
+@ops("POST /enterprises/{enterprise}/teams", WRITE, status=201, emits=("enterprise_team.created",))
+def create(ctx: Context, enterprise: Row, body: NewEnterpriseTeam) -> FullEnterpriseTeam:
+    """Create an enterprise team
+
+    Its slug is `ent:` and its name.
+    """
+    row = enterprise_teams.create(ctx.db, enterprise["id"], body["name"], **_columns(body))
+    tell(ctx, "created", enterprise, row)
+    return _full(ctx, enterprise, row)
+
+
+@ops("GET /enterprises/{enterprise}/teams/{team_slug}", READ)
+def get(ctx: Context, enterprise: Row, team_slug: Row) -> FullEnterpriseTeam:
+    """Get an enterprise team
+
+    By its slug or its id.
+    """
+    # No Last-Modified: the count of members changes while the team stays as it is.
+    return _full(ctx, enterprise, team_slug)
+
+
+@ops("PATCH /enterprises/{enterprise}/teams/{team_slug}", WRITE, emits=("enterprise_team.edited",))
+def update(
+    ctx: Context, enterprise: Row, team_slug: Row, body: EnterpriseTeamChange
+) -> FullEnterpriseTeam:
+    """Update an enterprise team
+
+    Another name is another slug. What was selected is forgotten where organizations are not
+    selected any more.
+    """
+    changes = _columns(body)
+    if body.get("name"):
+        changes["name"] = body["name"]
+    row = enterprise_teams.update(ctx.db, team_slug, **changes)
+    if row["selection"] != "selected":
+        enterprise_assignments.clear(ctx.db, row)
+    if row != team_slug:
+        tell(ctx, "edited", enterprise, row)
+    return _full(ctx, enterprise, row)
+
+
+@ops(
+    "DELETE /enterprises/{enterprise}/teams/{team_slug}", WRITE, emits=("enterprise_team.deleted",)
+)
+def delete(ctx: Context, enterprise: Row, team_slug: Row) -> None:
+    """Delete an enterprise team"""
+    enterprise_teams.delete(ctx.db, team_slug)
+    tell(ctx, "deleted", enterprise, team_slug)
+
+
+def _full(ctx: Context, enterprise: Row, row: Row) -> FullEnterpriseTeam:
+    """A team, and how many members it has."""
+    shown = enterprise_serializers.team(ctx.urls, enterprise, row)
+    return {**shown, "members_count": enterprise_memberships.count(ctx.db, row["id"])}
+
+
+def _columns(body: NewEnterpriseTeam | EnterpriseTeamChange) -> dict[str, Any]:
+    """The columns that are given, but for the name."""
+    found: dict[str, Any] = {
+        name: value
+        for name, value in body.items()
+        if name in ("description", "group_id", "notification_setting")
+    }
+    if "sync_to_organizations" in body:
+        found["selection"] = body["sync_to_organizations"]
+    if "organization_selection_type" in body:
+        found["selection"] = body["organization_selection_type"]
+    return found

@@ -1,0 +1,54 @@
+"""Teams of an organization as several groups show them."""
+
+from typing import Literal
+
+from typing_extensions import TypedDict
+
+from hub.rest.serializers import node_id
+from hub.rest.urls import Urls
+from store import Row
+
+
+class EventTeam(TypedDict):
+    """A team as the events of issues show it."""
+
+    id: int
+    node_id: str
+    name: str
+    slug: str
+    description: str | None
+    privacy: str
+    notification_setting: str
+    permission: str
+    url: str
+    html_url: str
+    members_url: str
+    repositories_url: str
+    type: Literal["organization"]
+    parent: None
+
+
+class Team(EventTeam):
+    organization_id: int
+
+
+def team(urls: Urls, org: Row, row: Row) -> Team:
+    """A team of the organization."""
+    url = f"{urls.organization(org['login'])}/teams/{row['slug']}"
+    return {
+        "id": row["id"],
+        "node_id": node_id("Team", row["id"]),
+        "name": row["name"],
+        "slug": row["slug"],
+        "description": row["description"],
+        "privacy": row["privacy"],
+        "notification_setting": row["notification_setting"],
+        "permission": row["permission"],
+        "url": url,
+        "html_url": f"{urls.origin}/orgs/{org['login']}/teams/{row['slug']}",
+        "members_url": f"{url}/members{{/member}}",
+        "repositories_url": f"{url}/repos",
+        "type": "organization",
+        "organization_id": org["id"],
+        "parent": None,
+    }

@@ -1,0 +1,138 @@
+"""Repository webhooks (group 21): what was sent, what came back, and sending it again.
+
+A delivery in the API is one attempt; redeliveries and retries are deliveries of the same guid.
+"""
+
+from typing import Annotated, Any, Literal, NotRequired
+
+import orjson
+from annotated_types import MaxLen
+from typing_extensions import TypedDict
+
+from hub.auth.access import on_repo
+from hub.rest.context import Context
+from hub.rest.group import OperationGroup
+from hub.rest.paging import CursorPaging
+from hub.rest.serializers import EmptyObject, outcome_of
+from hub.rest.validation import Moment, Text
+from store import Row
+from store.clock import SECOND, iso
+from store.delivery import attempts, deliveries, hooks
+
+ops = OperationGroup("repos", hook_id=hooks.get, delivery_id=attempts.get)
+
+READ = on_repo("webhooks", "read", role="admin", scopes=("read:repo_hook", "repo"))
+WRITE = on_repo("webhooks", "write", role="admin", scopes=("write:repo_hook", "repo"))
+
+
+class DeliveryQuery(TypedDict, total=False):
+    status: Literal["success", "failure"]
+    event: Annotated[Text, MaxLen(100)]
+    since: Moment
+    guid: Annotated[Text, MaxLen(128)]
+
+
+class WebhookDeliveryItem(TypedDict):
+    id: int
+    guid: str
+    delivered_at: str
+    redelivery: bool
+    duration: float
+    status: str
+    status_code: int
+    event: str
+    action: str | None
+    installation_id: int | None
+    repository_id: int | None
+    throttled_at: None
+
+
+class DeliveryRequest(TypedDict):
+    headers: dict[str, str]
+    payload: Any
+    """The JSON object that the event is, or null."""
+
+
+class DeliveryResponse(TypedDict):
+    headers: dict[str, str] | None
+    payload: str | None
+
+
+class WebhookDelivery(WebhookDeliveryItem):
+    """`address` is the one that was dialled; `timings` are seconds by stage."""
+
+    url: str
+    request: DeliveryRequest
+    response: DeliveryResponse
+    address: NotRequired[str | None]
+    timings: NotRequired[dict[str, float]]
+
+
+@ops("GET /repos/{owner}/{repo}/hooks/{hook_id}/deliveries", READ)
+def list_webhook_deliveries(
+    ctx: Context, hook: Row, page: CursorPaging, query: DeliveryQuery
+) -> list[WebhookDeliveryItem]:
+    """List deliveries for a repository webhook
+
+    Newest first. Beside `status`, the query may narrow by `event`, `since` (a time) and `guid`.
+    """
+    rows = attempts.page(
+        ctx.db, hook["id"], limit=page.wanted, before=page.before, after=page.after, **query
+    )
+    return [item(row) for row in page.cut(rows)]
+
+
+@ops("GET /repos/{owner}/{repo}/hooks/{hook_id}/deliveries/{delivery_id}", READ)
+def get_webhook_delivery(ctx: Context, delivery: Row) -> WebhookDelivery:
+    """Get a delivery for a repository webhook
+
+    The payload is null once the event's body is no longer kept.
+    """
+    body = delivery["event_body"]
+    return {
+        **item(delivery),
+        "url": delivery["url"],
+        "request": {
+            "headers": delivery["request_headers"],
+            "payload": None if body is None else orjson.Fragment(body),
+        },
+        "response": {
+            "headers": delivery["response_headers"],
+            "payload": delivery["response_body"],
+        },
+        "address": delivery["address"],
+        "timings": {stage: took / SECOND for stage, took in delivery["timings"].items()},
+    }
+
+
+@ops(
+    "POST /repos/{owner}/{repo}/hooks/{hook_id}/deliveries/{delivery_id}/attempts",
+    WRITE,
+    status=202,
+    errors=(422,),
+)
+def redeliver_webhook_delivery(ctx: Context, repo: Row, hook: Row, delivery: Row) -> EmptyObject:
+    """Redeliver a delivery for a repository webhook
+
+    422 for a delivery whose payload is no longer kept.
+    """
+    deliveries.redeliver(ctx.db, delivery["event_id"], hook["id"], repo["id"])
+    return {}
+
+
+def item(attempt: Row) -> WebhookDeliveryItem:
+    """An attempt, in short."""
+    return {
+        "id": attempt["id"],
+        "guid": attempt["guid"],
+        "delivered_at": iso(attempt["started_at"]),
+        "redelivery": bool(attempt["redelivery"]),
+        "duration": round(attempt["duration"] / SECOND, 3),
+        "status": outcome_of(attempt),
+        "status_code": attempt["status_code"] or 0,
+        "event": attempt["event"],
+        "action": attempt["action"],
+        "installation_id": attempt["installation_id"],
+        "repository_id": attempt["repo_id"] or None,
+        "throttled_at": None,
+    }

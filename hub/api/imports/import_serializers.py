@@ -1,0 +1,151 @@
+"""Source imports as the API shows them: how far one is, who made its commits, its large files."""
+
+from typing import Any, Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from hub.rest import organization_serializers
+from hub.rest.urls import Urls
+from store import Connection, Row
+from store.accounts import accounts
+
+GIGABYTE = 10**9
+Status = Literal[
+    "detecting",
+    "importing",
+    "mapping",
+    "pushing",
+    "complete",
+    "auth_failed",
+    "error",
+    "detection_needs_auth",
+    "detection_found_nothing",
+    "detection_found_multiple",
+]
+TEXTS = {
+    "detecting": "Detecting...",
+    "importing": "Importing...",
+    "mapping": "Mapping authors...",
+    "pushing": "Pushing...",
+    "complete": "Done",
+    "auth_failed": "The username or password was not taken",
+    "error": "Failed",
+    "detection_needs_auth": "A username and password are needed",
+    "detection_found_nothing": "No repository was found at this URL",
+    "detection_found_multiple": "Several projects were found: choose one",
+}
+KEPT = (
+    "Files larger than 100 MB are kept in the history as they are, whatever the preference: this"
+    " server keeps nothing in Git LFS, and removes nothing."
+)
+
+
+class ImportProjectChoice(TypedDict):
+    """To choose it, an update is given its `tfvc_project`, or all of it."""
+
+    vcs: str
+    tfvc_project: str
+    human_name: str
+
+
+class SourceImport(TypedDict):
+    """`import_percent` is `percent`; `large_files_size` is in gigabytes (rounded up)."""
+
+    vcs: str | None
+    use_lfs: Literal["opt_in", "opt_out", "undecided"]
+    vcs_url: str
+    tfvc_project: NotRequired[str]
+    status: Status
+    status_text: str | None
+    failed_step: str | None
+    error_message: str | None
+    percent: int | None
+    import_percent: int | None
+    commit_count: int | None
+    push_percent: int | None
+    has_large_files: bool
+    large_files_size: int
+    large_files_count: int
+    project_choices: NotRequired[list[ImportProjectChoice]]
+    message: NotRequired[str]
+    authors_count: int | None
+    url: str
+    html_url: str
+    authors_url: str
+    repository_url: str
+
+
+class PorterAuthor(TypedDict):
+    """`remote_name` and `remote_id`, which is the address, are as in the source."""
+
+    id: int
+    remote_id: str
+    remote_name: str
+    email: str
+    name: str
+    url: str
+    import_url: str
+
+
+class PorterLargeFile(TypedDict):
+    ref_name: str
+    path: str
+    oid: str
+    size: int
+
+
+def source_import(urls: Urls, repo: Row, row: Row) -> SourceImport:
+    """How far an import is."""
+    url = urls.source_import(repo)
+    percent = row["import_percent"] if row["status"] == "importing" else None
+    shown: SourceImport = {
+        "vcs": row["vcs"],
+        "use_lfs": row["use_lfs"],
+        "vcs_url": row["vcs_url"],
+        "status": row["status"],
+        "status_text": TEXTS[row["status"]],
+        "failed_step": row["failed_step"],
+        "error_message": row["error_message"],
+        "percent": percent,
+        "import_percent": percent,
+        "commit_count": row["commit_count"],
+        "push_percent": row["push_percent"],
+        "has_large_files": row["large_files_count"] > 0,
+        "large_files_size": -(-row["large_files_size"] // GIGABYTE),
+        "large_files_count": row["large_files_count"],
+        "authors_count": row["authors_count"],
+        "url": url,
+        "html_url": f"{urls.page(repo)}/import",
+        "authors_url": f"{url}/authors",
+        "repository_url": urls.repository(repo),
+    }
+    if row["project"] is not None:
+        shown["tfvc_project"] = row["project"]
+    if row["status"] == "detection_found_multiple":
+        shown["project_choices"] = row["project_choices"]
+    if row["large_files_count"] > 0:
+        shown["message"] = KEPT
+    return shown
+
+
+def author(urls: Urls, repo: Row, row: Row) -> PorterAuthor:
+    """Somebody who made commits."""
+    url = urls.source_import(repo)
+    return {
+        "id": row["id"],
+        "remote_id": row["remote_id"],
+        "remote_name": row["remote_name"],
+        "email": row["email"],
+        "name": row["name"],
+        "url": f"{url}/authors/{row['id']}",
+        "import_url": url,
+    }
+
+
+def event(urls: Urls, db: Connection, repo: Row, status: str) -> dict[str, Any]:
+    """What is told of the end of an import: success, cancelled or failure."""
+    payload: dict[str, Any] = {"status": status}
+    owner = accounts.get(db, repo["owner_id"])
+    if owner is not None and owner["kind"] == "Organization":
+        payload["organization"] = organization_serializers.organization(urls, owner)
+    return payload

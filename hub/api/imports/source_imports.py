@@ -1,0 +1,259 @@
+"""Source imports (group 23): a repository's history, taken over from elsewhere by a worker."""
+
+import re
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from annotated_types import MaxLen, MinLen
+from pydantic import ConfigDict, Field
+from typing_extensions import TypedDict
+
+from hub.api.imports import import_serializers
+from hub.api.imports.import_serializers import PorterAuthor, PorterLargeFile, SourceImport
+from hub.auth.access import OnRepo
+from hub.rest import serializers
+from hub.rest.context import Context, Services
+from hub.rest.event_payloads import EventData, sent_by
+from hub.rest.group import OperationGroup
+from hub.rest.operation import Deprecation
+from hub.rest.paging import SincePaging
+from hub.rest.urls import Urls
+from hub.rest.validation import Text
+from store import Connection, Row
+from store.delivery.outbox import SnapshotEvent
+from store.errors import Invalid
+from store.imports import import_contents, imports
+from store.repositories import repositories
+
+ops = OperationGroup("migrations", author_id=import_contents.author)
+
+LOOK = OnRepo(role="write", scopes=("repo",), kinds=("personal",))
+CHANGE = OnRepo(role="admin", scopes=("repo",), kinds=("personal",))
+EVENT = "repository_import"
+SVN = re.compile(r"svn://(?P<host>\[[^\]]*\]|[^/?#:]*)(?P<port>:[^/?#]*)?(?P<path>.*)", re.I | re.S)
+SVN_PORT = ":3690"
+
+Line = Annotated[str, MaxLen(1000), Field(pattern=r"^[^\x00-\x1f\x7f]*$")]
+Vcs = Literal["subversion", "git", "mercurial", "tfvc"]
+# What git can write between the brackets of a commit's author, and before them.
+Called = Annotated[str, MinLen(1), MaxLen(320), Field(pattern=r"^[^\x00-\x1f\x7f<>]+$")]
+
+
+class Retired(TypedDict):
+    """What holds for all of them, to be given beside other details."""
+
+    setting: str
+    deprecated: Deprecation
+
+
+RETIRED: Retired = {"setting": "imports", "deprecated": Deprecation("2024-04-12")}
+
+
+class NewImport(TypedDict, total=False):
+    """Without `vcs` it is found out what is at the URL. `tfvc_project` names one of the projects
+    below the URL.
+    """
+
+    vcs: Vcs
+    vcs_username: Line
+    vcs_password: Line
+    tfvc_project: Line
+
+
+class NewSourceImport(NewImport):
+    vcs_url: Annotated[Text, MinLen(1), MaxLen(2048)]
+
+
+class SourceImportChange(NewImport, total=False):
+    """What is left out stays. All of a `project_choices` can be given."""
+
+    human_name: Line
+
+
+class AuthorChange(TypedDict, total=False):
+    __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
+
+    email: Called
+    name: Called
+
+
+class LfsPreference(TypedDict):
+    use_lfs: Literal["opt_in", "opt_out"]
+
+
+async def judge(house: Services, body: NewSourceImport) -> None:
+    """The URL has to be one that may be asked, as those of hooks have to be."""
+    url = body["vcs_url"]
+    scheme, separator, _ = url.partition("://")
+    if separator and scheme.lower() not in ("http", "https", "svn"):
+        message = f"The scheme {scheme} is refused: imports are from http, https and svn URLs."
+        raise _invalid("vcs_url", message)
+    if scheme.lower() == "svn" and body.get("vcs", "subversion") != "subversion":
+        raise _invalid("vcs", "At svn:// there are subversion repositories alone.")
+    try:
+        await house.judge(_as_web(url))
+    except Invalid as error:
+        raise _invalid("vcs_url", str(error)) from None
+
+
+def _as_web(url: str) -> str:
+    """A svn URL as that of a web server at the same host and port, by which it is judged."""
+    found = SVN.fullmatch(url)
+    if found is None:
+        return url
+    return "".join(("http://", found["host"], found["port"] or SVN_PORT, found["path"]))
+
+
+@ops("GET /repos/{owner}/{repo}/import", LOOK, **RETIRED)
+def get_import_status(ctx: Context, repo: Row) -> SourceImport:
+    """Get an import status"""
+    return _shown(ctx, repo, imports.needed(ctx.db, repo["id"]))
+
+
+@ops("PUT /repos/{owner}/{repo}/import", CHANGE, status=201, before=judge, **RETIRED)
+def start_import(ctx: Context, repo: Row, body: NewSourceImport) -> SourceImport:
+    """Start an import
+
+    Once it is complete, what was at the URL is the repository's history.
+    """
+    row = imports.start(
+        ctx.db,
+        repo["id"],
+        _caller(ctx),
+        body["vcs_url"],
+        vcs=body.get("vcs"),
+        project=body.get("tfvc_project"),
+        username=body.get("vcs_username"),
+        password=body.get("vcs_password"),
+    )
+    return _shown(ctx, repo, row)
+
+
+@ops("PATCH /repos/{owner}/{repo}/import", CHANGE, **RETIRED)
+def update_import(ctx: Context, repo: Row, body: SourceImportChange) -> SourceImport:
+    """Update an import
+
+    It begins anew, with other credentials, another kind of source control, or the project that was
+    chosen; without a body, as it was.
+    """
+    row = imports.needed(ctx.db, repo["id"])
+    names = {"vcs": "vcs", "vcs_username": "username", "vcs_password": "password"}
+    names["tfvc_project"] = "project"
+    changed = {names[name]: value for name, value in body.items() if name in names}
+    choices = [one["tfvc_project"] for one in row["project_choices"]]
+    if choices and changed.get("project", choices[0]) not in choices:
+        raise _invalid("tfvc_project", f"choose one of: {', '.join(choices)}")
+    return _shown(ctx, repo, imports.restart(ctx.db, row, _caller(ctx), changed))
+
+
+@ops("DELETE /repos/{owner}/{repo}/import", CHANGE, emits=(EVENT,), **RETIRED)
+def cancel_import(ctx: Context, repo: Row) -> None:
+    """Cancel an import
+
+    What was fetched of it is removed. One that is complete is forgotten; its history stays.
+    """
+    row = imports.needed(ctx.db, repo["id"])
+    imports.delete(ctx.db, repo["id"])
+    if row["status"] != "complete":
+        ctx.emit(EVENT, repo, **import_serializers.event(ctx.urls, ctx.db, repo, "cancelled"))
+
+
+@ops(
+    "GET /repos/{owner}/{repo}/import/authors",
+    LOOK,
+    default_per_page=1_000,
+    max_per_page=1_000,
+    **RETIRED,
+)
+def get_commit_authors(ctx: Context, repo: Row, page: SincePaging) -> list[PorterAuthor]:
+    """Get commit authors
+
+    Those who made its commits and tags, by id; with `since`, those with a greater id.
+    """
+    imports.needed(ctx.db, repo["id"])
+    rows = import_contents.authors(ctx.db, repo["id"], since=page.since, limit=page.wanted)
+    return [import_serializers.author(ctx.urls, repo, row) for row in page.cut(rows)]
+
+
+@ops("PATCH /repos/{owner}/{repo}/import/authors/{author_id}", CHANGE, **RETIRED)
+def map_commit_author(ctx: Context, repo: Row, author: Row, body: AuthorChange) -> PorterAuthor:
+    """Map a commit author
+
+    The history is rewritten with it, also when the import is complete already.
+    """
+    wanted = {"name": author["name"], "email": author["email"], **body}
+    if wanted != {"name": author["name"], "email": author["email"]}:
+        imports.remap(ctx.db, repo["id"])
+        author = import_contents.rename(ctx.db, author, **wanted)
+    return import_serializers.author(ctx.urls, repo, author)
+
+
+@ops("GET /repos/{owner}/{repo}/import/large_files", LOOK, **RETIRED)
+def get_large_files(ctx: Context, repo: Row) -> list[PorterLargeFile]:
+    """Get large files
+
+    Those of more than 100 MB, the largest first; of very many, the first thousand.
+    """
+    imports.needed(ctx.db, repo["id"])
+    return [
+        {"ref_name": row["ref_name"], "path": row["path"], "oid": row["oid"], "size": row["size"]}
+        for row in import_contents.large_files(ctx.db, repo["id"])
+    ]
+
+
+@ops("PATCH /repos/{owner}/{repo}/import/lfs", CHANGE, **RETIRED)
+def set_lfs_preference(ctx: Context, repo: Row, body: LfsPreference) -> SourceImport:
+    """Update Git LFS preference
+
+    It is kept, and shown. Large files stay in the history whatever it is.
+    """
+    return _shown(ctx, repo, imports.set_preferences(ctx.db, repo["id"], body["use_lfs"]))
+
+
+def _shown(ctx: Context, repo: Row, row: Row) -> SourceImport:
+    return import_serializers.source_import(ctx.urls, repo, row)
+
+
+def _caller(ctx: Context) -> int:
+    assert ctx.caller is not None, "the declaration asks for a token"
+    return ctx.caller.account_id
+
+
+def _invalid(field: str, message: str) -> Invalid:
+    return Invalid(message, field=field, code="custom", resource=imports.RESOURCE)
+
+
+def told(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[EventData]:
+    """What is told of imports that have ended; each row's `outcome` says how."""
+    repos = repositories.get_required(db, {row["repo_id"] for row in rows})
+    senders = serializers.simple_users(urls, db, {row["account_id"] for row in rows})
+    return [
+        (
+            repo,
+            import_serializers.event(urls, db, repo, row["outcome"])
+            | {"sender": senders.get(row["account_id"])},
+        )
+        for row in rows
+        if (repo := repos.get(row["repo_id"])) is not None
+    ]
+
+
+ops.told(repository_import=told)
+
+
+def _current(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
+    people = serializers.simple_users(urls, db, {row["account_id"] for row in rows})
+    return [
+        SnapshotEvent(
+            EVENT,
+            repo["id"],
+            import_serializers.event(
+                urls, db, repo, "success" if row["status"] == "complete" else "failure"
+            )
+            | sent_by(people.get(row["account_id"])),
+        )
+        for row in rows
+    ]
+
+
+ops.current(source_import=_current)

@@ -1,0 +1,99 @@
+"""Issue events (group 19): what happened to issues and pull requests, and their timelines."""
+
+from typing_extensions import TypedDict
+
+from hub.api.issues import issue_serializers
+from hub.api.issues.issue_event_serializers import IssueEvent, IssueEventContext
+from hub.api.issues.timeline_serializers import Timeline, TimelineEvent
+from hub.auth.access import on_repo
+from hub.http.errors import Malformed
+from hub.rest.context import Context
+from hub.rest.group import OperationGroup
+from hub.rest.paging import NumberedPaging
+from hub.rest.validation import Text
+from store import Row
+from store.errors import Invalid
+from store.issues import issue_events, issues
+from store.issues.issue_event_kinds import KINDS
+
+ops = OperationGroup("issues", issue_number=issues.get, event_id=issue_events.get)
+
+ISSUES = on_repo("issues", "read").or_anyone()
+EITHER = ISSUES.or_has("pull_requests", "read")
+# Events behind which no page is asked for: the further, the more there is to pass over.
+DEEPEST = 100_000
+
+
+class But(TypedDict, total=False):
+    """`exclude` names the events that are left out, with commas between."""
+
+    exclude: Text
+
+
+@ops("GET /repos/{owner}/{repo}/issues/events", ISSUES, errors=(422,))
+def list_events_for_repo(ctx: Context, repo: Row, page: NumberedPaging) -> list[IssueEvent]:
+    """List issue events for a repository
+
+    The newest first, each with its issue.
+    """
+    if page.offset + page.limit > DEEPEST:
+        raise Invalid(
+            "In order to keep the API fast for everyone, pagination is limited for this resource."
+        )
+    page.count(lambda most: issue_events.count_of_repository(ctx.db, repo["id"], most))
+    rows = issue_events.of_repository(ctx.db, repo["id"], limit=page.limit, offset=page.offset)
+    return _with_issues(ctx, repo, rows)
+
+
+@ops("GET /repos/{owner}/{repo}/issues/events/{event_id}", EITHER, errors=(410,))
+def get_event(ctx: Context, repo: Row, event: Row) -> IssueEvent:
+    """Get an issue event"""
+    (shown,) = _with_issues(ctx, repo, [event])
+    return shown
+
+
+@ops("GET /repos/{owner}/{repo}/issues/{issue_number}/events", EITHER)
+def list_events(ctx: Context, repo: Row, issue: Row, page: NumberedPaging) -> list[IssueEvent]:
+    """List issue events
+
+    Those of one issue or pull request, the oldest first.
+    """
+    page.count(lambda most: issue_events.count_of_issue(ctx.db, issue["id"], most))
+    rows = issue_events.of_issue(ctx.db, issue["id"], limit=page.limit, offset=page.offset)
+    return _shown(ctx, repo, rows)
+
+
+@ops("GET /repos/{owner}/{repo}/issues/{issue_number}/timeline", EITHER)
+def list_events_for_timeline(
+    ctx: Context, repo: Row, issue: Row, page: NumberedPaging, query: But
+) -> list[TimelineEvent]:
+    """List timeline events for an issue
+
+    Its events, and what was said and committed, the oldest first.
+    """
+    but = _kinds(query.get("exclude", ""))
+    page.count(lambda most: issue_events.count_timeline(ctx.db, issue["id"], most, but=but))
+    rows = issue_events.timeline(ctx.db, issue["id"], limit=page.limit, offset=page.offset, but=but)
+    timeline = Timeline.of(ctx.urls, ctx.db, repo, issue, rows)
+    return [timeline.shown(row) for row in rows]
+
+
+def _kinds(given: str) -> set[str]:
+    named = {part.strip() for part in given.split(",")} - {""}
+    if not named <= KINDS:
+        raise Malformed("exclude names what is no event: separate their names with commas")
+    return named
+
+
+def _shown(ctx: Context, repo: Row, rows: list[Row]) -> list[IssueEvent]:
+    shown = IssueEventContext.of(ctx.urls, ctx.db, repo, rows)
+    return [shown.event(row) for row in rows]
+
+
+def _with_issues(ctx: Context, repo: Row, rows: list[Row]) -> list[IssueEvent]:
+    found = issues.of(ctx.db, [row["issue_id"] for row in rows])
+    shown = issue_serializers.several(ctx.urls, ctx.db, repo, [*found.values()])
+    events = _shown(ctx, repo, rows)
+    return [
+        {**event, "issue": shown[row["issue_id"]]} for row, event in zip(rows, events, strict=True)
+    ]

@@ -1,0 +1,106 @@
+"""Fields of issues and their values, as they are shown."""
+
+from typing import Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from hub.rest.serializers import node_id
+from store import Row
+from store.clock import iso
+
+DataType = Literal["text", "number", "date", "single_select", "multi_select"]
+Visibility = Literal["organization_members_only", "all"]
+Color = Literal["gray", "blue", "green", "yellow", "orange", "red", "pink", "purple"]
+
+
+class IssueFieldOption(TypedDict):
+    id: int
+    name: str
+    description: str | None
+    color: Color
+    priority: int
+    created_at: str
+    updated_at: str
+
+
+class IssueField(TypedDict):
+    """`options` are null where none are chosen from."""
+
+    id: int
+    node_id: str
+    name: str
+    description: str | None
+    data_type: DataType
+    visibility: Visibility
+    options: list[IssueFieldOption] | None
+    created_at: str
+    updated_at: str
+
+
+class ChosenOption(TypedDict):
+    id: int
+    name: str
+    color: str
+
+
+class IssueFieldValue(TypedDict):
+    """`value` is a text, a number, a date, the id of the option that is chosen, or the names of
+    those that are, with commas between.
+    """
+
+    issue_field_id: int
+    issue_field_name: str
+    node_id: str
+    data_type: DataType
+    value: str | int | float
+    single_select_option: NotRequired[ChosenOption]
+    multi_select_options: NotRequired[list[ChosenOption]]
+
+
+def field(row: Row) -> IssueField:
+    """A field with its options."""
+    chooses = row["data_type"].endswith("select")
+    return {
+        "id": row["id"],
+        "node_id": node_id("IssueField", row["id"]),
+        "name": row["name"],
+        "description": row["description"],
+        "data_type": row["data_type"],
+        "visibility": row["visibility"],
+        "options": [_option(one) for one in row["options"]] if chooses else None,
+        "created_at": iso(row["created_at"]),
+        "updated_at": iso(row["updated_at"]),
+    }
+
+
+def _option(row: Row) -> IssueFieldOption:
+    return {
+        "id": row["id"],
+        "name": row["name"],
+        "description": row["description"],
+        "color": row["color"],
+        "priority": row["priority"],
+        "created_at": iso(row["created_at"]),
+        "updated_at": iso(row["updated_at"]),
+    }
+
+
+def value(row: Row) -> IssueFieldValue:
+    """What a field is filled with on an issue."""
+    chosen: list[ChosenOption] = [
+        {"id": one["id"], "name": one["name"], "color": one["color"]} for one in row["options"]
+    ]
+    shown: IssueFieldValue = {
+        "issue_field_id": row["field_id"],
+        "issue_field_name": row["name"],
+        "node_id": node_id("IssueFieldValue", row["id"]),
+        "data_type": row["data_type"],
+        "value": row["value"],
+    }
+    if row["data_type"] == "single_select":
+        shown["value"] = chosen[0]["id"]
+        shown["single_select_option"] = chosen[0]
+    elif row["data_type"] == "multi_select":
+        shown["value"] = ",".join(one["name"] for one in chosen)
+        shown["multi_select_options"] = chosen
+    return shown

@@ -1,0 +1,219 @@
+"""Issue field values (group 3): what an organization's fields are filled with on an issue."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+from annotated_types import Ge, Le, MaxLen
+from pydantic import with_config
+from typing_extensions import TypedDict
+
+from hub.api.issues import issue_field_serializers, issue_serializers
+from hub.api.issues.issue_field_serializers import IssueFieldValue
+from hub.auth.access import on_repo, suffices
+from hub.rest import organization_serializers
+from hub.rest.context import Context
+from hub.rest.group import OperationGroup
+from hub.rest.operation import OperationOptions
+from hub.rest.paging import NumberedPaging
+from hub.rest.urls import Urls
+from hub.rest.validation import Text
+from store import Connection, Row
+from store.accounts import accounts
+from store.delivery.outbox import SnapshotEvent
+from store.errors import Invalid
+from store.issues import issue_field_values, issue_fields, issues
+from store.issues.issue_field_values import Change
+
+ops = OperationGroup("issues", issue_number=issues.get, issue_field_id=issue_field_values.get)
+
+READ = on_repo("issues", "read").or_anyone()
+WRITE = on_repo("issues", "write", role="write", public_scopes=("public_repo",)).or_has(
+    "pull_requests", "write"
+)
+# Of a member's token, for what anybody may not see.
+INSIDE = on_repo("issues", "read", public_scopes=("public_repo", "read:org")).or_has(
+    "pull_requests", "read"
+)
+CHANGES: OperationOptions = {
+    "emits": ("issues.field_added", "issues.field_removed"),
+    "created": True,
+}
+MOST = 25
+
+FieldId = Annotated[int, Ge(0), Le(2**63 - 1)]
+
+
+@with_config({"extra": "forbid"})
+class AddedFieldValue(TypedDict):
+    """The value of a `multi_select` is an array of names of options."""
+
+    field_id: FieldId
+    value: Text | int | float | Annotated[list[Text], MaxLen(100)]
+
+
+@with_config({"extra": "forbid"})
+class ReplacingFieldValue(TypedDict):
+    """The value of a `multi_select` are the names of options with commas between."""
+
+    field_id: FieldId
+    value: Text | int | float
+
+
+class AddedFieldValues(TypedDict, total=False):
+    issue_field_values: Annotated[list[AddedFieldValue], MaxLen(MOST)]
+
+
+class ReplacingFieldValues(TypedDict, total=False):
+    issue_field_values: Annotated[list[ReplacingFieldValue], MaxLen(MOST)]
+
+
+@ops("GET /repos/{owner}/{repo}/issues/{issue_number}/issue-field-values", READ)
+def list_issue_field_values_for_issue(
+    ctx: Context, repo: Row, issue: Row, page: NumberedPaging
+) -> list[IssueFieldValue]:
+    """List issue field values for an issue
+
+    Those of fields that only members of the organization see are shown to them alone.
+    """
+    members = _belongs(ctx, repo)
+    page.total = issue_field_values.count(ctx.db, issue["id"], members=members)
+    rows = issue_field_values.of_issue(
+        ctx.db, issue["id"], members=members, limit=page.limit, offset=page.offset
+    )
+    return [issue_field_serializers.value(row) for row in rows]
+
+
+@ops("POST /repos/{owner}/{repo}/issues/{issue_number}/issue-field-values", WRITE, **CHANGES)
+def add_issue_field_values(
+    ctx: Context, repo: Row, issue: Row, body: AddedFieldValues
+) -> list[IssueFieldValue]:
+    """Add issue field values to an issue
+
+    Those of other fields stay. An empty array takes all of them away.
+    """
+    given = body.get("issue_field_values")
+    return _filled(ctx, repo, issue, given, instead=given == [])
+
+
+@ops("PUT /repos/{owner}/{repo}/issues/{issue_number}/issue-field-values", WRITE, **CHANGES)
+def set_issue_field_values(
+    ctx: Context, repo: Row, issue: Row, body: ReplacingFieldValues
+) -> list[IssueFieldValue]:
+    """Set issue field values for an issue
+
+    These and no others.
+    """
+    given = body.get("issue_field_values")
+    return _filled(ctx, repo, issue, given, instead=given is not None)
+
+
+@ops(
+    "DELETE /repos/{owner}/{repo}/issues/{issue_number}/issue-field-values/{issue_field_id}",
+    WRITE,
+    emits=("issues.field_removed",),
+    created=True,
+)
+def delete_issue_field_value(ctx: Context, repo: Row, issue: Row, issue_field: Row) -> None:
+    """Delete an issue field value from an issue"""
+    _tell(ctx, repo, issue, issue_field_values.empty(ctx.db, issue, [issue_field["field_id"]]))
+
+
+def _belongs(ctx: Context, repo: Row) -> bool:
+    """Whether the caller is of the organization whose repository it is, by a token for that."""
+    caller = ctx.caller
+    if caller is None or not caller.reaches(repo):
+        return False
+    if not suffices(INSIDE, caller, INSIDE.accepted):
+        return False
+    if caller.account["site_admin"] or caller.account_id == repo["owner_id"]:
+        return True
+    return accounts.organization_role(ctx.db, repo["owner_id"], caller.account_id) is not None
+
+
+def _filled(
+    ctx: Context, repo: Row, issue: Row, given: Sequence[Any] | None, *, instead: bool
+) -> list[IssueFieldValue]:
+    fields = {row["id"]: row for row in issue_fields.of_organization(ctx.db, repo["owner_id"])}
+    wanted = {}
+    for one in given or ():
+        field = fields.get(one["field_id"])
+        if field is None:
+            raise _unknown(one["field_id"], "is none of the repository's organization", "missing")
+        if field["id"] in wanted:
+            raise _unknown(one["field_id"], "is there twice", "invalid")
+        wanted[field["id"]] = issue_field_values.assignment_of(field, one["value"])
+    _tell(ctx, repo, issue, issue_field_values.fill(ctx.db, issue, wanted, instead=instead))
+    rows = issue_field_values.of_issue(ctx.db, issue["id"], members=_belongs(ctx, repo))
+    return [issue_field_serializers.value(row) for row in rows]
+
+
+def _unknown(field_id: int, what: str, code: str) -> Invalid:
+    return Invalid(
+        f"issue field {field_id} {what}", field="field_id", code=code, resource="IssueFieldValue"
+    )
+
+
+def _tell(ctx: Context, repo: Row, issue: Row, changes: Sequence[Change]) -> None:
+    """Write the platform's event for each change."""
+    if not changes:
+        return
+    about = _about(ctx, repo, issue)
+    ids = {row["field_id"] for change in changes for row in change if row is not None}
+    fields = issue_fields.of(ctx.db, ids)
+    added = [(repo, about | _change(fields, *one)) for one in changes if one[1] is not None]
+    removed = [(repo, about | _change(fields, *one)) for one in changes if one[1] is None]
+    if added:
+        ctx.emit_all("issues.field_added", added)
+    if removed:
+        ctx.emit_all("issues.field_removed", removed)
+
+
+def _about(ctx: Context, repo: Row, issue: Row) -> dict[str, Any]:
+    """What all of the changes have in common."""
+    row = issues.get(ctx.db, repo["id"], issue["number"])
+    owner = accounts.get(ctx.db, repo["owner_id"])
+    assert row is not None, "it was found a moment ago"
+    assert owner is not None, "every repository has one"
+    shown = issue_serializers.several(ctx.urls, ctx.db, repo, [row])[row["id"]]
+    return {
+        "issue": shown,
+        "organization": organization_serializers.organization(ctx.urls, owner),
+    }
+
+
+def _change(fields: Mapping[int, Row], before: Row | None, after: Row | None) -> dict[str, Any]:
+    row = after or before
+    assert row is not None, "a change has one side at least"
+    payload = {
+        "issue_field": issue_field_serializers.field(fields[row["field_id"]]),
+        "issue_field_value": issue_field_serializers.value(row),
+    }
+    if before is None or after is None:
+        return payload
+    was = issue_field_serializers.value(before)
+    return {**payload, "changes": {"issue_field_value": {"from": was}}}
+
+
+def _current(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
+    ids = {row["issue_id"] for row in rows}
+    shown = issue_serializers.several(urls, db, repo, [*issues.of(db, ids).values()])
+    fields = issue_fields.of(db, {row["field_id"] for row in rows})
+    values = issue_field_values.of(db, [row["id"] for row in rows])
+    owner = accounts.get(db, repo["owner_id"])
+    assert owner is not None, "every repository has one"
+    organization = organization_serializers.organization(urls, owner)
+    return [
+        SnapshotEvent(
+            "issues.field_added",
+            repo["id"],
+            {
+                "issue": shown[row["issue_id"]],
+                "organization": organization,
+                **_change(fields, None, values[row["id"]]),
+            },
+        )
+        for row in rows
+    ]
+
+
+ops.current(issue_field_value=_current)

@@ -1,0 +1,122 @@
+"""What issues have around them, as it is shown: labels, milestones, comments."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from typing_extensions import TypedDict
+
+from hub.rest.serializers import AuthorAssociation, SimpleUser, node_id, time
+from hub.rest.urls import Urls
+from store import Row
+from store.clock import iso
+
+People = Mapping[int, SimpleUser]
+"""Accounts by their ids."""
+
+
+class Label(TypedDict):
+    id: int
+    node_id: str
+    url: str
+    name: str
+    description: str | None
+    color: str
+    default: bool
+
+
+class Milestone(TypedDict):
+    url: str
+    html_url: str
+    labels_url: str
+    id: int
+    node_id: str
+    number: int
+    state: Literal["open", "closed"]
+    title: str
+    description: str | None
+    creator: SimpleUser | None
+    open_issues: int
+    closed_issues: int
+    created_at: str
+    updated_at: str
+    closed_at: str | None
+    due_on: str | None
+
+
+class CommentPin(TypedDict):
+    pinned_at: str
+    pinned_by: SimpleUser | None
+
+
+class IssueComment(TypedDict):
+    id: int
+    node_id: str
+    url: str
+    html_url: str
+    body: str
+    user: SimpleUser | None
+    created_at: str
+    updated_at: str
+    issue_url: str
+    author_association: AuthorAssociation
+    performed_via_service_app: None
+    pin: CommentPin | None
+
+
+def label(urls: Urls, repo: Row, row: Row) -> Label:
+    """A label."""
+    return {
+        "id": row["id"],
+        "node_id": node_id("Label", row["id"]),
+        "url": urls.label(repo, row["name"]),
+        "name": row["name"],
+        "description": row["description"],
+        "color": row["color"],
+        "default": bool(row["is_default"]),
+    }
+
+
+def milestone(urls: Urls, repo: Row, row: Row, people: People) -> Milestone:
+    """A milestone."""
+    url = urls.milestone(repo, row["number"])
+    return {
+        "url": url,
+        "html_url": f"{urls.page(repo)}/milestone/{row['number']}",
+        "labels_url": f"{url}/labels",
+        "id": row["id"],
+        "node_id": node_id("Milestone", row["id"]),
+        "number": row["number"],
+        "state": row["state"],
+        "title": row["title"],
+        "description": row["description"],
+        "creator": people.get(row["creator_id"]),
+        "open_issues": row["open_issues"],
+        "closed_issues": row["closed_issues"],
+        "created_at": iso(row["created_at"]),
+        "updated_at": iso(row["updated_at"]),
+        "closed_at": time(row["closed_at"]),
+        "due_on": time(row["due_on"]),
+    }
+
+
+def comment(urls: Urls, repo: Row, issue: Row, row: Row, people: People) -> IssueComment:
+    """What was said on an issue as a whole, with the id that it has where it was said."""
+    number = row["foreign_id"]
+    pin: CommentPin | None = None
+    if row["pinned_at"] is not None:
+        pinned_by = people.get(row["pinned_by_id"])
+        pin = {"pinned_at": iso(row["pinned_at"]), "pinned_by": pinned_by}
+    return {
+        "id": number,
+        "node_id": node_id("IssueComment", number),
+        "url": f"{urls.repository(repo)}/issues/comments/{number}",
+        "html_url": f"{urls.issue_page(repo, issue)}#issuecomment-{number}",
+        "body": row["body"] or "",
+        "user": people.get(row["author_id"]),
+        "created_at": iso(row["created_at"]),
+        "updated_at": iso(row["updated_at"]),
+        "issue_url": urls.issue(repo, issue["number"]),
+        "author_association": row["author_association"],
+        "performed_via_service_app": None,
+        "pin": pin,
+    }

@@ -1,0 +1,163 @@
+"""Issues and pull requests as several groups show them, with what is around them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NotRequired, Self
+
+from typing_extensions import TypedDict
+
+from hub.api.issues.issue_part_serializers import (
+    IssueComment,
+    Label,
+    Milestone,
+    comment,
+    label,
+    milestone,
+)
+from hub.rest.serializers import AuthorAssociation, SimpleUser, node_id, simple_users, time
+from hub.rest.urls import Urls
+from store import Connection, Row
+from store.clock import iso
+from store.issues import issue_comments, issues, labels, milestones, pulls
+
+
+class PullLinks(TypedDict):
+    url: str
+    html_url: str
+    diff_url: str
+    patch_url: str
+    merged_at: str | None
+
+
+class Issue(TypedDict):
+    """`pull_request` and `draft` are there where it is a pull request. `assignee` is the first of
+    the `assignees`.
+    """
+
+    id: int
+    node_id: str
+    url: str
+    repository_url: str
+    labels_url: str
+    comments_url: str
+    events_url: str
+    timeline_url: str
+    html_url: str
+    number: int
+    state: Literal["open", "closed"]
+    state_reason: Literal["completed", "reopened", "not_planned", "duplicate"] | None
+    title: str
+    body: str | None
+    user: SimpleUser | None
+    pinned_comment: IssueComment | None
+    labels: list[Label]
+    assignee: SimpleUser | None
+    assignees: list[SimpleUser]
+    milestone: Milestone | None
+    locked: bool
+    active_lock_reason: str | None
+    comments: int
+    pull_request: NotRequired[PullLinks]
+    draft: NotRequired[bool]
+    closed_at: str | None
+    closed_by: SimpleUser | None
+    created_at: str
+    updated_at: str
+    author_association: AuthorAssociation
+    performed_via_service_app: None
+
+
+@dataclass(slots=True)
+class IssueRelations:
+    """What is shown with issues, by the issue's id, and everybody who occurs in it."""
+
+    people: dict[int, SimpleUser]
+    labels: dict[int, list[Row]]
+    assignees: dict[int, list[int]]
+    milestones: dict[int, Row]
+    """By their own id."""
+    pulls: dict[int, Row]
+    pinned: dict[int, Row]
+
+    @classmethod
+    def of(cls, urls: Urls, db: Connection, rows: Sequence[Row]) -> Self:
+        """With as few statements for many issues as for one."""
+        ids = [row["id"] for row in rows]
+        assigned = issues.assignees(db, ids)
+        due = milestones.of(db, {row["milestone_id"] for row in rows} - {None})
+        pinned = issue_comments.pinned(db, ids)
+        known = {row[column] for row in rows for column in ("author_id", "closed_by_id")}
+        known |= {account_id for each in assigned.values() for account_id in each}
+        known |= {row["creator_id"] for row in due.values()}
+        known |= {row[name] for row in pinned.values() for name in ("author_id", "pinned_by_id")}
+        return cls(
+            simple_users(urls, db, known),
+            labels.of_issues(db, ids),
+            assigned,
+            due,
+            pulls.of_issues(db, ids),
+            pinned,
+        )
+
+
+def several(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> dict[int, Issue]:
+    """The issues of a repository, by their ids."""
+    around = IssueRelations.of(urls, db, rows)
+    return {row["id"]: issue(urls, repo, row, around) for row in rows}
+
+
+def issue(urls: Urls, repo: Row, row: Row, around: IssueRelations) -> Issue:
+    """An issue, or what a pull request has of one."""
+    url = urls.issue(repo, row["number"])
+    due = around.milestones.get(row["milestone_id"])
+    pinned = around.pinned.get(row["id"])
+    assigned = [around.people[number] for number in around.assignees.get(row["id"], ())]
+    shown: Issue = {
+        "id": row["id"],
+        "node_id": node_id("PullRequest" if row["is_pull"] else "Issue", row["id"]),
+        "url": url,
+        "repository_url": urls.repository(repo),
+        "labels_url": f"{url}/labels{{/name}}",
+        "comments_url": f"{url}/comments",
+        "events_url": f"{url}/events",
+        "timeline_url": f"{url}/timeline",
+        "html_url": urls.issue_page(repo, row),
+        "number": row["number"],
+        "state": row["state"],
+        "state_reason": row["state_reason"],
+        "title": row["title"],
+        "body": row["body"],
+        "user": around.people.get(row["author_id"]),
+        "pinned_comment": None
+        if pinned is None
+        else comment(urls, repo, row, pinned, around.people),
+        "labels": [label(urls, repo, one) for one in around.labels.get(row["id"], ())],
+        "assignee": assigned[0] if assigned else None,
+        "assignees": assigned,
+        "milestone": None if due is None else milestone(urls, repo, due, around.people),
+        "locked": bool(row["locked"]),
+        "active_lock_reason": row["lock_reason"],
+        "comments": row["comments"],
+        "closed_at": time(row["closed_at"]),
+        "closed_by": around.people.get(row["closed_by_id"]),
+        "created_at": iso(row["created_at"]),
+        "updated_at": iso(row["updated_at"]),
+        "author_association": row["author_association"],
+        "performed_via_service_app": None,
+    }
+    pull = around.pulls.get(row["id"])
+    if row["is_pull"]:
+        shown["pull_request"] = _links(urls, repo, row, pull)
+        shown["draft"] = bool(pull and pull["draft"])
+    return shown
+
+
+def _links(urls: Urls, repo: Row, row: Row, pull: Row | None) -> PullLinks:
+    page = urls.issue_page(repo, row)
+    return {
+        "url": urls.pull(repo, row["number"]),
+        "html_url": page,
+        "diff_url": f"{page}.diff",
+        "patch_url": f"{page}.patch",
+        "merged_at": time(None if pull is None else pull["merged_at"]),
+    }

@@ -1,0 +1,50 @@
+"""Reviews of pull requests, as they are shown."""
+
+from typing_extensions import TypedDict
+
+from hub.api.issues.line_comment_serializers import Link
+from hub.rest.serializers import AuthorAssociation, SimpleUser, node_id
+from hub.rest.urls import Urls
+from store import Row
+from store.clock import iso
+
+
+class ReviewLinks(TypedDict):
+    html: Link
+    pull_request: Link
+
+
+class Review(TypedDict):
+    id: int
+    node_id: str
+    user: SimpleUser | None
+    body: str | None
+    state: str
+    html_url: str
+    pull_request_url: str
+    _links: ReviewLinks
+    submitted_at: str
+    updated_at: str
+    commit_id: str
+    author_association: AuthorAssociation
+
+
+def one(urls: Urls, repo: Row, issue: Row, row: Row, user: SimpleUser | None) -> Review:
+    """A review, with the id that it has where it was made."""
+    number = row["foreign_id"]
+    pull = urls.pull(repo, issue["number"])
+    page = f"{urls.issue_page(repo, issue)}#pullrequestreview-{number}"
+    return {
+        "id": number,
+        "node_id": node_id("PullRequestReview", number),
+        "user": user,
+        "body": row["body"],
+        "state": row["state"] or "commented",
+        "html_url": page,
+        "pull_request_url": pull,
+        "_links": {"html": {"href": page}, "pull_request": {"href": pull}},
+        "submitted_at": iso(row["created_at"]),
+        "updated_at": iso(row["updated_at"]),
+        "commit_id": row["commit_id"] or "",
+        "author_association": row["author_association"],
+    }

@@ -1,0 +1,1 @@
+"""Operations and serializers of the API itself, and rate limits."""

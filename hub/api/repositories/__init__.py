@@ -1,0 +1,1 @@
+"""Operations and serializers of comments, invitations, licenses, limits, rule suites, watching."""

@@ -1,0 +1,200 @@
+"""Commit comments (group 6): what people say about a commit, a file in it, or a line."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Annotated, Literal, NotRequired, cast
+
+from annotated_types import Ge, Le, MaxLen
+from typing_extensions import TypedDict
+
+from hub.api.repositories.commit_comment_serializers import CommitComment, several
+from hub.auth.access import on_repo
+from hub.rest import commit_lookup
+from hub.rest.context import Context, Services
+from hub.rest.event_payloads import sent_by
+from hub.rest.group import OperationGroup
+from hub.rest.interaction_check import check_interaction
+from hub.rest.operation import Forms
+from hub.rest.organization_serializers import OrganizationSimple
+from hub.rest.paging import NumberedPaging
+from hub.rest.repository_serializers import MinimalRepository
+from hub.rest.resolve import text
+from hub.rest.serializers import SimpleUser
+from hub.rest.urls import Urls
+from hub.rest.validation import Text
+from store import Connection, Row
+from store.delivery.outbox import SnapshotEvent
+from store.errors import Invalid
+from store.issues import commit_comments
+from store.projection import issue_comment_projection
+from store.repositories import author_association
+from store.repositories.markdown import Rendered
+
+ops = OperationGroup("repos", comment_id=commit_comments.get, commit_sha=text)
+
+READ = on_repo("metadata", "read").or_anyone()
+COMMENT = on_repo("contents", "read", public_scopes=("public_repo",))
+CHANGE = on_repo("contents", "write", role="write", public_scopes=("public_repo",)).or_author()
+FORMS: Forms = {"media": ("raw", "text", "html", "full"), "family": "commitcomment"}
+
+Line = Annotated[int, Ge(0), Le(2**31 - 1)]
+
+
+class CommitCommentText(TypedDict):
+    body: Annotated[Text, MaxLen(commit_comments.MOST_BODY)]
+
+
+class NewCommitComment(CommitCommentText):
+    path: NotRequired[Annotated[Text, MaxLen(commit_comments.MOST_PATH)]]
+    position: NotRequired[Line]
+    line: NotRequired[Line]
+
+
+class Written(CommitCommentText):
+    rendered: Rendered
+
+
+class CommitCommentChange(TypedDict):
+    action: Literal["edited", "deleted"]
+    comment: CommitComment
+    repository: MinimalRepository
+    organization: NotRequired[OrganizationSimple]
+    sender: SimpleUser | None
+
+
+ops.tells(commit_comment_change=CommitCommentChange)
+
+
+async def render(house: Services, body: CommitCommentText) -> None:
+    """Render what is written before the transaction, which others would wait for."""
+    if not body["body"].strip():
+        raise Invalid(
+            "a comment says something", field="body", code="missing_field", resource="CommitComment"
+        )
+    cast("Written", body)["rendered"] = await asyncio.to_thread(Rendered, body["body"])
+
+
+@ops("GET /repos/{owner}/{repo}/comments", READ, **FORMS)
+def list_commit_comments_for_repo(
+    ctx: Context, repo: Row, page: NumberedPaging
+) -> list[CommitComment]:
+    """List commit comments for a repository
+
+    The oldest first.
+    """
+    return _page(ctx, repo, page)
+
+
+@ops("GET /repos/{owner}/{repo}/comments/{comment_id}", READ, **FORMS)
+def get_commit_comment(ctx: Context, repo: Row, comment: Row) -> CommitComment:
+    """Get a commit comment
+
+    One that a platform told of is also found by the id that it has there.
+    """
+    ctx.last_modified = comment["updated_at"]
+    return _one(ctx, repo, comment)
+
+
+@ops(
+    "PATCH /repos/{owner}/{repo}/comments/{comment_id}",
+    CHANGE,
+    before=render,
+    emits=("commit_comment_change.edited",),
+    **FORMS,
+)
+def update_commit_comment(
+    ctx: Context, repo: Row, comment: Row, body: CommitCommentText
+) -> CommitComment:
+    """Update a commit comment"""
+    row = commit_comments.update(ctx.db, comment, cast("Written", body)["rendered"])
+    ctx.emit("commit_comment_change.edited", repo, comment=_told(ctx, repo, row))
+    return _one(ctx, repo, row)
+
+
+@ops(
+    "DELETE /repos/{owner}/{repo}/comments/{comment_id}",
+    CHANGE,
+    emits=("commit_comment_change.deleted",),
+)
+def delete_commit_comment(ctx: Context, repo: Row, comment: Row) -> None:
+    """Delete a commit comment"""
+    issue_comment_projection.unpin(ctx.db, comment)
+    commit_comments.delete(ctx.db, comment)
+    ctx.emit("commit_comment_change.deleted", repo, comment=_told(ctx, repo, comment))
+
+
+@ops("GET /repos/{owner}/{repo}/commits/{commit_sha}/comments", READ, errors=(422,), **FORMS)
+def list_comments_for_commit(
+    ctx: Context, repo: Row, commit_sha: str, page: NumberedPaging
+) -> list[CommitComment]:
+    """List commit comments
+
+    Those on one commit, named by its whole SHA or by a branch or tag that is known here. The
+    oldest first.
+    """
+    return _page(ctx, repo, page, commit_lookup.find_commit(ctx.db, repo, commit_sha))
+
+
+@ops(
+    "POST /repos/{owner}/{repo}/commits/{commit_sha}/comments",
+    COMMENT,
+    status=201,
+    before=render,
+    emits=("commit_comment.created",),
+    created=True,
+    **FORMS,
+)
+def create_commit_comment(
+    ctx: Context, repo: Row, commit_sha: str, body: NewCommitComment
+) -> CommitComment:
+    """Create a commit comment
+
+    On the commit of this whole SHA, which need not be known here, or that a branch or tag is at.
+    """
+    assert ctx.caller is not None, "the declaration asks for a token"
+    author_id = ctx.caller.account_id
+    check_interaction(ctx.db, repo, author_id)
+    row = commit_comments.create(
+        ctx.db,
+        repo["id"],
+        author_id,
+        commit_lookup.find_commit(ctx.db, repo, commit_sha),
+        cast("Written", body)["rendered"],
+        association=author_association.association_of(ctx.db, repo, author_id),
+        path=body.get("path"),
+        position=body.get("position"),
+        line=body.get("line"),
+    )
+    issue_comment_projection.pin(ctx.db, repo, row)
+    ctx.emit("commit_comment.created", repo, comment=_told(ctx, repo, row))
+    return _one(ctx, repo, row)
+
+
+def _page(
+    ctx: Context, repo: Row, page: NumberedPaging, commit_id: str | None = None
+) -> list[CommitComment]:
+    page.count(
+        lambda most: commit_comments.count(ctx.db, repo["id"], most=most, commit_id=commit_id)
+    )
+    rows = commit_comments.page(
+        ctx.db, repo["id"], limit=page.limit, offset=page.offset, commit_id=commit_id
+    )
+    return several(ctx.urls, ctx.db, repo, rows, ctx.media)
+
+
+def _one(ctx: Context, repo: Row, row: Row) -> CommitComment:
+    return several(ctx.urls, ctx.db, repo, [row], ctx.media)[0]
+
+
+def _current(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
+    return [
+        SnapshotEvent("commit_comment.created", repo["id"], {"comment": one} | sent_by(one["user"]))
+        for one in several(urls, db, repo, rows)
+    ]
+
+
+def _told(ctx: Context, repo: Row, row: Row) -> CommitComment:
+    return several(ctx.urls, ctx.db, repo, [row])[0]
+
+
+ops.current(commit_comment=_current)

@@ -1,0 +1,219 @@
+"""Interaction limits (group 11): who may for a while not comment, open issues or make pull requests
+in public repositories. One that is over is none.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from hub.auth.access import on_repo, on_user
+from hub.auth.organization_access import on_org
+from hub.http.response import TypedReply
+from hub.rest import organization_serializers, serializers
+from hub.rest.context import Context
+from hub.rest.event_payloads import EventData
+from hub.rest.group import OperationGroup
+from hub.rest.organization_serializers import OrganizationSimple
+from hub.rest.repository_serializers import MinimalRepository
+from hub.rest.serializers import SimpleUser
+from hub.rest.urls import Urls
+from store import Connection, Row
+from store.accounts import accounts, organizations
+from store.clock import iso
+from store.delivery.outbox import SnapshotEvent
+from store.errors import Missing
+from store.repositories import interaction_limits, repositories
+
+ops = OperationGroup("interactions", org=organizations.by_login)
+
+OF_ORG = on_org("organization_administration", "read", scopes=("read:org",))
+TO_ORG = on_org("organization_administration", "write", owner=True, scopes=("admin:org",))
+OF_REPO = on_repo("administration", "read", role="admin", public_scopes=("public_repo",))
+TO_REPO = on_repo("administration", "write", role="admin", public_scopes=("public_repo",))
+MINE = on_user("interaction_limits", "read", scopes=("user",))
+TO_MINE = on_user("interaction_limits", "write", scopes=("user",))
+SET, REMOVED = "interaction_limit.set", "interaction_limit.removed"
+
+Limit = Literal["existing_users", "contributors_only", "collaborators_only"]
+
+
+class NewInteractionLimit(TypedDict):
+    """Without `expiry`, a day."""
+
+    limit: Limit
+    expiry: NotRequired[Literal["one_day", "three_days", "one_week", "one_month", "six_months"]]
+
+
+class InteractionLimit(TypedDict):
+    """`origin` tells whose it is: that of the repository, or of its owner."""
+
+    limit: Limit
+    origin: Literal["organization", "user", "repository"]
+    expires_at: str
+
+
+class NoInteractionLimit(TypedDict):
+    """There is no limit."""
+
+
+class InteractionLimitEvent(TypedDict):
+    """With the organization, user or repository whose limit it is; nobody sends an end that came
+    by itself.
+    """
+
+    action: Literal["set", "removed", "expired"]
+    interaction_limit: InteractionLimit
+    organization: NotRequired[OrganizationSimple]
+    user: NotRequired[SimpleUser]
+    repository: NotRequired[MinimalRepository]
+    sender: NotRequired[SimpleUser]
+
+
+@ops("GET /orgs/{org}/interaction-limits", OF_ORG)
+def get_restrictions_for_org(ctx: Context, org: Row) -> InteractionLimit | NoInteractionLimit:
+    """Get interaction restrictions for an organization"""
+    row = interaction_limits.of_account(ctx.db, org["id"])
+    return {} if row is None else _shown(row, org)
+
+
+@ops("PUT /orgs/{org}/interaction-limits", TO_ORG, emits=(SET, REMOVED))
+def set_restrictions_for_org(ctx: Context, org: Row, body: NewInteractionLimit) -> InteractionLimit:
+    """Set interaction restrictions for an organization
+
+    This ends those of its repositories: they have the organization's from then on.
+    """
+    return _limit_account(ctx, org, body)
+
+
+@ops("DELETE /orgs/{org}/interaction-limits", TO_ORG, emits=(REMOVED,))
+def remove_restrictions_for_org(ctx: Context, org: Row) -> None:
+    """Remove interaction restrictions for an organization"""
+    _free_account(ctx, org)
+
+
+@ops("GET /repos/{owner}/{repo}/interaction-limits", OF_REPO)
+def get_restrictions_for_repo(ctx: Context, repo: Row) -> InteractionLimit | NoInteractionLimit:
+    """Get interaction restrictions for a repository
+
+    Its own, or that of its owner.
+    """
+    row = interaction_limits.in_force(ctx.db, repo)
+    return {} if row is None else _shown(row, {"kind": repo["owner_kind"]})
+
+
+@ops("PUT /repos/{owner}/{repo}/interaction-limits", TO_REPO, emits=(SET,))
+def set_restrictions_for_repo(
+    ctx: Context, repo: Row, body: NewInteractionLimit
+) -> InteractionLimit:
+    """Set interaction restrictions for a repository
+
+    Not while its owner has one: 409.
+    """
+    row = interaction_limits.limit_repository(ctx.db, repo, *_given(ctx, body))
+    ctx.emit(SET, repo, interaction_limit=_shown(row))
+    return _shown(row)
+
+
+@ops("DELETE /repos/{owner}/{repo}/interaction-limits", TO_REPO, emits=(REMOVED,))
+def remove_restrictions_for_repo(ctx: Context, repo: Row) -> None:
+    """Remove interaction restrictions for a repository
+
+    Not while its owner has one: 409.
+    """
+    row = interaction_limits.remove_repository_limit(ctx.db, repo)
+    if row is not None:
+        ctx.emit(REMOVED, repo, interaction_limit=_shown(row))
+
+
+@ops("GET /user/interaction-limits", MINE, also=(204,))
+def get_restrictions_for_authenticated_user(
+    ctx: Context,
+) -> InteractionLimit | NoInteractionLimit | TypedReply:
+    """Get interaction restrictions for your public repositories"""
+    user = _user(ctx)
+    row = interaction_limits.of_account(ctx.db, user["id"])
+    return TypedReply(204) if row is None else _shown(row, user)
+
+
+@ops("PUT /user/interaction-limits", TO_MINE, emits=(SET, REMOVED))
+def set_restrictions_for_authenticated_user(
+    ctx: Context, body: NewInteractionLimit
+) -> InteractionLimit:
+    """Set interaction restrictions for your public repositories
+
+    This ends those of single repositories.
+    """
+    return _limit_account(ctx, _user(ctx), body)
+
+
+@ops("DELETE /user/interaction-limits", TO_MINE, emits=(REMOVED,))
+def remove_restrictions_for_authenticated_user(ctx: Context) -> None:
+    """Remove interaction restrictions from your public repositories"""
+    _free_account(ctx, _user(ctx))
+
+
+def _user(ctx: Context) -> Row:
+    assert ctx.caller is not None, "the declaration asks for a token"
+    user = accounts.get(ctx.db, ctx.caller.account_id)
+    if user is None:
+        raise Missing("account")
+    return user
+
+
+def _given(ctx: Context, body: NewInteractionLimit) -> tuple[str, int]:
+    return body["limit"], interaction_limits.ends_at(ctx.now, body.get("expiry", "one_day"))
+
+
+def _limit_account(ctx: Context, account: Row, body: NewInteractionLimit) -> InteractionLimit:
+    limits = interaction_limits.limit_account(ctx.db, account["id"], *_given(ctx, body))
+    row, overwritten = limits
+    ctx.emit_all(REMOVED, told(ctx.urls, ctx.db, overwritten))
+    ctx.emit(SET, None, **_told(ctx.urls, row, account))
+    return _shown(row, account)
+
+
+def _free_account(ctx: Context, account: Row) -> None:
+    row = interaction_limits.remove_account_limit(ctx.db, account["id"])
+    if row is not None:
+        ctx.emit(REMOVED, None, **_told(ctx.urls, row, account))
+
+
+def _shown(row: Row, owner: Row | None = None) -> InteractionLimit:
+    """A limit; an account's needs that account's `kind`."""
+    origin: Any = "repository"
+    if row["account_id"] is not None:
+        assert owner is not None, "it is somebody's"
+        origin = owner["kind"].lower()
+    return {"limit": row["allowed"], "origin": origin, "expires_at": iso(row["expires_at"])}
+
+
+def _told(urls: Urls, row: Row, owner: Row | None = None) -> dict[str, Any]:
+    payload: dict[str, Any] = {"interaction_limit": _shown(row, owner)}
+    if owner is not None and owner["kind"] == "Organization":
+        payload["organization"] = organization_serializers.organization(urls, owner)
+    elif owner is not None:
+        payload["user"] = serializers.simple_user(urls, owner)
+    return payload
+
+
+def told(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[EventData]:
+    """What is told of limits that have ended."""
+    repos = repositories.get_required(
+        db, {row["repo_id"] for row in rows if row["repo_id"] is not None}
+    )
+    owners = accounts.get_required(
+        db, {row["account_id"] for row in rows if row["account_id"] is not None}
+    )
+    return [
+        (repos.get(row["repo_id"]), _told(urls, row, owners.get(row["account_id"]))) for row in rows
+    ]
+
+
+def _current(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
+    return [SnapshotEvent(SET, repo["id"], _told(urls, row)) for row in rows]
+
+
+ops.tells(interaction_limit=InteractionLimitEvent)
+ops.told(interaction_limit=told)
+ops.current(interaction_limit=_current)

@@ -1,0 +1,132 @@
+"""Repository invitations, as their two sides and the events about them show them."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from hub.rest import repository_serializers, serializers
+from hub.rest.context import Context
+from hub.rest.event_payloads import EventData
+from hub.rest.paging import NumberedPaging
+from hub.rest.repository_serializers import MinimalRepository
+from hub.rest.serializers import SimpleUser, node_id
+from hub.rest.urls import Urls
+from store import Connection, Row
+from store.accounts import accounts
+from store.clock import iso
+from store.delivery.outbox import SnapshotEvent
+from store.repositories import invitations, repositories
+from store.repositories.invitations import InvitationSide
+
+Role = Literal["read", "write", "maintain", "triage", "admin"]
+
+
+class Invitation(TypedDict):
+    """Only open ones are shown: `expired` is false."""
+
+    id: int
+    node_id: str
+    invitee: SimpleUser | None
+    inviter: SimpleUser | None
+    permissions: Role
+    created_at: str
+    expired: bool
+    url: str
+    html_url: str
+
+
+class RepositoryInvitation(Invitation):
+    repository: MinimalRepository
+
+
+class InvitationEvent(TypedDict):
+    """Nobody sends an end that came by itself. The repository is beside the invitation."""
+
+    action: Literal["created", "edited", "deleted", "accepted", "declined", "expired"]
+    invitation: Invitation
+    repository: MinimalRepository
+    sender: NotRequired[SimpleUser]
+
+
+def invitation(
+    urls: Urls, repo: Row, people: dict[int, SimpleUser], row: Row, *, expired: bool = False
+) -> Invitation:
+    """An invitation without its repository; `people` are those who are in it, by id."""
+    return {
+        "id": row["id"],
+        "node_id": node_id("RepositoryInvitation", row["id"]),
+        "invitee": people.get(row["invitee_id"]),
+        "inviter": people.get(row["inviter_id"]),
+        "permissions": row["role"],
+        "created_at": iso(row["created_at"]),
+        "expired": expired,
+        "url": urls.invitation(row["id"]),
+        "html_url": f"{urls.page(repo)}/invitations",
+    }
+
+
+def full(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[RepositoryInvitation]:
+    """Invitations with their repositories, with as few statements for many as for one."""
+    repos = repositories.get_required(db, {row["repo_id"] for row in rows})
+    listed = repository_serializers.repositories(urls, db, [*repos.values()])
+    shown = dict(zip(repos, listed, strict=True))
+    people = _people(urls, db, rows)
+    return [
+        {
+            **invitation(urls, repos[row["repo_id"]], people, row),
+            "repository": shown[row["repo_id"]],
+        }
+        for row in rows
+    ]
+
+
+def page(ctx: Context, pages: NumberedPaging, side: InvitationSide) -> list[RepositoryInvitation]:
+    """A page of the open invitations of a repository, or to a person."""
+    pages.count(lambda most: invitations.count(ctx.db, side, most))
+    rows = invitations.page(ctx.db, side, limit=pages.limit, offset=pages.offset)
+    return full(ctx.urls, ctx.db, rows)
+
+
+def tell(ctx: Context, action: str, repo: Row, row: Row) -> None:
+    """Tell what happened to an invitation."""
+    shown = invitation(ctx.urls, repo, _people(ctx.urls, ctx.db, [row]), row)
+    ctx.emit(f"repository_invitation.{action}", repo, invitation=shown)
+
+
+def expired(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[EventData]:
+    """What is told of invitations that nobody has answered in time."""
+    repos = repositories.get_required(db, {row["repo_id"] for row in rows})
+    people = _people(urls, db, rows)
+    return [
+        (repo, {"invitation": invitation(urls, repo, people, row, expired=True)})
+        for row in rows
+        for repo in [repos[row["repo_id"]]]
+    ]
+
+
+def current(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
+    """What is told of a repository's invitations as they are."""
+    people = _people(urls, db, rows)
+    shown = [invitation(urls, repo, people, row) for row in rows]
+    return [
+        SnapshotEvent("repository_invitation.edited", repo["id"], {"invitation": one})
+        for one in shown
+    ]
+
+
+def _people(urls: Urls, db: Connection, rows: Iterable[Row]) -> dict[int, SimpleUser]:
+    keys = {key for row in rows for key in (row["invitee_id"], row["inviter_id"]) if key}
+    return {
+        key: serializers.simple_user(urls, row)
+        for key, row in accounts.get_required(db, keys).items()
+    }
+
+
+def tell_member(ctx: Context, action: str, repo: Row, member: Row, role: dict[str, Any]) -> None:
+    """Tell, as the platform does, that somebody is a collaborator or has another role; `role` has
+    its `to` and perhaps its `from`.
+    """
+    changes = {"permission": role, "role_name": role}
+    shown = serializers.simple_user(ctx.urls, member)
+    ctx.emit(f"member.{action}", repo, member=shown, changes=changes)

@@ -1,0 +1,175 @@
+"""Licenses (group 17): those that are known, and the one that a repository has."""
+
+import base64
+import html
+
+import nh3
+from typing_extensions import TypedDict
+
+from hub.auth.access import on_repo, public
+from hub.http.response import TypedReply
+from hub.rest import repository_serializers
+from hub.rest.context import Context
+from hub.rest.group import OperationGroup
+from hub.rest.paging import NumberedPaging
+from hub.rest.repository_serializers import LicenseSimple
+from hub.rest.validation import Text
+from store import Connection, Row
+from store.errors import Missing
+from store.repositories import license_catalog, licenses
+from store.repositories.license_catalog import License as Known
+
+
+def known(db: Connection, key: str) -> Row | None:
+    """The row of a known license: itself, as `known`."""
+    found = license_catalog.get(key)
+    return None if found is None else {"id": found.key, "known": found}
+
+
+ops = OperationGroup("licenses", license=known)
+
+READ = on_repo("contents", "read").or_anyone()
+
+
+class LicenseQuery(TypedDict, total=False):
+    featured: bool
+
+
+class At(TypedDict, total=False):
+    """`ref` is a branch, with or without what git puts before its name."""
+
+    ref: Text
+
+
+class License(LicenseSimple):
+    html_url: str
+    description: str
+    implementation: str
+    permissions: list[str]
+    conditions: list[str]
+    limitations: list[str]
+    body: str
+    featured: bool
+
+
+class LicenseContentLinks(TypedDict):
+    self: str
+    git: str
+    html: str
+
+
+class LicenseContent(TypedDict):
+    """`license` is that of the file; its key is `other` where it is none of the known ones."""
+
+    name: str
+    path: str
+    sha: str
+    size: int
+    url: str
+    html_url: str
+    git_url: str
+    download_url: str
+    type: str
+    content: str
+    encoding: str
+    _links: LicenseContentLinks
+    license: LicenseSimple
+
+
+@ops("GET /licenses", public())
+def get_all_commonly_used(
+    ctx: Context, page: NumberedPaging, query: LicenseQuery
+) -> list[LicenseSimple]:
+    """Get all commonly used licenses
+
+    The featured ones first, then the other common ones, then the rest that is known.
+    """
+    found = [one for one in license_catalog.list_all() if _wanted(one, query)]
+    page.total = len(found)
+    shown = found[page.offset : page.offset + page.limit]
+    return [repository_serializers.license_simple(ctx.urls, one.key) for one in shown]
+
+
+@ops("GET /licenses/{license}", public())
+def get(ctx: Context, license: Row) -> License:  # noqa: A002  # the path's own word
+    """Get a license
+
+    With its text, in which brackets stand around what is to be filled in.
+    """
+    found: Known = license["known"]
+    return {
+        **repository_serializers.license_simple(ctx.urls, found.key),
+        "html_url": found.page,
+        "description": found.description,
+        "implementation": found.implementation,
+        "permissions": list(found.permissions),
+        "conditions": list(found.conditions),
+        "limitations": list(found.limitations),
+        "body": found.body,
+        "featured": found.featured,
+    }
+
+
+@ops("GET /repos/{owner}/{repo}/license", READ, media=("raw", "html"), errors=(404,))
+def get_for_repo(ctx: Context, repo: Row, query: At) -> LicenseContent | TypedReply:
+    """Get the license for a repository
+
+    Its file, as it is or rendered where the media type says so, and which license that is.
+    """
+    branch = _branch(query.get("ref"), repo)
+    file = licenses.get(ctx.db, repo["id"], branch)
+    if file is None:
+        raise Missing("license")
+    ctx.last_modified = file["updated_at"]
+    if ctx.media.param == "raw":
+        return _reply("raw", bytes(file["content"]))
+    if ctx.media.param == "html":
+        return _reply("html", rendered(file).encode())
+    return content(ctx, repo, file)
+
+
+def _wanted(one: Known, query: LicenseQuery) -> bool:
+    return "featured" not in query or one.featured == query["featured"]
+
+
+def _branch(ref: str | None, repo: Row) -> str:
+    if not ref or ref == "HEAD":
+        return str(repo["default_branch"])
+    return ref.removeprefix("refs/").removeprefix("heads/")
+
+
+def _reply(param: str, body: bytes) -> TypedReply:
+    media = f"application/vnd.service.{param}+json; charset=utf-8"
+    return TypedReply(200, body, {"Content-Type": media, "X-Content-Type-Options": "nosniff"})
+
+
+def rendered(file: Row) -> str:
+    """A license file as HTML that is safe to show: Markdown as such, all else as it is written."""
+    if file["html"] is not None:
+        return nh3.clean(file["html"])
+    text = bytes(file["content"]).decode(errors="replace")
+    return f"<pre>{html.escape(text)}</pre>"
+
+
+def content(ctx: Context, repo: Row, file: Row) -> LicenseContent:
+    """A license file, with its text in base64."""
+    path, raw = file["path"], bytes(file["content"])
+    url = ctx.urls.file(repo, file["branch"], path)
+    page = ctx.urls.file_page(repo, file["branch"], path)
+    blob = ctx.urls.blob(repo, file["sha"])
+    return {
+        "name": path.rpartition("/")[2],
+        "path": path,
+        "sha": file["sha"],
+        "size": len(raw),
+        "url": url,
+        "html_url": page,
+        "git_url": blob,
+        "download_url": ctx.urls.file_page(repo, file["branch"], path, "raw"),
+        "type": "file",
+        # In lines, as in an email: clients have always been given it so.
+        "content": base64.encodebytes(raw).decode(),
+        "encoding": "base64",
+        "_links": {"self": url, "git": blob, "html": page},
+        "license": repository_serializers.license_simple(ctx.urls, file["license"]),
+    }

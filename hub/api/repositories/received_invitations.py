@@ -1,0 +1,70 @@
+"""Repository invitations (group 18) as those see them who were invited."""
+
+from hub.api.repositories import invitation_serializers
+from hub.api.repositories.invitation_serializers import RepositoryInvitation, tell, tell_member
+from hub.auth.access import on_user
+from hub.rest.context import Context
+from hub.rest.group import OperationGroup
+from hub.rest.paging import NumberedPaging
+from store import Row
+from store.accounts import accounts
+from store.repositories import invitations, repositories
+
+ops = OperationGroup("repos", invitation_id=invitations.of_invitee)
+
+SCOPES = ("repo:invite", "repo")
+READ = on_user("private_repository_invitations", "read", scopes=SCOPES)
+WRITE = on_user("private_repository_invitations", "write", scopes=SCOPES)
+
+
+@ops("GET /user/repository_invitations", READ)
+def list_invitations_for_authenticated_user(
+    ctx: Context, page: NumberedPaging
+) -> list[RepositoryInvitation]:
+    """List repository invitations for the authenticated user
+
+    The open ones, the oldest first.
+    """
+    assert ctx.caller is not None, "the declaration asks for a token"
+    return invitation_serializers.page(ctx, page, invitations.to_person(ctx.caller.account_id))
+
+
+@ops(
+    "PATCH /user/repository_invitations/{invitation_id}",
+    WRITE,
+    emits=("member.added", "member.edited", "repository_invitation.accepted"),
+)
+def accept_invitation_for_authenticated_user(ctx: Context, invitation: Row) -> None:
+    """Accept a repository invitation
+
+    Whoever has a higher role by now keeps it.
+    """
+    repo, invitee = _between(ctx, invitation)
+    role = invitation["role"]
+    held = invitations.accept(ctx.db, invitation)
+    if held is None:
+        tell_member(ctx, "added", repo, invitee, {"to": role})
+    elif not repositories.at_least(held, role):
+        tell_member(ctx, "edited", repo, invitee, {"from": held, "to": role})
+    tell(ctx, "accepted", repo, invitation)
+
+
+@ops(
+    "DELETE /user/repository_invitations/{invitation_id}",
+    WRITE,
+    emits=("repository_invitation.declined",),
+)
+def decline_invitation_for_authenticated_user(ctx: Context, invitation: Row) -> None:
+    """Decline a repository invitation"""
+    repo, _ = _between(ctx, invitation)
+    if invitations.end(ctx.db, invitation):
+        tell(ctx, "declined", repo, invitation)
+
+
+def _between(ctx: Context, invitation: Row) -> tuple[Row, Row]:
+    """The repository and the invitee."""
+    repo = repositories.get(ctx.db, invitation["repo_id"])
+    invitee = accounts.get(ctx.db, invitation["invitee_id"])
+    assert repo is not None, "an invitation ends with its repository"
+    assert invitee is not None, "it ends with who was invited"
+    return repo, invitee

@@ -1,0 +1,146 @@
+"""Rule suites, as the lists and answers of organizations and repositories have them."""
+
+from typing import Annotated, Literal, NotRequired
+
+from annotated_types import MaxLen
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from hub.rest.paging import NumberedPaging
+from hub.rest.validation import Text
+from store import Connection, Row
+from store.accounts import accounts
+from store.accounts.viewers import RepositoryViewer
+from store.clock import DAY, HOUR, iso
+from store.repositories import rule_suites
+from store.repositories.rule_suites import RuleSuiteFilter
+
+Result = Literal["pass", "fail", "bypass"]
+PERIODS = {"hour": HOUR, "day": DAY, "week": 7 * DAY, "month": 30 * DAY}
+ALL = "all"
+
+
+class RuleSuiteQuery(TypedDict, total=False):
+    """`ref` is the name of a branch or tag, of either without refs/heads/ or refs/tags/ before it;
+    `month` the last 30 days. `evaluate_status` asks for rules in force (`active`), or being tried
+    (`evaluate`), among those that were evaluated.
+    """
+
+    ref: Annotated[Text, MaxLen(300), Field(pattern=r"^[^*?\[\\]*$")]
+    time_period: Annotated[Literal["hour", "day", "week", "month"], Field(default="day")]
+    actor_name: Annotated[Text, MaxLen(200)]
+    rule_suite_result: Annotated[Literal["pass", "fail", "bypass", "all"], Field(default="all")]
+    evaluate_status: Annotated[Literal["all", "active", "evaluate"], Field(default="all")]
+
+
+class RuleSuite(TypedDict):
+    """`actor_id` and `actor_name` are missing where nobody is known who pushed,
+    `evaluation_result` where no rule is being tried.
+    """
+
+    id: int
+    actor_id: NotRequired[int]
+    actor_name: NotRequired[str]
+    before_sha: str
+    after_sha: str
+    ref: str
+    repository_id: int
+    repository_name: str
+    pushed_at: str
+    result: Result
+    evaluation_result: NotRequired[Result]
+
+
+class RuleSource(TypedDict):
+    type: str
+    id: NotRequired[int]
+    name: NotRequired[str]
+
+
+class RuleEvaluation(TypedDict):
+    rule_source: RuleSource
+    enforcement: Literal["active", "evaluate", "deleted ruleset"]
+    result: Literal["pass", "fail"]
+    rule_type: str
+    details: str | None
+
+
+class RuleSuiteDetail(TypedDict):
+    id: int
+    actor_id: int | None
+    actor_name: str | None
+    before_sha: str
+    after_sha: str
+    ref: str
+    repository_id: int
+    repository_name: str
+    pushed_at: str
+    result: Result
+    evaluation_result: Result | None
+    rule_evaluations: list[RuleEvaluation]
+
+
+def listed(
+    db: Connection,
+    page: NumberedPaging,
+    query: RuleSuiteQuery,
+    *,
+    owner_id: int | None = None,
+    repo_id: int | None = None,
+    viewer: RepositoryViewer | None = None,
+) -> list[RuleSuite]:
+    """A page of the suites that are asked for, of an organization or of a repository; those that
+    this viewer may see, where there is one.
+    """
+    actor = None
+    if "actor_name" in query:
+        actor = accounts.by_login(db, query["actor_name"])
+        if actor is None:
+            return []
+    chosen = RuleSuiteFilter(
+        since=db.now - PERIODS[query.get("time_period", "day")],
+        owner_id=owner_id,
+        repo_id=repo_id,
+        ref=query.get("ref"),
+        actor_id=None if actor is None else actor["id"],
+        result=_but_all(query.get("rule_suite_result")),
+        active=query.get("evaluate_status") == "active",
+        evaluated=query.get("evaluate_status") == "evaluate",
+        viewer=viewer,
+    )
+    page.count(lambda most: rule_suites.count(db, chosen, most))
+    rows = rule_suites.page(db, chosen, limit=page.limit, offset=page.offset)
+    return [_item(row) for row in rows]
+
+
+def _but_all(value: str | None) -> str | None:
+    return None if value == ALL else value
+
+
+def _item(row: Row) -> RuleSuite:
+    found: RuleSuite = {
+        "id": row["number"],
+        "before_sha": row["before_sha"],
+        "after_sha": row["after_sha"],
+        "ref": row["ref"],
+        "repository_id": row["repo_id"],
+        "repository_name": row["repository_name"],
+        "pushed_at": iso(row["pushed_at"]),
+        "result": row["result"],
+    }
+    if row["actor_id"] is not None:
+        found |= {"actor_id": row["actor_id"], "actor_name": row["actor_name"]}
+    if row["evaluation_result"] is not None:
+        found["evaluation_result"] = row["evaluation_result"]
+    return found
+
+
+def detail(row: Row) -> RuleSuiteDetail:
+    """A rule suite with what came of each rule."""
+    return {
+        "actor_id": None,
+        "actor_name": None,
+        "evaluation_result": None,
+        **_item(row),
+        "rule_evaluations": row["evaluations"],
+    }

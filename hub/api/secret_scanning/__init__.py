@@ -1,0 +1,1 @@
+"""Operations and serializers of patterns of secrets."""

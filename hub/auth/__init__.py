@@ -1,0 +1,4 @@
+"""Who asks and what they may do: credentials, access rules, passwords, rate limits.
+
+Imports `http`.
+"""

@@ -1,0 +1,65 @@
+"""When users authenticated, which the seats at the assistant show.
+
+A request must not write for that. Of each user one moment an hour is kept in memory, and written
+with those of others a second later.
+"""
+
+import asyncio
+
+from store import Store
+from store.assistant import seat_activity
+from store.clock import HOUR
+from store.errors import StoreError
+
+APART = 1 * HOUR
+DELAY = 1.0
+MOST = 50_000
+"""Users that are remembered; beyond it all are forgotten, and written once more."""
+
+
+class Authentications:
+    """Those that this hub has seen; all on the event loop."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._written: dict[int, int] = {}
+        self._unwritten: dict[int, int] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._saving: asyncio.Task[None] | None = None
+
+    def note(self, account_id: int) -> None:
+        """A user has just authenticated."""
+        now = self._store.clock.now()
+        # abs: after a clock that was ahead it is not silent until the time is as late again.
+        if abs(now - self._written.get(account_id, -APART)) < APART:
+            return
+        if len(self._written) >= MOST:
+            self._written.clear()
+        self._written[account_id] = self._unwritten[account_id] = now
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(DELAY, self._save_soon)
+
+    def _save_soon(self) -> None:
+        self._timer = None
+        self._saving = asyncio.get_running_loop().create_task(self.save())
+
+    async def save(self) -> None:
+        """Write what is not written yet."""
+        rows, self._unwritten = self._unwritten, {}
+        if not rows:
+            return
+        try:
+            await self._store.note(seat_activity.authenticated, sorted(rows.items()))
+        except StoreError:
+            # With their next request they are noted again.
+            for account_id in rows:
+                self._written.pop(account_id, None)
+
+    async def close(self) -> None:
+        """Write what is not written yet, and no more."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._saving is not None:
+            await self._saving
+        await self.save()

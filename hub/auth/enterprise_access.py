@@ -1,0 +1,48 @@
+"""What a caller needs for an operation on an enterprise that the path names first."""
+
+from dataclasses import dataclass
+
+from hub.auth.access import ALL, Access, check_kind, check_token
+from hub.auth.credentials import Caller
+from hub.http.errors import Forbidden
+from store import Connection, Row
+from store.enterprises import enterprises
+from store.errors import Missing
+
+NOT_AN_OWNER = "Must be an owner of the enterprise."
+NO_MANAGER = "Must be an owner or a billing manager of the enterprise."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OnEnterprise(Access):
+    """Membership of the enterprise that the path names first, or `enterprise_role` in it: one of
+    enterprises.ROLES.
+    """
+
+    enterprise_role: str = "member"
+
+    def see(self, db: Connection, caller: Caller | None, row: Row) -> None:
+        """Missing for who is no member."""
+        assert caller is not None, "an enterprise's things are asked for with a token"
+        role = enterprises.role_of(db, row, caller.account)
+        if role is None or caller.target_id is not None:
+            raise Missing("enterprise")
+        check_kind(self.kinds, caller)
+        check_token(self, caller, self.scopes)
+        if enterprises.ROLES.index(role) < enterprises.ROLES.index(self.enterprise_role):
+            raise Forbidden(NOT_AN_OWNER if self.enterprise_role == "owner" else NO_MANAGER)
+
+
+def on_enterprise(
+    permission: str,
+    level: str,
+    *,
+    rank: str = "member",
+    scopes: tuple[str, ...],
+    kinds: tuple[str, ...] = ALL,
+) -> OnEnterprise:
+    """Access to something of an enterprise."""
+    assert rank in enterprises.ROLES, rank
+    return OnEnterprise(
+        permissions=((permission, level),), enterprise_role=rank, scopes=scopes, kinds=kinds
+    )

@@ -1,0 +1,57 @@
+"""What a caller needs for an operation on an organization that the path names first."""
+
+from dataclasses import dataclass
+
+from hub.auth.access import ALL, Access, check_kind, check_sign_on, check_token
+from hub.auth.credentials import Caller
+from hub.http.errors import Forbidden
+from store import Connection, Row
+from store.accounts import organizations
+from store.errors import Missing
+
+NOT_AN_OWNER = "Must be an owner of the organization."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OnOrg(Access):
+    """Membership of the organization that the path names first, or ownership of it. A token that
+    has only one of `public_scopes` is let in for what is in public repositories: the handler asks
+    for its viewer (`hub.auth.viewing`).
+    """
+
+    owner: bool = False
+
+    @property
+    def standing(self) -> str:
+        return f"Role in the organization: {'owner' if self.owner else 'member'}."
+
+    def see(self, db: Connection, caller: Caller | None, row: Row) -> None:
+        """Missing for who is no member, which includes tokens for another account alone."""
+        assert caller is not None, "an organization's things are asked for with a token"
+        role = organizations.role_of(db, row, caller.account)
+        if role is None or caller.target_id not in (None, row["id"]):
+            raise Missing("organization")
+        check_kind(self.kinds, caller)
+        check_token(self, caller, self.accepted)
+        check_sign_on(db, caller, row["id"], row["login"])
+        if self.owner and role != "admin":
+            raise Forbidden(NOT_AN_OWNER)
+
+
+def on_org(
+    permission: str,
+    level: str,
+    *,
+    owner: bool = False,
+    scopes: tuple[str, ...],
+    public_scopes: tuple[str, ...] = (),
+    kinds: tuple[str, ...] = ALL,
+) -> OnOrg:
+    """Access to something of an organization, for its members or, with `owner`, its owners."""
+    return OnOrg(
+        permissions=((permission, level),),
+        owner=owner,
+        scopes=scopes,
+        public_scopes=public_scopes,
+        kinds=kinds,
+    )

@@ -1,0 +1,137 @@
+"""Rate limits: what each caller may spend, in which window, and what happens beyond it. How many
+requests of a caller are at work at once is each hub's own count.
+"""
+
+from hub.auth.quotas import Quota, RateCharge, RateStatus, RateSubject
+from hub.auth.rate_counters import RateCounters, WindowCounter
+from hub.http.errors import Exhausted, TooFast
+from hub.settings import HubSettings
+from store import Connection, Store
+from store.clock import SECOND
+
+HOUR, MINUTE = 3600, 60
+READ, WRITE = 1, 5
+"""Points of a request that reads and of one that changes something."""
+POINTS, CONTENT, CONTENT_HOURLY, BAD_TOKENS = "points", "content", "content/hour", "bad tokens"
+
+
+class RateLimits:
+    """The limits that this hub holds callers to. Safe to use from several threads."""
+
+    def __init__(self, store: Store, settings: HubSettings) -> None:
+        self._settings = settings
+        self._known = _quotas(settings, settings.rate_limits)
+        self._anonymous = _quotas(settings, settings.rate_limits | settings.rate_limits_anonymous)
+        self._points = Quota(settings.points_per_minute, MINUTE)
+        self._content = Quota(settings.content_per_minute, MINUTE)
+        self._content_hourly = Quota(settings.content_per_hour, HOUR)
+        self._bad_tokens = Quota(settings.failed_tokens, settings.failed_login_seconds)
+        self._counts = RateCounters(store, float(settings.failed_login_seconds))
+        self._at_work: dict[str, int] = {}
+
+    def quotas(self, subject: RateSubject) -> dict[str, Quota]:
+        """Every category with what this caller may spend of it."""
+        return self._anonymous if subject.kind == "address" else self._known
+
+    def charge(
+        self,
+        db: Connection,
+        subject: RateSubject,
+        category: str,
+        *,
+        points: int = READ,
+        created: bool = False,
+    ) -> RateCharge:
+        """Charge a request of this category. Exhausted, TooFast; then nothing is charged."""
+        now = db.now // SECOND
+        quota = self.quotas(subject)[category]
+        wanted = [(POINTS, self._points, points)]
+        if created:
+            wanted += [(CONTENT, self._content, 1), (CONTENT_HOURLY, self._content_hourly, 1)]
+        counts = self._counts.of(db, subject.key)
+        with self._counts.lock:
+            count = self._count(counts, subject, category, quota, now)
+            if count.used >= quota.limit:
+                status = RateStatus(category, quota.limit, count.used, count.end)
+                raise Exhausted(f"API rate limit exceeded for {subject.shown}", status.headers())
+            ticket = RateCharge(subject, quota, count)
+            taken = [(self._count(counts, subject, r, q, now), q, n) for r, q, n in wanted]
+            for one, limit, amount in taken:
+                if one.used + amount > limit.limit:
+                    raise TooFast(one.end - now, ticket.status.headers())
+            self._begin(ticket)
+            for one, amount in [(count, 1), *((one, amount) for one, _, amount in taken)]:
+                self._counts.take(one, amount)
+            ticket.charged = True
+        return ticket
+
+    def look(self, db: Connection, subject: RateSubject, category: str = "core") -> RateCharge:
+        """Where the caller stands, free of charge."""
+        counts = self._counts.of(db, subject.key)
+        quota = self.quotas(subject)[category]
+        with self._counts.lock:
+            count = self._count(counts, subject, category, quota, db.now // SECOND)
+            return RateCharge(subject, quota, count)
+
+    def statuses(self, db: Connection, subject: RateSubject) -> list[RateStatus]:
+        """Where the caller stands with every category, as the store and this hub know."""
+        self._counts.load(db, subject.key)
+        return [self.look(db, subject, name).status for name in self.quotas(subject)]
+
+    def record_bad_token(self, db: Connection, subject: RateSubject) -> bool:
+        """Count a token that was none; whether there were too many from there."""
+        counts = self._counts.of(db, subject.key)
+        quota = self._bad_tokens
+        with self._counts.lock:
+            count = self._count(counts, subject, BAD_TOKENS, quota, db.now // SECOND)
+            if count.used >= quota.limit:
+                return True
+            self._counts.take(count, 1)
+        return False
+
+    def refund(self, ticket: RateCharge) -> None:
+        """Give back what the request was charged of its category."""
+        if ticket.charged:
+            with self._counts.lock:
+                self._counts.take(ticket.count, -1)
+                ticket.charged = False
+
+    def _begin(self, ticket: RateCharge) -> None:
+        key = ticket.subject.key
+        running = self._at_work.get(key, 0)
+        if running >= self._settings.most_concurrent:
+            raise TooFast(1, ticket.status.headers())
+        self._at_work[key] = running + 1
+        ticket.at_work = True
+
+    def end(self, ticket: RateCharge | None) -> None:
+        """Say that the request is done with; on the event loop."""
+        if ticket is not None and ticket.at_work:
+            ticket.at_work = False
+            key = ticket.subject.key
+            with self._counts.lock:
+                self._at_work[key] -= 1
+                if not self._at_work[key]:
+                    del self._at_work[key]
+        self._counts.save_later()
+
+    def _count(
+        self,
+        counts: dict[str, WindowCounter],
+        subject: RateSubject,
+        resource: str,
+        quota: Quota,
+        now: int,
+    ) -> WindowCounter:
+        return self._counts.running(counts, subject.key, resource, quota.window, now)
+
+    async def close(self) -> None:
+        """Write what is not written yet."""
+        await self._counts.close()
+
+
+def _quotas(settings: HubSettings, numbers: dict[str, int]) -> dict[str, Quota]:
+    return {
+        name: Quota(number, settings.rate_windows.get(name, HOUR))
+        for name, number in numbers.items()
+    }

@@ -1,0 +1,112 @@
+"""`tocsin token`: what programs authenticate with."""
+
+from typing import Any
+
+import click
+
+from hub.cli.console import options, output, suggestions
+from hub.cli.console.arguments import DurationType, PairType
+from store import Connection, Row, Store
+from store.accounts import app_tokens, grants, tokens
+
+
+@click.group()
+def token() -> None:
+    """Make, list and revoke tokens."""
+
+
+@token.command()
+@click.argument("login", shell_complete=suggestions.logins)
+@click.option("--kind", type=click.Choice(list(tokens.KINDS)),
+              help="personal, if no app says otherwise.")  # fmt: skip
+@click.option("--app", metavar="NAME",
+              help="The application that is to hold it, for the user or, with --kind installation,"
+              " for itself.")  # fmt: skip
+@click.option("--fingerprint", help="Tells apart what one application holds of the user.")
+@click.option("--scope", "scopes", multiple=True, metavar="SCOPE",
+              help="What it may do, such as repo or admin:repo_hook; repeatable.")  # fmt: skip
+@click.option("--permission", "permissions", multiple=True, type=PairType(),
+              help="For fine-grained kinds, such as metadata=read; repeatable.")  # fmt: skip
+@click.option("--note", help="What it is for.")
+@click.option("--expires", type=DurationType(), help="After how long it ends, such as 30d.")
+@options.with_store
+def create(
+    store: Store,
+    login: str,
+    kind: str | None,
+    app: str | None,
+    fingerprint: str | None,
+    scopes: tuple[str, ...],
+    permissions: tuple[tuple[str, str], ...],
+    note: str | None,
+    expires: int | None,
+) -> None:
+    """Make a token of the user LOGIN. Its value is printed this once and never again."""
+
+    if app is not None and kind not in (None, "installation"):
+        raise click.UsageError("an app's token is of the kind that the app says, or installation")
+    if kind == "installation" and (scopes or fingerprint):
+        raise click.UsageError("an installation's token has permissions alone")
+
+    def make(db: Connection) -> tuple[str, Row]:
+        account_id = options.account(db, login)["id"]
+        given: dict[str, Any] = {
+            "scopes": scopes,
+            "permissions": dict(permissions),
+            "note": note,
+            "fingerprint": fingerprint,
+            "expires_at": None if expires is None else db.now + expires,
+        }
+        if app is not None and kind is None:
+            return grants.issue(db, options.app(db, app), account_id, **given)
+        if app is not None:
+            del given["scopes"], given["fingerprint"]
+            return app_tokens.install(db, options.app(db, app), account_id, **given)
+        return tokens.create(db, account_id, kind=kind or "personal", **given)
+
+    # The value alone on standard output, so that a script can take it.
+    value, row = store.do(make)
+    click.echo(value)
+    output.print_note(f"token {row['id']} of {login}; this value is not shown again")
+
+
+@token.command("list")
+@options.as_json
+@options.with_store
+def list_tokens(store: Store, as_json: bool) -> None:
+    """List the tokens, without their values."""
+    rows = [_shape(row) for row in store.look(tokens.list_all)]
+    output.print_rows(
+        rows, as_json=as_json, empty="no tokens: `tocsin token create LOGIN` makes one"
+    )
+
+
+def _shape(row: Row) -> dict[str, object]:
+    return {
+        "id": row["id"],
+        "login": row["login"],
+        "kind": row["kind"],
+        "app": row["app"],
+        "fingerprint": row["fingerprint"],
+        "ends_with": row["last_eight"],
+        "note": row["note"],
+        "scopes": row["scopes"],
+        "permissions": row["permissions"],
+        "created_at": output.format_time(row["created_at"]),
+        "expires_at": output.format_time(row["expires_at"]),
+    }
+
+
+@token.command()
+@click.argument("token_ids", metavar="ID...", type=int, nargs=-1, required=True)
+@options.with_store
+def revoke(store: Store, token_ids: tuple[int, ...]) -> None:
+    """End tokens by their ids."""
+
+    def end(db: Connection) -> None:
+        for token_id in token_ids:
+            if not tokens.revoke(db, token_id):
+                raise options.missing(f"token {token_id}, and nothing was revoked", "token list")
+
+    store.do(end)
+    click.echo(f"revoked {', '.join(map(str, token_ids))}")

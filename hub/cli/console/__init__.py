@@ -1,0 +1,4 @@
+"""What commands share: arguments, options, output, exit codes.
+
+Imports `service`.
+"""

@@ -1,0 +1,79 @@
+"""Kinds of arguments that several commands take."""
+
+import re
+from typing import Any
+
+import click
+
+from hub.cli.console import suggestions
+from store import clock
+
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
+SPAN = re.compile(r"(\d{1,6}(?:\.\d{1,3})?)([smhdw])")
+
+
+class DurationType(click.ParamType[int]):
+    """A length of time such as 90s, 15m, 2h, 30d, 1w; gives microseconds."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        matched = SPAN.fullmatch(value)
+        if not matched:
+            self.fail(f"{value!r} is no duration: write 90s, 15m, 2h, 30d or 1w", param, ctx)
+        return round(float(matched[1]) * UNITS[matched[2]] * clock.SECOND)
+
+
+class MomentType(click.ParamType[int]):
+    """A time in ISO 8601, or a duration that is counted back from now; gives microseconds."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        if SPAN.fullmatch(value):
+            return clock.Clock().now() - DurationType().convert(value, param, ctx)
+        try:
+            return clock.parse(value)
+        except ValueError:
+            self.fail(f"{value!r} is neither a duration (2h) nor an ISO 8601 time", param, ctx)
+
+
+class PairType(click.ParamType[tuple[str, str]]):
+    """NAME=VALUE."""
+
+    name = "name=value"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        if isinstance(value, tuple):
+            return value
+        name, equals, given = value.partition("=")
+        if not equals or not name or not given:
+            self.fail(f"{value!r} is not NAME=VALUE", param, ctx)
+        return name, given
+
+
+class FullNameType(click.ParamType[tuple[str, str]]):
+    """OWNER/NAME of a repository."""
+
+    name = "owner/name"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        if isinstance(value, tuple):
+            return value
+        owner, slash, name = value.partition("/")
+        if not slash or not owner or not name or "/" in name:
+            self.fail(f"{value!r} is not OWNER/NAME", param, ctx)
+        return owner, name
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> suggestions.Offer:
+        return suggestions.full_names(ctx, param, incomplete)

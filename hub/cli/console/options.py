@@ -1,0 +1,161 @@
+"""The options that commands share, and the store they are given."""
+
+import sys
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import click
+
+from hub.cli.service.audit_actor import AuditHook
+from hub.cli.service.configuration import Configuration, Settings, configure
+from store import Connection, Row, Store, open_store
+from store.accounts import accounts, apps, organizations
+from store.errors import Missing
+from store.repositories import repositories
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+# What an authenticator shows beside a user's one-time passwords.
+ISSUER = "tocsin"
+
+CONFIG = click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    help="Settings file (TOML).  [default: /etc/tocsin/tocsin.toml or ./tocsin.toml]",
+)
+DATA_DIR = click.option("--data-dir", type=click.Path(path_type=Path), help="The data directory.")
+STORE = click.option("--store", "store_url", metavar="URL", help="The database.")
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+limit = click.option(
+    "--limit",
+    type=click.IntRange(1, 10_000),
+    default=50,
+    show_default=True,
+    help="How many at most, the newest.",
+)
+
+
+def configured(command: Callable[Concatenate[Configuration, P], T]) -> Callable[..., T]:
+    """Give a command its configuration, from these options and all other sources."""
+
+    @CONFIG
+    @DATA_DIR
+    @STORE
+    @wraps(command)
+    def run(
+        *args: Any,
+        config: Path | None,
+        data_dir: Path | None,
+        store_url: str | None,
+        **kwargs: Any,
+    ) -> T:
+        given = {"data_dir": data_dir, "store": store_url}
+        return command(configure(given, config), *args, **kwargs)
+
+    return run
+
+
+def with_store(
+    command: Callable[Concatenate[Store, P], T] | None = None, *, create: bool = False
+) -> Callable[..., Any]:
+    """Give a command the store; `create` makes one where there is none."""
+    if command is None:
+        return lambda function: with_store(function, create=create)
+
+    @configured
+    @wraps(command)
+    def run(configuration: Configuration, *args: Any, **kwargs: Any) -> T:
+        store = opened(configuration.settings, create=create)
+        try:
+            return command(store, *args, **kwargs)
+        finally:
+            store.shut()
+
+    return run
+
+
+def opened(settings: Settings, *, create: bool) -> Store:
+    """The store of these settings; what the command under way changes in it is recorded."""
+    store = open_store(
+        settings.store, data_dir=settings.data_dir, key_file=settings.key_file, create=create
+    )
+    store.audit_hook = AuditHook()
+    return store
+
+
+def attach_audit_actor(store: Store) -> AuditHook:
+    """Who records what a command changes in a store that `opened` gave."""
+    assert isinstance(store.audit_hook, AuditHook)
+    return store.audit_hook
+
+
+def read_secret(prompt: str, *, twice: bool = False) -> str:
+    """A secret from standard input, unseen where that is a terminal."""
+    if sys.stdin.isatty():
+        given: str = click.prompt(prompt, hide_input=True, confirmation_prompt=twice)
+        return given
+    return sys.stdin.readline().rstrip("\r\n")
+
+
+def given_secret(secret: str | None) -> str | None:
+    """A secret from the command line, where `-` stands for standard input."""
+    if secret is None or secret.strip() != "-":
+        return secret
+    return read_secret("secret")
+
+
+def missing(what: str, listing: str) -> Missing:
+    """That there is no such thing, and the command that lists what there is."""
+    return Missing(f"there is no {what}: `tocsin {listing}` lists what there is")
+
+
+def user(db: Connection, login: str) -> Row:
+    """The user of this login, or Missing."""
+    found = account(db, login)
+    if found["kind"] != "User":
+        raise Missing(f"{login!r} is no user: `tocsin user list` lists them")
+    return found
+
+
+def account(db: Connection, login: str) -> Row:
+    """The account of this login, or Missing."""
+    found = accounts.by_login(db, login)
+    if found is None:
+        raise Missing(f"there is no account {login!r}: `tocsin user add` makes one")
+    return found
+
+
+def organization(db: Connection, login: str) -> Row:
+    """The organization of this login, or Missing."""
+    found = organizations.by_login(db, login)
+    if found is None:
+        raise missing(f"organization {login!r}", "org list")
+    return found
+
+
+def app(db: Connection, name: str) -> Row:
+    """The application of this name, or Missing."""
+    found = apps.by_name(db, name)
+    if found is None:
+        raise missing(f"app {name!r}", "app list")
+    return found
+
+
+def repository_named(db: Connection, full_name: str) -> Row:
+    """The repository `owner/name`, or Missing."""
+    owner, _, name = full_name.partition("/")
+    return repository(db, (owner, name))
+
+
+def repository(db: Connection, full_name: tuple[str, str]) -> Row:
+    """The repository of this owner and name, or Missing."""
+    found = repositories.find(db, *full_name)
+    if found is None:
+        raise missing(f"repository {'/'.join(full_name)!r}", "repo list")
+    return found

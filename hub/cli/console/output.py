@@ -1,0 +1,103 @@
+"""How commands show things: tables for people, JSON for programs, and nothing that moves a cursor.
+
+A listing is rows of one shape, a dict each; the table's headings are its keys.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import click
+import orjson
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from store import clock
+
+# Lines are not folded: what is in them is to be copied, and terminals wrap by themselves.
+WIDE = 1_000
+
+
+class Time(int):
+    """Microseconds since the epoch, shown as a time."""
+
+
+def format_time(moment: int | None) -> Time | None:
+    """A time for a listing."""
+    return None if moment is None else Time(moment)
+
+
+def console(*, error: bool = False) -> Console:
+    """Where to write to: made anew, because tests exchange the streams."""
+    return Console(stderr=error, highlight=False)
+
+
+def print_rows(rows: Sequence[Mapping[str, Any]], *, as_json: bool, empty: str) -> None:
+    """Rows as a table, or as a JSON array; `empty` is said when there are none."""
+    if as_json:
+        click.echo(dumps(rows))
+    elif rows:
+        Console(highlight=False, width=WIDE).print(table(rows))
+    else:
+        click.echo(empty)
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """A table of rows that all have the keys of the first; columns with nothing are left out."""
+    names = [name for name in rows[0] if any(row[name] not in (None, {}, []) for row in rows)]
+    made = Table(box=None, pad_edge=False, header_style="bold")
+    for name in names:
+        number = all(_is_number(row[name]) for row in rows)
+        made.add_column(name.replace("_", " "), justify="right" if number else "left")
+    for row in rows:
+        made.add_row(*(cell(row[name]) for name in names))
+    return made
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool | Time))
+
+
+def cell(value: Any) -> Text:
+    """A value as people read it, without power over the terminal."""
+    if value is None:
+        return Text("-", style="dim")
+    if isinstance(value, bool):
+        return Text("yes" if value else "no")
+    if isinstance(value, Time):
+        return Text(clock.iso(value).replace("T", " ").removesuffix("Z"))
+    if isinstance(value, Mapping):
+        return Text(printable(", ".join(f"{key}={each}" for key, each in value.items()) or "-"))
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        return Text(printable(str(value)))
+    return Text(printable(", ".join(map(str, value)) or "-"))
+
+
+def printable(text: str, *, lines: bool = False) -> str:
+    """`text` with control characters written out, so that what came from outside stays text."""
+    kept = "\n\t" if lines else ""
+    return "".join(
+        char if char.isprintable() or char in kept else char.encode("unicode_escape").decode()
+        for char in text
+    )
+
+
+def dumps(value: Any, *, indent: bool = True) -> str:
+    """JSON, with times in ISO 8601."""
+    options = orjson.OPT_PASSTHROUGH_SUBCLASS | (orjson.OPT_INDENT_2 if indent else 0)
+    return orjson.dumps(value, default=_default, option=options).decode()
+
+
+def _default(value: Any) -> Any:
+    if isinstance(value, Time):
+        return clock.iso_micro(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    return str(value)
+
+
+def print_note(message: str) -> None:
+    """Something for the person at the terminal, apart from the output proper."""
+    click.echo(message, err=True)

@@ -1,0 +1,70 @@
+"""What a shell offers for arguments that name something in the store.
+
+It is asked while somebody types: what is there is looked at as it lies there, and what goes wrong
+is nothing to offer.
+"""
+
+from collections.abc import Callable, Iterable
+
+import click
+from click.shell_completion import CompletionItem
+
+from store import Connection, Row
+from store.crypto import key_file
+from store.crypto.vault import Vault
+from store.database import completion
+from store.database.opening import is_server_url, open_unmigrated, sqlite_path
+from store.delivery import sources
+from store.delivery.event_names import PLATFORM_EVENTS, WILDCARD
+from store.jobs import jobs
+
+Offer = list[CompletionItem[str]]
+Offering = Callable[[click.Context, click.Parameter, str], Offer]
+
+
+def _offering(find: Callable[[Connection, str], list[Row]], name: str, help_: str) -> Offering:
+    def offer(ctx: click.Context, param: click.Parameter, begun: str) -> Offer:
+        found = _look(ctx, lambda db: find(db, begun))
+        return [CompletionItem(str(row[name]), help=row.get(help_) or "") for row in found]
+
+    return offer
+
+
+def _look(ctx: click.Context, find: Callable[[Connection], list[Row]]) -> list[Row]:
+    from hub.cli.service.configuration import configure
+
+    given = {"data_dir": ctx.params.get("data_dir"), "store": ctx.params.get("store_url")}
+    try:
+        settings = configure(given, ctx.params.get("config")).settings
+        place = settings.store
+        if not is_server_url(place) and not sqlite_path(place, settings.data_dir).exists():
+            return []
+        vault = Vault([key_file.generate().value])
+        store = open_unmigrated(place, data_dir=settings.data_dir, vault=vault)
+        try:
+            return store.look(find)
+        finally:
+            store.shut()
+    except Exception:
+        return []
+
+
+def _named(rows: Iterable[Row], begun: str) -> list[Row]:
+    return [row for row in rows if str(row["name"]).startswith(begun)]
+
+
+def event_names(ctx: click.Context, param: click.Parameter, begun: str) -> Offer:
+    """Events' names."""
+    return [
+        CompletionItem(name)
+        for name in sorted(PLATFORM_EVENTS | {WILDCARD})
+        if name.startswith(begun)
+    ]
+
+
+hook_ids = _offering(completion.hooks, "id", "url")
+delivery_ids = _offering(completion.deliveries, "id", "event")
+full_names = _offering(completion.repositories, "full_name", "description")
+logins = _offering(completion.logins, "login", "name")
+source_names = _offering(lambda db, begun: _named(sources.every(db), begun), "name", "owner")
+job_names = _offering(lambda db, begun: _named(jobs.every(db), begun), "name", "schedule")

@@ -1,0 +1,116 @@
+"""The connections of a server: how many there may be, and which of them make room for others."""
+
+import asyncio
+import logging
+from typing import Protocol
+
+from hub.cli.http_server.server_limits import ServerLimits
+from hub.http.errors import HubError, status_of
+from hub.http.throttled_log import ThrottledLog
+from hub.rest.metrics import HubMetrics
+
+log = logging.getLogger("tocsin.server")
+
+
+def address_of(transport: asyncio.Transport) -> str | None:
+    """The address that a connection comes from; None for a socket of the file system."""
+    name = transport.get_extra_info("peername")
+    return name[0] if isinstance(name, tuple) else None
+
+
+class Waiting(Protocol):
+    """A connection that waits for a request."""
+
+    def evict(self) -> None:
+        """Close it, and leave the limiter, at once."""
+
+
+class Peer:
+    """Those who connect from one place, and which of their connections wait for a request, the one
+    that has waited for longest first.
+    """
+
+    __slots__ = ("group", "open", "waiting")
+
+    def __init__(self, group: str | None) -> None:
+        self.group = group
+        self.open = 0
+        self.waiting: dict[Waiting, None] = {}
+
+
+class ConnectionLimiter:
+    """Lets connections in up to the bounds, of all and of each address.
+
+    At a bound the connection that has waited for a request for longest makes room: one address with
+    connections that ask nothing takes nothing from those who do ask. Where none waits, the new one
+    is refused.
+    """
+
+    def __init__(self, limits: ServerLimits, measures: HubMetrics | None = None) -> None:
+        self.limits = limits
+        """May be exchanged; connections that are there stay."""
+        self.open = 0
+        self._measures = measures
+        self._peers: dict[str | None, Peer] = {}
+        # Each has its own, for what happens often must not hide what does not.
+        self._full, self._crowded, self._bad = (
+            ThrottledLog(log),
+            ThrottledLog(log),
+            ThrottledLog(log),
+        )
+
+    def admit(self, address: str | None) -> Peer | None:
+        """Who a new connection belongs to, from this address or from a socket of the file system;
+        None where it is refused. `leave` is called when it ends.
+        """
+        group = None if address is None else self.limits.group_of(address)
+        peer = self._peers.get(group) or Peer(group)
+        if not (self._has_room_for(peer) and self._has_room()):
+            return None
+        self._peers[group] = peer
+        peer.open += 1
+        self.open += 1
+        return peer
+
+    def leave(self, peer: Peer) -> None:
+        """Count one connection less."""
+        self.open -= 1
+        peer.open -= 1
+        if not peer.open:
+            del self._peers[peer.group]
+
+    def _has_room_for(self, peer: Peer) -> bool:
+        most = self.limits.connections_per_address
+        if peer.group is None or peer.open < most:
+            return True
+        message = "%s has %d connections, and max_connections_per_address allows no more"
+        self._crowded.warning(message, peer.group, peer.open)
+        return self._evict(peer, "address")
+
+    def _has_room(self) -> bool:
+        if self.open < self.limits.connections:
+            return True
+        message = "there are %d connections, and max_connections allows no more"
+        self._full.warning(message, self.open)
+        return self._evict(max(self._peers.values(), key=lambda one: len(one.waiting)), "full")
+
+    def _evict(self, peer: Peer, otherwise: str) -> bool:
+        found = next(iter(peer.waiting), None)
+        if found is not None:
+            found.evict()
+        self._drop(otherwise if found is None else "evicted")
+        return found is not None
+
+    def timed_out(self) -> None:
+        """Count a connection that was ended because its client was too slow."""
+        self._drop("timeout")
+
+    def refused(self, client: tuple[str, int] | None, error: HubError) -> None:
+        """Note that what came from a client was refused, and never reached the application."""
+        self._bad.warning("a request from %s was refused: %s", client and client[0], error)
+        if self._measures is not None:
+            self._measures.requests.add("other", str(status_of(error)))
+
+    def _drop(self, reason: str) -> None:
+        if self._measures is not None:
+            self._measures.dropped.add(reason)

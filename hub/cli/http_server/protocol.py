@@ -1,0 +1,323 @@
+"""A connection of an HTTP server: what is read from it, and how long its client is waited for."""
+
+import asyncio
+import math
+from typing import Any
+
+import httptools
+from uvicorn.config import Config
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+from hub.cli.http_server import request_head
+from hub.cli.http_server.connection_limiter import Peer, address_of
+from hub.cli.http_server.connection_phase import ENDING, HEAD, IDLE, NEW, REQUEST, REST
+from hub.cli.http_server.refusal import refusal
+from hub.cli.http_server.server_state import State
+from hub.cli.http_server.unsent import Unsent
+from hub.http.errors import HubError, LongHead, LongURL, Malformed, TooSlow
+from store.errors import Busy
+
+# Requests that may wait behind another one on a connection; what comes after them is not read.
+MOST_WAITING = 32
+# Seconds in which a client may take a refusal, and bytes that it may still send meanwhile: closed
+# at once, the connection would be gone before the client has read why.
+LINGER = 2.0
+LINGER_BYTES = 1024 * 1024
+# Bytes of framing that each chunk of a body may have, beside twice its content.
+CHUNK_FRAMING = 16
+FULL = Busy("There are too many connections. Please try again in a moment.")
+
+
+class TooManyWaiting(Exception):
+    """More requests wait on a connection than may."""
+
+
+class Protocol(HttpToolsProtocol):
+    """uvicorn's, with a bound for all that is read beside bodies, and a deadline for whatever the
+    client has to do. `due` is when that is over, on the loop's clock; the server calls `expire`.
+
+    Bytes are counted before the parser sees them: it keeps a header until that is complete, and
+    copies what it has for each piece that comes.
+    """
+
+    # With more attributes beside uvicorn's the interpreter would look all of them up more slowly.
+    __slots__ = (
+        "_at_work",
+        "_deaf",
+        "_limiter",
+        "_peer",
+        "_phase",
+        "_refusal",
+        "_room",
+        "_state",
+        "_to_discard",
+        "_unsent",
+        "due",
+    )
+
+    def __init__(
+        self,
+        config: Config,
+        server_state: State,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self.due = math.inf
+        self.url = b""
+        self._state = server_state
+        self._limiter = server_state.limiter
+        self._peer: Peer | None = None
+        self._phase = NEW
+        self._room = self._limiter.limits.header_bytes
+        """Bytes that may come before it has to be known what they are."""
+        self._deaf = False
+        """Whether what comes is not parsed any more."""
+        self._refusal: HubError | None = None
+        self._to_discard = LINGER_BYTES
+        self._at_work: RequestResponseCycle | None = None
+        self._unsent = Unsent()
+
+    # How it begins and ends.
+
+    def connection_made(  # type: ignore[override]  # it is one that can be written to
+        self, transport: asyncio.Transport
+    ) -> None:
+        peer = self._limiter.admit(address_of(transport))
+        if peer is None:
+            transport.write(self._answer(FULL))
+            transport.close()
+        else:
+            self.begin(transport, transport, peer)
+
+    def begin(self, transport: asyncio.Transport, raw: asyncio.Transport, peer: Peer) -> None:
+        """Serve a connection that was let in, on a transport that is over `raw` or is that."""
+        super().connection_made(transport)
+        self._unsent = Unsent(*{transport, raw})
+        self._peer = peer
+        self._wait(NEW, self._limiter.limits.header_timeout)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.due = math.inf
+        self._leave()
+        if self.transport is None:
+            return
+        super().connection_lost(exc)
+        if self._at_work is not None:
+            # Not the newest one, where others wait behind it.
+            self._at_work.disconnected = True
+            self._at_work.message_event.set()
+
+    def evict(self) -> None:
+        """Make room for another connection."""
+        self._leave()
+        self.transport.abort()
+
+    def _leave(self) -> None:
+        if self._peer is not None:
+            self._peer.waiting.pop(self, None)
+            self._limiter.leave(self._peer)
+            self._peer = None
+
+    def last_call(self) -> None:
+        """End with the answer to what is at work; what rests may still ask once."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.keep_alive = False
+
+    # What is read.
+
+    def data_received(self, data: bytes) -> None:
+        phase = self._phase
+        if phase < HEAD:
+            self._phase = HEAD
+            if phase == IDLE:
+                limits = self._limiter.limits
+                self._room = limits.header_bytes
+                self.due = self.loop.time() + limits.header_timeout
+        room = self._room - len(data)
+        if room >= 0:
+            self._room = room
+            self._feed(data)
+        else:
+            self._feed_pieces(memoryview(data))
+
+    def _feed_pieces(self, rest: memoryview) -> None:
+        while rest and not self._deaf:
+            if self._room <= 0:
+                self._refuse(self._beyond())
+                break
+            piece, rest = rest[: self._room], rest[self._room :]
+            self._room -= len(piece)
+            self._feed(piece)
+        if self._phase == ENDING:
+            self._to_discard -= len(rest)
+            if self._to_discard < 0:
+                self.transport.close()
+
+    def _feed(self, data: bytes | memoryview) -> None:
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            # No other protocol is spoken here, and what follows may be of one.
+            self._end_with_newest()
+        except httptools.HttpParserError as error:
+            cause = error.__context__
+            if isinstance(cause, TooManyWaiting):
+                self._end_with_newest()
+            else:
+                no_http = Malformed(f"This is no HTTP request: {error}.")
+                self._refuse(cause if isinstance(cause, HubError) else no_http)
+
+    def _end_with_newest(self) -> None:
+        """Read no more, and end with the answer to the newest request."""
+        self.cycle.keep_alive = False
+        self._stop_parsing()
+
+    def _stop_parsing(self) -> None:
+        self._deaf = True
+        # What comes is not taken for a piece that fits.
+        self._room = -1
+
+    def _beyond(self) -> HubError:
+        most = self._limiter.limits.header_bytes
+        if self._is_within_body():
+            return Malformed(f"The body has more than {most} bytes of framing.")
+        if len(self.url) > most // 2:
+            return LongURL(f"The URL takes the most of more than {most} bytes, which is the limit.")
+        return LongHead(f"The headers are larger than the limit of {most} bytes.")
+
+    def _is_within_body(self) -> bool:
+        cycle = self.cycle
+        return cycle is not None and cycle.scope is self.scope and cycle.more_body
+
+    # What the parser finds.
+
+    def on_headers_complete(self) -> None:
+        limits = self._limiter.limits
+        request_head.check(self.headers, limits.headers, self.parser.get_http_version)
+        if len(self.pipeline) >= MOST_WAITING:
+            raise TooManyWaiting
+        super().on_headers_complete()
+        if self._state.ending:
+            self.cycle.keep_alive = False
+        # What comes after the body does not become one of its headers.
+        self.headers = []
+        self._room = limits.header_bytes
+        if self._phase != REQUEST:
+            self._phase = REQUEST
+            self._at_work = self.cycle
+            self.due = math.inf
+            if self._peer is not None:
+                self._peer.waiting.pop(self, None)
+
+    def on_body(self, body: bytes) -> None:
+        self._room += 2 * len(body)
+        super().on_body(body)
+
+    def on_chunk_header(self) -> None:
+        """Go on with the next chunk, or with what comes after the last."""
+        self._room = min(self._room + CHUNK_FRAMING, self._limiter.limits.header_bytes)
+
+    def on_message_complete(self) -> None:
+        if self._phase == REST:
+            self._wait(IDLE, self._limiter.limits.keep_alive_timeout)
+        super().on_message_complete()
+
+    # What comes of it.
+
+    def on_response_complete(self) -> None:
+        self.server_state.total_requests += 1
+        limits = self._limiter.limits
+        self._at_work = None
+        if self.transport.is_closing():
+            self._wait(ENDING, LINGER)
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._at_work, app = self.pipeline.pop()
+            self._start_asgi_task(self._at_work, app)
+        elif self._refusal is not None:
+            self._say(self._refusal)
+        elif self._is_within_body():
+            self._wait(REST, limits.body_timeout)
+        elif self.cycle.scope is not self.scope:
+            self._wait(HEAD, limits.header_timeout)
+        else:
+            self._wait(IDLE, limits.keep_alive_timeout)
+
+    def _wait(self, phase: int, seconds: float) -> None:
+        self._phase = phase
+        self.due = self.loop.time() + seconds
+        if self._peer is not None:
+            self._peer.waiting[self] = None
+
+    def _refuse(self, error: HubError) -> None:
+        """Answer what cannot be read, when its turn comes, and close."""
+        self._stop_parsing()
+        self._limiter.refused(self.client, error)
+        if self._phase == REST:
+            self._end()
+        elif self._at_work is None:
+            self._say(error)
+        elif not self._is_within_body():
+            self._refusal = error
+        elif self.pipeline:
+            self.pipeline.popleft()
+            self._refusal = error
+        else:
+            self._refuse_at_work(self._at_work, error)
+
+    def _refuse_at_work(self, cycle: RequestResponseCycle, error: HubError) -> None:
+        cycle.disconnected = True
+        cycle.message_event.set()
+        if cycle.response_started:
+            self._end()
+        else:
+            self._say(error)
+
+    def _say(self, error: HubError) -> None:
+        self.transport.write(self._answer(error))
+        if self.transport.can_write_eof():
+            self._wait(ENDING, LINGER)
+            self.transport.write_eof()
+            self.flow.resume_reading()
+        else:
+            self._end()
+
+    def _answer(self, error: Exception) -> bytes:
+        url = self._limiter.limits.documentation_url
+        return refusal(error, url, self.server_state.default_headers)
+
+    def _end(self) -> None:
+        self._wait(ENDING, LINGER)
+        self.transport.close()
+
+    # For how long the client is waited for.
+
+    def expire(self) -> None:
+        """End what was waited for: the deadline is over."""
+        limits = self._limiter.limits
+        if self._unsent.is_moving(self.loop.time(), limits.write_timeout):
+            return
+        if self._unsent.size or self._phase == ENDING:
+            self._limiter.timed_out()
+            self.transport.abort()
+        elif self._phase == HEAD:
+            seconds = f"{limits.header_timeout:g} seconds"
+            self._refuse(TooSlow(f"The headers were not complete within {seconds}."))
+        elif self._phase == REQUEST:
+            self.due = math.inf
+        else:
+            if self._phase != IDLE:
+                self._limiter.timed_out()
+            self._end()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        if self._phase == REQUEST:
+            self.due = self.loop.time()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._phase == REQUEST:
+            self.due = math.inf

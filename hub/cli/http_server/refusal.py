@@ -1,0 +1,17 @@
+"""The answer to what is no request: the server's own, in the form of the API's errors."""
+
+from collections.abc import Iterable
+
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE
+
+from hub.http.errors import CLOSE, error_response
+from hub.http.response import Header
+
+
+def refusal(error: Exception, documentation_url: str, headers: Iterable[Header]) -> bytes:
+    """The whole answer, as it is sent. `headers` go with every answer of the server."""
+    answer = error_response(error, documentation_url, "")
+    length = (b"content-length", str(len(answer.body)).encode())
+    lines = dict.fromkeys([*headers, *answer.headers, length, CLOSE])
+    head = b"".join(b"%s: %s\r\n" % line for line in lines)
+    return STATUS_LINE[answer.status] + head + b"\r\n" + answer.body

@@ -1,0 +1,48 @@
+"""What a request's head must be like before the application sees it."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+
+from hub.http.errors import LongHead, Malformed
+from hub.http.response import Header
+
+HOST = re.compile(rb"[\w.~!$&'()*+,;=%:\[\]-]*", re.ASCII)
+# Of HTTP, without the Host header.
+OLD = ("0.9", "1.0")
+ONCE = (b"host", b"authorization")
+
+
+def check(headers: Sequence[Header], most: int, version: Callable[[], str]) -> None:
+    """Nothing where the headers, named in small letters, are as they must be. LongHead for more
+    than `most`; Malformed where it is not clear which host is asked, or who asks.
+    """
+    if len(headers) > most:
+        raise LongHead(f"There are more headers than the limit of {most}.")
+    values = dict(headers)
+    if len(values) < len(headers):
+        _check_repeated([name for name, _ in headers])
+    host = values.get(b"host")
+    if host is None:
+        if version() not in OLD:
+            raise Malformed("There is no Host header.")
+    elif not _is_host(host):
+        raise Malformed("The Host header is no host.")
+    if b"upgrade" in values and _has_body(values):
+        # The parser takes it that there is none, and would take it for the next request.
+        raise Malformed("No other protocol is spoken here: Upgrade goes with no body.")
+
+
+def _check_repeated(names: Sequence[bytes]) -> None:
+    for name in ONCE:
+        if names.count(name) > 1:
+            raise Malformed(f"There is more than one {name.decode().title()} header.")
+
+
+@lru_cache(maxsize=256)
+def _is_host(value: bytes) -> bool:
+    return HOST.fullmatch(value) is not None
+
+
+def _has_body(values: Mapping[bytes, bytes]) -> bool:
+    return b"transfer-encoding" in values or bool(values.get(b"content-length", b"").strip(b"0"))

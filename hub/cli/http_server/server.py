@@ -1,0 +1,172 @@
+"""HTTP servers of this process: their sockets, their options, and signals that end them."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import ssl
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from hub.cli.http_server.connection_limiter import ConnectionLimiter
+from hub.cli.http_server.handshake import Handshake
+from hub.cli.http_server.protocol import Protocol
+from hub.cli.http_server.server_limits import ServerLimits
+from hub.cli.http_server.server_state import State
+from store.errors import Unusable
+
+# Seconds for requests that are under way at the end, and of them those for kept connections.
+GRACE = 8
+LAST_CALL = 1.0
+# Deadlines of connections are looked at once in so many tenths of a second.
+SWEEP = 5
+
+
+class Server(uvicorn.Server):
+    """uvicorn, with signals left to `signals`, a way to wait until it listens, and an end that
+    loses no request.
+    """
+
+    def __init__(self, app: ASGIApp, state: State, last_call: float = LAST_CALL) -> None:
+        self._last_call = last_call
+        super().__init__(
+            uvicorn.Config(
+                app,
+                loop="none",
+                http=Protocol if state.tls is None else Handshake,
+                ws="none",
+                access_log=False,
+                log_config=None,
+                server_header=False,
+                proxy_headers=False,
+                headers=[("server", "tocsin")],
+                timeout_graceful_shutdown=GRACE,
+            )
+        )
+        self.server_state: State = state
+        self.listening = asyncio.Event()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.listening.set()
+
+    async def on_tick(self, counter: int) -> bool:
+        """What uvicorn does ten times a second; and every now and then end connections whose
+        clients were waited for long enough.
+        """
+        if counter % SWEEP == 0:
+            now = asyncio.get_running_loop().time()
+            for connection in [*self.server_state.connections]:
+                if isinstance(connection, Protocol) and connection.due <= now:
+                    connection.expire()
+        return await super().on_tick(counter)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take no more connections, and end those that are there with the answer to a request: a
+        client that is just sending the next one on a connection closed without would lose it.
+        """
+        self.server_state.ending = True
+        for server in self.servers:
+            server.close()
+        for connection in self.server_state.connections:
+            if isinstance(connection, Protocol):
+                connection.last_call()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._last_call):
+                while self.server_state.connections:  # noqa: ASYNC110 - a set has no event
+                    await asyncio.sleep(0.02)
+        await super().shutdown(sockets)
+
+
+@contextlib.asynccontextmanager
+async def serving(
+    app: ASGIApp,
+    *bound: socket.socket,
+    last_call: float = LAST_CALL,
+    limiter: ConnectionLimiter | None = None,
+    tls: ssl.SSLContext | None = None,
+) -> AsyncIterator[asyncio.Task[None]]:
+    """Serve `app` on bound sockets for the length of the block, as HTTPS where `tls` is given;
+    gives the task that does it.
+
+    `limiter` says which connections are let in, and what they may send. At the end resting ones are
+    kept for `last_call` seconds.
+    """
+    state = State(limiter or ConnectionLimiter(ServerLimits()), tls)
+    server = Server(app, state, last_call)
+    task = asyncio.create_task(server.serve([*bound]))
+    listening = asyncio.create_task(server.listening.wait())
+    try:
+        await asyncio.wait([task, listening], return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            task.result()
+            raise Unusable("the server ended before it listened; the log says why")
+        yield task
+    finally:
+        listening.cancel()
+        server.should_exit = True
+        await task
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A socket bound to this address, 0 for any free port. Unusable where that cannot be."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        bound = socket.socket(family, kind, protocol)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(address)
+    except OSError as error:
+        raise Unusable(f"cannot listen on {host} port {port}: {error.strerror}") from None
+    return bound
+
+
+def port_of(bound: socket.socket) -> int:
+    """The port that a socket is bound to."""
+    port: int = bound.getsockname()[1]
+    return port
+
+
+def url_of(bound: socket.socket, scheme: str = "http") -> str:
+    """The root URL of what is served on a socket."""
+    host, port = bound.getsockname()[:2]
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
+
+
+def url_of_all(bound: Sequence[socket.socket], scheme: str = "http") -> str:
+    """The root URL of what is served on the first of these sockets that has one, or its path."""
+    for one in bound:
+        if one.family != socket.AF_UNIX:
+            return url_of(one, scheme)
+    return f"unix:{bound[0].getsockname()}"
+
+
+@contextlib.contextmanager
+def signals(call: Callable[[], None]) -> Iterator[None]:
+    """Have SIGINT and SIGTERM call `call` the first time, and end the process the second."""
+    loop = asyncio.get_running_loop()
+    seen = False
+
+    def received(number: int) -> None:
+        nonlocal seen
+        if seen:
+            os._exit(128 + number)
+        seen = True
+        call()
+
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    for number in numbers:
+        loop.add_signal_handler(number, received, number)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            loop.remove_signal_handler(number)

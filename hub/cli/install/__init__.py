@@ -1,0 +1,4 @@
+"""Commands that install and start tocsin: `serve`, `systemd`, `settings`, `completion`.
+
+Imports `console` and `service`.
+"""

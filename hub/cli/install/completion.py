@@ -1,0 +1,61 @@
+"""`tocsin completion`: what makes a shell complete commands, options, ids and names."""
+
+import os
+from pathlib import Path
+
+import click
+from click.shell_completion import get_completion_class
+
+from hub.cli import main
+from hub.cli.console import output
+
+SHELLS = ("bash", "zsh", "fish")
+NAME, VARIABLE = "tocsin", "_TOCSIN_COMPLETE"
+
+
+@click.command()
+@click.argument("shell", required=False, type=click.Choice(SHELLS))
+@click.option("--install", is_flag=True, help="Put it where the shell looks for it.")
+def completion(shell: str | None, install: bool) -> None:
+    """Print what makes a SHELL complete commands, options and ids; by default that of $SHELL.
+
+    For this session: eval "$(tocsin completion bash)"; in fish: tocsin completion fish | source.
+    """
+    chosen = shell or Path(os.environ.get("SHELL", "")).name
+    if chosen not in SHELLS:
+        raise click.UsageError(f"name the shell: {', '.join(SHELLS)}")
+    text = script(chosen)
+    if not install:
+        click.echo(text)
+        return
+    path = place(chosen)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    output.print_note(f"wrote {path}; shells that start from now on complete tocsin")
+    if chosen == "zsh":
+        output.print_note(
+            f"if ~/.zshrc does not say so yet, before compinit: fpath+=({path.parent})"
+        )
+
+
+def script(shell: str) -> str:
+    """The shell's script; nothing is run to find it."""
+    kind = get_completion_class(shell)
+    assert kind is not None, "click brings them"
+    made = kind(main, {}, NAME, VARIABLE)
+    return made.source_template % made.source_vars()
+
+
+def place(shell: str) -> Path:
+    """The file where a shell looks for it, of who runs this."""
+    data = _base("XDG_DATA_HOME", ".local/share")
+    if shell == "bash":
+        return data / "bash-completion" / "completions" / NAME
+    if shell == "zsh":
+        return data / "zsh" / "site-functions" / f"_{NAME}"
+    return _base("XDG_CONFIG_HOME", ".config") / "fish" / "completions" / f"{NAME}.fish"
+
+
+def _base(variable: str, usual: str) -> Path:
+    named = os.environ.get(variable, "")
+    return Path(named) if named.startswith("/") else Path.home() / usual

@@ -1,0 +1,118 @@
+"""`tocsin serve`: the daemon, hub and worker in one process or each in its own."""
+
+import asyncio
+import contextlib
+import faulthandler
+import gc
+import logging
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import uvloop
+
+from hub.cli.console import options
+from hub.cli.http_server.server import signals
+from hub.cli.service import logs
+from hub.cli.service.admin_listener import running_admin
+from hub.cli.service.composition import running_guard, running_hub, running_worker
+from hub.cli.service.configuration import Settings, configure
+from hub.cli.service.daemon import Daemon
+from hub.cli.service.notify import Notifier, inherited_sockets
+from hub.cli.service.reload import reload_on_hangup
+from hub.cli.service.watchdog_ping import ping_watchdog
+from worker.service import CallbackGuard
+
+log = logging.getLogger("tocsin.serve")
+
+# Seconds after which a thread that waits for the interpreter gets it.
+TURN = 0.0001
+
+
+@click.command()
+@click.option("--only", type=click.Choice(["hub", "worker"]), help="One part; start both then.")
+@click.option("--host", help="Address to listen on.")
+@click.option("--port", type=int, help="Port to listen on; 0 is any free one.")
+@options.CONFIG
+@options.DATA_DIR
+@options.STORE
+def serve(only: str | None, config: Path | None, store_url: str | None, **given: Any) -> None:
+    """Take in events and deliver them, until SIGTERM or Ctrl-C; a second one ends at once.
+
+    SIGHUP has it read its settings again.
+    """
+    # Of a process that the watchdog ends it is then known where it stood.
+    faulthandler.enable()
+    # Settings cannot be read again before they are there.
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+    def read() -> Settings:
+        return configure({**given, "store": store_url}, config).settings
+
+    settings = read()
+    logs.set_up(settings.log_level, settings.log_format)
+    notifier = Notifier()
+    notifier.status("opening the database")
+    store = options.opened(settings, create=True)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_serve(Daemon(store, settings, read, notifier), only))
+
+
+async def _serve(daemon: Daemon, only: str | None) -> None:
+    try:
+        async with contextlib.AsyncExitStack() as stack:
+            stack.enter_context(signals(daemon.ended.set))
+            await _start(daemon, only, stack)
+            stack.enter_context(reload_on_hangup(daemon))
+            stack.enter_context(ping_watchdog(daemon))
+            wait_until_settled()
+            daemon.seeing.phase = "serving"
+            daemon.notifier.ready(daemon.status())
+            click.echo(f"tocsin is at work: {daemon.said}")
+            await daemon.ended.wait()
+            _end(daemon)
+    finally:
+        await daemon.seeing.close()
+        await daemon.store.close()
+
+
+def wait_until_settled() -> None:
+    """Take what the program is made of out of the garbage collector's sight, and have it look
+    less often: its passes over all that stood still were a tenth of the delivery path's time. And
+    have threads take turns soon: the writer needs the interpreter a dozen times for a group, and
+    would wait 5 ms for it each time while the event loop is busy.
+    """
+    sys.setswitchinterval(TURN)
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+
+
+async def _start(daemon: Daemon, only: str | None, stack: contextlib.AsyncExitStack) -> None:
+    store, settings, seeing = daemon.store, daemon.settings, daemon.seeing
+    guard = stack.enter_context(running_guard(settings))
+    # First, and last to end: it tells of the others how they begin and end.
+    watching = running_admin(
+        store, settings, seeing, CallbackGuard(guard), describes=only != "worker"
+    )
+    daemon.admin = await stack.enter_async_context(watching)
+    if only != "hub":
+        running = running_worker(store, settings, guard)
+        daemon.worker = await stack.enter_async_context(running)
+        seeing.others = [daemon.worker.measures]
+    if only != "worker":
+        serving = running_hub(store, settings, guard, inherited_sockets(), seeing)
+        daemon.hub = await stack.enter_async_context(serving)
+    # Only who can write can serve.
+    await store.note(lambda db: None)
+
+
+def _end(daemon: Daemon) -> None:
+    log.info("ending; a second signal ends at once")
+    daemon.seeing.phase = "ending"
+    daemon.notifier.stopping("finishing what is under way")
+    if daemon.worker is not None:
+        # Beside the hub, so that both have all the time that there is.
+        daemon.worker.start_stopping()

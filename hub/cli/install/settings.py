@@ -1,0 +1,23 @@
+"""`tocsin settings`: what is in force, and which source said so."""
+
+import click
+
+from hub.cli.console import options, output
+from hub.cli.service.configuration import Configuration, all_settings
+
+
+@click.command()
+@options.as_json
+@options.configured
+def settings(configuration: Configuration, as_json: bool) -> None:
+    """List the settings in force and where each comes from."""
+    values = configuration.settings.model_dump(mode="json")
+    rows = [
+        {
+            "setting": setting.name,
+            "value": values[setting.name],
+            "from": configuration.origins.get(setting.name, "default"),
+        }
+        for setting in all_settings()
+    ]
+    output.print_rows(rows, as_json=as_json, empty="no settings")

@@ -1,0 +1,143 @@
+"""`tocsin systemd`: puts the units in place, and takes them away."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import click
+
+from hub.cli.install import systemd_files as files
+from store.crypto.vault import open_vault
+from store.errors import Unusable
+
+RUNNING = Path("/run/systemd/system")
+
+PREFIX = click.option(
+    "--prefix",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Root of the system to work on, for packages and images; nothing is started or stopped.",
+)
+
+
+@click.group()
+def systemd() -> None:
+    """Run as a service of systemd."""
+
+
+@systemd.command()
+@click.option("--split", is_flag=True, help="Hub and worker as services of their own.")
+@PREFIX
+@click.option(
+    "--program", type=click.Path(path_type=Path), help="The `tocsin` to run.  [default: this one]"
+)
+def install(split: bool, prefix: Path | None, program: Path | None) -> None:
+    """Put units, settings and a key in place; what is in /etc/tocsin already stays."""
+    program = program or files.this_program()
+    if prefix is None:
+        files.check_program(program)
+    root = prefix or Path("/")
+    wanted = list(files.units(program, split=split))
+    _leave({one.path.name for one in wanted}, root, live=_live(prefix))
+    try:
+        for one in wanted:
+            _write(root / one.path, one.text, 0o644)
+        for name, (path, mode) in files.OWN.items():
+            if not (root / path).exists():
+                _write(root / path, files.shipped(name), mode)
+        _key(root)
+    except OSError as error:
+        raise Unusable(f"cannot write {error.filename}: {error.strerror}") from None
+    if _live(prefix):
+        _load()
+    services = " ".join(one.path.name for one in wanted if one.path.suffix in (".service",))
+    click.echo(f"\nTo start it, now and at every boot:\n\n  systemctl enable --now {services}")
+    watched = "\n".join(f"  {files.directory() / name}" for name in files.FOR_PROMETHEUS)
+    click.echo(f"\nTo watch it, alerts for Prometheus and a dashboard for Grafana:\n\n{watched}")
+
+
+@systemd.command()
+@PREFIX
+def uninstall(prefix: Path | None) -> None:
+    """Stop it, and take the units away; settings, key and data stay."""
+    root = prefix or Path("/")
+    live = _live(prefix)
+    _leave(set(), root, live=live)
+    try:
+        for path in files.FRAGMENTS.values():
+            _remove(root / path)
+    except OSError as error:
+        raise Unusable(f"cannot remove {error.filename}: {error.strerror}") from None
+    if live:
+        _run("systemctl", "daemon-reload")
+    kept = [root / path for path in (files.KEY.parent, files.STATE) if (root / path).exists()]
+    for path in kept:
+        click.echo(f"stays    {path}")
+
+
+def _live(prefix: Path | None) -> bool:
+    """Whether this is about the system that runs here."""
+    return prefix is None and RUNNING.is_dir()
+
+
+def _leave(wanted: set[str], root: Path, *, live: bool) -> None:
+    """Stop and remove the units that are not wanted."""
+    unwanted = [
+        root / files.UNITS / name
+        for name in files.EVERY_UNIT
+        if name not in wanted and (root / files.UNITS / name).exists()
+    ]
+    if live and unwanted:
+        _run("systemctl", "disable", "--now", *(path.name for path in unwanted))
+    try:
+        for path in unwanted:
+            _remove(path)
+    except OSError as error:
+        raise Unusable(f"cannot remove {error.filename}: {error.strerror}") from None
+
+
+def _load() -> None:
+    for path in files.FRAGMENTS.values():
+        command = ("systemd-sysusers",) if "sysusers.d" in path.parts else TMPFILES
+        _run(*command, f"/{path}")
+    _run("systemctl", "daemon-reload")
+
+
+TMPFILES = ("systemd-tmpfiles", "--create")
+
+
+def _key(root: Path) -> None:
+    """The key: that of the data that is there already, or a new one."""
+    path, known = root / files.KEY, root / files.STATE / files.KEY.name
+    if path.exists():
+        return
+    if known.exists():
+        _write(path, known.read_text(encoding="ascii"), 0o600)
+        return
+    open_vault(path, create=True)
+    click.echo(f"made     {path}: keep a copy of it with the backups")
+
+
+def _write(path: Path, text: str, mode: int) -> None:
+    path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+    if path.exists() and path.read_text(encoding="utf-8") == text:
+        click.echo(f"same     {path}")
+        return
+    path.touch(mode)
+    path.chmod(mode)
+    path.write_text(text, encoding="utf-8")
+    click.echo(f"written  {path}")
+
+
+def _remove(path: Path) -> None:
+    if path.exists():
+        path.unlink()
+        click.echo(f"removed  {path}")
+
+
+def _run(*command: str) -> None:
+    program = shutil.which(command[0])
+    if program is None:
+        raise Unusable(f"there is no {command[0]} here")
+    done = subprocess.run([program, *command[1:]], check=False, capture_output=True, text=True)  # noqa: S603 - the commands stand above
+    if done.returncode:
+        raise Unusable(f"{' '.join(command)} failed: {done.stderr.strip()}")

@@ -1,0 +1,94 @@
+"""`tocsin audit`: who changed what, and whether that log is what was written."""
+
+import click
+
+from hub.cli.console import exits, options, output
+from hub.cli.console.arguments import MomentType
+from store import Row, Store
+from store.audit import audit_check
+from store.audit import audit_log as kept
+
+# Entries that one look reads: nobody waits longer for it than for that.
+PORTION = 1_000
+
+
+@click.command()
+@click.option("--since", type=MomentType(), help="Not before, such as 2h.")
+@click.option("--who", metavar="NAME", help="By this login, client id or user@host.")
+@click.option("--what", metavar="ACTION",
+              help="Of this kind: an operation (repos/create-webhook), or a command.")  # fmt: skip
+@click.option("--before", metavar="NUMBER", type=int, help="Go on before this entry.")
+@click.option("--verify", is_flag=True, help="Check every entry in place of listing them.")
+@click.option("--expect", metavar="NUMBER:DIGEST",
+              help="With --verify: what an earlier one ended with has to be there.")  # fmt: skip
+@options.limit
+@options.as_json
+@options.with_store
+def audit(
+    store: Store,
+    since: int | None,
+    who: str | None,
+    what: str | None,
+    before: int | None,
+    verify: bool,
+    expect: str | None,
+    limit: int,
+    as_json: bool,
+) -> None:
+    """List who changed what, newest first, or check with --verify that nothing of it was changed.
+
+    Entries are only added, each with a digest over the one before it. That the end was cut off is
+    seen by who kept what an earlier --verify ended with.
+    """
+    if verify:
+        _verify(store, expect, as_json)
+        return
+    if expect is not None:
+        raise click.UsageError("--expect belongs to --verify")
+    found = store.look(kept.page, limit=limit, before=before, since=since, actor=who, action=what)
+    empty = "no such entries: `tocsin audit` lists all there are"
+    output.print_rows([_shape(row) for row in found], as_json=as_json, empty=empty)
+    if len(found) == limit and not as_json:
+        output.print_note(f"older ones: --before {found[-1]['id']}")
+
+
+def _shape(row: Row) -> Row:
+    fields = row["details"].pop("fields", [])
+    return {
+        "id": row["id"],
+        "at": output.format_time(row["at"]),
+        "who": row["actor"],
+        "by": row["via"] if row["token_id"] is None else f"{row['via']} {row['token_id']}",
+        "address": row["address"],
+        "what": row["action"],
+        "on": row["target"],
+        "outcome": row["outcome"],
+        "fields": fields,
+        "more": row["details"],
+        "request_id": row["request_id"],
+    }
+
+
+def _verify(store: Store, expect: str | None, as_json: bool) -> None:
+    chain = store.look(audit_check.start_check)
+    while store.look(audit_check.check, chain, PORTION):
+        pass
+    if expect is not None and not _holds(store, expect):
+        chain.told(f"what --expect names is not there: {expect}")
+    head = f"{chain.number}:{chain.digest.hex()}"
+    if as_json:
+        said = {"entries": chain.count, "first": chain.begun, "head": head}
+        click.echo(output.dumps({**said, "problems": chain.problems}))
+    else:
+        for problem in chain.problems:
+            click.echo(problem)
+        click.echo(f"{chain.count} entries from {chain.begun} on, up to {head}")
+    if chain.problems:
+        raise click.exceptions.Exit(exits.FAILED)
+
+
+def _holds(store: Store, expect: str) -> bool:
+    number, _, digest = expect.partition(":")
+    if not number.isdecimal() or len(number) > 18:
+        raise click.UsageError(f"{expect!r} is not NUMBER:DIGEST")
+    return store.look(audit_check.has_digest, int(number), digest)

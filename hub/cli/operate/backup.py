@@ -1,0 +1,138 @@
+"""`tocsin backup`: one file of all there is, made while the daemon is at work."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hub.cli.console import exits, options, output
+from hub.cli.console.progress import bar
+from hub.cli.service.configuration import Configuration, Settings
+from store.backup import backup as making
+from store.backup.backup import Backup
+from store.crypto import file_copy
+from store.database.opening import is_server_url, sqlite_path
+from store.errors import Unusable
+
+
+@click.command()
+@click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.option("--with-key", is_flag=True,
+              help="Put a copy of the key beside it: FILE.key, for its owner only.")  # fmt: skip
+@click.option("--compress", is_flag=True, help="With zstd; so it is where FILE ends in .zst.")
+@click.option("--keep", type=click.IntRange(1), metavar="NUMBER",
+              help="Where FILE is a directory: remove all but so many, the newest.")  # fmt: skip
+@click.option("--overwrite", is_flag=True, help="Replace FILE if it is there already.")
+@options.as_json
+@options.configured
+def backup(
+    configuration: Configuration,
+    file: Path | None,
+    with_key: bool,
+    compress: bool,
+    keep: int | None,
+    overwrite: bool,
+    as_json: bool,
+) -> None:
+    """Back up the database as it is now into FILE, which is looked through before it counts.
+
+    The daemon goes on with its work meanwhile. Where FILE is a directory, or left out (`backups` in
+    the data directory), the backup is called after the time. Whatever was accepted before it began
+    is in it. The key is not, without which secrets do not open: keep a copy of it elsewhere, or
+    give --with-key.
+    """
+    settings = configuration.settings
+    if is_server_url(settings.store):
+        _leave_to_postgres("tocsin.dump" if file is None else str(file))
+    database = sqlite_path(settings.store, settings.data_dir)
+    store = options.opened(settings, create=False)
+    try:
+        target = _target(file, settings, database, compress, store.clock.now())
+        if keep is not None and file == target:
+            raise click.UsageError("--keep is for a directory")
+        with bar("copying") as tell:
+            made = making.create_backup(
+                database,
+                target,
+                packed=target.suffix == making.PACKED,
+                key=key_path(settings) if with_key else None,
+                overwrite=overwrite,
+                tell=tell,
+            )
+        gone = [] if keep is None else making.prune_backups(target.parent, database, keep)
+        options.attach_audit_actor(store).ids.update(
+            file=str(target), bytes=made.size, events=made.events
+        )
+        store.do(lambda db: None)
+    finally:
+        store.shut()
+    _report(made, gone, settings, as_json=as_json)
+
+
+def key_path(settings: Settings) -> Path:
+    """Where the key is."""
+    return settings.key_file or settings.data_dir / "secret.key"
+
+
+def _target(
+    file: Path | None, settings: Settings, database: Path, compress: bool, now: int
+) -> Path:
+    folder = settings.data_dir / "backups" if file is None else file
+    if file is None and not folder.exists():
+        try:
+            folder.mkdir(mode=0o700)
+            file_copy.chown_like(settings.data_dir, folder)
+        except OSError as error:
+            raise Unusable(f"cannot make {folder}: {error.strerror}") from None
+    if folder.is_dir():
+        return folder / making.default_name(database, now, packed=compress)
+    if compress and folder.suffix != making.PACKED:
+        raise click.UsageError(f"a compressed backup is called {folder}{making.PACKED}")
+    return folder
+
+
+def _report(made: Backup, gone: list[Path], settings: Settings, *, as_json: bool) -> None:
+    if as_json:
+        click.echo(output.dumps(_shape(made, gone)))
+        return
+    latest = (
+        ""
+        if made.latest is None
+        else f", the last of {output.cell(output.format_time(made.latest))}"
+    )
+    click.echo(
+        f"{made.path}: {made.size / 1_000_000:.1f} MB in {made.seconds:.1f} s,"
+        f" {made.events} events{latest}; looked through, and whole"
+    )
+    for path in gone:
+        click.echo(f"removed {path}")
+    if made.key is not None:
+        click.echo(f"{made.key}: the key; who has both files can read every secret")
+    else:
+        output.print_note(
+            f"the key is not in it: keep a copy of {key_path(settings)} elsewhere, for without it"
+            " stored secrets do not open (--with-key puts one beside the backup)"
+        )
+
+
+def _shape(made: Backup, gone: list[Path]) -> dict[str, Any]:
+    return {
+        "file": str(made.path),
+        "bytes": made.size,
+        "seconds": round(made.seconds, 3),
+        "events": made.events,
+        "latest_event_at": output.format_time(made.latest),
+        "key": None if made.key is None else str(made.key),
+        "removed": [str(path) for path in gone],
+    }
+
+
+def _leave_to_postgres(file: str) -> None:
+    output.print_note(
+        "the database is PostgreSQL's, whose own tool makes a consistent backup while all are at"
+        " work, with the URL of the setting `store`:\n\n"
+        f"  pg_dump --format=custom --file={file} URL\n\n"
+        "and pg_restore puts it back. Keep the key file with it, for without it stored secrets do"
+        " not open."
+    )
+    raise click.exceptions.Exit(exits.FIRST)

@@ -1,0 +1,142 @@
+"""`tocsin doctor`: whether an installation is well, and what to do where it is not."""
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hub.cli.console import options, output
+from hub.cli.operate import doctor_data as data
+from hub.cli.operate import doctor_machine as machine
+from hub.cli.operate.backup import key_path
+from hub.cli.operate.diagnosis import BAD, LEVELS, Finding, bad, examine, good, warning, worst
+from hub.cli.service import tls
+from hub.cli.service.configuration import PREFIX, Settings, configure
+from store import Store
+from store.clock import Clock
+from store.crypto import key_file
+from store.crypto.vault import Vault
+from store.database.opening import is_server_url, open_unmigrated, sqlite_path
+from store.errors import Unusable
+
+# Variables that are no settings.
+KNOWN = ("CONFIG", "LISTEN_SECRET")
+
+
+@click.command()
+@click.option("--thorough", is_flag=True, help="Look through all of a large database.")
+@options.as_json
+@options.CONFIG
+@options.DATA_DIR
+@options.STORE
+def doctor(
+    thorough: bool, as_json: bool, config: Path | None, store_url: str | None, **given: Any
+) -> None:
+    """Examine this installation, whether it runs or not: each finding with its remedy.
+
+    The exit code is 0 where all is well, 1 with warnings, 2 where something is bad. Nothing is
+    changed.
+    """
+    findings = list(_examined({**given, "store": store_url}, config, thorough))
+    code = worst(findings)
+    if as_json:
+        click.echo(output.dumps({"state": LEVELS[code], "findings": [*map(asdict, findings)]}))
+    else:
+        _show(findings)
+    raise click.exceptions.Exit(code)
+
+
+def _show(findings: Iterable[Finding]) -> None:
+    for one in findings:
+        click.echo(f"{one.level:8} {one.about:12} {output.printable(one.said)}")
+        if one.remedy:
+            click.echo(f"{'':21} -> {output.printable(one.remedy)}")
+
+
+def _examined(given: dict[str, Any], config: Path | None, thorough: bool) -> Iterator[Finding]:
+    try:
+        settings = configure(given, config).settings
+    except Unusable as error:
+        yield bad("settings", str(error), "correct them, then run `tocsin doctor` again")
+        return
+    yield from examine("settings", lambda: _settings(settings))
+    if not settings.data_dir.is_dir():
+        said = f"there is no data directory {settings.data_dir}"
+        yield bad("settings", said, "name it with --data-dir, or start tocsin, which makes it")
+        return
+    database = (
+        None if is_server_url(settings.store) else sqlite_path(settings.store, settings.data_dir)
+    )
+    yield from _machine(settings, database)
+    if database is not None and not database.exists():
+        yield bad("database", f"there is no database {database}", "start tocsin, which makes it")
+        return
+    if database is not None:
+        found = list(examine("database", lambda: data.check_file(database, thoroughly=thorough)))
+        yield from found
+        if any(one.level == BAD for one in found):
+            return
+    yield from _data(settings, database)
+
+
+def _settings(settings: Settings) -> Iterator[Finding]:
+    about, fine = "settings", True
+    known = {*Settings.model_fields, *(name.lower() for name in KNOWN)}
+    for name in sorted(os.environ):
+        if name.startswith(PREFIX) and name.removeprefix(PREFIX).lower() not in known:
+            fine = False
+            yield warning(about, f"{name} is no setting", f"unset {name}, or correct its name")
+    if settings.tls_certificate is not None:
+        tls.load(settings)
+        for complaint in tls.problems(settings, Clock().now()):
+            fine = False
+            yield warning(about, complaint, "correct the setting, or get another certificate")
+    if fine:
+        yield good(about, "they can be worked with")
+
+
+def _machine(settings: Settings, database: Path | None) -> Iterator[Finding]:
+    key = key_path(settings)
+    yield from examine("permissions", lambda: machine.check_permissions(settings, database, key))
+    yield from examine("clock", lambda: machine.check_clocks(settings))
+    yield from examine("disk", lambda: machine.check_disk(settings, database))
+    yield from examine("descriptors", lambda: machine.check_descriptors(settings))
+    yield from examine("programs", lambda: machine.check_programs(settings))
+
+
+def _data(settings: Settings, database: Path | None) -> Iterator[Finding]:
+    path = key_path(settings)
+    try:
+        keys = key_file.read_keys(path)
+    except Unusable as error:
+        yield bad("key", str(error), f"put {path} back from where a copy of it is kept")
+        keys = [key_file.generate()]
+    try:
+        vault = Vault([one.value for one in keys])
+        opened = open_unmigrated(settings.store, data_dir=settings.data_dir, vault=vault)
+    except Unusable as error:
+        yield bad("database", str(error), "see to that first, then run `tocsin doctor` again")
+        return
+    with contextlib.ExitStack() as stack:
+        stack.callback(opened.shut)
+        found = list(examine("database", lambda: data.check_schema(opened)))
+        yield from found
+        if not found:
+            yield from _store(opened, settings, database)
+
+
+def _store(store: Store, settings: Settings, database: Path | None) -> Iterator[Finding]:
+    from hub.cli.operate.doctor_callbacks import check_callbacks
+
+    path = key_path(settings)
+    if path.exists():
+        yield from examine("key", lambda: data.check_key(store, path))
+    yield from examine("clock", lambda: data.check_history(store))
+    yield from examine("deliveries", lambda: data.check_work(store, settings, database))
+    yield from examine("callbacks", lambda: check_callbacks(store, settings))
+    embedded = database is not None
+    yield from examine("backup", lambda: data.check_backups(store, embedded=embedded))

@@ -1,0 +1,69 @@
+"""What `tocsin doctor` finds of callbacks: whether their names lead anywhere one may go."""
+
+import asyncio
+from collections.abc import Iterator
+
+from hub.cli.operate.diagnosis import Finding, good, warning
+from hub.cli.service.configuration import Settings
+from store import Store
+from store.monitoring import diagnosis
+from worker.http.addresses import Refused
+from worker.http.endpoint import Endpoint
+from worker.http.guard import Guard
+from worker.service import make_guard
+
+# Hooks that are looked at, hosts that are looked up, so many at once, and seconds for all.
+MOST_HOOKS, MOST_HOSTS, AT_ONCE, PATIENCE = 5_000, 100, 16, 10.0
+TOLD = 5
+
+
+def check_callbacks(store: Store, settings: Settings) -> Iterator[Finding]:
+    """That the callbacks of active hooks resolve to addresses that may be dialled."""
+    about = "callbacks"
+    found = store.look(diagnosis.callbacks, MOST_HOOKS)
+    guard = make_guard(settings)
+    try:
+        problems, asked = asyncio.run(_looked_up(guard, found))
+    finally:
+        guard.close()
+    for problem in problems[:TOLD]:
+        yield warning(about, problem, "tell its owner, or `tocsin hooks disable HOOK_ID`")
+    if len(problems) > TOLD:
+        yield warning(about, f"and {len(problems) - TOLD} more of that kind", "tocsin hooks")
+    if not problems:
+        yield good(about, f"{asked} hosts of {len(found)} hooks were looked up")
+
+
+async def _looked_up(guard: Guard, found: list[tuple[int, str]]) -> tuple[list[str], int]:
+    """What is wrong, and how many hosts were asked for."""
+    problems: list[str] = []
+    hosts: dict[str, tuple[int, Endpoint]] = {}
+    for hook_id, url in found:
+        try:
+            endpoint = guard.endpoint(url)
+        except Refused as error:
+            problems.append(f"hook {hook_id}: {error}")
+            continue
+        hosts.setdefault(endpoint.host, (hook_id, endpoint))
+    chosen = list(hosts.values())[:MOST_HOSTS]
+    turns = asyncio.Semaphore(AT_ONCE)
+    ends = asyncio.get_running_loop().time() + PATIENCE
+    answers = await asyncio.gather(*(_resolved(guard, each, turns, ends) for _, each in chosen))
+    said = zip(chosen, answers, strict=True)
+    problems += [f"hook {hook_id}: {answer}" for (hook_id, _), answer in said if answer]
+    return problems, len(chosen)
+
+
+async def _resolved(
+    guard: Guard, endpoint: Endpoint, turns: asyncio.Semaphore, ends: float
+) -> str | None:
+    try:
+        async with asyncio.timeout_at(ends), turns:
+            await guard.resolve(endpoint)
+    except Refused as error:
+        return str(error)
+    except TimeoutError:
+        return f"{endpoint.host} was not looked up in time"
+    except OSError as error:
+        return f"{endpoint.host} cannot be looked up: {error.strerror or error}"
+    return None

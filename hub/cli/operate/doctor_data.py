@@ -1,0 +1,130 @@
+"""What `tocsin doctor` finds in the data: database, key, workers, backups."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from hub.cli.operate.diagnosis import Finding, bad, good, warning
+from hub.cli.service.configuration import Settings
+from store import Store, clock
+from store.audit import audit_log
+from store.clock import DAY, SECOND
+from store.crypto import key_file
+from store.database.migrations import steps
+from store.database.sqlite import file as sqlite_file
+from store.database.sqlite import open_files
+from store.monitoring import diagnosis, stats
+
+# Seconds for looking through a file, unless asked to be thorough.
+PATIENCE = 30.0
+OLD_BACKUP = 7 * DAY
+# A clock that was set back by less is nobody's trouble.
+AHEAD = 60 * SECOND
+
+
+def check_file(database: Path, *, thoroughly: bool) -> Iterator[Finding]:
+    """That a SQLite file is whole."""
+    about = "database"
+    problems, all_of_it = sqlite_file.find_damage_within(database, None if thoroughly else PATIENCE)
+    if problems:
+        yield bad(about, f"{database} is damaged: {'; '.join(problems)}", "tocsin restore FILE")
+    elif not all_of_it:
+        yield warning(
+            about,
+            f"{database} is large: what {PATIENCE:.0f} s were enough for is whole",
+            "tocsin doctor --thorough",
+        )
+    else:
+        yield good(about, f"{database} is whole, {sqlite_file.size(database) // 1_000_000} MB")
+
+
+def check_schema(store: Store) -> Iterator[Finding]:
+    """That this program and the database are of one time."""
+    about, newest = "database", steps()[-1][0]
+    at, closed = store.look(diagnosis.migration_state)
+    if closed is not None:
+        yield bad(about, closed, "see what it says")
+    elif at > newest:
+        yield bad(
+            about,
+            f"it is at step {at}, and this program knows {newest}",
+            "start the newer tocsin that wrote it",
+        )
+    elif at < newest:
+        yield warning(
+            about,
+            f"it is at step {at} of {newest}: the next start upgrades it, after a copy",
+            "restart tocsin",
+        )
+
+
+def check_key(store: Store, path: Path) -> Iterator[Finding]:
+    """That the key is there, alone, and opens every kind of secret."""
+    about = "key"
+    keys = key_file.read_keys(path)
+    closed = store.look(diagnosis.undecryptable_secrets)
+    for kind, (many, tried) in closed.items():
+        yield bad(
+            about,
+            f"{many} of {tried} of {kind} do not open with {path}",
+            "put the key file back that belongs to this database, or set those secrets anew",
+        )
+    if len(keys) > 1:
+        yield warning(
+            about,
+            f"{path} has {len(keys)} keys: an exchange of the key is not finished",
+            "tocsin key rotate",
+        )
+    elif not closed:
+        yield good(about, f"{path} opens every kind of secret")
+
+
+def check_history(store: Store) -> Iterator[Finding]:
+    """That nothing in the database is of a time that is yet to come."""
+    latest, now = store.look(diagnosis.newest_event_at), store.clock.now()
+    if latest is not None and latest > now + AHEAD:
+        yield warning(
+            "clock",
+            f"the last event came at {clock.iso(latest)}, and it is {clock.iso(now)}:"
+            " the clock was set back",
+            "timedatectl set-ntp true",
+        )
+
+
+def check_work(store: Store, settings: Settings, database: Path | None) -> Iterator[Finding]:
+    """That what is due is delivered, and by somebody who is alive."""
+    about = "deliveries"
+    found = store.look(stats.collect)
+    runs = bool(found.workers) if database is None else open_files.is_worker_running(database)
+    waiting = f"{found.due} due, {found.later} for later, {found.held} in hand"
+    silent = [lease["holder"] for lease in found.leases if lease not in found.workers]
+    if not runs and (found.due or found.held):
+        yield warning(about, f"no worker runs; {waiting}", "start tocsin")
+    elif runs and found.lag > settings.ready_lag * SECOND:
+        yield bad(
+            about,
+            f"workers are {found.lag // SECOND} s behind; {waiting}",
+            "see `tocsin status` and the log; more workers, or a higher max_in_flight",
+        )
+    else:
+        yield good(about, f"{'a worker runs' if runs else 'no worker runs'}; {waiting}")
+    if silent and (runs or database is None):
+        yield warning(
+            about,
+            f"not a word of {', '.join(silent[:5])} for more than"
+            f" {stats.SILENT // SECOND} s; what they had in hand goes to others",
+            "nothing, unless they should be at work: then start them",
+        )
+
+
+def check_backups(store: Store, *, embedded: bool) -> Iterator[Finding]:
+    """That there is a backup, of late."""
+    about = "backup"
+    if not embedded:
+        yield good(about, "backups are PostgreSQL's: `tocsin backup` says how")
+        return
+    found = store.look(audit_log.latest_entry, "tocsin backup")
+    if found is None:
+        yield warning(about, "there never was one", "tocsin backup")
+        return
+    age, said = store.clock.now() - found["at"], f"the last one was made {clock.iso(found['at'])}"
+    yield warning(about, said, "tocsin backup") if age > OLD_BACKUP else good(about, said)

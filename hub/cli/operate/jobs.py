@@ -1,0 +1,125 @@
+"""`tocsin jobs`: what is done at its time, how that went, and having it done now."""
+
+import asyncio
+import os
+import socket
+import time
+
+import click
+
+from hub.cli.console import options, output, suggestions
+from hub.cli.console.listing import Listing
+from hub.cli.service.configuration import Configuration, Settings
+from hub.worker_events import WorkerEvents
+from store import Connection, Row, Store
+from store.clock import SECOND
+from store.delivery import leases
+from store.errors import Missing
+from store.jobs import jobs as kept
+from worker.job_table import JobContext, build_jobs
+from worker.scheduler.job_runner import ScheduledJob, list_records, run_job, save_records
+
+PAUSE = 0.05
+
+
+@click.group(cls=Listing)
+def jobs() -> None:
+    """List what is done at its time (`list`, which may be left out), and have it done now."""
+
+
+@jobs.command("list")
+@options.as_json
+@options.configured
+def list_jobs(configuration: Configuration, as_json: bool) -> None:
+    """List the jobs: their last runs, and when the next are."""
+    store = options.opened(configuration.settings, create=False)
+    try:
+        entries = store.look(list_records, table_of(store, configuration.settings))
+        now = store.clock.now()
+    finally:
+        store.shut()
+    output.print_rows(
+        [_shape(entry.row, now) for entry in entries], as_json=as_json, empty="no jobs"
+    )
+
+
+def table_of(store: Store, settings: Settings) -> list[ScheduledJob]:
+    """Every job, as it is done here."""
+    telling = WorkerEvents(settings)
+    return build_jobs(JobContext(store, settings, telling, telling.again))
+
+
+def _shape(row: Row, now: int) -> Row:
+    began, ended = row["started_at"], row["ended_at"]
+    return {
+        "name": row["name"],
+        "schedule": row["schedule"],
+        "last_run_at": output.format_time(began),
+        "outcome": kept.outcome_of(row, now),
+        "seconds": None if ended is None or began is None else (ended - began) / SECOND,
+        "error": row["error"],
+        "failures": row["failures"],
+        "next_run_at": output.format_time(kept.ready_at(row, now)),
+    }
+
+
+@jobs.command()
+@click.argument("name", shell_complete=suggestions.job_names)
+@options.configured
+def run(configuration: Configuration, name: str) -> None:
+    """Run the job NAME now: in the worker that is running or, where there is none, here."""
+    store = options.opened(configuration.settings, create=False)
+    try:
+        row = _run(store, configuration.settings, name)
+    finally:
+        store.shut()
+    if row["outcome"] == "failed":
+        raise click.ClickException(f"{name} failed: {row['error']}")
+    click.echo(f"{name}: done in {(row['ended_at'] - row['started_at']) / SECOND:.2f} s")
+
+
+def _run(store: Store, settings: Settings, name: str) -> Row:
+    """Have it done; the job as it is kept then."""
+    known = {job.name: job for job in table_of(store, settings)}
+    if name not in known:
+        raise Missing(f"there is no job {name!r}: {', '.join(sorted(known))}")
+    asked_at = store.do(ask, list(known.values()), name)
+    while not _is_over(row := store.look(kept.get, name), asked_at):
+        if no_worker_runs(store):
+            asyncio.run(run_in_process(settings, name))
+        time.sleep(PAUSE)
+    assert row is not None, "it was planned"
+    return row
+
+
+def ask(db: Connection, jobs: list[ScheduledJob], name: str) -> int:
+    """Have a job of this table run now; returns when that was asked for."""
+    save_records(db, jobs)
+    kept.request_run(db, name)
+    return db.now
+
+
+def _is_over(row: Row | None, asked_at: int) -> bool:
+    """Whether it was run since, and was not cut off."""
+    if row is None or row["ended_at"] is None or row["started_at"] < asked_at:
+        return False
+    return row["outcome"] in ("done", "failed")
+
+
+def no_worker_runs(store: Store) -> bool:
+    """Whether no worker is there; then, where there can be one alone, that is this process."""
+    if store.engine.single_worker:
+        return store.engine.acquire_worker_lock()
+    return not store.look(leases.any_live)
+
+
+async def run_in_process(settings: Settings, name: str) -> None:
+    """Run a job in this process, if it is due or asked for."""
+    store = options.opened(settings, create=False)
+    try:
+        if store.engine.single_worker:
+            await store.write(kept.release_all)
+        (job,) = [job for job in table_of(store, settings) if job.name == name]
+        await run_job(store, job, f"{socket.gethostname()}:{os.getpid()}")
+    finally:
+        await store.close()

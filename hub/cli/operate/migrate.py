@@ -1,0 +1,138 @@
+"""`tocsin migrate`: from SQLite to PostgreSQL, while the daemon runs."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import click
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
+
+from hub.cli.console import exits, options, output
+from hub.cli.service.configuration import Configuration, Settings
+from store.pg_migration.pg_migration import Mover, TableCheck, mover
+
+T = TypeVar("T")
+# Seconds between two looks whether the worker has ended.
+LOOK_EVERY = 0.5
+COLUMNS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+
+
+@click.command()
+@click.option(
+    "--to", "target", required=True, metavar="URL", help="postgresql://...: its database."
+)
+@click.option("--switch", is_flag=True, help="Finish the move once the worker has ended.")
+@click.option("--abandon", is_flag=True, help="Give up a move that is not finished.")
+@options.configured
+def migrate(configuration: Configuration, target: str, switch: bool, abandon: bool) -> None:
+    """Move an installation from SQLite to PostgreSQL, while it runs.
+
+    Copies all there is and what changes meanwhile, and compares every row. The target has to be
+    empty, or hold what an earlier run has copied: a run that was interrupted goes on there. The
+    daemon is not disturbed, and goes on with SQLite.
+
+    With --switch this goes on until the worker has been stopped. Then the SQLite database is closed
+    for good, hubs that still run on it answer 503, the rest is copied and compared, and hubs and
+    workers can be started on PostgreSQL. They need the same key file.
+    """
+    settings = configuration.settings
+    with mover(
+        settings.store, target, data_dir=settings.data_dir, key_file=settings.key_file
+    ) as moving:
+        if (switch or abandon) and not moving.closed:
+            _record(settings)
+        if abandon:
+            moving.abandon()
+            click.echo("the move is given up; what is in the target can be dropped")
+            return
+        with _resumable():
+            _move(moving, settings, switch)
+
+
+def _record(settings: Settings) -> None:
+    """Write the command to the audit log, which moves with all the rest."""
+    store = options.opened(settings, create=False)
+    try:
+        store.do(lambda db: None)
+    finally:
+        store.shut()
+
+
+@contextmanager
+def _resumable() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        output.print_note("stopped; the same command goes on")
+        raise click.exceptions.Exit(exits.FAILED) from None
+
+
+def _move(moving: Mover, settings: Settings, switch: bool) -> None:
+    moving.begin()
+    if not moving.closed:
+        _show(_with_bars(moving, lambda: _copied(moving)))
+    if not switch:
+        click.echo(f"{moving.shown} holds all of it; the daemon goes on with {moving.path}")
+        click.echo("next: the same with --switch finishes the move, --abandon gives it up")
+        return
+    _wait(moving)
+    switched = _with_bars(moving, moving.switch)
+    _show(switched.compared)
+    _say_what_is_next(moving, settings, switched.pause)
+
+
+def _copied(moving: Mover) -> list[TableCheck]:
+    moving.catch_up()
+    compared = moving.compare()
+    moving.catch_up()
+    return compared
+
+
+def _wait(moving: Mover) -> None:
+    if moving.alone():
+        return
+    output.print_note(
+        "stop the worker (`tocsin serve`): the switch follows at once; Ctrl-C puts it off"
+    )
+    while not moving.alone():
+        time.sleep(LOOK_EVERY)
+        moving.catch_up()
+
+
+def _show(compared: list[TableCheck]) -> None:
+    rows = [
+        {"table": each.table, "rows": each.rows, "checksum": each.checksum} for each in compared
+    ]
+    output.print_rows(rows, as_json=False, empty="no tables")
+
+
+def _say_what_is_next(moving: Mover, settings: Settings, pause: float) -> None:
+    key_file = settings.key_file or settings.data_dir / "secret.key"
+    click.echo(f"moved to {moving.shown}; nothing could be written for {pause:.1f} s")
+    click.echo("next: name it in the setting store of every hub and worker, and start them")
+    click.echo(f"each of them needs the key file {key_file}: stored secrets are sealed with it")
+    click.echo(f"{moving.path} is refused from now on; hubs that still run on it answer 503")
+
+
+@dataclass
+class ProgressBars:
+    """A bar for each table that is being copied or compared."""
+
+    progress: Progress
+    tasks: dict[tuple[str, str], TaskID] = field(default_factory=dict)
+
+    def tell(self, stage: str, table: str, done: int, total: int) -> None:
+        """Move the table's bar (store.pg_migration.pg_migration.Tell)."""
+        task = self.tasks.get((stage, table))
+        if task is None:
+            task = self.tasks[stage, table] = self.progress.add_task(f"{stage} {table}")
+        self.progress.update(task, completed=done, total=total)
+
+
+def _with_bars(moving: Mover, work: Callable[[], T]) -> T:
+    console = output.console(error=True)
+    with Progress(*COLUMNS, console=console, disable=not console.is_terminal) as progress:
+        moving.tell = ProgressBars(progress).tell
+        return work()

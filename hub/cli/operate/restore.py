@@ -1,0 +1,106 @@
+"""`tocsin restore`: puts a backup in the place of what is there, and that aside."""
+
+from pathlib import Path
+
+import click
+
+from hub.cli.console import exits, options, output
+from hub.cli.operate.backup import key_path
+from hub.cli.service.audit_actor import entry
+from hub.cli.service.configuration import Configuration
+from store import clock
+from store.backup import restore as restoring
+from store.backup.backup import KEY
+from store.backup.restore import PreparedBackup
+from store.crypto import key_file
+from store.crypto.key_file import Key
+from store.crypto.vault import Vault
+from store.database.opening import is_server_url, make_directory, sqlite_path
+from store.database.sqlite import open_files
+from store.errors import Missing, Unusable
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--key", "key", type=click.Path(path_type=Path),
+              help="The key file of that time.  [default: FILE.key, if it is there]")  # fmt: skip
+@options.configured
+def restore(configuration: Configuration, file: Path, key: Path | None) -> None:
+    """Put the backup FILE in the place of the database, which is put aside and not deleted.
+
+    Hub and worker have to be stopped. A backup is refused which is damaged, which a newer tocsin
+    has made, or whose secrets open with no key at hand. What was delivered after the backup was
+    made is not known to have been, and is delivered again.
+    """
+    settings = configuration.settings
+    if is_server_url(settings.store):
+        output.print_note(
+            "the database is PostgreSQL's: pg_restore puts back what pg_dump has made"
+        )
+        raise click.exceptions.Exit(exits.FIRST)
+    if not file.is_file():
+        raise Missing(f"there is no backup {file}")
+    database = sqlite_path(settings.store, settings.data_dir)
+    make_directory(settings.data_dir)
+    with open_files.exclusive_lock(database), restoring.prepare(file, database) as prepared:
+        known, added = _keys(prepared, key_path(settings), _named(file, key))
+        if added:
+            _add_keys(key_path(settings), known, added)
+        vault = Vault([one.value for one in [*known, *added]])
+        ids = {"events": prepared.found.events}
+        context = click.get_current_context()
+        restoring.record_audit_entry(prepared, vault, entry(context, "done", **ids))
+        aside = restoring.replace_database(prepared, database, clock.Clock().now())
+    _report(prepared, database, aside)
+
+
+def _named(file: Path, key: Path | None) -> Path | None:
+    beside = file.with_name(file.name + KEY)
+    return beside if key is None and beside.exists() else key
+
+
+def _keys(backup: PreparedBackup, path: Path, other: Path | None) -> tuple[list[Key], list[Key]]:
+    """The keys there are, and those of the other file that the backup needs beside them. Unusable
+    where even these do not open it.
+    """
+    known = key_file.read_keys(path) if path.exists() else []
+    if known:
+        try:
+            restoring.check_keys(backup, Vault([one.value for one in known]))
+        except Unusable as error:
+            if other is None:
+                raise Unusable(f"{error}; --key names the one that was in use then") from None
+        else:
+            return known, []
+    if other is None:
+        raise Unusable(f"there is no key file {path}: --key names the one that was in use then")
+    values = {one.value for one in known}
+    added = [one for one in key_file.read_keys(other) if one.value not in values]
+    restoring.check_keys(backup, Vault([one.value for one in [*known, *added]]))
+    return known, added
+
+
+def _add_keys(path: Path, known: list[Key], added: list[Key]) -> None:
+    """Both the database that is there and the one to come open with the file then, so that it does
+    not matter where this is interrupted.
+    """
+    if not known:
+        key_file.write_new(path, added)
+        click.echo(f"{path}: the key that came with the backup")
+        return
+    with key_file.lock_key_file(path) as holder:
+        holder.replace([*known, *added])
+    click.echo(f"{path}: has the key that came with the backup, too; `tocsin key rotate` tidies up")
+
+
+def _report(backup: PreparedBackup, database: Path, aside: Path | None) -> None:
+    found = backup.found
+    latest = (
+        ""
+        if found.latest is None
+        else f", the last of {output.cell(output.format_time(found.latest))}"
+    )
+    click.echo(f"{database}: {found.events} events{latest}")
+    if aside is not None:
+        click.echo(f"{aside}: what was there before; delete it when it is of no use any more")
+    click.echo("next: start tocsin, and `tocsin doctor`")

@@ -1,0 +1,36 @@
+"""`tocsin sql`: a look at the database for operators, who cannot change anything with it."""
+
+import csv
+import sys
+
+import click
+
+from hub.cli.console import options, output
+from store import Store
+from store.database import shell
+
+
+@click.command()
+@click.argument("statement")
+@click.option("--limit", type=click.IntRange(1), default=1000, show_default=True)
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+@options.as_json
+@options.with_store
+def sql(store: Store, statement: str, limit: int, as_csv: bool, as_json: bool) -> None:
+    """Run a STATEMENT that only reads.
+
+    Secrets and hashes read as NULL; `text(body)` is an event's body as text.
+    """
+    columns, rows = shell.query(store, statement, limit + 1)
+    if as_csv:
+        writer = csv.writer(sys.stdout)
+        writer.writerows([columns, *rows[:limit]])
+    else:
+        found = [dict(zip(columns, map(_plain, row), strict=True)) for row in rows[:limit]]
+        output.print_rows(found, as_json=as_json, empty="no rows")
+    if len(rows) > limit:
+        output.print_note(f"only the first {limit} rows: --limit shows more")
+
+
+def _plain(value: object) -> object:
+    return f"<{len(value)} bytes>" if isinstance(value, bytes) else value

@@ -1,0 +1,54 @@
+"""`tocsin status`: what there is, and how much is waiting."""
+
+import click
+
+from hub.cli.console import options, output
+from store import Connection, Row, Store
+from store.accounts import accounts
+from store.clock import SECOND
+from store.delivery import deliveries, event_queries, hooks
+from store.monitoring import stats
+from store.projection import projection_cursor
+from store.repositories import repositories
+
+
+@click.command()
+@options.as_json
+@options.with_store
+def status(store: Store, as_json: bool) -> None:
+    """Say how many there are of each, and what is waiting."""
+    found = store.look(_status)
+    if as_json:
+        click.echo(output.dumps(found))
+        return
+    for name, value in found.items():
+        click.echo(f"{name.replace('_', ' '):22} {output.cell(value)}")
+
+
+def _status(db: Connection) -> Row:
+    made = hooks.every(db)
+    counted = deliveries.count_by_state(db)
+    due = deliveries.waiting_hooks(db)
+    overdue = [moment for moment in due.values() if moment <= db.now]
+    standing = stats.collect(db)
+    reflected = projection_cursor.state(db)
+    latest = next(iter(event_queries.newest(db, limit=1)), None)
+    return {
+        "accounts": len(accounts.list_all(db)),
+        "repositories": len(repositories.list_all(db)),
+        "hooks_active": sum(1 for hook in made if hook["active"]),
+        "hooks_failing": sum(1 for hook in made if hook["failing_since"]),
+        "hooks_disabled": sum(1 for hook in made if hook["disabled_reason"]),
+        "deliveries_waiting": counted["waiting"],
+        "deliveries_delivered": counted["delivered"],
+        "deliveries_dead": counted["dead"],
+        "deliveries_held": standing.held,
+        "hooks_with_backlog": len(overdue),
+        "oldest_due_at": output.format_time(standing.oldest_due_at),
+        "next_due_at": output.format_time(min(due.values(), default=None)),
+        "events_to_become_state": reflected["newest"] - reflected["event_id"],
+        "events_left_out_of_it": reflected["skipped"],
+        "workers": len(standing.workers),
+        "seconds_behind": round(standing.lag / SECOND, 3),
+        "latest_event_at": output.format_time(latest["received_at"] if latest else None),
+    }

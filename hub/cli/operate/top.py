@@ -1,0 +1,219 @@
+"""`tocsin top`: how things stand and go, live."""
+
+import sys
+from typing import Any
+
+import click
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from hub.cli.console import options, output
+from hub.cli.console.interactive import keyboard, read_key, until_interrupted
+from hub.ui import formatting
+from store import Connection, Row, Store
+from store.clock import MINUTE
+from store.delivery import hook_health
+from store.monitoring import minute_counters, stats
+from store.monitoring.minute_counters import PeriodCounts
+
+# What is looked back at, in minutes.
+SPANS = {"last minute": 1, "15 minutes": 15, "hour": 60}
+HOUR = 60
+# Attempts among which the slow ones are looked for, and how many endpoints are shown.
+WINDOW, LISTED = 2_000, 5
+BARS = "·▁▂▃▄▅▆▇█"
+SHARES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
+
+
+@click.command()
+@click.option("--interval", type=click.FloatRange(0.2, 3600), default=2.0, show_default=True,
+              help="Seconds between two looks.")  # fmt: skip
+@click.option("--once", is_flag=True, help="Look once and end; so it is where nobody watches.")
+@options.as_json
+@options.with_store
+def top(store: Store, interval: float, once: bool, as_json: bool) -> None:
+    """Watch rates, latency, backlog and endpoints, until q or Ctrl-C.
+
+    With --json each look is a line of JSON.
+    """
+    watched = not once and (as_json or sys.stdout.isatty())
+    with until_interrupted():
+        if not watched:
+            _once(store, as_json)
+        elif as_json:
+            while True:
+                click.echo(output.dumps(_shape(store.look(snapshot)), indent=False))
+                read_key(interval)
+        else:
+            _watch(store, interval)
+
+
+def _once(store: Store, as_json: bool) -> None:
+    found = store.look(snapshot)
+    if as_json:
+        click.echo(output.dumps(_shape(found)))
+    else:
+        Console(highlight=False, width=output.WIDE).print(_render(found))
+
+
+def _watch(store: Store, interval: float) -> None:
+    with (
+        keyboard(),
+        Live(console=output.console(), screen=True, auto_refresh=False) as live,
+    ):
+        while True:
+            live.update(Group(_render(store.look(snapshot)), _help(interval)), refresh=True)
+            if read_key(interval) in ("q", "Q", "\x1b"):
+                return
+
+
+def snapshot(db: Connection) -> dict[str, Any]:
+    """How things stand: a number of statements that does not grow, over sixty rows of counts."""
+    now = db.now // MINUTE
+    minutes = minute_counters.between(db, now - HOUR, now + 1, 1, None)
+    return {
+        "now": db.now,
+        "minutes": [minutes.get(now - HOUR + at) or PeriodCounts() for at in range(HOUR + 1)],
+        "figures": stats.collect(db),
+        "slowest": hook_health.slowest(db, None, WINDOW, LISTED),
+        "failing": hook_health.failing(db, None, LISTED),
+    }
+
+
+def _spans(found: dict[str, Any]) -> dict[str, PeriodCounts]:
+    """What was counted in each span. The minute that is not over belongs to all but the first."""
+    counted: list[PeriodCounts] = found["minutes"]
+    made = {}
+    for name, many in SPANS.items():
+        total = PeriodCounts()
+        for one in counted[-1 - many : -1] if many == 1 else counted[-many:]:
+            total.add([one.events, one.delivered, one.failed, *one.ranges])
+        made[name] = total
+    return made
+
+
+def _shape(found: dict[str, Any]) -> Row:
+    figured: stats.DeliveryStats = found["figures"]
+    return {
+        "at": output.format_time(found["now"]),
+        "workers": len(figured.workers),
+        "due": figured.due,
+        "waiting_later": figured.later,
+        "in_hand": figured.held,
+        "oldest_seconds": round(figured.age / 1_000_000, 3),
+        "spans": [_counted(name, one) for name, one in _spans(found).items()],
+        "slowest": [_slow(row) for row in found["slowest"]],
+        "failing": [_failing(row) for row in found["failing"]],
+    }
+
+
+def _counted(name: str, one: PeriodCounts) -> Row:
+    minutes = SPANS[name]
+    return {
+        "span": name,
+        "minutes": minutes,
+        "events": one.events,
+        "events_per_minute": round(one.events / minutes, 2),
+        "delivered": one.delivered,
+        "failed": one.failed,
+        "attempts_per_minute": round((one.delivered + one.failed) / minutes, 2),
+        **{f"{name}_ms": _ms(one.quantile(share)) for name, share in SHARES.items()},
+    }
+
+
+def _ms(value: float | None) -> float | None:
+    return None if value is None else round(value / 1000, 1)
+
+
+def _slow(row: Row) -> Row:
+    return {
+        "hook": row["hook_id"],
+        "repository": row["repository"],
+        "url": row["url"],
+        "attempts": row["many"],
+        "failed": row["failed"],
+        "mean_ms": _ms(row["mean"]),
+        "longest_ms": _ms(row["longest"]),
+    }
+
+
+def _failing(row: Row) -> Row:
+    return {
+        "hook": row["id"],
+        "repository": row["repository"],
+        "url": row["url"],
+        "since": output.format_time(row["failing_since"]),
+        "disabled": row["disabled_reason"],
+    }
+
+
+def _render(found: dict[str, Any]) -> Group:
+    return Group(
+        _head(found),
+        Text(),
+        _rates(_spans(found)),
+        Text(),
+        _line(found["minutes"]),
+        Text(),
+        *_endpoints("slowest endpoints", [_slow(row) for row in found["slowest"]]),
+        *_endpoints("failing endpoints", [_failing(row) for row in found["failing"]]),
+    )
+
+
+def _head(found: dict[str, Any]) -> Text:
+    figured: stats.DeliveryStats = found["figures"]
+    workers = len(figured.workers)
+    head = Text(f"tocsin  {formatting.moment(found['now'])}  ", style="bold")
+    head.append(
+        formatting.pluralize(workers, "worker"), style="not bold" if workers else "bold red"
+    )
+    head.append("\nbacklog ", style="not bold dim")
+    late = figured.age > MINUTE
+    head.append(f"{formatting.number(figured.due)} due", style="bold red" if late else "not bold")
+    oldest = f", the oldest for {formatting.duration(figured.age)}" if figured.due else ""
+    rest = f"{oldest}; {formatting.number(figured.later)} later"
+    rest += f", {formatting.number(figured.held)} in hand"
+    head.append(rest, style="not bold")
+    return head
+
+
+def _rates(spans: dict[str, PeriodCounts]) -> Table:
+    made = Table(box=None, pad_edge=False, header_style="dim")
+    for name in ("", "events/min", "attempts/min", "failed", "success", *SHARES):
+        made.add_column(name, justify="right" if name else "left")
+    for name, one in spans.items():
+        attempts, minutes = one.delivered + one.failed, SPANS[name]
+        quantiles = [one.quantile(share) for share in SHARES.values()]
+        made.add_row(
+            name,
+            f"{one.events / minutes:.3g}",
+            f"{attempts / minutes:.3g}",
+            Text(formatting.number(one.failed), style="red" if one.failed else ""),
+            formatting.percent(one.delivered, attempts),
+            *("–" if value is None else formatting.duration(value) for value in quantiles),
+        )
+    return made
+
+
+def _line(minutes: list[PeriodCounts]) -> Text:
+    """Attempts in each minute of the hour, and how many were the most."""
+    counts = [one.delivered + one.failed for one in minutes]
+    most = max(counts)
+    line = Text("attempts, a minute each  ", style="dim")
+    for one, many in zip(minutes, counts, strict=True):
+        height = -(-many * (len(BARS) - 1) // most) if most else 0
+        line.append(BARS[height], style="not dim red" if one.failed else "not dim green")
+    line.append(f"  most {formatting.number(most)}")
+    return line
+
+
+def _endpoints(title: str, rows: list[Row]) -> list[Table | Text]:
+    if not rows:
+        return []
+    return [Text(title, style="dim"), output.table(rows), Text()]
+
+
+def _help(interval: float) -> Text:
+    return Text(f"every {interval:g} s; space looks at once, q ends", style="dim")

@@ -1,0 +1,4 @@
+"""Commands to try tocsin with: `demo` and `listen`.
+
+Imports `console` and `service`.
+"""

@@ -1,0 +1,107 @@
+"""The listener for administrators alone, where the settings name one."""
+
+import contextlib
+import os
+import socket
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from hub.admin.observability import Observability
+from hub.admin_settings import place
+from hub.app import create_admin_app
+from hub.cli.http_server.connection_limiter import ConnectionLimiter
+from hub.cli.http_server.server import bind, serving
+from hub.cli.http_server.server_limits import ServerLimits, limits_of
+from hub.cli.service.configuration import Settings
+from hub.cli.service.swappable_app import SwappableApp
+from hub.rest.context import CallbackValidator
+from store import Store
+from store.errors import Unusable
+
+# Connections of administrators and of what asks on their behalf.
+MOST = 64
+
+
+class AdminListener:
+    """What administrators see, apart from the API; `describes` that too, if it is for them."""
+
+    def __init__(
+        self, store: Store, seeing: Observability, judge: CallbackValidator, *, describes: bool
+    ) -> None:
+        self._store = store
+        self._seeing = seeing
+        self._judge = judge
+        self._describes = describes
+        self.app = SwappableApp()
+        self.limiter = ConnectionLimiter(ServerLimits())
+
+    async def change(self, settings: Settings) -> None:
+        """Answer by these settings from now on. Unusable, with nothing changed, if they are."""
+        limits = limits_of(settings, settings.max_in_flight)
+        self.limiter.limits = replace(limits, connections=MOST)
+        given = self._store, settings, self._judge, self._seeing
+        await self.app.put(create_admin_app(*given, describes=self._describes))
+
+
+@contextlib.asynccontextmanager
+async def running_admin(
+    store: Store,
+    settings: Settings,
+    seeing: Observability,
+    judge: CallbackValidator,
+    *,
+    describes: bool,
+) -> AsyncIterator[AdminListener | None]:
+    """Answer administrators for the length of the block; None where there is no place for that."""
+    if settings.admin_bind is None:
+        yield None
+        return
+    with _bound(settings.admin_bind) as listening:
+        admin = AdminListener(store, seeing, judge, describes=describes)
+        await admin.change(settings)
+        try:
+            async with serving(admin.app, listening, last_call=0.0, limiter=admin.limiter):
+                yield admin
+        finally:
+            await admin.app.close()
+
+
+@contextlib.contextmanager
+def _bound(named: str) -> Iterator[socket.socket]:
+    where = place(named)
+    if isinstance(where, tuple):
+        with bind(*where) as listening:
+            yield listening
+        return
+    with bind_path(where) as listening:
+        try:
+            yield listening
+        finally:
+            where.unlink(missing_ok=True)
+
+
+def bind_path(path: Path) -> socket.socket:
+    """A socket bound to this path, for the user and the group. Unusable where that cannot be."""
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    mask = os.umask(0o117)
+    try:
+        _remove_left(path)
+        made.bind(str(path))
+    except OSError as error:
+        made.close()
+        raise Unusable(f"cannot listen on {path}: {error.strerror or error}") from None
+    finally:
+        os.umask(mask)
+    return made
+
+
+def _remove_left(path: Path) -> None:
+    """Remove a socket that a process left which has ended."""
+    if not path.is_socket():
+        return
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as trial:
+        try:
+            trial.connect(str(path))
+        except ConnectionRefusedError:
+            path.unlink()

@@ -1,0 +1,80 @@
+"""Who gave a command, for the audit log."""
+
+import os
+import pwd
+import socket
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from store import Connection
+from store.audit import audit_log
+from store.audit.audit_log import Actor, AuditEntry
+
+
+class AuditHook:
+    """Records the command under way with the first thing that it changes."""
+
+    def __init__(self) -> None:
+        self.ids: dict[str, Any] = {}
+        """What is told of it beside its arguments."""
+        self._written = False
+
+    def __call__(self, db: Connection) -> None:
+        context = click.get_current_context(silent=True)
+        if context is None or self._written:
+            return
+        self._written = True
+        audit_log.add(db, entry(context, "done", **self.ids))
+
+
+def entry(context: click.Context, outcome: str, **ids: Any) -> AuditEntry:
+    """The command of a context. Of its arguments the values are told, of its options only which
+    were given: a secret is never an argument.
+    """
+    words = [_words(one, context.params[one.name or ""]) for one in _given(context, click.Argument)]
+    options = [max(one.opts, key=len) for one in _given(context, click.Option)]
+    return AuditEntry(
+        actor(),
+        " ".join(["tocsin", *context.command_path.split()[1:]]),
+        " ".join(words),
+        outcome,
+        fields=tuple(options),
+        ids={**ids, **({} if _person() == _account() else {"as": _account()})},
+    )
+
+
+def actor(via: str = "command") -> Actor:
+    """The user of this machine who runs this process, or had it run as somebody else."""
+    return Actor(f"{_person()}@{socket.gethostname()}", via)
+
+
+def _account() -> str:
+    number = os.geteuid()
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return str(number)
+
+
+def _person() -> str:
+    # Only who is root may be somebody else in truth; anybody may set a variable.
+    return (os.geteuid() == 0 and os.environ.get("SUDO_USER")) or _account()
+
+
+def _given(context: click.Context, kind: type[click.Parameter]) -> list[click.Parameter]:
+    """What the command line has of it, in the order of the declaration."""
+    return [
+        one
+        for one in context.command.get_params(context)
+        if isinstance(one, kind)
+        and context.get_parameter_source(one.name or "") == ParameterSource.COMMANDLINE
+    ]
+
+
+def _words(argument: click.Parameter, value: Any) -> str:
+    if isinstance(value, tuple):
+        # One that is given once is made of parts: OWNER/NAME.
+        return ("/" if argument.nargs == 1 else " ").join(map(str, value))
+    return str(getattr(value, "name", value))

@@ -1,0 +1,108 @@
+"""The one place where hub, worker and store are put together."""
+
+import contextlib
+import logging
+import socket
+from collections.abc import AsyncIterator, Iterator, Sequence
+
+from hub.admin.observability import Observability
+from hub.app import create_app
+from hub.cli.http_server.connection_limiter import ConnectionLimiter
+from hub.cli.http_server.server import bind, port_of, serving, url_of_all
+from hub.cli.http_server.server_limits import ServerLimits, limits_of
+from hub.cli.service import tls
+from hub.cli.service.configuration import Settings
+from hub.cli.service.swappable_app import SwappableApp
+from hub.cli.service.tls import TLSContext
+from hub.worker_events import WorkerEvents
+from store import Store
+from worker.http.guard import Guard
+from worker.service import CallbackGuard, Worker, make_guard, reconfigure_guard
+
+log = logging.getLogger("tocsin.serve")
+
+
+@contextlib.contextmanager
+def running_guard(settings: Settings) -> Iterator[Guard]:
+    """The guard that hub and worker of a process share."""
+    guard = make_guard(settings)
+    try:
+        yield guard
+    finally:
+        guard.close()
+
+
+@contextlib.asynccontextmanager
+async def running_worker(store: Store, settings: Settings, guard: Guard) -> AsyncIterator[Worker]:
+    """A worker at work for the length of the block."""
+    telling = WorkerEvents(settings)
+    worker = Worker(store, settings, guard=guard, tell=telling, show=telling.again)
+    try:
+        await worker.start()
+        yield worker
+    finally:
+        await worker.stop()
+
+
+class RunningHub:
+    """A hub that answers on `sockets`."""
+
+    def __init__(
+        self,
+        store: Store,
+        guard: Guard,
+        sockets: Sequence[socket.socket],
+        seeing: Observability,
+        encryption: TLSContext | None = None,
+    ) -> None:
+        self._store = store
+        self._guard = guard
+        self._seeing = seeing
+        self._sockets = sockets
+        self.limiter = ConnectionLimiter(ServerLimits(), seeing.measures)
+        self.app = SwappableApp()
+        self.tls = encryption
+        seeing.measures.connections.read = lambda: self.limiter.open
+        self.url = url_of_all(sockets, "http" if encryption is None else "https")
+
+    async def change(self, settings: Settings) -> None:
+        """Answer by these settings from now on. Unusable, with nothing changed, if they are."""
+        listening = [one for one in self._sockets if one.family != socket.AF_UNIX]
+        if listening:
+            settings = settings.model_copy(update={"port": port_of(listening[0])})
+        certificate = None if self.tls is None else tls.load(settings)
+        complaints = list(tls.problems(settings, self._store.clock.now()))
+        app = create_app(self._store, settings, CallbackGuard(self._guard), seeing=self._seeing)
+        reconfigure_guard(self._guard, settings)
+        self.limiter.limits = limits_of(settings, settings.max_in_flight)
+        if self.tls is not None and certificate is not None:
+            self.tls.use(certificate)
+        for complaint in complaints:
+            log.warning("%s", complaint)
+        await self.app.put(app)
+
+
+@contextlib.asynccontextmanager
+async def running_hub(
+    store: Store,
+    settings: Settings,
+    guard: Guard,
+    inherited: Sequence[socket.socket] = (),
+    seeing: Observability | None = None,
+) -> AsyncIterator[RunningHub]:
+    """A hub that answers for the length of the block, on the sockets that are given to it or
+    else on one of its own.
+    """
+    seeing = seeing or Observability(store)
+    with contextlib.ExitStack() as stack:
+        sockets = inherited or [bind(settings.host, settings.port)]
+        for one in sockets:
+            stack.enter_context(one)
+        hub = RunningHub(store, guard, sockets, seeing, tls.tls_of(settings))
+        await hub.change(settings)
+        context = None if hub.tls is None else hub.tls.context
+        try:
+            async with serving(hub.app, *sockets, limiter=hub.limiter, tls=context):
+                yield hub
+        finally:
+            await hub.app.close()

@@ -1,0 +1,216 @@
+"""The settings of every part in one, and where each value came from.
+
+Command-line options come before the environment, that before the TOML file, that before defaults.
+"""
+
+import os
+import tomllib
+import types
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Union, get_args, get_origin
+
+import orjson
+from pydantic import Field, SecretStr, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from hub.settings import HubSettings
+from store.errors import Unusable
+from store.settings import StoreSettings
+from worker.settings import WorkerSettings
+
+PREFIX = "TOCSIN_"
+PLACES = (Path("/etc/tocsin/tocsin.toml"), Path("tocsin.toml"))
+
+
+class Settings(HubSettings, WorkerSettings, StoreSettings, BaseSettings):
+    """All settings. Made directly it takes what it is given and defaults; see `configure`."""
+
+    model_config = SettingsConfigDict(extra="forbid", env_prefix=PREFIX, env_ignore_empty=True)
+
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", description="what is logged to standard error: this and what is more severe"
+    )
+    log_format: Literal["auto", "human", "json"] = Field(
+        "auto",
+        description="how: for people (`human`), as one JSON object a line (`json`), or for people "
+        "on a terminal and in the journal and as JSON elsewhere (`auto`)",
+    )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        # The other sources are read one by one in `configure`, which remembers which said what.
+        return (init_settings,)
+
+
+class Environment(EnvSettingsSource):
+    """Environment variables; a list is JSON or separated by commas."""
+
+    def prepare_field_value(
+        self, field_name: str, field: FieldInfo, value: Any, value_is_complex: bool
+    ) -> Any:
+        if not isinstance(value, str) or not _is_list(field.annotation):
+            return super().prepare_field_value(field_name, field, value, value_is_complex)
+        if not value.lstrip().startswith("["):
+            return [part.strip() for part in value.split(",")]
+        try:
+            return orjson.loads(value)
+        except orjson.JSONDecodeError:
+            return value  # validation says what is wrong, and where
+
+
+def _is_list(annotation: Any) -> bool:
+    if get_origin(annotation) in (Union, types.UnionType):
+        return any(_is_list(part) for part in get_args(annotation))
+    return get_origin(annotation) is list
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """The settings, and for each that is not a default which source it came from."""
+
+    settings: Settings
+    origins: Mapping[str, str]
+
+
+def configure(given: Mapping[str, Any], config: Path | None = None) -> Configuration:
+    """The settings in force. `given` is from the command line. Unusable says what is wrong."""
+    values: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    for origin, layer in _layers(given, config):
+        for name, value in layer.items():
+            values[name] = value
+            origins[name] = f"{PREFIX}{name.upper()}" if origin is None else origin
+    try:
+        return Configuration(Settings(**values), origins)
+    except ValidationError as error:
+        raise Unusable("\n".join(_explained(error, origins))) from None
+
+
+def _layers(
+    given: Mapping[str, Any], config: Path | None
+) -> Iterator[tuple[str | None, Mapping[str, Any]]]:
+    """Origin and values, the weakest first; no origin is the environment."""
+    path = _file(config)
+    if path is not None:
+        yield str(path), _read(path)
+    yield None, Environment(Settings)()
+    yield "command line", {name: value for name, value in given.items() if value is not None}
+
+
+def _file(config: Path | None) -> Path | None:
+    named = config or os.environ.get(f"{PREFIX}CONFIG")
+    if named:
+        return Path(named)
+    return next((path for path in PLACES if path.exists()), None)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        path.read_bytes()  # the source takes a missing file for an empty one
+        return TomlConfigSettingsSource(Settings, path)()
+    except OSError as error:
+        raise Unusable(f"cannot read the settings file {path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise Unusable(f"the settings file {path} is not TOML: {error}") from None
+
+
+def _explained(error: ValidationError, origins: Mapping[str, str]) -> Iterator[str]:
+    for problem in error.errors():
+        name = str(problem["loc"][0]) if problem["loc"] else "settings"
+        place = ".".join(str(part) for part in problem["loc"]) or name
+        origin = origins.get(name, "default")
+        if problem["type"] == "extra_forbidden":
+            yield f"{place}: there is no such setting (from {origin})"
+        else:
+            yield f"{place}: {_message(problem, secret=_is_secret(name))} (from {origin})"
+
+
+def _is_secret(name: str) -> bool:
+    field = Settings.model_fields.get(name)
+    return field is not None and SecretStr in (field.annotation, *get_args(field.annotation))
+
+
+def _message(problem: Mapping[str, Any], *, secret: bool) -> str:
+    value = None if secret else problem["input"]
+    shown = f", not {value!r}" if isinstance(value, str | int | float) else ""
+    return f"{problem['msg'].removeprefix('Value error, ')}{shown}"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting as the reference tells of it."""
+
+    name: str
+    environment: str
+    kind: str
+    default: str
+    description: str
+
+
+def all_settings() -> list[Setting]:
+    """All settings, those of the store first, then the hub's and the worker's."""
+    fields = Settings.model_fields
+    order = [
+        name
+        for part in (StoreSettings, HubSettings, WorkerSettings, Settings)
+        for name in part.model_fields
+    ]
+    return [_setting(name, fields[name]) for name in dict.fromkeys(order)]
+
+
+def _setting(name: str, field: FieldInfo) -> Setting:
+    default = field.get_default(call_default_factory=True, validated_data={})
+    return Setting(
+        name,
+        f"{PREFIX}{name.upper()}",
+        _kind(field.annotation),
+        "" if default is None else as_toml(default),
+        field.description or "",
+    )
+
+
+def _kind(annotation: Any) -> str:
+    origin, parts = get_origin(annotation), get_args(annotation)
+    if origin in (Union, types.UnionType):
+        return " or ".join(_kind(part) for part in parts if part is not type(None))
+    if origin is list:
+        return f"list of {_kind(parts[0])}"
+    if origin is dict:
+        return f"table of {_kind(parts[1])}"
+    if origin is Literal:
+        return " or ".join(f"`{part}`" for part in parts)
+    if origin is not None and hasattr(annotation, "__metadata__"):
+        return _kind(parts[0])
+    names = {bool: "yes or no", int: "integer", float: "number", Path: "path"}
+    names |= dict.fromkeys((str, SecretStr), "text")
+    return names.get(annotation, getattr(annotation, "__name__", str(annotation)))
+
+
+def as_toml(value: Any) -> str:
+    """A value as one would write it in the settings file."""
+    if isinstance(value, dict):
+        members = ", ".join(f"{name} = {as_toml(part)}" for name, part in value.items())
+        return f"{{{members}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(as_toml(part) for part in value)}]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return f"{value:g}" if abs(value) < 1_000_000 else str(int(value))
+    return orjson.dumps(str(value)).decode()

@@ -1,0 +1,102 @@
+"""`tocsin load`: bring all that the API shows to a document."""
+
+from collections import Counter
+from importlib.resources import files
+from typing import BinaryIO
+
+import click
+
+from hub.cli.console import options, output
+from hub.cli.service.configuration import Configuration, Settings
+from hub.cli.state import models
+from hub.cli.state.apply import apply, hashed
+from hub.cli.state.changes import StateChange, described_place
+from store.errors import Invalid
+from worker.http.addresses import Refused
+from worker.service import make_guard
+
+
+def _example(context: click.Context, parameter: click.Parameter, given: bool) -> None:
+    if given:
+        click.echo(example(), nl=False)
+        context.exit()
+
+
+def example() -> str:
+    """A document with every part that there is, and every member that a part may have."""
+    return files("hub.cli.state").joinpath("example.yaml").read_text(encoding="utf-8")
+
+
+@click.command()
+@click.argument("file", type=click.File("rb"))
+@click.option(
+    "--example",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_example,
+    help="Show a document with everything that it may have, and do nothing else.",
+)
+@options.as_json
+@options.configured
+def load(configuration: Configuration, file: BinaryIO, as_json: bool) -> None:
+    """Make it as FILE says, YAML or JSON, all or nothing; `-` is standard input.
+
+    Doing it again changes nothing, and what the file does not mention stays. A token without a
+    value gets one, and an app without a secret, which is shown once.
+    """
+    wanted = models.read(_text(file))
+    _judge(wanted, configuration.settings)
+    store = options.opened(configuration.settings, create=True)
+    try:
+        changes = store.do(
+            apply,
+            wanted,
+            hashed(store, wanted),
+            configuration.settings.hooks_per_event,
+        )
+    finally:
+        store.shut()
+    _report(changes, as_json)
+
+
+def _text(file: BinaryIO) -> str:
+    # Of more than this the length alone is reported; four bytes make at most one character.
+    data = file.read(4 * models.LARGEST + 1)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Invalid(f"the document is not UTF-8: {error.reason}") from None
+
+
+def _judge(wanted: models.StateDocument, settings: Settings) -> None:
+    guard = make_guard(settings)
+    try:
+        for number, hook in enumerate(wanted.hooks):
+            with described_place(f"hooks[{number}].url"):
+                try:
+                    guard.endpoint(hook.url)
+                except Refused as error:
+                    raise Invalid(str(error)) from None
+    finally:
+        guard.close()
+
+
+def _report(changes: list[StateChange], as_json: bool) -> None:
+    rows = [{"kind": each.kind, "name": each.name, "outcome": each.outcome} for each in changes]
+    made = {
+        kind: {each.name: each.value for each in changes if each.value and each.kind == kind}
+        for kind in ("token", "app")
+    }
+    if as_json:
+        click.echo(
+            output.dumps({"changes": rows, "tokens": made["token"], "app_secrets": made["app"]})
+        )
+        return
+    output.print_rows(rows, as_json=False, empty="the document is empty")
+    counted = Counter(each.outcome for each in changes)
+    click.echo(", ".join(f"{counted[each]} {each}" for each in ("created", "updated", "unchanged")))
+    for name, value in made["token"].items():
+        click.echo(f"token of {name}: {value} (not shown again)")
+    for name, value in made["app"].items():
+        click.echo(f"client secret of {name}: {value} (not shown again)")

@@ -1,0 +1,139 @@
+"""The document that `tocsin load` takes: its shape, and how it is read."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any, Self
+
+import yaml
+from pydantic import Field, ValidationError, model_validator
+
+from hub.cli.state import parts
+from hub.cli.state.base import StateEntry
+from hub.cli.state.sections.agent_variables import AgentVariableEntry
+from hub.cli.state.sections.artifacts import (
+    AttestationEntry,
+    DeploymentRecordEntry,
+    StorageRecordEntry,
+)
+from hub.cli.state.sections.checks import CheckRunEntry
+from hub.cli.state.sections.comments import CommitCommentEntry
+from hub.cli.state.sections.devenv_secrets import DevenvSecretEntry
+from hub.cli.state.sections.devenvs import (
+    DevenvEntry,
+    DevenvLocationEntry,
+    DevenvMachineEntry,
+    DevenvPolicyEntry,
+)
+from hub.cli.state.sections.enterprises import EnterpriseEntry, EnterpriseTeamEntry
+from hub.cli.state.sections.imports import SourceImportEntry
+from hub.cli.state.sections.interactions import InteractionLimitEntry, PullRequestCapEntry
+from hub.cli.state.sections.invitations import InvitationEntry
+from hub.cli.state.sections.issue_events import IssueCommentEntry, IssueEventEntry
+from hub.cli.state.sections.issue_fields import IssueFieldEntry, IssueFieldValueEntry
+from hub.cli.state.sections.issues import IssueEntry, LabelEntry, MilestoneEntry, PullRequestEntry
+from hub.cli.state.sections.rule_suites import RuleSuiteEntry
+from hub.cli.state.sections.seats import AssistantSubscriptionEntry, TeamEntry
+from hub.cli.state.sections.secret_patterns import EnterpriseSecretPatternEntry, SecretPatternEntry
+from hub.cli.state.sections.usage import UsageEntry
+from hub.cli.state.sections.workflow_runs import WorkflowRunEntry
+from hub.cli.state.strict_yaml import Strict
+from store.errors import Invalid
+
+# Bytes of a document. Reading YAML takes about a second for each of them in millions.
+LARGEST = 4_000_000
+
+
+class StateDocument(StateEntry):
+    """All of it. What the document does not mention stays as it is."""
+
+    users: list[parts.UserEntry] = Field(default_factory=list)
+    organizations: list[parts.OrganizationEntry] = Field(default_factory=list)
+    repositories: list[parts.RepositoryEntry] = Field(default_factory=list)
+    apps: list[parts.AppEntry] = Field(default_factory=list)
+    tokens: list[parts.TokenEntry] = Field(default_factory=list)
+    sources: list[parts.SourceEntry] = Field(default_factory=list)
+    hooks: list[parts.HookEntry] = Field(default_factory=list)
+    labels: list[LabelEntry] = Field(default_factory=list)
+    milestones: list[MilestoneEntry] = Field(default_factory=list)
+    issues: list[IssueEntry] = Field(default_factory=list)
+    pull_requests: list[PullRequestEntry] = Field(default_factory=list)
+    issue_events: list[IssueEventEntry] = Field(default_factory=list)
+    issue_comments: list[IssueCommentEntry] = Field(default_factory=list)
+    issue_fields: list[IssueFieldEntry] = Field(default_factory=list)
+    issue_field_values: list[IssueFieldValueEntry] = Field(default_factory=list)
+    commit_comments: list[CommitCommentEntry] = Field(default_factory=list)
+    check_runs: list[CheckRunEntry] = Field(default_factory=list)
+    workflow_runs: list[WorkflowRunEntry] = Field(default_factory=list)
+    rule_suites: list[RuleSuiteEntry] = Field(default_factory=list)
+    agent_variables: list[AgentVariableEntry] = Field(default_factory=list)
+    devenv_secrets: list[DevenvSecretEntry] = Field(default_factory=list)
+    interaction_limits: list[InteractionLimitEntry] = Field(default_factory=list)
+    pull_request_caps: list[PullRequestCapEntry] = Field(default_factory=list)
+    invitations: list[InvitationEntry] = Field(default_factory=list)
+    imports: list[SourceImportEntry] = Field(default_factory=list)
+    teams: list[TeamEntry] = Field(default_factory=list)
+    assistant_subscriptions: list[AssistantSubscriptionEntry] = Field(default_factory=list)
+    enterprises: list[EnterpriseEntry] = Field(default_factory=list)
+    enterprise_teams: list[EnterpriseTeamEntry] = Field(default_factory=list)
+    usage: list[UsageEntry] = Field(default_factory=list)
+    devenv_locations: list[DevenvLocationEntry] = Field(default_factory=list)
+    devenv_machines: list[DevenvMachineEntry] = Field(default_factory=list)
+    devenv_policies: list[DevenvPolicyEntry] = Field(default_factory=list)
+    devenvs: list[DevenvEntry] = Field(default_factory=list)
+    attestations: list[AttestationEntry] = Field(default_factory=list)
+    deployment_records: list[DeploymentRecordEntry] = Field(default_factory=list)
+    storage_records: list[StorageRecordEntry] = Field(default_factory=list)
+    secret_patterns: list[SecretPatternEntry] = Field(default_factory=list)
+    enterprise_secret_patterns: list[EnterpriseSecretPatternEntry] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _each_once(self) -> Self:
+        keys: dict[str, list[str]] = {}
+        for name in type(self).model_fields:
+            for each in getattr(self, name):
+                if each.known_by is not None:
+                    keys.setdefault(each.known_by[0], []).append(each.known_by[1])
+        for what, names in keys.items():
+            _once(what, names)
+        return self
+
+
+def _once(what: str, names: Iterable[str]) -> None:
+    for name, times in Counter(names).items():
+        if times > 1:
+            raise ValueError(f"the {what} {name!r} is there {times} times")
+
+
+def read(text: str) -> StateDocument:
+    """The document in `text`, JSON or YAML. Invalid names each place that is wrong."""
+    if len(text) > LARGEST:
+        raise Invalid(f"the document is larger than {LARGEST:,} characters")
+    try:
+        data = _json(text) if text.lstrip().startswith("{") else Strict(text).get_single_data()
+    except (ValueError, yaml.YAMLError) as error:
+        raise Invalid(f"the document cannot be read: {error}") from None
+    except RecursionError:
+        raise Invalid("the document is nested too deeply") from None
+    try:
+        return StateDocument.model_validate({} if data is None else data)
+    except ValidationError as error:
+        raise Invalid("\n".join(_explained(error))) from None
+
+
+def _explained(error: ValidationError) -> Iterator[str]:
+    for problem in error.errors(include_input=False):
+        place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}"
+                        for part in problem["loc"]).removeprefix(".")  # fmt: skip
+        message = problem["msg"].removeprefix("Value error, ")
+        if problem["type"] == "extra_forbidden":
+            message = "there is no such key"
+        yield f"{place or 'document'}: {message}"
+
+
+def _json(text: str) -> Any:
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        _once("key", [key for key, _ in pairs])
+        return dict(pairs)
+
+    return json.loads(text, object_pairs_hook=once)

@@ -1,0 +1,247 @@
+"""Labels, milestones, issues and pull requests in a state document."""
+
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from hub.cli.console.options import account, repository_named
+from hub.cli.state.base import FullName, Moment, StateEntry
+from hub.cli.state.changes import StateChange, outcome_of
+from hub.cli.state.parts import Sha
+from store import Connection, Row
+from store.clock import iso_micro
+from store.errors import Missing
+from store.issues import issues, labels, milestones, pulls
+from store.projection import projection_table
+
+Number = Annotated[int, Field(ge=1, lt=2**31)]
+Text = Annotated[str, Field(max_length=issues.MOST_BODY, pattern="^[^\0]*$")]
+Title = Annotated[str, Field(min_length=1, max_length=255, pattern="^[^\0]*$")]
+
+
+class NumberedEntry(StateEntry):
+    """Known again by its repository and number."""
+
+    repository: FullName
+    number: Number
+
+    @property
+    def place(self) -> str:
+        """The repository and the number, in one text."""
+        return f"{self.repository.lower()} {self.number}"
+
+
+class LabelEntry(StateEntry):
+    """Known again by its repository and name."""
+
+    repository: FullName
+    name: Title
+    color: str = Field("ededed", pattern="^[0-9a-fA-F]{6}$")
+    description: Text | None = None
+    default: bool = False
+
+    @property
+    def known_by(self) -> tuple[str, str] | None:
+        return "label", f"{self.repository.lower()} {self.name.lower()}"
+
+
+class MilestoneEntry(NumberedEntry):
+    """Its issues are counted, unless a platform has told how many there are."""
+
+    title: Title
+    description: Text | None = None
+    state: Literal["open", "closed"] = "open"
+    creator: str | None = None
+    due_on: Moment | None = None
+    created_at: Moment | None = None
+    closed_at: Moment | None = None
+
+    @property
+    def known_by(self) -> tuple[str, str] | None:
+        return "milestone", self.place
+
+
+class MovedEntry(StateEntry):
+    """Where an issue was transferred to."""
+
+    repository: FullName
+    number: Number
+
+
+class IssueEntry(NumberedEntry):
+    """`milestone` is a number; labels and milestone have to be there."""
+
+    title: Title
+    body: Text | None = None
+    state: Literal["open", "closed"] = "open"
+    state_reason: Literal["completed", "reopened", "not_planned", "duplicate"] | None = None
+    author: str | None = None
+    assignees: list[str] = Field(default_factory=list, max_length=100)
+    labels: list[str] = Field(default_factory=list, max_length=100)
+    milestone: Number | None = None
+    locked: bool = False
+    lock_reason: str | None = Field(None, max_length=100)
+    comments: int = Field(0, ge=0, lt=2**31)
+    created_at: Moment | None = None
+    closed_at: Moment | None = None
+    deleted: bool = False
+    moved_to: MovedEntry | None = None
+
+    @property
+    def known_by(self) -> tuple[str, str] | None:
+        return "issue or pull request", self.place
+
+
+class EndEntry(StateEntry):
+    """A branch and the commit that it was at; `repository` where it is another one's."""
+
+    ref: str = Field(min_length=1, max_length=255)
+    sha: Sha
+    repository: FullName | None = None
+
+
+class PullRequestEntry(IssueEntry):
+    """An issue that asks to merge `head` into `base`."""
+
+    head: EndEntry
+    base: EndEntry
+    draft: bool = False
+    merged_at: Moment | None = None
+    merged_by: str | None = None
+
+
+OF_LABEL = ("name", "color", "description", "default")
+OF_MILESTONE = ("number", "title", "description", "state", "due_on", "created_at", "closed_at")
+OF_ISSUE = (
+    "number",
+    "title",
+    "body",
+    "state",
+    "state_reason",
+    "locked",
+    "comments",
+    "created_at",
+    "closed_at",
+)
+TIMES = ("due_on", "created_at", "closed_at", "merged_at")
+
+
+def _told(part: StateEntry, names: Iterable[str]) -> dict[str, Any]:
+    """What the document says, as a platform would tell of it."""
+    found = part.given(*names)
+    for name in found.keys() & {*TIMES}:
+        found[name] = None if found[name] is None else found[name].isoformat()
+    return found
+
+
+def label(db: Connection, wanted: LabelEntry) -> StateChange:
+    """Make a label, or change it."""
+    repo = repository_named(db, wanted.repository)
+    before = labels.by_name(db, repo["id"], wanted.name)
+    labels.put(db, repo, _told(wanted, OF_LABEL), projection_table.projected_events(db))
+    after = labels.by_name(db, repo["id"], wanted.name)
+    return StateChange("label", f"{repo['full_name']} {wanted.name}", outcome_of(before, after))
+
+
+def milestone(db: Connection, wanted: MilestoneEntry) -> StateChange:
+    """Make a milestone, or change it."""
+    repo = repository_named(db, wanted.repository)
+    told = _told(wanted, OF_MILESTONE)
+    if wanted.creator is not None:
+        told["creator"] = {"login": account(db, wanted.creator)["login"]}
+    before = milestones.get(db, repo["id"], wanted.number)
+    milestones.put(db, repo, _closed(db, told, before), projection_table.projected_events(db))
+    after = milestones.get(db, repo["id"], wanted.number)
+    return StateChange(
+        "milestone", f"{repo['full_name']} {wanted.number}", outcome_of(before, after)
+    )
+
+
+def issue(db: Connection, wanted: IssueEntry) -> StateChange:
+    """Make an issue, or change it. Missing for a label or a milestone that there is not."""
+    repo = repository_named(db, wanted.repository)
+    before = _shown(db, repo["id"], wanted.number)
+    told = _closed(db, _issue(db, repo, wanted), before and before["issue"])
+    issues.put(db, repo, told, projection_table.projected_events(db))
+    _gone(db, repo, wanted)
+    after = _shown(db, repo["id"], wanted.number)
+    return StateChange("issue", f"{repo['full_name']}#{wanted.number}", outcome_of(before, after))
+
+
+def pull_request(db: Connection, wanted: PullRequestEntry) -> StateChange:
+    """Make a pull request, or change it."""
+    repo = repository_named(db, wanted.repository)
+    before = _shown(db, repo["id"], wanted.number)
+    told = _closed(db, _issue(db, repo, wanted), before and before["issue"])
+    told |= _told(wanted, ("draft", "merged_at"))
+    for name in ("head", "base"):
+        end: EndEntry = getattr(wanted, name)
+        source = {"full_name": end.repository or repo["full_name"]}
+        told[name] = {"ref": end.ref, "sha": end.sha, "repo": source}
+    if wanted.merged_by is not None:
+        told["merged_by"] = {"login": account(db, wanted.merged_by)["login"]}
+    pulls.put(db, repo, told, projection_table.projected_events(db))
+    after = _shown(db, repo["id"], wanted.number)
+    return StateChange(
+        "pull request", f"{repo['full_name']}#{wanted.number}", outcome_of(before, after)
+    )
+
+
+def recount(db: Connection, wanted: Iterable[IssueEntry]) -> None:
+    """Count the issues of the milestones, once all issues are there."""
+    for name in {each.repository for each in wanted}:
+        milestones.recount(db, repository_named(db, name)["id"])
+
+
+def _closed(db: Connection, told: dict[str, Any], before: Row | None) -> dict[str, Any]:
+    """Closed now, where it is not said when."""
+    if told.get("state") == "closed" and (before is None or before["state"] == "open"):
+        told.setdefault("closed_at", iso_micro(db.now))
+    return told
+
+
+def _issue(db: Connection, repo: Row, wanted: IssueEntry) -> dict[str, Any]:
+    told = _told(wanted, OF_ISSUE)
+    if wanted.author is not None:
+        told["user"] = {"login": account(db, wanted.author)["login"]}
+    if "lock_reason" in wanted.model_fields_set:
+        told["active_lock_reason"] = wanted.lock_reason
+    if "assignees" in wanted.model_fields_set:
+        told["assignees"] = [{"login": account(db, login)["login"]} for login in wanted.assignees]
+    if "labels" in wanted.model_fields_set:
+        told["labels"] = [{"name": _label(db, repo, name)["name"]} for name in wanted.labels]
+    if "milestone" in wanted.model_fields_set:
+        told["milestone"] = _milestone(db, repo, wanted.milestone)
+    return told
+
+
+def _gone(db: Connection, repo: Row, wanted: IssueEntry) -> None:
+    row = issues.get(db, repo["id"], wanted.number)
+    assert row is not None, "it was put there"
+    if wanted.deleted:
+        issues.delete(db, row)
+    if wanted.moved_to is not None:
+        issues.move(db, row, wanted.moved_to.repository, wanted.moved_to.number)
+
+
+def _label(db: Connection, repo: Row, name: str) -> Row:
+    row = labels.by_name(db, repo["id"], name)
+    if row is None:
+        raise Missing(f"there is no label {name!r} in {repo['full_name']}")
+    return row
+
+
+def _milestone(db: Connection, repo: Row, number: int | None) -> dict[str, Any] | None:
+    if number is not None and milestones.get(db, repo["id"], number) is None:
+        raise Missing(f"there is no milestone {number} in {repo['full_name']}")
+    return None if number is None else {"number": number}
+
+
+def _shown(db: Connection, repo_id: int, number: int) -> Row | None:
+    row = issues.get(db, repo_id, number)
+    if row is None:
+        return None
+    ids = [row["id"]]
+    around = (labels.of_issues(db, ids), issues.assignees(db, ids), pulls.of_issues(db, ids))
+    return {"issue": row, "around": around}

@@ -1,0 +1,88 @@
+"""Usage of the assistant in a state document."""
+
+from datetime import date
+from typing import Annotated
+
+from pydantic import Field
+
+from hub.cli.console.options import account, organization, repository_named
+from hub.cli.state.base import FullName, StateEntry
+from hub.cli.state.changes import Outcome, StateChange
+from store import Connection, Row
+from store.accounts import teams
+from store.assistant import usage, usage_days
+from store.assistant.usage import MOST
+from store.enterprises import enterprises
+from store.errors import Invalid, Missing
+
+Count = Annotated[int, Field(ge=0, le=MOST)]
+Name = Annotated[str, Field(max_length=100)]
+
+
+class UsageEntry(StateEntry):
+    """What was counted of a user on a day, in this combination."""
+
+    enterprise: str
+    organization: str
+    user: str
+    day: date
+    repository: FullName | None = None
+    team: str | None = None
+    editor: Name = ""
+    language: Name = ""
+    model: Name = ""
+    suggestions: Count = 0
+    acceptances: Count = 0
+    lines: Count = 0
+    chats: Count = 0
+    active: bool = True
+    engaged: bool = False
+
+
+def put(db: Connection, wanted: UsageEntry) -> StateChange:
+    """Keep it, instead of what was there of this combination."""
+    last = usage.last(db)
+    changed = usage.record(db, [_row(db, wanted)])
+    outcome: Outcome = "created" if usage.last(db) > last else "updated"
+    name = f"{wanted.user} {wanted.day.isoformat()}"
+    return StateChange("usage", name, outcome if changed else "unchanged")
+
+
+def _row(db: Connection, wanted: UsageEntry) -> usage.UsageRecord:
+    day = usage_days.number(wanted.day)
+    if day < usage_days.BEGAN:
+        raise Invalid(f"usage begins with {usage_days.iso(usage_days.BEGAN)}")
+    org = organization(db, wanted.organization)
+    enterprise = enterprises.of_organization(db, org["id"])
+    if enterprise is None or enterprise["slug"] != wanted.enterprise.lower():
+        raise Missing(f"{org['login']} is no organization of {wanted.enterprise!r}")
+    return usage.UsageRecord(
+        enterprise["id"],
+        org["id"],
+        account(db, wanted.user)["id"],
+        day,
+        repo_id=_repository(db, org, wanted.repository),
+        team_id=_team(db, org, wanted.team),
+        **{name: getattr(wanted, name) for name in SAID},
+    )
+
+
+SAID = ("editor", "language", "model", *usage.COUNTED)
+
+
+def _repository(db: Connection, org: Row, name: str | None) -> int:
+    if name is None:
+        return 0
+    repo = repository_named(db, name)
+    if repo["owner_id"] != org["id"]:
+        raise Invalid(f"{name} is not one of {org['login']}")
+    return int(repo["id"])
+
+
+def _team(db: Connection, org: Row, name: str | None) -> int:
+    if name is None:
+        return 0
+    found = teams.named(db, org["id"], [name])
+    if not found:
+        raise Missing(f"there is no team {name!r} of {org['login']}")
+    return int(found[0]["id"])

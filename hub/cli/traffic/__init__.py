@@ -1,0 +1,4 @@
+"""Commands for hooks, events and deliveries.
+
+Imports `console` and `service`.
+"""

@@ -1,0 +1,49 @@
+"""`tocsin events`: what came in."""
+
+import click
+
+from hub.cli.console import options, output, suggestions
+from hub.cli.console.arguments import FullNameType
+from store import Connection, Row, Store
+from store.delivery import event_queries
+
+
+@click.command()
+@click.option("--unwanted", is_flag=True, help="Only those that no hook had asked for.")
+@click.option("--event", "name", help="Of this name only.",
+              shell_complete=suggestions.event_names)  # fmt: skip
+@click.option("--repo", "full_name", type=FullNameType(), help="Of this repository only.")
+@options.limit
+@options.as_json
+@options.with_store
+def events(
+    store: Store,
+    unwanted: bool,
+    name: str | None,
+    full_name: tuple[str, str] | None,
+    limit: int,
+    as_json: bool,
+) -> None:
+    """List the events that came in, newest first."""
+
+    def find(db: Connection) -> list[Row]:
+        repo_id = None if full_name is None else options.repository(db, full_name)["id"]
+        return event_queries.newest(db, limit=limit, name=name, repo_id=repo_id, unwanted=unwanted)
+
+    rows = [_shape(row) for row in store.look(find)]
+    output.print_rows(
+        rows, as_json=as_json, empty="no such events: `tocsin refusals` lists what was turned away"
+    )
+
+
+def _shape(row: Row) -> Row:
+    return {
+        "id": row["id"],
+        "received_at": output.format_time(row["received_at"]),
+        "event": row["name"],
+        "action": row["action"],
+        "repository": row["repository"],
+        "guid": row["guid"],
+        "bytes": row["size"],
+        "deliveries": row["deliveries"],
+    }

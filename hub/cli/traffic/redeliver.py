@@ -1,0 +1,31 @@
+"""`tocsin redeliver`: send single deliveries once more."""
+
+import click
+
+from hub.cli.console import options, suggestions
+from hub.cli.traffic.deliveries import find
+from store import Connection, Store
+from store.delivery import deliveries, hooks
+from store.errors import Missing
+
+
+@click.command()
+@click.argument("delivery_ids", metavar="DELIVERY_ID...", type=int, nargs=-1, required=True,
+                shell_complete=suggestions.delivery_ids)  # fmt: skip
+@options.with_store
+def redeliver(store: Store, delivery_ids: tuple[int, ...]) -> None:
+    """Deliver again what these deliveries delivered, under the same GUIDs: all or none."""
+    made = store.do(_again, delivery_ids)
+    for old, new in zip(delivery_ids, made, strict=True):
+        click.echo(f"delivery {old} is sent again as delivery {new}")
+
+
+def _again(db: Connection, delivery_ids: tuple[int, ...]) -> list[int]:
+    made = []
+    for delivery_id in delivery_ids:
+        row = find(db, delivery_id)
+        hook = hooks.by_id(db, row["hook_id"])
+        if hook is None or hook["deleted_at"] is not None:
+            raise Missing(f"the hook of delivery {delivery_id} is gone")
+        made.append(deliveries.redeliver(db, row["event_id"], row["hook_id"], row["repo_id"]))
+    return made

@@ -1,0 +1,32 @@
+"""`tocsin refusals`: events that were turned away at the door, and why."""
+
+import click
+
+from hub.cli.console import options, output
+from store import Row, Store
+from store.delivery import rejections as kept
+
+
+@click.command()
+@options.limit
+@options.as_json
+@options.with_store
+def refusals(store: Store, limit: int, as_json: bool) -> None:
+    """List events that were turned away, newest first, with the reason."""
+    rows = [_shape(row) for row in store.look(kept.page, limit=limit)]
+    output.print_rows(
+        rows, as_json=as_json, empty="nothing was turned away: `tocsin events` lists what came in"
+    )
+
+
+def _shape(row: Row) -> Row:
+    return {
+        "at": output.format_time(row["at"]),
+        "reason": row["reason"],
+        "sender": row["sender"],
+        "event": row["event"],
+        "guid": row["guid"],
+        "bytes": row["size"],
+        "path": row["path"],
+        "address": row["address"],
+    }

@@ -1,0 +1,198 @@
+"""`tocsin republish`: publish how things are once more, so that a receiver can rebuild what it has
+lost. The worker does it; where there is none, this process does.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterator
+
+import click
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+from hub.cli.console import exits, options, output
+from hub.cli.console.arguments import MomentType
+from hub.cli.console.listing import Listing
+from hub.cli.operate import jobs
+from hub.cli.service.configuration import Configuration, Settings
+from store import Row, Store
+from store.jobs import jobs as kept
+from store.registry import republish_runs
+from store.registry.republish_runs import TopicPattern
+
+PAUSE = 0.2
+JOB = "republish"
+
+
+class Beginning(Listing):
+    """Its command `begin` may be left out."""
+
+    left_out = "begin"
+
+
+@click.group(cls=Beginning)
+def republish() -> None:
+    """Publish the present state of things once more (`begin`, which may be left out)."""
+
+
+@republish.command()
+@click.option("--topic", metavar="PATTERN", required=True,
+              help="owner/repo/events/event, with * for any; a topic's URL too.")  # fmt: skip
+@click.option("--since", type=MomentType(), help="Only what has changed since, such as 2h.")
+@click.option("--rate", type=click.IntRange(1, 10_000), metavar="N",
+              help="Events a second at most.  [default: the setting republish_rate]")  # fmt: skip
+@click.option("--dry-run", is_flag=True, help="Only say how many it would be.")
+@click.option("--no-wait", is_flag=True, help="Leave it to the worker, and do not watch it.")
+@options.as_json
+@options.configured
+def begin(
+    configuration: Configuration,
+    topic: str,
+    since: int | None,
+    rate: int | None,
+    dry_run: bool,
+    no_wait: bool,
+    as_json: bool,
+) -> None:
+    """Publish how everything is whose event goes to these topics, as events marked as such."""
+    settings = configuration.settings
+    wanted = republish_runs.parse_pattern(topic)
+    with _opened(settings) as store:
+        counts = store.look(republish_runs.count, wanted, since)
+        if dry_run:
+            _show(counts, wanted, as_json=as_json)
+            return
+        total, chosen = sum(counts.values()), rate or settings.republish_rate
+        run = store.do(
+            lambda db: republish_runs.create(db, wanted, total, rate=chosen, since=since)
+        )
+        if not no_wait:
+            run = _follow(settings, store, run)
+        _tell(run, as_json=as_json)
+
+
+@contextlib.contextmanager
+def _opened(settings: Settings) -> Iterator[Store]:
+    store = options.opened(settings, create=False)
+    try:
+        yield store
+    finally:
+        store.shut()
+
+
+def _show(counts: dict[str, int], wanted: TopicPattern, *, as_json: bool) -> None:
+    total = sum(counts.values())
+    if as_json:
+        content = {"topic": wanted.topic, "total": total, "resources": counts}
+        click.echo(output.dumps(content))
+        return
+    rows = [{"resource": name, "many": many} for name, many in counts.items() if many]
+    output.print_rows(rows, as_json=False, empty="nothing of that is there")
+    click.echo(f"{total} would be published to {wanted.topic}")
+
+
+@republish.command("list")
+@options.limit
+@options.as_json
+@options.configured
+def show(configuration: Configuration, limit: int, as_json: bool) -> None:
+    """List what was asked for, the newest first, and how far each has come."""
+    with _opened(configuration.settings) as store:
+        rows = store.look(lambda db: republish_runs.page(db, limit=limit))
+    empty = "nothing was ever published again: `tocsin republish begin` does that"
+    output.print_rows([_shape(row) for row in rows], as_json=as_json, empty=empty)
+
+
+@republish.command()
+@click.argument("run_id", metavar="RUN", type=int)
+@options.as_json
+@options.configured
+def follow(configuration: Configuration, run_id: int, as_json: bool) -> None:
+    """Watch the RUN with this id until it is over."""
+    with _opened(configuration.settings) as store:
+        run = _follow(configuration.settings, store, store.look(republish_runs.get, run_id))
+        _tell(run, as_json=as_json)
+
+
+@republish.command()
+@click.argument("run_id", metavar="RUN", type=int)
+@options.with_store
+def stop(store: Store, run_id: int) -> None:
+    """End the RUN with this id before it is through."""
+    run = store.do(republish_runs.cancel, run_id)
+    click.echo(f"run {run_id}: stopped after {run['published']} of {run['total']}")
+
+
+def _shape(row: Row) -> Row:
+    return {
+        "run": row["id"],
+        "topic": row["topic"],
+        "since": output.format_time(row["since"]),
+        "rate": row["rate"],
+        "asked_by": "schedule" if row["scheduled"] else "command",
+        "published": row["published"],
+        "total": row["total"],
+        "outcome": row["outcome"] or ("waiting" if row["started_at"] is None else "running"),
+        "created_at": output.format_time(row["created_at"]),
+        "ended_at": output.format_time(row["ended_at"]),
+    }
+
+
+def _tell(run: Row, *, as_json: bool) -> None:
+    if as_json:
+        click.echo(output.dumps(_shape(run)))
+    elif run["ended_at"] is None:
+        click.echo(f"run {run['id']}: {run['total']} are to be published to {run['topic']}")
+    else:
+        click.echo(f"run {run['id']}: {run['published']} published to {run['topic']}")
+    if run["outcome"] == "stopped":
+        raise click.exceptions.Exit(exits.FAILED)
+
+
+def _follow(settings: Settings, store: Store, run: Row) -> Row:
+    try:
+        with _bar(run) as told:
+            return asyncio.run(_until_over(settings, store, run["id"], told))
+    except KeyboardInterrupt:
+        after = f"`tocsin republish follow {run['id']}` watches it, `stop` ends it"
+        output.print_note(f"run {run['id']} goes on when a worker is there: {after}")
+        raise click.exceptions.Exit(exits.FAILED) from None
+
+
+@contextlib.contextmanager
+def _bar(run: Row) -> Iterator[Callable[[Row], None]]:
+    columns = "{task.description}", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    console = output.console(error=True)
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        task = progress.add_task("republishing", total=run["total"])
+        yield lambda row: progress.update(task, completed=row["published"], total=row["total"])
+
+
+async def _until_over(
+    settings: Settings, store: Store, run_id: int, told: Callable[[Row], None]
+) -> Row:
+    here: asyncio.Task[None] | None = None
+    begun = store.clock.now()
+    try:
+        while (run := store.look(republish_runs.get, run_id))["ended_at"] is None:
+            told(run)
+            _check(store, begun)
+            if (here is None or here.done()) and jobs.no_worker_runs(store):
+                store.do(jobs.ask, jobs.table_of(store, settings), JOB)
+                here = asyncio.create_task(jobs.run_in_process(settings, JOB))
+            await asyncio.sleep(PAUSE)
+        told(run)
+        if here is not None:
+            # What is left is to write down that it is done.
+            await here
+        return run
+    finally:
+        if here is not None and not here.done():
+            here.cancel()
+            await asyncio.gather(here, return_exceptions=True)
+
+
+def _check(store: Store, begun: int) -> None:
+    """ClickException where the job has failed since; it is tried again."""
+    job = store.look(kept.get, JOB)
+    if job is not None and job["outcome"] == "failed" and job["started_at"] >= begun:
+        raise click.ClickException(f"it failed, and is tried again later: {job['error']}")

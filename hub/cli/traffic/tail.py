@@ -1,0 +1,93 @@
+"""`tocsin deliveries --follow`: attempts as they are made."""
+
+import time
+from collections.abc import Iterator
+
+import click
+from rich.text import Text
+
+from hub.cli.console import output
+from hub.ui import formatting, status_text
+from store import Connection, Row, Store
+from store.delivery import attempt_feed
+from store.delivery.attempt_feed import WINDOW, AttemptFilter
+from store.delivery.attempts import WAITING
+from store.delivery.deliveries import STATES
+
+# Seconds.
+PAUSE = 0.25
+# Workers record side by side: one that began earlier may be through later.
+OVERLAP = 200
+COLOURS = {"good": "green", "bad": "red"}
+
+
+def follow(
+    store: Store, wanted: AttemptFilter, state: str | None, *, first: int, as_json: bool
+) -> None:
+    """Print the latest attempts, so many, and each new one, until the end of the process."""
+    console = output.console()
+    for row in _made(store, wanted, first):
+        shape = _shape(row)
+        if state is not None and shape["state"] != state:
+            continue
+        if as_json:
+            click.echo(output.dumps(shape, indent=False))
+        else:
+            console.print(_line(row, store.clock.now()), soft_wrap=True)
+
+
+def _made(store: Store, wanted: AttemptFilter, first: int) -> Iterator[Row]:
+    """Each attempt once, oldest first."""
+    floor = newest = store.look(attempt_feed.latest)
+    found = store.look(_before, wanted, first, newest)
+    yield from reversed(found)
+    seen = {row["id"] for row in found}
+    while True:
+        latest, after = store.look(attempt_feed.latest), max(newest - OVERLAP, floor)
+        if latest - after > WINDOW:
+            output.print_note(
+                "attempts are made faster than they can be followed: some are left out"
+            )
+        rows = store.look(attempt_feed.since, wanted, after, WINDOW)
+        yield from (row for row in reversed(rows) if row["id"] not in seen)
+        newest = max([latest, *(row["id"] for row in rows)])
+        seen = {row["id"] for row in rows}
+        time.sleep(PAUSE)
+
+
+def _before(db: Connection, wanted: AttemptFilter, first: int, newest: int) -> list[Row]:
+    return attempt_feed.page(db, wanted, limit=first, before=newest + 1).rows
+
+
+def _shape(row: Row) -> Row:
+    """As a listing has it, where it means the same; `id` is the delivery's."""
+    waits = row["state"] == WAITING
+    return {
+        "id": row["delivery_id"],
+        "event": row["event"],
+        "guid": row["guid"],
+        "repository": row["repository"],
+        "hook": row["hook_id"],
+        "url": row["url"],
+        "state": STATES.get(row["state"]),
+        "attempts": row["number"],
+        "status": row["status_code"],
+        "ms": round(row["duration"] / 1000, 1),
+        "at": output.format_time(row["started_at"]),
+        "next_at": output.format_time(row["due_at"] if waits else None),
+        "problem": row["error"],
+    }
+
+
+def _line(row: Row, now: int) -> Text:
+    kind, said = status_text.outcome(row)
+    line = Text(f"{output.cell(output.format_time(row['started_at']))}  ", style="dim")
+    line.append(f"{row['delivery_id']:<7} {output.printable(row['event']):<14} ", style="not dim")
+    line.append(output.printable(said), style=f"not dim {COLOURS[kind]}")
+    line.append(f"  {formatting.duration(row['duration'])}", style="not dim")
+    if row["state"] == WAITING:
+        line.append(f"  again {formatting.ago(row['due_at'], now)}", style="not dim yellow")
+    elif kind == "bad":
+        line.append("  dead", style="not dim bold red")
+    line.append(f"  hook {row['hook_id']}  {output.printable(row['url'])}  {row['guid']}")
+    return line

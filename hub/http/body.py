@@ -1,0 +1,99 @@
+"""Reading a request's body: to a bound, to a deadline, and all of them together to a bound."""
+
+import asyncio
+from collections.abc import Mapping
+
+from starlette.types import Receive
+
+from hub.http.errors import BodyTooLong, ClientGone, Malformed, TooLarge, TooSlow
+from store.errors import Busy
+
+# Larger bodies are worked on beside the event loop, so that the others do not wait for them.
+LARGE = 64 * 1024
+# A body beyond its limit is read to the end, and forgotten, up to so many times the limit.
+DRAIN_FACTOR = 4
+
+
+class BodyReader:
+    """Reads bodies, and counts what is held of them until it is given back."""
+
+    def __init__(self, most: int, seconds: float) -> None:
+        self._most = most
+        self._seconds = seconds
+        self.held = 0
+
+    async def read(self, headers: Mapping[bytes, bytes], receive: Receive, limit: int) -> bytes:
+        """The body; who takes it calls `give_back(len(body))` once it is done with it.
+
+        TooLarge beyond `limit` bytes, unread where its length was declared; TooSlow, Busy.
+        """
+        declared = headers.get(b"content-length", b"0")
+        if not declared.isdigit():
+            raise Malformed("Content-Length is not a number")
+        if len(declared) > 15 or int(declared) > limit:
+            # The server below reads on and forgets, so that the sender sees the answer.
+            raise _too_large(limit)
+        message = await receive()
+        if message["type"] == "http.request" and not message.get("more_body"):
+            return self._whole(message.get("body", b""), limit)
+        try:
+            async with asyncio.timeout(self._seconds):
+                return await self._rest(message, receive, limit)
+        except TimeoutError:
+            raise TooSlow(f"the body was not complete within {self._seconds:g} seconds") from None
+
+    def _whole(self, body: bytes, limit: int) -> bytes:
+        if len(body) > limit:
+            raise _too_large(limit)
+        self._reserve(len(body))
+        return body
+
+    async def _rest(self, message: Mapping[str, object], receive: Receive, limit: int) -> bytes:
+        chunks: list[bytes] = []
+        size = 0
+        try:
+            while True:
+                chunk = _chunk(message)
+                if size + len(chunk) > limit:
+                    raise _too_large(limit, await _drain(message, receive, DRAIN_FACTOR * limit))
+                self._reserve(len(chunk))
+                size += len(chunk)
+                chunks.append(chunk)
+                if not message.get("more_body"):
+                    return b"".join(chunks)
+                message = await receive()
+        except BaseException:
+            self.give_back(size)
+            raise
+
+    def _reserve(self, size: int) -> None:
+        if self.held + size > self._most:
+            raise Busy("too many large bodies are being received; try again in a moment")
+        self.held += size
+
+    def give_back(self, size: int) -> None:
+        """Say that `size` bytes are held no longer."""
+        self.held -= size
+
+
+def _chunk(message: Mapping[str, object]) -> bytes:
+    if message["type"] != "http.request":
+        raise ClientGone
+    chunk = message.get("body", b"")
+    assert isinstance(chunk, bytes)
+    return chunk
+
+
+async def _drain(message: Mapping[str, object], receive: Receive, limit: int) -> type[TooLarge]:
+    """Read on and forget: whoever is still sending does not see an answer."""
+    size = 0
+    while message.get("more_body"):
+        if size > limit:
+            return BodyTooLong
+        message = await receive()
+        size += len(_chunk(message))
+    return TooLarge
+
+
+def _too_large(limit: int, kind: type[TooLarge] = TooLarge) -> TooLarge:
+    return kind(f"The body is larger than the limit of {limit} bytes ({limit / 2**20:.4g} MB).")

@@ -1,0 +1,70 @@
+"""Where a request comes from."""
+
+import ipaddress
+from collections.abc import Sequence
+from functools import lru_cache
+
+from starlette.types import Scope
+
+UNKNOWN_ADDRESS = "unknown"
+MAX_HOPS = 100
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+class ClientAddresses:
+    """Tells clients apart by address; proxies in `trusted` are believed about who is behind them.
+
+    Of IPv6 a client has a whole /64.
+    """
+
+    def __init__(self, trusted: Sequence[str]) -> None:
+        self._trusted: list[Network] = [ipaddress.ip_network(network) for network in trusted]
+
+    def address(self, scope: Scope) -> str:
+        """What tells who asks from others: the address, or its network."""
+        return network_of(self.origin(scope))
+
+    def origin(self, scope: Scope) -> str:
+        """The address of who asks, as it is."""
+        client = scope.get("client")
+        peer: str = client[0] if client else UNKNOWN_ADDRESS
+        if self._trusted and self.is_proxy(peer):
+            for hop in reversed(_hops(scope)):
+                peer = hop
+                if not self.is_proxy(hop):
+                    break
+        return peer[:MAX_HOPS]
+
+    def is_proxy(self, address: str) -> bool:
+        """Whether a proxy that is trusted has this address."""
+        try:
+            number = ipaddress.ip_address(address)
+        except ValueError:
+            return False
+        return any(number in network for network in self._trusted)
+
+
+def _hops(scope: Scope) -> list[str]:
+    """Whom the proxies name, the nearest last; what is no address ends what can be believed."""
+    named = b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-for")
+    hops: list[str] = []
+    for part in reversed(named.decode("latin-1").split(",")):
+        try:
+            hops.insert(0, str(ipaddress.ip_address(part.strip())))
+        except ValueError:
+            break
+    return hops
+
+
+@lru_cache(maxsize=1024)
+def network_of(address: str) -> str:
+    """What tells clients apart: the address or, of IPv6, its /64."""
+    try:
+        number = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(number, ipaddress.IPv4Address):
+        return str(number)
+    if number.ipv4_mapped is not None:
+        return str(number.ipv4_mapped)
+    return str(ipaddress.ip_network((int(number) >> 64 << 64, 64)))

@@ -1,0 +1,63 @@
+"""Conditional requests: what tells one state of an answer from another, and 304 for the same."""
+
+import hashlib
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import format_datetime, parsedate_to_datetime
+
+from hub.http.response import Header, Response
+from store.clock import SECOND
+
+# What a 304 has no use for, beside the body.
+OMITTED_HEADERS = (b"content-type", b"location")
+
+
+def date(moment: int) -> bytes:
+    """A time in microseconds as HTTP writes it."""
+    at = datetime.fromtimestamp(moment // SECOND, UTC)
+    return format_datetime(at, usegmt=True).encode()
+
+
+def etag(answer: Response) -> bytes:
+    """A weak validator for the answer: its body, and where its pages lead."""
+    seen = hashlib.sha256(answer.body)
+    for name, value in answer.headers:
+        if name == b"link":
+            seen.update(value)
+    return b'W/"' + seen.hexdigest().encode() + b'"'
+
+
+def apply_conditions(
+    answer: Response, asked: Mapping[bytes, bytes], last_modified: int | None
+) -> bool:
+    """Give an answer its validators; True if it became a 304, because the client has it."""
+    tag = etag(answer)
+    validators: list[Header] = [(b"etag", tag)]
+    if last_modified is not None:
+        validators.append((b"last-modified", date(last_modified)))
+    answer.headers += validators
+    if not _has(asked, tag, last_modified):
+        return False
+    answer.status, answer.body = 304, b""
+    answer.headers = [
+        (name, value) for name, value in answer.headers if name not in OMITTED_HEADERS
+    ]
+    return True
+
+
+def _has(asked: Mapping[bytes, bytes], tag: bytes, last_modified: int | None) -> bool:
+    tags = asked.get(b"if-none-match")
+    if tags is not None:
+        bare = tag.removeprefix(b"W/")
+        given = (one.strip().removeprefix(b"W/") for one in tags.split(b","))
+        return any(one in (bare, b"*") for one in given)
+    since = asked.get(b"if-modified-since")
+    if since is None or last_modified is None:
+        return False
+    try:
+        at = parsedate_to_datetime(since.decode("latin-1"))
+    except ValueError:
+        return False
+    if at.tzinfo is None:
+        at = at.replace(tzinfo=UTC)
+    return last_modified // SECOND <= at.timestamp()

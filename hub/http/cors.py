@@ -1,0 +1,33 @@
+"""What lets scripts of any origin use the API, and see what its answers say in headers."""
+
+from collections.abc import Iterable
+
+from hub.http.response import Header, Response
+
+EXPOSED = (
+    "ETag, Link, Location, Retry-After, X-Service-OTP, X-Service-SSO, X-RateLimit-Limit,"
+    " X-RateLimit-Remaining, X-RateLimit-Used, X-RateLimit-Resource, X-RateLimit-Reset,"
+    " X-OAuth-Scopes, X-Accepted-OAuth-Scopes, X-Accepted-Service-Permissions, X-Poll-Interval,"
+    " X-Service-Media-Type, X-Service-Api-Version-Selected, X-Service-Request-Id, Deprecation,"
+    " Sunset"
+)
+ALLOWED_HEADERS = (
+    "Authorization, Content-Type, If-Match, If-Modified-Since, If-None-Match,"
+    " If-Unmodified-Since, Accept-Encoding, X-Service-OTP, X-Requested-With, User-Agent,"
+    " X-Service-Api-Version, X-GitHub-OTP, X-GitHub-Api-Version"
+)
+ORIGIN: Header = (b"access-control-allow-origin", b"*")
+HEADERS: tuple[Header, ...] = (ORIGIN, (b"access-control-expose-headers", EXPOSED.encode()))
+
+
+def preflight(methods: Iterable[str]) -> Response:
+    """The answer to a browser that asks whether it may."""
+    return Response(
+        204,
+        headers=[
+            ORIGIN,
+            (b"access-control-allow-methods", ", ".join(methods).encode()),
+            (b"access-control-allow-headers", ALLOWED_HEADERS.encode()),
+            (b"access-control-max-age", b"86400"),
+        ],
+    )

@@ -1,0 +1,84 @@
+"""Media types: what a client's Accept header asks for, in the platform's notation.
+
+`application/vnd.service-family.v3.param+json`, each part of it optional; the vendor's own name,
+the old previews and plain JSON are all the same.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from hub.http.accept import Accept
+from hub.http.errors import NotAcceptable, Unsupported
+
+VENDOR = re.compile(
+    r"application/vnd\.[a-z]+(?:-[a-z]+)?(?:\.(?P<version>v[0-9]+|beta))?"
+    r"(?:\.(?P<param>[a-z0-9-]+))?(?:\+(?P<format>[a-z0-9]+))?"
+)
+USUAL = ("application/json", "text/json")
+# Others are the names of previews, which all have come to be.
+PARAMS = {"raw", "text", "html", "full", "diff", "patch", "object", "base64", "sha"}
+MAX_ACCEPT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """The form wanted: `param` is None for what is usual."""
+
+    version: str = "v3"
+    param: str | None = None
+
+    @property
+    def told(self) -> str:
+        """As the answer tells of it."""
+        param = f" param={self.param};" if self.param else ""
+        return f"service.{self.version};{param} format=json"
+
+
+PLAIN = Media()
+
+
+def negotiate(accept: str, params: tuple[str, ...]) -> Media:
+    """What an Accept header asks of a resource that has these forms beside its usual one.
+
+    NotAcceptable for a form it has not, Unsupported where nothing that is asked for is known here.
+    """
+    return (
+        _negotiate_cached(accept, params)
+        if len(accept) <= MAX_ACCEPT
+        else _negotiate(accept, params)
+    )
+
+
+def _negotiate(accept: str, params: tuple[str, ...]) -> Media:
+    asked = Accept(accept)
+    offers: dict[Media, tuple[str, ...]] = {PLAIN: USUAL}
+    refused = None
+    for name, quality in asked.ranges.items():
+        media = _named(name)
+        if media is None or not quality.weight:
+            continue
+        if media.param is None or media.param in params:
+            offers[media] = (*offers.get(media, ()), name)
+        else:
+            refused = refused or media.param
+    found = asked.choose(offers)
+    if found is not None:
+        return found
+    if refused is not None:
+        raise NotAcceptable(f"This resource does not support the '{refused}' media type parameter.")
+    told = json.dumps([part.strip() for part in accept[:MAX_ACCEPT].split(",")])
+    raise Unsupported(f"Unsupported 'Accept' header: {told}. Must accept 'application/json'.")
+
+
+def _named(name: str) -> Media | None:
+    """What a name of the platform's own stands for."""
+    found = VENDOR.fullmatch(name)
+    if found is None:
+        return None
+    param = found["param"]
+    return Media(found["version"] or "v3", param if param in PARAMS else None)
+
+
+_negotiate_cached = lru_cache(maxsize=512)(_negotiate)

@@ -1,0 +1,46 @@
+"""Bodies of lines, one JSON object each: all of them are taken, or none."""
+
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from hub.http.errors import HubError, Malformed, Rejected, TooLarge
+
+T = TypeVar("T")
+
+
+def read(body: bytes, most: int, resource: str, one: Callable[[int, bytes], T]) -> list[T]:
+    """What `one` makes of each line, given its number from 1. Malformed or Rejected, naming each
+    line that is bad; TooLarge for more than `most` of them.
+    """
+    body = body.strip()
+    if body.count(b"\n") >= most:
+        raise TooLarge(f"A batch holds at most {most} lines.")
+    found, bad = [], []
+    for number, text in enumerate(body.split(b"\n"), 1):
+        try:
+            found.append(one(number, text))
+        except HubError as error:
+            bad.append((number, error))
+    reject(resource, bad)
+    return found
+
+
+def reject(resource: str, bad: Iterable[tuple[int, HubError]]) -> None:
+    """Raise Malformed or Rejected for these lines, by their numbers, if there are any."""
+    errors = [
+        {
+            "resource": resource,
+            "field": "line",
+            "code": "custom",
+            "index": number,
+            "message": f"line {number}: {error}",
+            "kind": type(error),
+        }
+        for number, error in bad
+    ]
+    if not errors:
+        return
+    kinds = {error.pop("kind") for error in errors}
+    lines = "line" if len(errors) == 1 else "lines"
+    message = f"{len(errors)} {lines} cannot be taken, so nothing was kept"
+    raise (Malformed if Malformed in kinds else Rejected)(message, errors)

@@ -1,0 +1,28 @@
+"""A line in the log for what happens thousands of times a second while something is wrong."""
+
+import logging
+import time
+
+INTERVAL = 5.0
+
+
+class ThrottledLog:
+    """Logs the first of what is alike, and then how many there were, every few seconds: a log
+    that grows with every refusal would fill the very disk whose fullness it tells of.
+    """
+
+    def __init__(self, log: logging.Logger) -> None:
+        self._log = log
+        self._again = 0.0
+        self._left_out = 0
+
+    def warning(self, message: str, *given: object) -> None:
+        """Log it, or count it."""
+        now = time.monotonic()
+        if now < self._again:
+            self._left_out += 1
+            return
+        self._again = now + INTERVAL
+        more, self._left_out = self._left_out, 0
+        text = f"{message} (and {more:,} like it since the last such line)" if more else message
+        self._log.warning(text, *given)

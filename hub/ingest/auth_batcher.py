@@ -1,0 +1,73 @@
+"""Letting in whoever posts events: who asks in one pass of the event loop is looked up together.
+
+Events come in crowds, for their senders were all answered by the same commit. A crowd costs one
+transaction, and alike askers in it one look-up; what is looked up is never kept for later.
+"""
+
+import asyncio
+
+from hub.auth import access, credentials
+from hub.auth.access import OnRepo
+from hub.auth.credentials import Caller
+from hub.http.errors import HubError
+from hub.rest.resolve import find_repository
+from store import Connection, Row, Store
+from store.errors import Missing
+
+Key = tuple[str, str, str]
+Authenticated = tuple[Caller, Row]
+Future = asyncio.Future[Authenticated]
+
+
+class AuthBatcher:
+    """Finds the caller and the repository, and whether the one has `needed` in the other."""
+
+    def __init__(self, store: Store, needed: OnRepo) -> None:
+        self._store = store
+        self._needed = needed
+        self._asking: dict[Key, list[Future]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def ask(self, token: str, owner: str, repo: str) -> Authenticated:
+        """Unauthenticated, Missing and Forbidden as for any operation."""
+        loop = asyncio.get_running_loop()
+        if not self._asking:
+            task = loop.create_task(self._answer())
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        # A future each: a caller that is cancelled takes no other along.
+        future: Future = loop.create_future()
+        self._asking.setdefault((token, owner, repo), []).append(future)
+        return await future
+
+    async def _answer(self) -> None:
+        asking, self._asking = self._asking, {}
+        try:
+            answers = await self._store.read(self._look, [*asking])
+        except Exception as error:  # whatever it is, it is for those who wait
+            answers = [error] * len(asking)
+        for futures, answer in zip(asking.values(), answers, strict=True):
+            for future in futures:
+                if future.done():
+                    continue
+                if isinstance(answer, Exception):
+                    future.set_exception(answer)
+                else:
+                    future.set_result(answer)
+
+    def _look(self, db: Connection, keys: list[Key]) -> list[Authenticated | Exception]:
+        answers: list[Authenticated | Exception] = []
+        for token, owner, name in keys:
+            try:
+                answers.append(self._check(db, token, owner, name))
+            except (HubError, Missing) as error:
+                answers.append(error)
+        return answers
+
+    def _check(self, db: Connection, token: str, owner: str, name: str) -> Authenticated:
+        caller = credentials.authenticate(db, token)
+        repo = find_repository(db, owner, name)
+        if repo is None:
+            raise Missing("repository")
+        access.check(db, self._needed, caller, repo)
+        return caller, repo

@@ -1,0 +1,67 @@
+"""Where batches come in: with a token, or signed by a source."""
+
+from collections.abc import Awaitable, Callable
+
+from hub.auth import credentials
+from hub.auth.credentials import Caller
+from hub.auth.source_signatures import SourceSecret, SourceVerifier, find_signer, signature_of
+from hub.http.response import Response
+from hub.ingest.rejections import RECORDED_ERRORS, IngestAttempt, Rejections
+from hub.rest.context import Services
+from hub.rest.request import Request
+from store import Row
+
+NDJSON = ("application/x-ndjson", "application/ndjson", "application/jsonl")
+
+Keep = Callable[[bytes, Caller | None, Row | None], Awaitable[Response]]
+"""Takes the body and who sent it: somebody with a token, or a source."""
+
+
+class BatchEndpoint:
+    """Finds out who sends a batch, and records what is turned away, as `event`."""
+
+    def __init__(
+        self, house: Services, sources: SourceVerifier, refusals: Rejections, event: str, keep: Keep
+    ) -> None:
+        self._house = house
+        self._sources = sources
+        self._refusals = refusals
+        self._event = event
+        self._keep = keep
+
+    async def take(self, call: Request) -> Response:
+        """The answer to a batch."""
+        door = IngestAttempt(call.scope, event=self._event)
+        token = credentials.token_of(call.headers)
+        caller, signers, signature = None, [], b""
+        if token is not None:
+            caller = await self._house.store.read(credentials.authenticate, token)
+            door.sender = caller.login
+        else:
+            signature = signature_of(call.headers)
+            signers = await self._sources.candidates(call.query.get("source"))
+        try:
+            return await self._read(call, door, caller, signers, signature)
+        except RECORDED_ERRORS as error:
+            await self._refusals.note(door, error)
+            raise
+
+    async def _read(
+        self,
+        call: Request,
+        door: IngestAttempt,
+        caller: Caller | None,
+        signers: list[SourceSecret],
+        signature: bytes,
+    ) -> Response:
+        limit = self._house.settings.max_event_bytes
+        body = await self._house.intake.read(call.headers, call.receive, limit)
+        door.size = len(body)
+        try:
+            source = None
+            if caller is None:
+                source = await find_signer(signers, body, signature)
+                door.sender = f"source {source['name']}"
+            return await self._keep(body, caller, source)
+        finally:
+            self._house.intake.give_back(len(body))

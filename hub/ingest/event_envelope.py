@@ -1,0 +1,103 @@
+"""Reading an event at the door: its headers, its payload, and what of it is kept beside it."""
+
+import asyncio
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from hub.http.body import LARGE
+from hub.http.errors import Malformed, Rejected
+from hub.rest.validation import read_object
+from store.database import uuid7
+from store.delivery.event_names import PLATFORM_EVENTS
+from store.delivery.events import IncomingEvent
+
+# The senders' own names first: forges send that platform's headers beside their own.
+PREFIXES = (b"x-service-", b"x-forgejo-", b"x-gitea-", b"x-gogs-", b"x-github-")
+EVENT_HEADERS = tuple(prefix + b"event" for prefix in PREFIXES)
+ID_HEADERS = (*(prefix + b"delivery" for prefix in PREFIXES), b"idempotency-key")
+GUID = re.compile(r"[!-~]{1,128}")
+NAME = re.compile(r"[a-z0-9_]{1,64}")
+MAX_ACTION = 100
+MAX_INTEGER = 2**63
+
+
+def first(headers: Mapping[bytes, bytes], names: tuple[bytes, ...]) -> str | None:
+    """The first of these headers that is there."""
+    for name in names:
+        value = headers.get(name)
+        if value is not None:
+            return value.decode("latin-1")
+    return None
+
+
+def guid_of(headers: Mapping[bytes, bytes]) -> str:
+    """The delivery id, a new one where the sender gives none. Malformed if it cannot be one."""
+    given = first(headers, ID_HEADERS)
+    return uuid7.new() if given is None else checked_guid(given)
+
+
+def checked_guid(given: str) -> str:
+    """Malformed unless it is 1 to 128 visible ASCII characters."""
+    if not GUID.fullmatch(given):
+        raise Malformed("a delivery id is 1 to 128 visible ASCII characters")
+    return given
+
+
+def platform_event(name: str) -> str:
+    """One of the platform's event names. Rejected for any other."""
+    if name not in PLATFORM_EVENTS:
+        raise Rejected(f'Invalid event: "{name[:100]}"')
+    return name
+
+
+def any_event(name: str) -> str:
+    """Any well-formed event name: a forge has names of its own. Rejected otherwise."""
+    if not NAME.fullmatch(name):
+        raise Rejected(f'Invalid event: "{name[:100]}"')
+    return name
+
+
+def repository_of(payload: dict[str, Any]) -> str | None:
+    """The `owner/name` that the payload is about, if it says so."""
+    repository = payload.get("repository")
+    name = repository.get("full_name") if isinstance(repository, dict) else None
+    return name if isinstance(name, str) else None
+
+
+def arrival(
+    scope: int,
+    guid: str,
+    repo_id: int,
+    source_id: int,
+    name: str,
+    body: bytes,
+    payload: dict[str, Any],
+) -> IncomingEvent:
+    """The event as the store takes it."""
+    action = payload.get("action")
+    known = isinstance(action, str) and len(action) <= MAX_ACTION and action.isprintable()
+    return IncomingEvent(
+        scope,
+        guid,
+        repo_id,
+        name,
+        body,
+        action=action if known else None,
+        source_id=source_id,
+        installation_id=_installation(payload),
+    )
+
+
+def _installation(payload: dict[str, Any]) -> int | None:
+    installation = payload.get("installation")
+    number = installation.get("id") if isinstance(installation, dict) else None
+    # bool is an int, and no id.
+    return number if type(number) is int and 0 <= number < MAX_INTEGER else None
+
+
+async def read_payload(body: bytes) -> dict[str, Any]:
+    """The JSON object that the body is. Malformed for anything else."""
+    if len(body) > LARGE:
+        return await asyncio.to_thread(read_object, body)
+    return read_object(body)

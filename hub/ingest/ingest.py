@@ -1,0 +1,175 @@
+"""Where events come in: with a token to the topic itself, or signed by a source as a webhook."""
+
+import asyncio
+from typing import Any
+
+from hub.auth import credentials
+from hub.auth.access import on_repo
+from hub.auth.source_signatures import SourceVerifier, find_signer, signature_of, speaks_for
+from hub.http.body import LARGE
+from hub.http.errors import Forbidden, Malformed, TooLarge
+from hub.http.forms import URLENCODED, kind_of, read_urlencoded
+from hub.http.response import Response, json_response
+from hub.ingest import event_envelope
+from hub.ingest.auth_batcher import AuthBatcher
+from hub.ingest.batch_endpoint import NDJSON
+from hub.ingest.batches import Batches
+from hub.ingest.rejections import RECORDED_ERRORS, IngestAttempt, Rejections
+from hub.rest.context import Services
+from hub.rest.request import Request
+from hub.rest.resolve import find_repository
+from store import Connection, Row
+from store.delivery import events
+from store.delivery.events import IncomingEvent, Receipt
+
+TOPIC = """Post an event of a repository
+
+The body is the payload, a JSON object. An id in X-Service-Delivery, X-GitHub-Delivery or \
+Idempotency-Key makes posting again safe: the same again gives the first answer, another body \
+under the same id is 409. The answer is 202 once the event, and what has to be delivered, is on \
+disk: {"id", "event_id", "deliveries"}.
+
+Role: write. Permission: contents (write). Scopes: repo, or public_repo for a public repository."""
+
+EVENTS = """Post an event as a webhook
+
+For a platform that points its own webhook here: event and delivery id in X-Service-*, \
+X-Forgejo-*, X-Gitea-*, X-Gogs-* or X-GitHub-* headers; JSON, or a form with the field payload; \
+signed in X-Hub-Signature-256 (or the forges' own bare header) with the secret of a source, which \
+?source=NAME may name. It goes to the repository in payload.repository.full_name. What concerns no \
+repository known here, and a ping, is kept and goes to nobody. A source that is limited to an \
+owner gets 403 for every repository of others."""
+
+PUSH = on_repo("contents", "write", role="write", scopes=("repo",), public_scopes=("public_repo",))
+
+
+class IngestEndpoints:
+    """The two doors; a batch goes on to `Batches`."""
+
+    def __init__(self, house: Services) -> None:
+        self._house = house
+        self._sources = SourceVerifier(house.store)
+        self._refusals = Rejections(house.store)
+        self._admission = AuthBatcher(house.store, PUSH)
+        self._batches = Batches(house, self._sources, self._refusals, PUSH)
+
+    async def topic(self, call: Request) -> Response:
+        """POST /{owner}/{repo}/events/{event}"""
+        token = credentials.require(credentials.token_of(call.headers))
+        values = call.values
+        caller, repo = await self._admission.ask(token, values["owner"], values["repo"])
+        name = values["event"].removesuffix(".json")
+        door = IngestAttempt(call.scope, caller.login, name[:100])
+        try:
+            event_envelope.platform_event(name)
+            door.guid = guid = event_envelope.guid_of(call.headers)
+            body = await self._body(call, door)
+            try:
+                payload = await event_envelope.read_payload(body)
+                arrival = await _arrival(repo["id"], guid, repo["id"], 0, name, body, payload)
+                # Many wait for the commit at once, and a parsed payload is many times its text.
+                del payload
+                return await self._accept(arrival)
+            finally:
+                self._house.intake.give_back(len(body))
+        except RECORDED_ERRORS as error:
+            await self._refusals.note(door, error)
+            raise
+
+    async def events(self, call: Request) -> Response:
+        """POST /events"""
+        if kind_of(call.headers.get(b"content-type", b"")) in NDJSON:
+            return await self._batches.take(call)
+        signature = signature_of(call.headers)
+        candidates = await self._sources.candidates(call.query.get("source"))
+        name = event_envelope.first(call.headers, event_envelope.EVENT_HEADERS)
+        door = IngestAttempt(call.scope, None, name and name[:100])
+        body = await self._unknown_body(call, door)
+        try:
+            source = await find_signer(candidates, body, signature)
+            door.sender = f"source {source['name']}"
+            return await self._signed(call, door, source, name, body)
+        except RECORDED_ERRORS as error:
+            await self._refusals.note(door, error)
+            raise
+        finally:
+            self._house.intake.give_back(len(body))
+
+    async def _body(self, call: Request, door: IngestAttempt) -> bytes:
+        declared = call.headers.get(b"content-length", b"")
+        door.size = int(declared[:18]) if declared.isdigit() else None
+        limit = self._house.settings.max_event_bytes
+        body = await self._house.intake.read(call.headers, call.receive, limit)
+        door.size = len(body)
+        return body
+
+    async def _unknown_body(self, call: Request, door: IngestAttempt) -> bytes:
+        try:
+            return await self._body(call, door)
+        except TooLarge as error:
+            # Its signature cannot be checked, and still it has to be seen.
+            await self._refusals.note(door, error)
+            raise
+
+    async def _signed(
+        self, call: Request, door: IngestAttempt, source: Row, name: str | None, body: bytes
+    ) -> Response:
+        if name is None:
+            raise Malformed("The event's name is missing: X-GitHub-Event or its like")
+        event_envelope.any_event(name)
+        door.guid = guid = event_envelope.guid_of(call.headers)
+        if kind_of(call.headers.get(b"content-type", b"")) == URLENCODED:
+            body = _payload_field(body)
+        payload = await event_envelope.read_payload(body)
+        repo = await self._house.store.read(repository_for, source, payload)
+        # A source's ping is about its own webhook, and no subscriber's business.
+        repo_id = repo["id"] if repo is not None and name != "ping" else 0
+        scope = -source["id"]
+        arrival = await _arrival(scope, guid, repo_id, source["id"], name, body, payload)
+        del payload
+        return await self._accept(arrival)
+
+    async def _accept(self, arrival: IncomingEvent) -> Response:
+        receipt: Receipt = await self._house.store.batch(
+            events.accept, arrival, weight=len(arrival.body)
+        )
+        self._house.measures.took([receipt])
+        return json_response(
+            202,
+            {"id": receipt.guid, "event_id": receipt.event_id, "deliveries": receipt.deliveries},
+        )
+
+
+async def _arrival(
+    scope: int,
+    guid: str,
+    repo_id: int,
+    source_id: int,
+    name: str,
+    body: bytes,
+    payload: dict[str, Any],
+) -> IncomingEvent:
+    given = (scope, guid, repo_id, source_id, name, body, payload)
+    if len(body) > LARGE:
+        return await asyncio.to_thread(event_envelope.arrival, *given)
+    return event_envelope.arrival(*given)
+
+
+def repository_for(db: Connection, source: Row, payload: dict[str, Any]) -> Row | None:
+    """The repository that the payload is about, if it is known here. Forbidden for one of an owner
+    that the source may not speak for, whether or not it is there.
+    """
+    full_name = event_envelope.repository_of(payload) or ""
+    owner, slash, name = full_name.partition("/")
+    if not slash:
+        return None
+    if not speaks_for(source, owner):
+        raise Forbidden(f"Source {source['name']} may not speak for {full_name.lower()[:200]}")
+    return find_repository(db, owner, name)
+
+
+def _payload_field(body: bytes) -> bytes:
+    fields = read_urlencoded(body)
+    if "payload" not in fields:
+        raise Malformed("The form has no field payload")
+    return fields["payload"].encode()

@@ -1,0 +1,205 @@
+"""`POST /hub`: subscriptions to a repository's events, in the manner of PubSubHubbub."""
+
+import re
+from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
+
+from hub.auth import access
+from hub.auth.access import on_repo
+from hub.auth.credentials import Caller
+from hub.auth.rate_limits import WRITE
+from hub.http.accept import Accept
+from hub.http.errors import Rejected
+from hub.http.forms import URLENCODED, read_form
+from hub.http.response import Response
+from hub.ingest import hook_events
+from hub.rest import auditing
+from hub.rest.authenticate import RequestCost, authorize_request
+from hub.rest.context import Context, Services
+from hub.rest.request import Handler, Request
+from hub.rest.resolve import find_repository
+from store import Connection, Row
+from store.delivery import hooks
+from store.delivery.event_names import HUB_EVENTS, PLATFORM_EVENTS, WILDCARD
+from store.errors import Invalid, Missing
+
+DESCRIPTION = """Subscribe to events of a repository, or unsubscribe
+
+Form fields, urlencoded or multipart: `hub.mode` (subscribe or unsubscribe), `hub.topic` (a URL \
+whose path ends with /{owner}/{repo}/events/{event}, on any host; with .json, or with the header \
+Accept: application/json, deliveries are raw JSON, otherwise a form with the field payload), \
+`hub.callback`, and `hub.secret` (at most 1024 bytes). The answer is 204.
+
+Subscribing again changes the hook in place: it is the repository's one with this callback. \
+A secret that is left out stays, an empty one removes it. Unsubscribing from what is not \
+subscribed is no error. A repository that the token does not show is answered as one that is not \
+there: 422."""
+
+ACCESS = on_repo("webhooks", "write", role="admin", scopes=("write:repo_hook", "repo"))
+TOPIC = re.compile(r"(?:/[^/]+)*/([^/]+)/([^/]+)/events/([^/]+?)(\.json)?")
+COST = RequestCost(points=WRITE)
+JSON = "application/json"
+MODES = ("subscribe", "unsubscribe")
+MOST_SECRET, MOST_URL = 1024, 2048
+
+
+@dataclass(slots=True)
+class SubscriptionRequest:
+    """What a request asks for. `secret` None leaves the one there is."""
+
+    mode: str
+    topic: str
+    owner: str
+    repo: str
+    event: str
+    json: bool
+    callback: str
+    secret: str | None
+
+
+def subscribe(house: Services) -> Handler:
+    """The endpoint's work. A repository that the caller may not see is answered as one that is not
+    there.
+    """
+
+    async def work(call: Request) -> Response:
+        caller, _ = await house.store.read(authorize_request, house, call, ACCESS, COST, None)
+        assert caller is not None, "this access is nobody's without a name"
+        call.told = ACCESS.headers(caller)
+        wish = await _read_request(house, call)
+        await house.store.read(_topic, caller, wish)
+        if wish.mode == "subscribe":
+            await house.validate_callback(wish.callback)
+        await house.store.write(_grant, house, call, wish)
+        return Response(204)
+
+    async def answered(call: Request) -> Response:
+        try:
+            return await work(call)
+        except Invalid as error:
+            # Here the message itself says what is wrong, in place of "Validation Failed".
+            raise Rejected(str(error)) from None
+
+    return answered
+
+
+async def _read_request(house: Services, call: Request) -> SubscriptionRequest:
+    body = await house.intake.read(call.headers, call.receive, house.settings.max_body_bytes)
+    house.intake.give_back(len(body))
+    fields = await read_form(call.scope, body)
+    for name in ("hub.mode", "hub.topic", "hub.callback"):
+        if not fields.get(name):
+            raise Rejected(f"{name} is missing")
+    return _checked(fields, as_json=_wants_json(call.accept))
+
+
+def _wants_json(accept: str) -> bool:
+    """Whether JSON is asked for by its name, and the form, which is usual, is not preferred."""
+    asked = Accept(accept)
+    as_json, as_form = asked.explicit(JSON), asked.explicit(URLENCODED)
+    if as_json is None or not as_json.weight:
+        return False
+    return as_form is None or as_json.weight >= as_form.weight
+
+
+def _checked(fields: dict[str, str], *, as_json: bool) -> SubscriptionRequest:
+    mode, topic, callback = (fields[f"hub.{name}"] for name in ("mode", "topic", "callback"))
+    secret = fields.get("hub.secret")
+    if mode not in MODES:
+        raise Rejected(f'Invalid hub.mode: "{mode[:100]}": subscribe or unsubscribe')
+    if len(callback) > MOST_URL:
+        raise Rejected(f"hub.callback is longer than {MOST_URL} characters")
+    if secret is not None and len(secret.encode()) > MOST_SECRET:
+        raise Rejected(f"hub.secret is longer than {MOST_SECRET} bytes")
+    owner, repo, event, suffix = _parts(topic)
+    if event != WILDCARD and event not in PLATFORM_EVENTS | HUB_EVENTS:
+        raise Rejected(f'Invalid event: "{event[:100]}"')
+    return SubscriptionRequest(mode, topic, owner, repo, event, as_json or suffix, callback, secret)
+
+
+def _parts(topic: str) -> tuple[str, str, str, bool]:
+    try:
+        found = TOPIC.fullmatch(urlsplit(topic).path) if len(topic) <= MOST_URL else None
+    except ValueError:
+        found = None
+    if found is None:
+        raise Rejected(
+            f'Invalid hub.topic: "{topic[:200]}":'
+            " its path must be /{owner}/{repo}/events/{event}"
+        )
+    return unquote(found[1]), unquote(found[2]), unquote(found[3]), found[4] is not None
+
+
+def _topic(db: Connection, caller: Caller, wish: SubscriptionRequest) -> Row:
+    """The repository of the topic, once the caller may administer its hooks."""
+    try:
+        repo = find_repository(db, wish.owner, wish.repo)
+        if repo is None:
+            raise Missing("repository")
+        access.check(db, ACCESS, caller, repo)
+    except Missing:
+        raise Rejected(f'No repository found for hub.topic: "{wish.topic}"') from None
+    return repo
+
+
+def _grant(db: Connection, house: Services, call: Request, wish: SubscriptionRequest) -> None:
+    caller, _ = authorize_request(db, house, call, ACCESS, COST, None)
+    assert caller is not None, "this access is nobody's without a name"
+    repo = _topic(db, caller, wish)
+    ctx = Context(db, house.urls, caller, hook_events.EMITS)
+    hook = hooks.by_url(db, repo["id"], wish.callback, wish.event)
+    if wish.mode == "unsubscribe":
+        if hook is not None:
+            _remove(ctx, repo, hook, wish.event)
+    elif hook is None:
+        hook = _create(db, repo, wish, house.settings.hooks_per_event)
+        hook_events.ping(ctx, repo, hook)
+    else:
+        _change(db, hook, wish, house.settings.hooks_per_event)
+    auditing.record(
+        db,
+        house,
+        call,
+        f"hub/{wish.mode}",
+        auditing.actor_of(house, call, caller),
+        204,
+        target=f"/{repo['full_name']}/events/{wish.event}",
+        fields=() if wish.secret is None else ("hub.secret",),
+        ids=auditing.ids_of({"repo": repo}, hook),
+    )
+
+
+def _create(db: Connection, repo: Row, wish: SubscriptionRequest, most: int) -> Row:
+    return hooks.create(
+        db,
+        repo["id"],
+        url=wish.callback,
+        events=[wish.event],
+        content_type="json" if wish.json else "form",
+        secret=wish.secret,
+        most=most,
+    )
+
+
+def _change(db: Connection, hook: Row, wish: SubscriptionRequest, most: int) -> None:
+    kept = {} if wish.secret is None else {"secret": wish.secret}
+    hooks.update(
+        db,
+        hook,
+        events=[*hook["events"], wish.event],
+        content_type="json" if wish.json else "form",
+        active=True,
+        most=most,
+        **kept,
+    )
+
+
+def _remove(ctx: Context, repo: Row, hook: Row, event: str) -> None:
+    left = [name for name in hook["events"] if name != event]
+    if len(left) == len(hook["events"]):
+        if WILDCARD in left:
+            raise Rejected('The hook receives every event: unsubscribe it from "*"')
+    elif left:
+        hooks.update(ctx.db, hook, events=left)
+    else:
+        hook_events.delete(ctx, repo, hook)

@@ -1,0 +1,146 @@
+"""What the operations of the OpenAPI document share: errors, parameters, headers, credentials."""
+
+from typing import Any
+
+from hub.rest.operation import Operation
+from hub.rest.resolve import NUMBERED
+from hub.rest.versions import DEFAULT, VERSIONS
+
+Json = dict[str, Any]
+
+DETAIL: Json = {
+    "title": "ErrorDetail",
+    "type": "object",
+    "required": ["code"],
+    "properties": {
+        "resource": {"type": ["string", "null"]},
+        "field": {"type": ["string", "null"]},
+        "code": {
+            "type": "string",
+            "enum": [
+                "missing",
+                "missing_field",
+                "invalid",
+                "already_exists",
+                "unprocessable",
+                "custom",
+            ],
+        },
+        "message": {"type": "string"},
+        "index": {"type": "integer"},
+        "value": {},
+    },
+}
+ERRORS: Json = {
+    "ErrorDetail": DETAIL,
+    "Error": {
+        "title": "Error",
+        "type": "object",
+        "required": ["message", "documentation_url", "status"],
+        "properties": {
+            "message": {"type": "string"},
+            "documentation_url": {"type": "string"},
+            "status": {"type": "string"},
+            "code": {"type": "string"},
+            "errors": {"type": "array", "items": {"$ref": "#/components/schemas/ErrorDetail"}},
+        },
+    },
+    "Moved": {
+        "title": "Moved",
+        "type": "object",
+        "required": ["message", "url", "documentation_url"],
+        "properties": {
+            "message": {"type": "string"},
+            "url": {"type": "string"},
+            "documentation_url": {"type": "string"},
+        },
+    },
+}
+MEANINGS = {
+    301: "The repository has another name now; Location is where it is",
+    307: "The repository has another name now; send the request to Location",
+    304: "What the client has is still right",
+    400: "It cannot be read",
+    401: "Nobody, or nobody known, asks",
+    403: "The one who asks may not, or asks too often",
+    404: "It is not there, or may not be seen",
+    405: "This resource cannot be asked for that",
+    406: "It has no such form",
+    408: "The body did not come in time",
+    409: "It contradicts what is there",
+    410: "It is gone",
+    413: "It is too large",
+    415: "No form that is asked for is known",
+    422: "It can be read, and cannot be taken",
+    429: "The one who asks does so too often",
+    500: "A mistake of the server",
+    503: "Not now; Retry-After says when",
+}
+
+
+def _response(status: int) -> Json:
+    found: Json = {"description": MEANINGS[status]}
+    if status != 304:
+        name = "Moved" if status in (301, 307) else "Error"
+        schema = {"$ref": f"#/components/schemas/{name}"}
+        found["content"] = {"application/json": {"schema": schema}}
+    return found
+
+
+RESPONSES: Json = {str(status): _response(status) for status in MEANINGS}
+PARAMETERS: Json = {
+    "api-version": {
+        "name": "X-Service-Api-Version",
+        "in": "header",
+        "description": "Which version of the API the request is written for.",
+        "schema": {"type": "string", "enum": list(VERSIONS), "default": DEFAULT},
+    }
+}
+SCHEMES: Json = {
+    "token": {"type": "http", "scheme": "bearer"},
+    "signature": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "X-Hub-Signature-256",
+        "description": "`sha256=` and the HMAC-SHA256 of the body, in hexadecimal digits, made "
+        "with a source's secret.",
+    },
+    "password": {
+        "type": "http",
+        "scheme": "basic",
+        "description": "Username and password; with two-factor authentication also "
+        "a one-time password in X-Service-OTP.",
+    },
+    "app": {
+        "type": "http",
+        "scheme": "basic",
+        "description": "An application's client_id and client_secret.",
+    },
+}
+
+
+def path_parameter(name: str) -> Json:
+    """A parameter of a path."""
+    numbered = name.endswith(NUMBERED) and name != "client_id"
+    schema: Json = {"type": "integer", "format": "int64"} if numbered else {"type": "string"}
+    return {"name": name, "in": "path", "required": True, "schema": schema}
+
+
+def headers_of(operation: Operation, status: int) -> Json:
+    """The headers that an answer of this status has beside those that all have."""
+    names = {"ETag"} if operation.conditional else set()
+    names |= {"Link"} if operation.pages is not None else set()
+    names |= {"Location"} if status == 201 else set()
+    names |= {"Deprecation", "Sunset", "Link"} if operation.deprecated is not None else set()
+    return {name: {"schema": {"type": "string"}} for name in sorted(names)}
+
+
+def media_types(operation: Operation, schema: Json) -> Json:
+    """The forms of an answer: JSON, and what the operation has beside it."""
+    found: Json = {"application/json": {"schema": schema}}
+    family = f"-{operation.family}" if operation.family else ""
+    # Without a family of its own, another form is another kind of thing: a file, a page.
+    form = schema if family else {"type": "string"}
+    for param in operation.media:
+        found[f"application/vnd.service{family}.{param}+json"] = {"schema": form}
+    return found

@@ -1,0 +1,219 @@
+"""The OpenAPI document, from the declarations alone."""
+
+import inspect
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic.json_schema import GenerateJsonSchema
+
+from hub.auth.access import Access
+from hub.openapi.components import (
+    ERRORS,
+    PARAMETERS,
+    RESPONSES,
+    SCHEMES,
+    headers_of,
+    media_types,
+    path_parameter,
+)
+from hub.openapi.other_endpoints import other_endpoint
+from hub.openapi.webhooks import webhook
+from hub.rest.operation import Operation
+from hub.rest.resolve import PARAMETER
+from hub.rest.validation import NONE
+from hub.rest.versions import NEWEST
+
+REF = "#/components/schemas/{model}"
+Json = dict[str, Any]
+
+
+class Plain(GenerateJsonSchema):
+    """Schemas where types alone have titles: those of members would say their names once more, and
+    generators of clients would name types after them.
+    """
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+
+def document(
+    operations: Sequence[Operation],
+    others: Mapping[str, str],
+    server: str,
+    events: Mapping[str, Any] | None = None,
+) -> Json:
+    """The whole document for these operations, and `others` (line of the reference to its text),
+    served at `server`; `events` are the types of the payloads of the hub's own.
+    """
+    events = events or {}
+    schemas, defined = _schemas(operations, events)
+    paths: dict[str, Json] = {}
+    for operation in operations:
+        described = _operation(operation, schemas)
+        paths.setdefault(operation.path, {})[operation.method.lower()] = described
+    for line, text in others.items():
+        method, _, path = line.partition(" ")
+        paths.setdefault(path, {})[method.lower()] = other_endpoint(line, text)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "tocsin",
+            "version": NEWEST,
+            "description": f"The API of tocsin {version('tocsin')}.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": server}],
+        "paths": paths,
+        "webhooks": {
+            name: webhook(name, payload, schemas[name, EVENT])
+            for name, payload in sorted(events.items())
+        },
+        "components": {
+            "schemas": defined | ERRORS,
+            "responses": RESPONSES,
+            "parameters": PARAMETERS,
+            "securitySchemes": SCHEMES,
+        },
+    }
+
+
+Key = tuple[str, str]
+EVENT = "event"
+
+
+def _schemas(
+    operations: Sequence[Operation], events: Mapping[str, Any]
+) -> tuple[dict[Key, Json], Json]:
+    """The schemas of bodies, answers and events, and what they refer to."""
+    inputs: list[tuple[Key, Any, TypeAdapter[Any]]] = []
+    for operation in operations:
+        if operation.body is not None:
+            inputs.append(((operation.id, "body"), "validation", operation.body))
+        if operation.answer not in (None, type(None)):
+            adapter = TypeAdapter(operation.answer)
+            inputs.append(((operation.id, "answer"), "serialization", adapter))
+    for name, payload in events.items():
+        inputs.append(((name, EVENT), "serialization", TypeAdapter(payload)))
+    found, common = TypeAdapter.json_schemas(inputs, ref_template=REF, schema_generator=Plain)
+    return {key: schema for (key, _), schema in found.items()}, common.get("$defs", {})
+
+
+def _operation(operation: Operation, schemas: dict[Key, Json]) -> Json:
+    text = inspect.getdoc(operation.function) or ""
+    found: Json = {
+        "operationId": operation.id,
+        "tags": [operation.group],
+        "summary": operation.summary,
+        "description": f"{text.partition(chr(10))[2].strip()}\n\n{needs(operation.access)}".strip(),
+        "parameters": _parameters(operation),
+        "responses": _responses(operation, schemas.get((operation.id, "answer"))),
+        "security": _security(operation.access),
+    }
+    if operation.body is not None:
+        found["requestBody"] = {
+            "required": _needs_body(operation),
+            "content": {"application/json": {"schema": schemas[operation.id, "body"]}},
+        }
+    if operation.deprecated is not None:
+        found["deprecated"] = True
+    return found
+
+
+def needs(access: Access) -> str:
+    """What a caller needs, in a sentence each."""
+    said = []
+    if access.standing is not None:
+        said.append(access.standing)
+    if access.permissions:
+        held = " or ".join(f"{name} ({level})" for name, level in access.permissions)
+        said.append(f"Permission of fine-grained and app tokens: {held}.")
+    if access.accepted:
+        said.append(f"Scope of classic tokens: {' or '.join(access.accepted)}.")
+    return " ".join(said)
+
+
+def _needs_body(operation: Operation) -> bool:
+    assert operation.body is not None
+    try:
+        operation.body.validate_json(NONE, strict=True)
+    except ValidationError:
+        return True
+    return False
+
+
+def _parameters(operation: Operation) -> list[Json]:
+    found = [path_parameter(name) for name in PARAMETER.findall(operation.path)]
+    found += _query(operation)
+    if operation.pages is not None:
+        default, most = operation.per_page
+        size = {"type": "integer", "default": default, "maximum": most, "minimum": 1}
+        found.append({"name": "per_page", "in": "query", "schema": size})
+        found += [
+            {"name": name, "in": "query", "schema": schema}
+            for name, schema in operation.pages.PARAMETERS.items()
+        ]
+    return [*found, {"$ref": "#/components/parameters/api-version"}]
+
+
+def _query(operation: Operation) -> list[Json]:
+    if operation.query is None:
+        return []
+    schema = operation.query.json_schema(schema_generator=Plain)
+    assert "$defs" not in schema, f"{operation.id}: a query has texts and numbers in it"
+    required = schema.get("required", ())
+    return [
+        {"name": name, "in": "query", "required": name in required, "schema": member}
+        for name, member in schema["properties"].items()
+    ]
+
+
+def _security(access: Access) -> list[Json]:
+    kinds: dict[str, list[Json]] = {
+        "token": [{"token": []}],
+        "any": [{}, {"token": []}],
+        "password": [{"password": []}],
+        "app": [{"app": []}],
+    }
+    asked = kinds[access.credentials]
+    return [{}, *asked] if access.anyone and {} not in asked else asked
+
+
+def _responses(operation: Operation, answer: Json | None) -> dict[str, Json]:
+    found: dict[str, Json] = {}
+    for status in (operation.status, *operation.also):
+        found[str(status)] = _success(operation, status, answer)
+    for status in sorted(_error_statuses(operation)):
+        found.setdefault(str(status), {"$ref": f"#/components/responses/{status}"})
+    return found
+
+
+def _success(operation: Operation, status: int, answer: Json | None) -> Json:
+    described: Json = {
+        "description": "Success",
+        "headers": headers_of(operation, status),
+    }
+    if status not in (204, 304) and answer is not None:
+        described["content"] = media_types(operation, answer)
+    return described
+
+
+def _error_statuses(operation: Operation) -> set[int]:
+    """Those that follow from the declaration, and those that it names."""
+    found = {400, 401, 403, 406, 415, 429, 500, 503, *operation.errors}
+    if operation.conditional:
+        found.add(304)
+    if operation.steps or operation.access.credentials == "app":
+        found.add(404)
+    if "{issue_number}" in operation.path or operation.setting is not None:
+        found.add(410)
+    if "{owner}/{repo}" in operation.path:
+        found |= {301} if operation.method == "GET" else {307}
+    if operation.body is not None:
+        found |= {408, 413, 422}
+    if operation.query is not None:
+        found.add(422)
+    if operation.writes:
+        found |= {409, 422} if operation.body is not None else {409}
+    return found

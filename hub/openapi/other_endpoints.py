@@ -1,0 +1,170 @@
+"""What of the OpenAPI document is no operation of the platform's API: subscribing, events, usage
+and the files of reports.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from hub.openapi.components import path_parameter
+from hub.rest.resolve import PARAMETER
+
+Json = dict[str, Any]
+
+JSON, NDJSON = "application/json", "application/x-ndjson"
+TEXT: Json = {"type": "string"}
+
+SUBSCRIPTION: Json = {
+    "type": "object",
+    "required": ["hub.mode", "hub.topic", "hub.callback"],
+    "properties": {
+        "hub.mode": {"type": "string", "enum": ["subscribe", "unsubscribe"]},
+        "hub.topic": {"type": "string", "minLength": 1, "maxLength": 2048},
+        "hub.callback": {"type": "string", "format": "uri", "minLength": 1, "maxLength": 2048},
+        "hub.secret": {"type": "string", "maxLength": 1024},
+    },
+}
+RECEIPT: Json = {
+    "type": "object",
+    "required": ["id", "event_id", "deliveries"],
+    "properties": {
+        "id": {"type": "string"},
+        "event_id": {"type": "integer"},
+        "deliveries": {"type": "integer"},
+    },
+}
+RECEIPTS: Json = {
+    "type": "object",
+    "required": ["accepted", "duplicates", "events"],
+    "properties": {
+        "accepted": {"type": "integer"},
+        "duplicates": {"type": "integer"},
+        "events": {"type": "array", "items": {"type": "object"}},
+    },
+}
+USAGE: Json = {
+    "type": "object",
+    "required": ["accepted", "changed"],
+    "properties": {"accepted": {"type": "integer"}, "changed": {"type": "integer"}},
+}
+PAYLOAD: Json = {"type": "object", "additionalProperties": True}
+FORM = {"type": "object", "required": ["payload"], "properties": {"payload": {"type": "string"}}}
+ERRORS = (400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 500, 503)
+
+
+class OtherEndpoint(NamedTuple):
+    """What the document says of a line of the reference: `forms` of the body, each with a schema,
+    `successes` with the forms of the answer, and the parameters beside those of the path.
+    """
+
+    name: str
+    forms: Mapping[str, Json]
+    successes: Mapping[str, Mapping[str, Json]]
+    parameters: tuple[Json, ...]
+    security: tuple[Json, ...] = ({"token": []},)
+    tag: str = "events"
+
+
+def _query(name: str, description: str) -> Json:
+    found = {"name": name, "in": "query", "required": True, "description": description}
+    return {**found, "schema": TEXT}
+
+
+def _header(name: str, description: str, **schema: str) -> Json:
+    schema = {"type": "string", **schema}
+    return {"name": name, "in": "header", "description": description, "schema": schema}
+
+
+GUID = _header(
+    "X-Service-Delivery",
+    "The event's id, which makes it safe to post it again.",
+    pattern="^[!-~]{1,128}$",
+)
+EVENT = _header(
+    "X-Service-Event", "The event's name; a batch says it itself.", pattern="^[a-z0-9_]{1,64}$"
+)
+SOURCE: Json = {
+    "name": "source",
+    "in": "query",
+    "description": "The source whose secret it is signed with; without it, all of them are tried.",
+    "schema": {"type": "string"},
+}
+
+OTHER_ENDPOINTS = {
+    "POST /hub": OtherEndpoint(
+        "repos/hub",
+        {"application/x-www-form-urlencoded": SUBSCRIPTION, "multipart/form-data": SUBSCRIPTION},
+        {"204": {}},
+        ({"$ref": "#/components/parameters/api-version"},),
+        tag="repos",
+    ),
+    "POST /events": OtherEndpoint(
+        "events/receive-webhook",
+        {
+            JSON: PAYLOAD,
+            "application/x-www-form-urlencoded": FORM,
+            NDJSON: TEXT,
+        },
+        {"202": {JSON: {"anyOf": [RECEIPT, RECEIPTS]}}},
+        (EVENT, GUID, SOURCE),
+        ({"signature": []}, {"token": []}),
+    ),
+    "POST /{owner}/{repo}/events/{event}": OtherEndpoint(
+        "events/post-to-topic",
+        {JSON: PAYLOAD},
+        {"202": {JSON: RECEIPT}},
+        (GUID,),
+    ),
+    "POST /usage": OtherEndpoint(
+        "usage/report",
+        {NDJSON: TEXT},
+        {"202": {JSON: USAGE}},
+        (SOURCE,),
+        ({"signature": []}, {"token": []}),
+        tag="usage",
+    ),
+    "GET /reports/{report_id}": OtherEndpoint(
+        "usage/download-report",
+        {},
+        {
+            "200": {NDJSON: TEXT},
+            "206": {NDJSON: TEXT, "multipart/byteranges": TEXT},
+            "416": {},
+        },
+        (
+            _query("expires", "When the link is over, in seconds since 1970."),
+            _query("signature", "What shows that the link is one of this server."),
+        ),
+        ({},),
+        tag="usage",
+    ),
+}
+
+
+def other_endpoint(line: str, text: str) -> Json:
+    """The document's words for one of DOORS; `text` is its summary and description."""
+    one = OTHER_ENDPOINTS[line]
+    summary, _, description = text.partition("\n")
+    found = [path_parameter(name) for name in PARAMETER.findall(line)]
+    described: Json = {
+        "operationId": one.name,
+        "tags": [one.tag],
+        "summary": summary,
+        "description": description.strip(),
+        "parameters": [*found, *one.parameters],
+        "responses": {
+            **{status: _success(forms) for status, forms in one.successes.items()},
+            **{str(status): {"$ref": f"#/components/responses/{status}"} for status in ERRORS},
+        },
+        "security": list(one.security),
+    }
+    if one.forms:
+        content = {form: {"schema": schema} for form, schema in one.forms.items()}
+        described["requestBody"] = {"required": True, "content": content}
+    return described
+
+
+def _success(forms: Mapping[str, Json]) -> Json:
+    if not forms:
+        return {"description": "Done"}
+    content = {form: {"schema": schema} for form, schema in forms.items()}
+    return {"description": "Taken", "content": content}

@@ -1,0 +1,79 @@
+"""The API's operations: one module a group of the specification."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hub.api.accounts import applications, authorizations, emails, grants
+from hub.api.agents import agent_variables
+from hub.api.artifacts import deployment_jobs, deployment_records, storage_records
+from hub.api.assistant import assistant_billing, assistant_metrics
+from hub.api.checks import check_runs
+from hub.api.devenvs import devenv_machines, devenv_secrets
+from hub.api.enterprises import (
+    enterprise_team_memberships,
+    enterprise_team_organizations,
+    enterprise_teams,
+)
+from hub.api.hooks import hook_deliveries, hooks
+from hub.api.imports import source_imports
+from hub.api.issues import issue_events, issue_field_values, issue_fields
+from hub.api.meta import meta, rate_limit
+from hub.api.repositories import (
+    commit_comments,
+    interaction_limits,
+    invitations,
+    licenses,
+    organization_rule_suites,
+    pull_request_caps,
+    received_invitations,
+    rule_suites,
+    watching,
+)
+from hub.api.secret_scanning import secret_patterns
+from hub.api.workflows import concurrency_groups
+from hub.rest.operation import Operation
+
+MODULES = (
+    meta,
+    grants,
+    authorizations,
+    applications,
+    enterprise_team_organizations,
+    enterprise_teams,
+    enterprise_team_memberships,
+    assistant_billing,
+    assistant_metrics,
+    watching,
+    commit_comments,
+    issue_events,
+    issue_field_values,
+    issue_fields,
+    check_runs,
+    concurrency_groups,
+    organization_rule_suites,
+    rule_suites,
+    emails,
+    licenses,
+    interaction_limits,
+    pull_request_caps,
+    invitations,
+    received_invitations,
+    hooks,
+    hook_deliveries,
+    agent_variables,
+    devenv_machines,
+    devenv_secrets,
+    secret_patterns,
+    deployment_records,
+    deployment_jobs,
+    storage_records,
+    source_imports,
+    rate_limit,
+)
+OPERATIONS: tuple[Operation, ...] = tuple(
+    one for module in MODULES for one in module.ops.operations
+)
+EVENTS: Mapping[str, Any] = {
+    name: payload for module in MODULES for name, payload in module.ops.events.items()
+}
+"""The hub's own events, which the platform has no name for: the types of their payloads."""

@@ -1,0 +1,4 @@
+"""The framework that every operation stands on: declaration, pipeline, validation, paging.
+
+Imports `http` and `auth`.
+"""

@@ -1,0 +1,25 @@
+"""The log of requests: who asked for what, and what came of it. Never a query, a header, a body."""
+
+import logging
+
+from hub.http.routing import path_of
+from hub.rest.context import Services
+from hub.rest.request import Request
+
+log = logging.getLogger("tocsin.access")
+
+MAX_PATH = 300
+
+
+def record(house: Services, call: Request, status: int, seconds: float) -> None:
+    """Write a line about a request that was answered."""
+    path = path_of(call.scope)[:MAX_PATH]
+    method = call.scope["method"]
+    about = {
+        "method": method,
+        "path": path,
+        "status": status,
+        "seconds": round(seconds, 6),
+        "address": house.clients.address(call.scope),
+    }
+    log.info("%s %s: %d in %.1f ms", method, path, status, seconds * 1000, extra={"about": about})

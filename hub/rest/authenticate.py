@@ -1,0 +1,135 @@
+"""The beginning of every request of the API: who asks, what it costs, which version it is for.
+
+All of it in one transaction with what follows. It may be run again with that, and is charged once.
+"""
+
+from typing import NamedTuple
+
+from hub.auth import credentials
+from hub.auth.access import Access
+from hub.auth.credentials import Caller
+from hub.auth.quotas import RateSubject
+from hub.auth.rate_limits import READ
+from hub.http import media
+from hub.http.errors import Blocked, Forbidden, HubError, Unauthenticated
+from hub.rest import versions
+from hub.rest.context import Services
+from hub.rest.request import Request
+from hub.rest.vocabulary import written
+from store import Connection, Row
+
+NO_USER_AGENT = (
+    "Request forbidden by administrative rules. Please make sure your request has a User-Agent"
+    " header."
+)
+
+
+class Principal(NamedTuple):
+    """Who asks: a user, an application, or nobody with a name."""
+
+    caller: Caller | None
+    app: Row | None
+
+
+class RequestCost(NamedTuple):
+    """What a request counts for: a category of rate limits (none: it is free), and points."""
+
+    category: str = "core"
+    points: int = READ
+    created: bool = False
+
+
+async def authenticate_request(house: Services, call: Request) -> None:
+    """Find the user whose name and password came with the request."""
+    try:
+        login, password = credentials.pair_of(call.headers)
+        found = house.vocabulary.header(call.headers, b"otp")
+        code = None if found is None else found[1].decode("latin-1").strip()
+        address = house.clients.address(call.scope)
+        call.person = await house.passwords.check(login, password, code, address)
+    except HubError as error:
+        call.person = error
+
+
+def authorize_request(
+    db: Connection,
+    house: Services,
+    call: Request,
+    access: Access,
+    cost: RequestCost,
+    forms: tuple[str, ...] | None = (),
+) -> Principal:
+    """Who asks; Unauthenticated, Forbidden, Exhausted, TooFast; Malformed for an unknown version,
+    NotAcceptable and Unsupported for a form of answer other than `forms` of media types (None:
+    whatever it is).
+    """
+    refusal: HubError | None = None
+    who = Principal(None, None)
+    call.credentials = access.credentials
+    try:
+        who = _identify(db, house, call, access)
+    except HubError as error:
+        refusal = error
+    if call.rate_charge is None and house.limits is not None:
+        refusal = _charge(db, house, call, who, cost, refusal)
+    found = house.vocabulary.header(call.headers, b"api-version")
+    if found is None:
+        call.version = versions.DEFAULT
+    else:
+        name, given = written(found[0]), found[1].decode("latin-1").strip()
+        call.version = versions.requested_version(given, name)
+    if refusal is not None:
+        raise refusal
+    if forms is not None:
+        call.media = media.negotiate(call.accept, forms)
+    return who
+
+
+def _identify(db: Connection, house: Services, call: Request, access: Access) -> Principal:
+    if house.settings.require_user_agent and not call.headers.get(b"user-agent"):
+        raise Forbidden(NO_USER_AGENT)
+    if access.credentials == "password":
+        if isinstance(call.person, HubError):
+            raise call.person
+        return Principal(call.person, None)
+    if access.credentials == "app":
+        return Principal(None, credentials.application(db, *credentials.pair_of(call.headers)))
+    token = credentials.token_of(call.headers)
+    if token is not None:
+        return Principal(credentials.authenticate(db, token), None)
+    if not access.anyone:
+        raise Unauthenticated("Requires authentication")
+    return Principal(None, None)
+
+
+def subject_of(house: Services, call: Request, who: Principal) -> RateSubject:
+    """Whom a request is counted for."""
+    if who.app is not None:
+        return RateSubject("application", str(who.app["id"]))
+    if who.caller is None:
+        return RateSubject("address", house.clients.address(call.scope))
+    kind = "installation" if who.caller.kind == "installation" else "user"
+    return RateSubject(kind, str(who.caller.account_id))
+
+
+def _charge(
+    db: Connection,
+    house: Services,
+    call: Request,
+    who: Principal,
+    cost: RequestCost,
+    refusal: HubError | None,
+) -> HubError | None:
+    limits = house.limits
+    assert limits is not None, "asked for where there are limits"
+    subject = subject_of(house, call, who)
+    if not cost.category:
+        call.rate_charge = limits.look(db, subject)
+        return refusal
+    call.rate_charge = limits.charge(
+        db, subject, cost.category, points=cost.points, created=cost.created
+    )
+    is_bad = isinstance(refusal, Unauthenticated) and b"authorization" in call.headers
+    if is_bad and call.person is None and limits.record_bad_token(db, subject):
+        return Blocked()
+    return refusal

@@ -1,0 +1,40 @@
+"""What the operations that a user calls with a password (group 1) have in common."""
+
+from typing import Annotated
+
+from annotated_types import MaxLen
+from typing_extensions import TypedDict
+
+from hub.auth.access import as_user
+from hub.rest.context import Context
+from hub.rest.operation import Deprecation
+from store.accounts import apps
+from store.errors import Missing
+
+USER = as_user()
+# The platform has announced their end; they are here for who still uses them.
+LEAVE_OUT = Deprecation("2020-02-14", sunset="2020-11-13")
+
+Text = Annotated[str, MaxLen(255)]
+
+
+class OfApp(TypedDict, total=False):
+    """A list's query."""
+
+    client_id: Text
+
+
+def account_of(ctx: Context) -> int:
+    """The account of the user who asks."""
+    assert ctx.caller is not None, "a password is somebody's"
+    return ctx.caller.account_id
+
+
+def filtered(ctx: Context, query: OfApp) -> int | None:
+    """The application that a list is narrowed to. Missing for one that is not there."""
+    if "client_id" not in query:
+        return None
+    app = apps.by_client_id(ctx.db, query["client_id"])
+    if app is None:
+        raise Missing("application")
+    return int(app["id"])

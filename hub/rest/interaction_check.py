@@ -1,0 +1,19 @@
+"""Whether somebody may comment in a repository, open issues or make pull requests there now."""
+
+from hub.http.errors import Forbidden
+from store import Connection, Row
+from store.repositories import interaction_limits
+
+ALLOWED = {
+    "existing_users": "users whose accounts are a day old",
+    "contributors_only": "prior contributors",
+    "collaborators_only": "collaborators",
+}
+
+
+def check_interaction(db: Connection, repo: Row, account_id: int) -> None:
+    """Forbidden for whom an interaction limit keeps out."""
+    limit = interaction_limits.excludes(db, repo, account_id)
+    if limit is not None:
+        allowed = ALLOWED[limit["allowed"]]
+        raise Forbidden(f"Interactions on this repository have been restricted to {allowed}.")

@@ -1,0 +1,100 @@
+"""Where requests meet the work of a path, whatever it is: what goes wrong is answered, all is timed
+and counted, and what every answer bears is put on it.
+"""
+
+import os
+import time
+from collections.abc import Mapping
+
+from starlette.types import Receive, Scope, Send
+
+from hub.http import cors
+from hub.http.errors import (
+    ClientGone,
+    MovedPermanently,
+    SignOnRequired,
+    error_response,
+    moved_response,
+)
+from hub.http.response import Header, Response, header
+from hub.http.routing import Endpoint
+from hub.rest import access_log
+from hub.rest.context import Services
+from hub.rest.request import Handler, Request
+from store.database.log_context import LOG_CONTEXT
+
+VARY: Header = (
+    b"vary",
+    b"Accept, Authorization, Cookie, X-Service-OTP, Accept-Encoding, X-Requested-With,"
+    b" X-Service-Api-Version, X-GitHub-Api-Version",
+)
+API: tuple[Header, ...] = (*cors.HEADERS, VARY)
+# What a request is counted as whose client went away: it has no answer.
+CLIENT_CLOSED_REQUEST = 499
+
+
+def wrap(
+    house: Services,
+    work: Handler,
+    reference: str = "",
+    *,
+    told: tuple[Header, ...] = (),
+    door: str = "other",
+) -> Endpoint:
+    """Where requests meet `work`: whatever goes wrong in it is answered as the API's errors are.
+
+    `reference` is the operation's place in the documentation; `told` goes with every answer, and
+    is API for what belongs to the API; `door` is what its requests are counted under.
+    """
+    documented = house.documentation + reference
+
+    async def run(scope: Scope, receive: Receive, send: Send, values: Mapping[str, str]) -> None:
+        request_id = os.urandom(16).hex()
+        call = Request(scope, receive, values, request_id)
+        LOG_CONTEXT.set({"request_id": request_id})
+        began = time.perf_counter()
+        try:
+            answer = await work(call)
+        except ClientGone:
+            house.measures.observe_request(door, CLIENT_CLOSED_REQUEST, time.perf_counter() - began)
+            return
+        except Exception as error:  # the one place that answers for all of them
+            answer = _failed(house, call, error, documented, request_id)
+        finally:
+            if house.limits is not None and told:
+                house.limits.end(call.rate_charge)
+        seconds = time.perf_counter() - began
+        house.measures.observe_request(door, answer.status, seconds)
+        if house.settings.access_log:
+            access_log.record(house, call, answer.status, seconds)
+        answer.headers.append((b"x-service-request-id", request_id.encode()))
+        answer.headers += call.told
+        if told:
+            answer.headers += told
+            _add_api_headers(call, answer)
+            if house.vocabulary:
+                house.vocabulary.translate_response(answer)
+        await answer(scope, receive, send)
+
+    return run
+
+
+def _failed(
+    house: Services, call: Request, error: Exception, documented: str, request_id: str
+) -> Response:
+    if isinstance(error, MovedPermanently):
+        return moved_response(error, call.scope["method"], documented)
+    house.measures.refused(call, error)
+    answer = error_response(error, documented, request_id)
+    if isinstance(error, SignOnRequired):
+        url = house.urls.single_sign_on(error.organization)
+        answer.headers.append(header("X-Service-SSO", f"required; url={url}"))
+    return answer
+
+
+def _add_api_headers(call: Request, answer: Response) -> None:
+    if call.rate_charge is not None:
+        answer.headers += call.rate_charge.status.headers()
+    if call.version is not None:
+        answer.headers.append((b"x-service-api-version-selected", call.version.encode()))
+    answer.headers.append((b"x-service-media-type", call.media.told.encode()))

@@ -1,0 +1,224 @@
+"""What happens to every request of an operation, in order; the only place where those steps live.
+
+Who asks -> what it costs (403 beyond a limit) -> which version (400) -> nobody,
+where somebody is needed (401) -> form of the answer (406, 415) -> path into rows (404, 410, 301) ->
+may they (403) -> query and body (400, 422) -> handler -> answer (304 where the client has it).
+
+What changes something is let in by a read, so that nobody waits for the writer in order to be
+refused, and once more in the transaction of the change.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hub.auth.quotas import RateStatus
+from hub.http import conditional
+from hub.http.errors import WriteRequired
+from hub.http.response import Header, Response, TypedReply, header, set_media_type
+from hub.http.routing import Endpoint, path_of
+from hub.rest import auditing, redirects, resolve
+from hub.rest.authenticate import Principal, authenticate_request, authorize_request, subject_of
+from hub.rest.context import Context, Services
+from hub.rest.cursors import Cursors
+from hub.rest.middleware import wrap
+from hub.rest.operation import Operation
+from hub.rest.paging import Paging, link_header
+from hub.rest.request import Request
+from hub.rest.resolve import GoneOrMoved
+from hub.rest.response_plan import ResponsePlan, plan_of, response_of
+from hub.rest.validation import read_body, read_query
+from hub.rest.versions import DEFAULT
+from store import Connection, Row
+from store.errors import Gone, Missing
+
+PRIVATE: Header = (b"cache-control", b"private, max-age=60, s-maxage=60")
+PUBLIC: Header = (b"cache-control", b"public, max-age=60, s-maxage=60")
+FRESH: Header = (b"cache-control", b"no-cache")
+
+
+def operation_endpoint(house: Services, operation: Operation) -> Endpoint:
+    """Where an operation's requests arrive."""
+    plan, told = plan_of(house, operation)
+
+    async def work(call: Request) -> Response:
+        return await _respond(house, plan, call)
+
+    return wrap(house, work, f"#{operation.id}", told=told, door="api")
+
+
+async def _respond(house: Services, plan: ResponsePlan, call: Request) -> Response:
+    operation = plan.operation
+    if operation.access.credentials == "password":
+        await authenticate_request(house, call)
+    if operation.writes:
+        await house.store.read(_admit, house, plan, call)
+        await _prepare(house, operation, call)
+        answer, who, _ = await house.store.write(_perform, house, plan, call, True)
+        _note(house, who)
+        return answer
+    try:
+        answer, who, last_modified = await house.store.read(_perform, house, plan, call, False)
+    except WriteRequired:
+        answer, who, last_modified = await house.store.write(_perform, house, plan, call, True)
+    _note(house, who)
+    if not operation.conditional:
+        answer.headers.append(FRESH)
+    elif answer.status == 200:
+        answer.headers.append(PUBLIC if who == (None, None) else PRIVATE)
+        unchanged = conditional.apply_conditions(answer, call.headers, last_modified)
+        if unchanged and house.limits is not None and call.rate_charge is not None:
+            house.limits.refund(call.rate_charge)
+    return answer
+
+
+def _note(house: Services, who: Principal) -> None:
+    if who.caller is not None:
+        house.authentications.note(who.caller.account_id)
+
+
+async def _prepare(house: Services, operation: Operation, call: Request) -> None:
+    # What has no body may be sent one; it is left unread.
+    if operation.body is not None:
+        most = operation.bodies * house.settings.max_body_bytes
+        raw = await house.intake.read(call.headers, call.receive, most)
+        house.intake.give_back(len(raw))
+        raw = house.vocabulary.translate_request(raw)
+        call.body = read_body(operation.body, raw, only_object=operation.only_object)
+    if operation.before is not None:
+        await operation.before(house, call.body)
+
+
+def _admit(
+    db: Connection, house: Services, plan: ResponsePlan, call: Request
+) -> tuple[Principal, dict[str, Any]]:
+    """Who asks, and what the path names; the first of it is what access is given to."""
+    operation = plan.operation
+    needed = operation.access
+    call.told = [] if operation.deprecated is None else [header("Link", plan.link)]
+    who = authorize_request(db, house, call, needed, plan.cost, operation.media)
+    caller = who.caller
+    if caller is not None:
+        call.told += needed.headers(caller)
+    if call.version not in operation.versions:
+        raise Missing("operation")
+    if operation.setting is not None and not getattr(house.settings, operation.setting):
+        raise Gone(f"This is gone: the setting {operation.setting} of this server is off")
+    needed.enter(db, caller, call.values, who.app)
+    found: dict[str, Any] = {}
+    first = _before_handler(db, house, operation, call, who, found)
+    if first is not None:
+        needed.see(db, caller, first)
+    try:
+        last = resolve.resolve_path(db, operation.steps[1:], call.values, found, first)
+    except GoneOrMoved as error:
+        raise redirects.gone_or_moved(db, house, operation, call, who, error) from None
+    if first is not None and last is not None:
+        needed.reach(db, caller, first, last)
+    return who, found
+
+
+def _before_handler(
+    db: Connection,
+    house: Services,
+    operation: Operation,
+    call: Request,
+    who: Principal,
+    found: dict[str, Any],
+) -> Row | None:
+    caller = who.caller
+    owner = caller.account if caller is not None and operation.access.owned else None
+    try:
+        return resolve.resolve_path(db, operation.steps[:1], call.values, found, owner)
+    except Missing:
+        redirects.follow_rename(db, house, operation, call, who)
+        raise
+
+
+def _perform(
+    db: Connection, house: Services, plan: ResponsePlan, call: Request, writes: bool
+) -> tuple[Response, Principal, int | None]:
+    who, found = _admit(db, house, plan, call)
+    operation = plan.operation
+    query = call.query
+    given: dict[str, Any] = {} if operation.body is None else {"body": call.body}
+    if operation.query is not None:
+        given["query"] = read_query(operation.query, query)
+    pages = None
+    if operation.pages is not None:
+        cursors = Cursors(db.vault, operation.id)
+        given["page"] = pages = operation.pages(query, cursors, *operation.per_page)
+    given |= {name: value for name, value in found.items() if name in operation.arguments}
+    context = _context(db, house, operation, call, who)
+    context.writes = writes
+    content = operation.function(context, **given)
+    answer = response_of(plan, content, call.version or DEFAULT)
+    if operation.audited:
+        _record(db, house, operation, call, who, found, content, answer.status)
+    if operation.family and call.media.param is not None:
+        set_media_type(answer, operation.family, call.media.param)
+    if pages is not None:
+        _add_links(house, call, query, pages, answer)
+    return answer, who, context.last_modified
+
+
+def _record(
+    db: Connection,
+    house: Services,
+    operation: Operation,
+    call: Request,
+    who: Principal,
+    found: dict[str, Any],
+    content: Any,
+    status: int,
+) -> None:
+    auditing.record(
+        db,
+        house,
+        call,
+        operation.id,
+        auditing.actor_of(house, call, *who),
+        status,
+        fields=auditing.changed(call.body, operation.fields),
+        ids=auditing.ids_of(found, content.body if isinstance(content, TypedReply) else content),
+    )
+
+
+def _context(
+    db: Connection, house: Services, operation: Operation, call: Request, who: Principal
+) -> Context:
+    return Context(
+        db,
+        house.urls,
+        who.caller,
+        operation.emits,
+        who.app,
+        call.version or DEFAULT,
+        call.media,
+        words=house.vocabulary,
+        standing=_rate_status(db, house, call, who),
+        address=lambda: house.clients.address(call.scope),
+        link_seconds=house.settings.report_link_seconds,
+        hooks_per_event=house.settings.hooks_per_event,
+    )
+
+
+def _rate_status(
+    db: Connection, house: Services, call: Request, who: Principal
+) -> Callable[[], list[RateStatus]] | None:
+    limits = house.limits
+    if limits is None:
+        return None
+    return lambda: limits.statuses(db, subject_of(house, call, who))
+
+
+def _add_links(
+    house: Services, call: Request, query: Mapping[str, str], pages: Paging, answer: Response
+) -> None:
+    url = house.urls.path(path_of(call.scope))
+    link = link_header(url, query, pages)
+    if link is None:
+        return
+    # One Link header, for those who read only one.
+    told = [value.decode() for name, value in call.told if name == b"link"]
+    call.told = [one for one in call.told if one[0] != b"link"]
+    answer.headers.append(header("Link", ", ".join([link, *told])))

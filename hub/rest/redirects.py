@@ -1,0 +1,64 @@
+"""What is not where it was: repositories under another name, issues in another repository."""
+
+from hub.auth import access
+from hub.http.errors import MovedPermanently
+from hub.http.routing import path_of
+from hub.rest.authenticate import Principal
+from hub.rest.context import Services
+from hub.rest.operation import Operation
+from hub.rest.request import Request
+from hub.rest.resolve import GoneOrMoved
+from store import Connection, Row
+from store.errors import Gone, Missing
+from store.repositories import repositories
+
+
+def follow_rename(
+    db: Connection, house: Services, operation: Operation, call: Request, who: Principal
+) -> None:
+    """Moved where the path has a name that a repository had before, for those who may see it."""
+    needed, values = operation.access, call.values
+    if not isinstance(needed, access.OnRepo) or "owner" not in values:
+        return
+    owner, name = values["owner"], values["repo"]
+    repo = None if "\0" in owner + name else repositories.by_former_name(db, owner, name)
+    if repo is not None and access.may_see(db, needed, who.caller, repo):
+        path = path_of(call.scope).removeprefix(house.urls.prefix)
+        raise _moved(house, call, repo, path.split("/")[4:])
+
+
+def gone_or_moved(
+    db: Connection,
+    house: Services,
+    operation: Operation,
+    call: Request,
+    who: Principal,
+    error: GoneOrMoved,
+) -> Exception:
+    """What to answer where something in the path was deleted, or went to another repository: that
+    it is gone, or for those who may see it there, that it is moved.
+    """
+    row, needed = error.row, operation.access
+    if row.get("deleted_at") is not None:
+        return Gone(f"This {error.argument.replace('_', ' ')} was deleted")
+    repo = _now(db, str(row["moved_to"]))
+    if repo is None or not isinstance(needed, access.OnRepo):
+        return Missing(error.argument)
+    if not access.may_see(db, needed, who.caller, repo):
+        return Missing(error.argument)
+    path = path_of(call.scope).split("/")
+    template = operation.path.split("/")
+    place = template.index(f"{{{error.argument}_number}}") - len(template)
+    rest = [*path[place - 1 : place], str(row["moved_number"]), *path[len(path) + place + 1 :]]
+    return _moved(house, call, repo, rest)
+
+
+def _now(db: Connection, full_name: str) -> Row | None:
+    owner, _, name = full_name.partition("/")
+    return repositories.find(db, owner, name) or repositories.by_former_name(db, owner, name)
+
+
+def _moved(house: Services, call: Request, repo: Row, rest: list[str]) -> MovedPermanently:
+    query = call.scope["query_string"].decode("latin-1")
+    url = "/".join([f"{house.urls.root}/repositories/{repo['id']}", *rest])
+    return MovedPermanently(f"{url}?{query}" if query else url)

@@ -1,0 +1,76 @@
+"""What answers of an operation have that is the same every time, and so is worked out once."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from hub.auth.rate_limits import READ, WRITE
+from hub.http import conditional
+from hub.http.response import Header, Response, TypedReply, header, json_response
+from hub.rest.authenticate import RequestCost
+from hub.rest.context import Services
+from hub.rest.middleware import API
+from hub.rest.operation import Deprecation, Operation
+from hub.rest.versions import Cut, cuts, trim
+from store.clock import parse
+
+
+class ResponsePlan(NamedTuple):
+    """An operation, and what its answers need that is the same every time."""
+
+    operation: Operation
+    cost: RequestCost
+    cuts: Mapping[str, Cut]
+    link: str
+    """What its Link header holds beside pages."""
+
+
+def plan_of(house: Services, operation: Operation) -> tuple[ResponsePlan, tuple[Header, ...]]:
+    """An operation's, and what goes with all its answers, those of errors too."""
+    told = API
+    link = ""
+    if operation.deprecated is not None:
+        told += _deprecation(operation.deprecated)
+        link = _sunset_headers(house, operation.deprecated, f"#{operation.id}")
+    points = WRITE if operation.writes else READ
+    plan = ResponsePlan(
+        operation,
+        RequestCost(operation.category, points, operation.created),
+        cuts(operation.answer),
+        link,
+    )
+    return plan, told
+
+
+def _deprecation(deprecated: Deprecation) -> tuple[Header, ...]:
+    told = [(b"deprecation", conditional.date(parse(deprecated.since)))]
+    if deprecated.sunset is not None:
+        told.append((b"sunset", conditional.date(parse(deprecated.sunset))))
+    return tuple(told)
+
+
+def _sunset_headers(house: Services, deprecated: Deprecation, reference: str) -> str:
+    url = house.documentation + reference
+    link = f'<{url}>; rel="deprecation"; type="text/html"'
+    if deprecated.successor is not None:
+        path = deprecated.successor.rpartition(" ")[2]
+        link += f', <{house.urls.root}{path}>; rel="alternate"'
+    return link
+
+
+def response_of(plan: ResponsePlan, content: Any, version: str) -> Response:
+    """What a handler returned, as this version of the API has it."""
+    status = plan.operation.status
+    headers: list[Header] = []
+    if isinstance(content, TypedReply):
+        status = content.status
+        headers = [header(name, value) for name, value in content.headers.items()]
+        content = content.body
+    if isinstance(content, bytes):
+        return Response(status, content, headers)
+    if content is None:
+        return Response(status, headers=headers)
+    if version in plan.cuts:
+        content = trim(content, plan.cuts[version])
+    if status == 201 and isinstance(content, dict) and "url" in content:
+        headers.append(header("Location", content["url"]))
+    return json_response(status, content, headers)

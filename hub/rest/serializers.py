@@ -1,0 +1,178 @@
+"""Answers that several groups share."""
+
+import base64
+from collections.abc import Iterable
+from typing import Any, Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from hub.rest.urls import Urls
+from store import Connection, Row
+from store.accounts import accounts
+from store.clock import iso
+
+AuthorAssociation = Literal[
+    "COLLABORATOR",
+    "CONTRIBUTOR",
+    "FIRST_TIMER",
+    "FIRST_TIME_CONTRIBUTOR",
+    "MANNEQUIN",
+    "MEMBER",
+    "NONE",
+    "OWNER",
+]
+"""What an author has to do with the repository."""
+
+
+def time(moment: int | None) -> str | None:
+    """A time that need not be."""
+    return None if moment is None else iso(moment)
+
+
+def node_id(kind: str, number: int | str) -> str:
+    """The opaque form of an id."""
+    return base64.b64encode(f"0{len(kind)}:{kind}{number}".encode()).decode()
+
+
+class EmptyObject(TypedDict):
+    """An answer that is an empty object."""
+
+
+class SimpleUser(TypedDict):
+    login: str
+    id: int
+    node_id: str
+    avatar_url: str
+    gravatar_id: str
+    url: str
+    html_url: str
+    followers_url: str
+    following_url: str
+    gists_url: str
+    starred_url: str
+    subscriptions_url: str
+    organizations_url: str
+    repos_url: str
+    events_url: str
+    received_events_url: str
+    type: str
+    site_admin: bool
+
+
+def simple_user(urls: Urls, account: Row) -> SimpleUser:
+    """An account, in short."""
+    url = urls.user(account["login"])
+    return {
+        "login": account["login"],
+        "id": account["id"],
+        "node_id": node_id(account["kind"], account["id"]),
+        "avatar_url": urls.avatar(account["id"]),
+        "gravatar_id": "",
+        "url": url,
+        "html_url": urls.profile(account["login"]),
+        "followers_url": f"{url}/followers",
+        "following_url": f"{url}/following{{/other_user}}",
+        "gists_url": f"{url}/gists{{/gist_id}}",
+        "starred_url": f"{url}/starred{{/owner}}{{/repo}}",
+        "subscriptions_url": f"{url}/subscriptions",
+        "organizations_url": f"{url}/orgs",
+        "repos_url": f"{url}/repos",
+        "events_url": f"{url}/events{{/privacy}}",
+        "received_events_url": f"{url}/received_events",
+        "type": account["kind"],
+        "site_admin": bool(account["site_admin"]),
+    }
+
+
+def simple_users(urls: Urls, db: Connection, ids: Iterable[int | None]) -> dict[int, SimpleUser]:
+    """The accounts with these ids, in short, by id."""
+    wanted = {each for each in ids if each is not None}
+    found = accounts.get_required(db, wanted) if wanted else {}
+    return {number: simple_user(urls, row) for number, row in found.items()}
+
+
+class HookConfig(TypedDict):
+    """A secret is never shown; the member is there when there is one."""
+
+    url: str
+    content_type: str
+    insecure_ssl: Literal["0", "1"]
+    secret: NotRequired[str]
+
+
+class HookResponse(TypedDict):
+    code: int | None
+    status: str
+    message: str | None
+
+
+class Hook(TypedDict):
+    type: Literal["Repository"]
+    id: int
+    name: Literal["web"]
+    active: bool
+    events: list[str]
+    config: HookConfig
+    updated_at: str
+    created_at: str
+    url: str
+    test_url: str
+    ping_url: str
+    deliveries_url: str
+    last_response: HookResponse
+    disabled_reason: str | None
+    delivery: dict[str, Any]
+
+
+HIDDEN = "********"
+
+
+def hook_config(hook: Row) -> HookConfig:
+    """Where a hook delivers to, and how."""
+    config: HookConfig = {
+        "content_type": hook["content_type"],
+        "insecure_ssl": "1" if hook["insecure_ssl"] else "0",
+        "url": hook["url"],
+    }
+    if hook["secret"] is not None:
+        config["secret"] = HIDDEN
+    return config
+
+
+def hook(urls: Urls, repo: Row, row: Row, last: Row | None) -> Hook:
+    """A hook; `last` is its latest attempt."""
+    url = urls.hook(repo, row["id"])
+    return {
+        "type": "Repository",
+        "id": row["id"],
+        "name": "web",
+        "active": bool(row["active"]),
+        "events": row["events"],
+        "config": hook_config(row),
+        "updated_at": iso(row["updated_at"]),
+        "created_at": iso(row["created_at"]),
+        "url": url,
+        "test_url": f"{url}/tests",
+        "ping_url": f"{url}/pings",
+        "deliveries_url": f"{url}/deliveries",
+        "last_response": hook_response(last),
+        "disabled_reason": row["disabled_reason"],
+        "delivery": row["options"],
+    }
+
+
+def hook_response(last: Row | None) -> HookResponse:
+    """What the receiver said last."""
+    if last is None:
+        return {"code": None, "status": "unused", "message": None}
+    outcome = outcome_of(last)
+    status = "active" if outcome == "OK" else "failed"
+    return {"code": last["status_code"], "status": status, "message": outcome}
+
+
+def outcome_of(attempt: Row) -> str:
+    """`OK`, or what went wrong, in words."""
+    if attempt["error"] is not None:
+        return str(attempt["error"])
+    code = attempt["status_code"]
+    return "OK" if 200 <= code <= 299 else f"Invalid HTTP Response: {code}"

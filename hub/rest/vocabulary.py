@@ -1,0 +1,182 @@
+"""Another platform's words for ours, for clients that were written for it.
+
+The words are neutral here: `service`, `assistant`, `devenv`. With the setting `vocabulary` the API
+takes both spellings and answers in the mapped one; this module is the one place that knows where
+they occur. Without the setting nothing is done, and nothing is spent on it.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from hub.http.response import Header, Response, is_json
+
+SERVICE = "service"
+# Prefixes of request headers that are understood whatever the vocabulary is.
+PREFIXES = (b"x-service-", b"x-github-")
+# Members of answers and events whose names hold a word.
+MEMBERS = ("performed_via_service_app", "assistant_usage_records")
+# Headers whose values do, as words or in the URLs of the API.
+WITH_URLS = {b"link", b"location"}
+WITH_WORDS = {
+    b"vary",
+    b"access-control-expose-headers",
+    b"access-control-allow-headers",
+    b"x-service-media-type",
+    b"content-type",
+    b"x-oauth-scopes",
+    b"x-accepted-oauth-scopes",
+    b"x-accepted-service-permissions",
+}
+WORD = re.compile(r"[A-Za-z]+")
+# Words that do not begin with their only capital.
+CAPITALS = {"github": "GitHub", "gitlab": "GitLab", "otp": "OTP", "sso": "SSO"}
+# Where a path has a word as a segment of its own, and not as somebody's name.
+SEGMENTS = (
+    (
+        "assistant",
+        r"(/orgs/[^/]+|/orgs/[^/]+/members/[^/]+|/enterprises/[^/]+)/assistant(?![\w.-])",
+    ),
+    ("devenvs", r"(/repos/[^/]+/[^/]+|/repositories/[^/]+|/user)/devenvs(?![\w.-])"),
+)
+# Names in the OpenAPI document: of headers, and of media types.
+NAMES = re.compile(r"\bX-(?:Accepted-)?Service-[A-Za-z-]*|\bapplication/vnd\.service\b")
+SCOPES = re.compile(rb'"(?:add_|remove_)?scopes"\s*:\s*\[[^\]]*\]')
+
+
+class Vocabulary:
+    """The words in force; `root` is that of the API's own URLs."""
+
+    def __init__(self, words: Mapping[str, str], root: str) -> None:
+        self.mapped = {word: other for word, other in words.items() if other != word}
+        own = f"x-{self.mapped.get(SERVICE, SERVICE)}-".encode()
+        self.prefixes = tuple(dict.fromkeys((own, *PREFIXES)))
+        self._plain = {
+            form: other + form.removeprefix(word)
+            for word, other in self.mapped.items()
+            for form in (word, f"{word}s")
+        }
+        self._back = {other: word for word, other in self._plain.items()}
+        self._segments = [
+            (re.compile("^" + pattern), rf"\1/{self._plain[segment]}")
+            for segment, pattern in SEGMENTS
+            if segment in self._plain
+        ]
+        spoken = {name: self._translate_text(name) for name in MEMBERS}
+        self._members = {name: other for name, other in spoken.items() if name != other}
+        self._names: dict[bytes, bytes] = {}
+        self._url = re.compile(re.escape(root) + r"(/[^\s\"<>]*)")
+        self._root = root
+
+    def __bool__(self) -> bool:
+        return bool(self.mapped)
+
+    def header(self, headers: Mapping[bytes, bytes], name: bytes) -> tuple[bytes, bytes] | None:
+        """A request's header by its name without prefix: the name it came under, and its value."""
+        for prefix in self.prefixes:
+            value = headers.get(prefix + name)
+            if value is not None:
+                return prefix + name, value
+        return None
+
+    def paths(self, path: str) -> tuple[str, ...]:
+        """Every spelling of a path of the API."""
+        return tuple(dict.fromkeys((path, self._path(path))))
+
+    def translate_request(self, raw: bytes) -> bytes:
+        """A request's body in our words: the scopes in it."""
+        if not self.mapped or b"scopes" not in raw:
+            return raw
+        return SCOPES.sub(lambda found: _replaced(found[0], self._back), raw)
+
+    def translate_response(self, answer: Response) -> None:
+        """Put an answer into the mapped words."""
+        whole = is_json(answer)
+        answer.headers = [self._header(name, value) for name, value in answer.headers]
+        if not whole:
+            return
+        body = answer.body
+        for name, other in self._members.items():
+            # Quotes that are not escaped: this is a member's name, and no part of a text.
+            body = body.replace(f'"{name}":'.encode(), f'"{other}":'.encode())
+        if self._segments:
+            body = SCOPES.sub(lambda found: _replaced(found[0], self._plain), body)
+            body = self._urls(body.decode()).encode()
+        answer.body = body
+
+    def payload(self, content: Any) -> Any:
+        """An event's payload in the mapped words."""
+        if isinstance(content, dict):
+            return {
+                self._members.get(name, name): self.payload(value)
+                for name, value in content.items()
+            }
+        if isinstance(content, list):
+            return [self.payload(item) for item in content]
+        return self._urls(content) if isinstance(content, str) else content
+
+    def document(self, content: Any) -> Any:
+        """The OpenAPI document in the mapped words: those in names, and none of its sentences."""
+        if isinstance(content, dict):
+            return {
+                self._translate_name(name): self.document(value) for name, value in content.items()
+            }
+        if isinstance(content, list):
+            return [self.document(item) for item in content]
+        return self._translate_name(content) if isinstance(content, str) else content
+
+    def _translate_name(self, text: str) -> str:
+        text = NAMES.sub(
+            lambda found: self._translate_text(found[0]), self._members.get(text, text)
+        )
+        return self._path(text) if text.startswith("/") else text
+
+    def _header(self, name: bytes, value: bytes) -> Header:
+        known = self._names.get(name)
+        if known is None:
+            known = self._names[name] = self._translate_text(name.decode()).encode()
+        if name in WITH_URLS:
+            return known, self._urls(value.decode("latin-1")).encode("latin-1")
+        if name in WITH_WORDS:
+            return known, self._listed(value.decode("latin-1")).encode("latin-1")
+        return known, value
+
+    def _listed(self, value: str) -> str:
+        """A header's value in the mapped words, of which two may have become one."""
+        return ", ".join(dict.fromkeys(self._translate_text(value).split(", ")))
+
+    def _translate_text(self, text: str) -> str:
+        """A text of our own with the mapped words in it."""
+
+        def other(found: re.Match[str]) -> str:
+            word = self._plain.get(found[0].lower())
+            if word is None:
+                return found[0]
+            return _capital(word) if found[0][0].isupper() else word
+
+        return WORD.sub(other, text)
+
+    def _urls(self, text: str) -> str:
+        if self._root not in text:
+            return text
+        return self._url.sub(lambda found: self._root + self._path(found[1]), text)
+
+    def _path(self, path: str) -> str:
+        for pattern, other in self._segments:
+            path = pattern.sub(other, path, count=1)
+        return path
+
+
+def written(name: bytes) -> str:
+    """A header's name, which comes in lower case, as documents write it."""
+    return WORD.sub(lambda found: _capital(found[0]), name.decode())
+
+
+def _capital(word: str) -> str:
+    return CAPITALS.get(word, word.capitalize())
+
+
+def _replaced(listed: bytes, forms: Mapping[str, str]) -> bytes:
+    """A member with a list of scopes, in JSON, in the other spelling."""
+    name, colon, items = listed.decode().partition(":")
+    return (name + colon + WORD.sub(lambda found: forms.get(found[0], found[0]), items)).encode()

@@ -1,0 +1,90 @@
+"""How figures and moments are written for people. Moments and durations are microseconds."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from store.clock import DAY, HOUR, MINUTE, SECOND
+
+Formatter = Callable[[float], str]
+STEPS = ((DAY, "d"), (HOUR, "h"), (MINUTE, "min"), (SECOND, "s"))
+UNITS = ("B", "kB", "MB", "GB", "TB")
+# A thin space, as it is usual between groups of digits; it does not break.
+THIN = "\u202f"
+
+
+def number(value: int) -> str:
+    """A whole number in groups of three digits."""
+    return f"{value:,}".replace(",", THIN)
+
+
+def rate(many: int, minutes: float) -> str:
+    """How often, in two digits or whole numbers: `0.18 a minute`, `1.5 a minute`, `240 a minute`.
+    What is more than nothing is never 0.
+    """
+    value = many / minutes
+    if 0 < value < 0.01:
+        return "< 0.01 a minute"
+    return f"{f'{value:.2g}' if value < 10 else number(round(value))} a minute"
+
+
+def duration(value: float) -> str:
+    """A length of time in two or three digits and its unit: `12 ms`, `3.4 s`, `5 min`, `2 d`."""
+    if value < 1000:
+        return f"{value:.0f} µs"
+    if value < SECOND:
+        return f"{_digits(value / 1000)} ms"
+    if value < 100 * SECOND:
+        return f"{_digits(value / SECOND)} s"
+    length, unit = next(step for step in STEPS if value >= 2 * step[0])
+    return f"{value / length:.0f} {unit}"
+
+
+def _digits(value: float) -> str:
+    return f"{value:.0f}" if value >= 10 else f"{value:.1f}".removesuffix(".0")
+
+
+def ago(at: int, now: int) -> str:
+    """How far a moment is from now: `3 s ago`, `in 5 min`, `now`."""
+    distance = abs(now - at)
+    if distance < SECOND:
+        return "now"
+    length, unit = next(step for step in STEPS if distance >= step[0])
+    text = f"{distance // length} {unit}"
+    return f"{text} ago" if at <= now else f"in {text}"
+
+
+def moment(at: int) -> str:
+    """A moment with its date, to the second: `2026-11-21 07:33:00 UTC`."""
+    return f"{_when(at):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def clock(at: int) -> str:
+    """Its time of the day, to the minute."""
+    return f"{_when(at):%H:%M}"
+
+
+def _when(at: int) -> datetime:
+    return datetime.fromtimestamp(at / SECOND, UTC)
+
+
+def size(value: float) -> str:
+    """So many bytes: `640 B`, `8.2 kB`."""
+    unit = 0
+    while value >= 1000 and unit < len(UNITS) - 1:
+        value, unit = value / 1000, unit + 1
+    return f"{value:.0f} B" if not unit else f"{_digits(value)} {UNITS[unit]}"
+
+
+def percent(part: float, whole: float) -> str:
+    """A share; a dash of nothing. What is not all is never 100 %."""
+    if not whole:
+        return "–"
+    share = 100 * part / whole
+    if part < whole and share > 99.9:
+        return "> 99.9 %"
+    return f"{share:.0f} %" if share in (0, 100) else f"{share:.1f} %"
+
+
+def pluralize(value: int, one: str, several: str = "") -> str:
+    """A number of things by their name: `1 hook`, `2 hooks`."""
+    return f"{number(value)} {one if value == 1 else several or one + 's'}"

@@ -1,0 +1,81 @@
+"""The audit log: who changed what, and whether the log is what was written."""
+
+from dataclasses import replace
+from typing import Any
+
+from hub.ui.datetime_fields import moment_of
+from hub.ui.pages.hooks import older, query
+from hub.ui.section import ROOT, PanelUpdate, Section
+from hub.ui.view_context import ViewContext
+from store import Row
+from store.audit import audit_check, audit_log
+from store.audit.audit_check import Chain
+
+ui = Section("Audit", "/audit", "operator")
+
+PAGE = 50
+# Entries that one look checks.
+PORTION = 2_000
+
+
+@ui.page("/audit", "audit.html", who="operator")
+def list_entries(look: ViewContext) -> dict[str, Any]:
+    """Entries, newest first, by what the query asks for."""
+    chosen = {name: look.asked(name, 500) for name in ("who", "what", "since")}
+    since = moment_of(chosen["since"])
+    before = look.asked_number("before")
+    rows = audit_log.page(
+        look.db,
+        limit=PAGE + 1,
+        before=before,
+        since=since,
+        actor=chosen["who"] or None,
+        action=chosen["what"] or None,
+    )
+    last = rows[PAGE - 1]["id"] if len(rows) > PAGE else None
+    return {
+        "entries": [entry_row(row) for row in rows[:PAGE]],
+        "chosen": chosen,
+        "filtered": any(chosen.values()),
+        "wrong": bool(chosen["since"]) and since is None,
+        "older": older(f"{ROOT}/audit", chosen, last),
+        "newest": f"{ROOT}/audit?{query(chosen)}" if before else "",
+    }
+
+
+def entry_row(row: Row) -> dict[str, Any]:
+    """An entry as templates are told of it."""
+    details = dict(row["details"])
+    fields = details.pop("fields", [])
+    return {
+        **row,
+        "fields": fields,
+        "more": [(name, str(value)) for name, value in details.items()],
+        "kind": "good" if row["outcome"] in ("done", "ok") or row["outcome"][:1] == "2" else "bad",
+    }
+
+
+@ui.page("/audit/check", "audit_check.html", who="operator")
+def check_chain(look: ViewContext) -> dict[str, Any]:
+    """How the check begins: the first entries; the rest is checked while the page is open."""
+    chain, more = _checked(look, audit_check.start_check(look.db))
+    return {"chain": chain, "more": more, "last": audit_log.chain_head(look.db)[0]}
+
+
+@ui.live("/audit/check/live", who="operator")
+def continue_check(look: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]:
+    """The next entries each time, to the end."""
+    chain, more = state or (audit_check.start_check(look.db), True)
+    if not more:
+        return state, []
+    chain, more = _checked(look, chain)
+    told = {"chain": chain, "more": more, "last": audit_log.chain_head(look.db)[0]}
+    return (chain, more), [PanelUpdate("chain", "_chain.html", told)]
+
+
+def _checked(look: ViewContext, chain: Chain) -> tuple[Chain, bool]:
+    """The chain a portion further, and whether there is more of it."""
+    chain = replace(chain, problems=[*chain.problems])
+    before = chain.count
+    audit_check.check(look.db, chain, PORTION)
+    return chain, chain.count - before == PORTION

@@ -1,0 +1,96 @@
+"""Deliveries as they are made: a tail that goes on by itself, and the pages behind it."""
+
+from typing import Any
+
+from hub.ui import status_text
+from hub.ui.pages.hooks import older, query, within
+from hub.ui.section import ROOT, PanelUpdate, Section
+from hub.ui.view_context import ViewContext, natural
+from store import Row
+from store.delivery import attempt_feed
+from store.delivery.attempt_feed import AttemptFilter
+
+ui = Section("Deliveries", "/deliveries")
+
+PAGE = 50
+AT_ONCE = 50
+STATUSES = {"success": "delivered", "failure": "failed"}
+
+
+@ui.page("/deliveries", "deliveries.html")
+def list_deliveries(look: ViewContext) -> dict[str, Any]:
+    """Attempts, newest first, by what the query asks for."""
+    chosen, wanted = _filter(look)
+    before = look.asked_number("before")
+    if chosen["guid"]:
+        rows = attempt_feed.list_by_guid(look.db, wanted, chosen["guid"], PAGE)
+        found = attempt_feed.AttemptPage(rows)
+    else:
+        found = attempt_feed.page(look.db, wanted, limit=PAGE, before=before)
+    newest = found.rows[0]["id"] if found.rows else attempt_feed.latest(look.db)
+    following = {**chosen, "after": str(newest)}
+    is_live = before is None and not chosen["guid"]
+    return {
+        "attempts": [attempt_row(row) for row in found.rows],
+        "chosen": chosen,
+        "statuses": STATUSES,
+        "filtered": any(chosen.values()),
+        "looked": found.scanned,
+        "older": older(f"{ROOT}/deliveries", chosen, found.older),
+        "newest": f"{ROOT}/deliveries?{query(chosen)}" if before else "",
+        "live": f"{ROOT}/deliveries/live?{query(following)}" if is_live else "",
+        "most": PAGE,
+    }
+
+
+def _filter(look: ViewContext) -> tuple[dict[str, str], AttemptFilter]:
+    chosen = {
+        "repository": look.asked("repository"),
+        "hook": look.asked("hook"),
+        "event": look.asked("event", 100),
+        "status": look.asked("status") if look.asked("status") in STATUSES else "",
+        "guid": look.asked("guid", 128),
+    }
+    repo_ids = within(look, chosen["repository"])
+    hook_id = None
+    if chosen["hook"]:
+        # What is no number is no hook, and nothing is found of it.
+        hook_id = natural(chosen["hook"]) or -1
+        if repo_ids is not None and hook_id > 0:
+            look.viewer.hook(look.db, hook_id)
+    return chosen, AttemptFilter(repo_ids, hook_id, chosen["event"], chosen["status"])
+
+
+@ui.live("/deliveries/live")
+def follow_deliveries(look: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]:
+    """Attempts as they are made, by what the query asks for."""
+    if state is not None and attempt_feed.latest(look.db) <= state:
+        return state, []
+    return new_attempts(look, _filter(look)[1], state)
+
+
+def new_attempts(
+    look: ViewContext, wanted: AttemptFilter, state: Any
+) -> tuple[Any, list[PanelUpdate]]:
+    """What was made since `state`, an attempt's id; first since that in the query."""
+    after = (look.asked_number("after") or 0) if state is None else state
+    newest = attempt_feed.latest(look.db)
+    if newest <= after:
+        return after, []
+    rows = attempt_feed.since(look.db, wanted, after, AT_ONCE)
+    told = {
+        "attempts": [attempt_row(row) for row in rows],
+        "fresh": True,
+        "with_hook": not wanted.hook_id,
+    }
+    return newest, [PanelUpdate("attempts", "_attempts.html", told)] if rows else []
+
+
+def attempt_row(attempt: Row) -> dict[str, Any]:
+    """An attempt as templates are told of it."""
+    return {
+        **attempt,
+        "outcome": status_text.outcome(attempt),
+        "follows": status_text.follows(attempt),
+        "named": attempt["event"] + (f".{attempt['action']}" if attempt["action"] else ""),
+    }

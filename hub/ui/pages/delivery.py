@@ -1,0 +1,98 @@
+"""One delivery: what was sent, what came back, how long each part took, and sending it again."""
+
+import contextlib
+import json
+from typing import Any
+
+import orjson
+
+from hub.ui.charts import waterfall
+from hub.ui.curl import command
+from hub.ui.pages import deliveries
+from hub.ui.section import ROOT, ActionResult, Section
+from hub.ui.signature import signatures
+from hub.ui.view_context import ViewContext
+from hub.ui.viewer import DashboardViewer
+from store import Row
+from store.delivery import attempt_feed, attempts, hooks
+from store.delivery import deliveries as queue
+from store.errors import Missing
+
+ui = Section()
+
+PATH = "/deliveries/{delivery_id}"
+# Of a payload so much is shown; the rest is in the API.
+MOST_SHOWN = 64 * 1024
+
+
+@ui.page(PATH, "delivery.html", who="guest")
+def show_delivery(look: ViewContext) -> dict[str, Any]:
+    """An attempt with all that was exchanged, and the others of the same delivery."""
+    attempt, hook, repo = _found(look)
+    delivery = attempt_feed.get_delivery(look.db, attempt["delivery_id"])
+    body = attempt["event_body"]
+    others = attempts.of_delivery(look.db, attempt["delivery_id"])
+    state = {} if delivery is None else {"state": delivery["state"]}
+    return {
+        "attempt": deliveries.attempt_row({"state": None, **attempt, **state}),
+        "delivery": delivery,
+        "hook": hook,
+        "others": [deliveries.attempt_row({"state": None, **one}) for one in others],
+        "request": readable(body),
+        "response": readable((attempt["response_body"] or "").encode()),
+        "size": None if body is None else len(body),
+        "timings": attempt["timings"],
+        "waterfall": waterfall(attempt["timings"]),
+        "signatures": signatures(look.db, hook, attempt),
+        "curl": command(attempt),
+        "may_change": repo is not None and look.viewer.may_change(look.db, repo),
+    }
+
+
+def _found(look: ViewContext) -> tuple[Row, Row | None, Row | None]:
+    """The attempt, its hook, and the repository. Missing, Forbidden."""
+    number = look.number("delivery_id")
+    hook_id = attempt_feed.hook_id_of(look.db, number)
+    if hook_id is None:
+        raise Missing("delivery")
+    hook, repo = _hook(look, look.viewer, hook_id)
+    attempt = attempts.get(look.db, hook_id, number)
+    if attempt is None:
+        raise Missing("delivery")
+    return attempt, hook, repo
+
+
+def _hook(
+    look: ViewContext, viewer: DashboardViewer, hook_id: int
+) -> tuple[Row | None, Row | None]:
+    if not viewer.operator:
+        return viewer.hook(look.db, hook_id)
+    # Also what was sent to hooks that are gone, and to followers of topics, which are none.
+    hook = hooks.by_id(look.db, hook_id) if hook_id > 0 else None
+    repo = viewer.left_of(look.db, 0 if hook is None else hook["repo_id"])
+    return (None if hook is None or hook["deleted_at"] is not None else hook), repo
+
+
+@ui.act(f"{PATH}/again")
+def redeliver(look: ViewContext) -> ActionResult:
+    """Send it once more."""
+    attempt, hook, repo = _found(look)
+    if hook is None or repo is None:
+        raise Missing("hook")
+    look.viewer.check_change(look.db, repo)
+    queue.redeliver(look.db, attempt["event_id"], hook["id"], repo["id"])
+    return ActionResult(
+        f"{ROOT}/hooks/{hook['id']}",
+        "It is on its way once more, under the same id.",
+        ids={"id": attempt["id"]},
+    )
+
+
+def readable(body: bytes | None) -> dict[str, Any] | None:
+    """A body to look at: its text, indented if it is JSON, and how much of it is left out."""
+    if body is None:
+        return None
+    text = body.decode("utf-8", "replace")
+    with contextlib.suppress(ValueError):
+        text = json.dumps(orjson.loads(body), indent=2, ensure_ascii=False)
+    return {"text": text[:MOST_SHOWN], "left": max(len(text) - MOST_SHOWN, 0), "is_empty": not text}

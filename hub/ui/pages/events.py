@@ -1,0 +1,97 @@
+"""Events as they came in: what each was, who was to get it, and which nobody wanted."""
+
+from typing import Any
+
+from hub.ui.pages.delivery import readable
+from hub.ui.pages.hooks import older, query, within
+from hub.ui.section import ROOT, Section
+from hub.ui.view_context import ViewContext
+from store import Row
+from store.delivery import event_queries, events
+from store.delivery.event_names import PLATFORM_EVENTS
+from store.delivery.event_queries import COUNTED, LOOKED, EventFilter
+from store.delivery.events import LOCAL_SOURCE, REPUBLISHED_SOURCE
+from store.errors import Missing
+
+ui = Section("Events", "/events")
+
+PAGE = 50
+# Of an event's deliveries and of its payload so much is shown.
+DELIVERIES, MOST_READ = 100, 4 * 1024 * 1024
+KINDS = {"waiting": "busy", "delivered": "good", "dead": "bad"}
+
+
+@ui.page("/events", "events.html")
+def list_events(look: ViewContext) -> dict[str, Any]:
+    """Events, newest first, by what the query asks for."""
+    chosen = {
+        "repository": look.asked("repository"),
+        "event": look.asked("event", 100),
+        "wanted": "nobody" if look.asked("wanted") == "nobody" else "",
+    }
+    before = look.asked_number("before")
+    wanted = EventFilter(
+        before,
+        chosen["event"] or None,
+        within(look, chosen["repository"]),
+        unwanted=bool(chosen["wanted"]),
+    )
+    rows, last = event_queries.page(look.db, wanted, PAGE)
+    return {
+        "events": [event_row(row) for row in rows],
+        "chosen": chosen,
+        "filtered": any(chosen.values()),
+        "names": sorted(PLATFORM_EVENTS),
+        "older": older(f"{ROOT}/events", chosen, last),
+        "newest": f"{ROOT}/events?{query(chosen)}" if before else "",
+        # Fewer than a page, though there are more: not all was looked at.
+        "looked": LOOKED if last is not None and len(rows) < PAGE else 0,
+        "counted": COUNTED,
+        "origin": look.house.urls.origin,
+    }
+
+
+def event_row(event: Row) -> dict[str, Any]:
+    """An event as templates are told of it."""
+    return {
+        **event,
+        "named": event["name"] + (f".{event['action']}" if event["action"] else ""),
+        "came": _came(event),
+    }
+
+
+def _came(event: Row) -> str:
+    """Where an event came from."""
+    if event["source_id"] == LOCAL_SOURCE:
+        return "a change made here"
+    if event["source_id"] == REPUBLISHED_SOURCE:
+        return "published once more"
+    if event["source_id"] == 0:
+        return "posted with a token"
+    return f"the source {event['source'] or event['source_id']}"
+
+
+@ui.page("/events/{event_id}", "event.html")
+def show_event(look: ViewContext) -> dict[str, Any]:
+    """An event with its payload and its deliveries."""
+    event = event_queries.get(look.db, look.number("event_id"))
+    if event is None:
+        raise Missing("event")
+    look.viewer.left_of(look.db, event["repo_id"])
+    found = event_queries.deliveries_of(look.db, event["id"], DELIVERIES)
+    return {
+        "event": event_row(event),
+        "payload": _payload(look, event),
+        "deliveries": [{**row, "kind": KINDS[row["state"]]} for row in found],
+        "most": DELIVERIES,
+        "counted": COUNTED,
+        "origin": look.house.urls.origin,
+    }
+
+
+def _payload(look: ViewContext, event: Row) -> dict[str, Any] | None:
+    """Its body to read; None where it is not kept, or is too large to be read in passing."""
+    if not event["kept"] or event["size"] > MOST_READ:
+        return None
+    row = events.get(look.db, event["id"])
+    return None if row is None else readable(row["body"])

@@ -1,0 +1,122 @@
+"""One hook: how it does, what it was sent, and what can be done about it."""
+
+import secrets
+from typing import Any
+
+from hub.ingest import hook_events
+from hub.ui.pages import deliveries
+from hub.ui.pages.hooks import healthy_or_missing
+from hub.ui.section import ROOT, ActionResult, PanelUpdate, RenderedPage, Section
+from hub.ui.view_context import ViewContext
+from store import Row
+from store.delivery import attempt_feed, event_queries, hook_links, hook_secrets, hooks
+from store.delivery import deliveries as queue
+from store.delivery.attempt_feed import AttemptFilter
+from store.errors import Conflict
+
+ui = Section()
+
+PATH = "/hooks/{hook_id}"
+SHOWN = 25
+
+
+@ui.page(PATH, "hook.html", who="guest")
+def show_hook(look: ViewContext) -> dict[str, Any]:
+    """A hook with its latest attempts."""
+    hook, repo = look.viewer.hook(look.db, look.number("hook_id"))
+    found = attempt_feed.page(look.db, AttemptFilter(hook_id=hook["id"]), limit=SHOWN)
+    may_change = look.viewer.may_change(look.db, repo)
+    return {
+        "hook": {**hook, **healthy_or_missing(look, hook["id"])},
+        "overlap": hook_secrets.previous_secret(look.db, hook),
+        "attempts": [deliveries.attempt_row(row) for row in found.rows],
+        "speed": _speed(found.rows),
+        "may_change": may_change,
+        "links": hook_links.list_active(look.db, hook["id"]) if may_change else [],
+        "events": sorted(hook["events"]),
+        "has_push": bool({"push", "*"} & set(hook["events"])),
+        "live": f"{ROOT}/hooks/{hook['id']}/live?after={found.rows[0]['id'] if found.rows else 0}",
+    }
+
+
+def _speed(rows: list[Row]) -> tuple[int, int] | None:
+    """The middle and the longest duration of some attempts."""
+    took = sorted(row["duration"] for row in rows)
+    return (took[len(took) // 2], took[-1]) if took else None
+
+
+@ui.live(f"{PATH}/live", who="guest")
+def follow_hook(look: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]:
+    """Attempts as they are made."""
+    hook, _ = look.viewer.hook(look.db, look.number("hook_id"))
+    return deliveries.new_attempts(look, AttemptFilter(hook_id=hook["id"]), state)
+
+
+def changeable_hook(look: ViewContext) -> tuple[Row, Row, str]:
+    """The hook and its repository, for one who may change it; and where its page is."""
+    hook, repo = look.viewer.hook(look.db, look.number("hook_id"))
+    look.viewer.check_change(look.db, repo)
+    return hook, repo, f"{ROOT}/hooks/{hook['id']}"
+
+
+@ui.act(f"{PATH}/ping")
+def ping_hook(look: ViewContext) -> ActionResult:
+    """Send it a ping."""
+    hook, repo, place = changeable_hook(look)
+    _has_to_be_on(hook)
+    hook_events.ping(look.context(("ping",)), repo, hook)
+    return ActionResult(place, "A ping is on its way. It appears below once it is answered.")
+
+
+@ui.act(f"{PATH}/test")
+def test_hook(look: ViewContext) -> ActionResult:
+    """Send it the repository's latest push once more."""
+    hook, repo, place = changeable_hook(look)
+    _has_to_be_on(hook)
+    latest = event_queries.latest(look.db, repo["id"], "push")
+    if latest is None:
+        raise Conflict("There is no push of this repository whose payload is still kept.")
+    queue.redeliver(look.db, latest["id"], hook["id"], repo["id"])
+    return ActionResult(place, "The latest push is on its way once more.")
+
+
+def _has_to_be_on(hook: Row) -> None:
+    if not hook["active"]:
+        raise Conflict("The hook is off, so nothing is sent to it. Switch it on first.")
+
+
+@ui.act(f"{PATH}/on")
+def enable_hook(look: ViewContext) -> ActionResult:
+    """Switch it on; why it was disabled is forgotten."""
+    hook, _, place = changeable_hook(look)
+    hooks.update(look.db, hook, active=True)
+    return ActionResult(
+        place, "The hook is on. What waited for it is sent now.", fields=("active",)
+    )
+
+
+@ui.act(f"{PATH}/off")
+def disable_hook(look: ViewContext) -> ActionResult:
+    """Switch it off."""
+    hook, _, place = changeable_hook(look)
+    hooks.update(look.db, hook, active=False)
+    return ActionResult(place, "The hook is off: events are not sent to it.", fields=("active",))
+
+
+@ui.act(f"{PATH}/secret")
+def rotate_secret(look: ViewContext) -> RenderedPage:
+    """Give it a new secret, which is shown this once; the former one signs for a day more."""
+    hook, _, _ = changeable_hook(look)
+    value = secrets.token_hex(32)
+    had = hook["secret"] is not None
+    hook = hooks.update(look.db, hook, secret=value, overlap=hook_secrets.OVERLAP)
+    told = {"hook": hook, "secret": value, "had": had, "until": hook["previous_until"]}
+    return RenderedPage("secret.html", told)
+
+
+@ui.act(f"{PATH}/secret/end")
+def end_overlap(look: ViewContext) -> ActionResult:
+    """Have the new secret sign alone from now on."""
+    hook, _, place = changeable_hook(look)
+    hooks.update(look.db, hook, overlap=0)
+    return ActionResult(place, "From now on the new secret signs alone.", fields=("overlap",))

@@ -1,0 +1,77 @@
+"""Source imports: how far each is, and what has to be seen to."""
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from hub.api.imports.import_serializers import TEXTS
+from hub.api.imports.source_imports import LOOK
+from hub.settings import HubSettings
+from hub.ui.pages.hooks import older
+from hub.ui.section import ROOT, Section
+from hub.ui.view_context import ViewContext
+from hub.ui.viewer import DashboardViewer
+from store import Row
+from store.errors import Missing
+from store.imports import import_queries
+from store.imports.imports import AT_WORK
+
+PAGE = 50
+
+
+def _offered(settings: HubSettings, viewer: DashboardViewer) -> bool:
+    return settings.imports
+
+
+ui = Section("Imports", "/imports", "user", _offered)
+
+
+@ui.page("/imports", "imports.html")
+def list_imports(look: ViewContext) -> dict[str, Any]:
+    """The imports into the viewer's repositories."""
+    if not look.house.settings.imports:
+        raise Missing("import: the setting imports is off")
+    look.viewer.check_token(LOOK)
+    before = look.asked_number("before")
+    repo_ids = look.viewer.repositories(look.db)
+    rows = import_queries.page(look.db, limit=PAGE + 1, before=before, repo_ids=repo_ids)
+    last = rows[PAGE - 1]["repo_id"] if len(rows) > PAGE else None
+    return {
+        "imports": [import_row(row) for row in rows[:PAGE]],
+        "older": older(f"{ROOT}/imports", {}, last),
+        "newest": f"{ROOT}/imports" if before else "",
+        "root": look.house.urls.root,
+    }
+
+
+def import_row(row: Row) -> dict[str, Any]:
+    """An import as the template is told of it."""
+    return {
+        **row,
+        "source": without_credentials(row["vcs_url"]),
+        "kind": _kind(row["status"]),
+        "text": TEXTS[row["status"]].rstrip("."),
+        "percent": _percent(row),
+        "at_work": row["status"] in AT_WORK,
+    }
+
+
+def _kind(status: str) -> str:
+    if status in AT_WORK:
+        return "busy"
+    return "good" if status == "complete" else "bad"
+
+
+def _percent(row: Row) -> int | None:
+    """How much of the step that is under way is done; None where that cannot be told."""
+    percent = {"importing": row["import_percent"], "pushing": row["push_percent"]}
+    found: int | None = percent.get(row["status"])
+    return found
+
+
+def without_credentials(url: str) -> str:
+    """A URL without the name and password that it may have been given with."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "what is no URL"
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()

@@ -1,0 +1,66 @@
+"""Links to one hook for whoever develops its receiver: to look, for a while, and change nothing."""
+
+from hub.ui import cookies
+from hub.ui.pages.hook import PATH, changeable_hook
+from hub.ui.section import ROOT, ActionResult, RenderedPage, Section
+from hub.ui.view_context import ViewContext
+from store import Row
+from store.accounts import sessions
+from store.clock import DAY
+from store.delivery import hook_links
+from store.errors import Missing
+
+ui = Section()
+
+DAYS = (1, 7, 30)
+GONE = "this link: it has expired, or was ended"
+
+
+@ui.act(f"{PATH}/links")
+def make_link(look: ViewContext) -> RenderedPage:
+    """Make a link, which is shown this once."""
+    hook, _, _ = changeable_hook(look)
+    days = look.form.get("days", "")
+    lasting = int(days) if days in map(str, DAYS) else DAYS[1]
+    value, link = hook_links.create(
+        look.db, hook["id"], look.form.get("note", "").strip(), look.viewer.name, lasting * DAY
+    )
+    # In the query, which no log holds.
+    place = f"{look.origin}{ROOT}/shared?link={value}"
+    return RenderedPage("link.html", {"hook": hook, "link": link, "place": place})
+
+
+@ui.act(f"{PATH}/links/{{link_id}}/end")
+def end_link(look: ViewContext) -> ActionResult:
+    """End a link, also for who is looking by it."""
+    hook, _, place = changeable_hook(look)
+    if not hook_links.revoke(look.db, hook["id"], look.number("link_id")):
+        raise Missing(GONE)
+    return ActionResult(
+        place, "The link leads nowhere any more.", ids={"id": look.number("link_id")}
+    )
+
+
+@ui.page("/shared", "shared.html", who="anyone")
+def show_link(look: ViewContext) -> dict[str, object]:
+    """Where a link leads: what it is for, before it is used."""
+    value = look.asked("link")
+    return {"link": _found(look, value), "value": value}
+
+
+@ui.act("/shared", who="anyone")
+def use_link(look: ViewContext) -> ActionResult:
+    """Look at the hook from now on."""
+    link = _found(look, look.form.get("link", ""))
+    value = sessions.begin(look.db, link_id=link["id"], until=link["expires_at"])
+    place = f"{ROOT}/hooks/{link['hook_id']}"
+    return ActionResult(
+        place, "You may look, until the link ends.", cookies={cookies.SESSION: value}
+    )
+
+
+def _found(look: ViewContext, value: str) -> Row:
+    link = hook_links.get_by_value(look.db, value)
+    if link is None:
+        raise Missing(GONE)
+    return link

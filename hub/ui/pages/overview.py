@@ -1,0 +1,122 @@
+"""The overview: how things stand, as far as they are the viewer's, and how they went lately."""
+
+from typing import Any
+
+from hub.ui.charts import Series, curves, stacked
+from hub.ui.section import ROOT, PanelUpdate, Section
+from hub.ui.view_context import ViewContext
+from store.clock import MINUTE, SECOND
+from store.delivery import hook_health
+from store.monitoring import minute_counters
+from store.monitoring.minute_counters import PeriodCounts
+
+ui = Section("Overview", "", "user")
+
+# By what is asked for: what it is called, minutes, and minutes of each step.
+SPANS = {"1h": ("1 hour", 60, 1), "6h": ("6 hours", 360, 5), "24h": ("24 hours", 1440, 30)}
+# Attempts among which the slow ones are looked for.
+WINDOW = 2_000
+LISTED = 5
+PACE = 2 * SECOND
+# Minutes of repositories that are added up at most; most of them hold nothing.
+MOST_COUNTED = 100_000
+
+
+@ui.page("", "overview.html", standing=True)
+def overview(look: ViewContext) -> dict[str, Any]:
+    """How things stand."""
+    span = look.asked("span")
+    span = span if span in SPANS else "1h"
+    told = summary(look, span)
+    return {
+        **told,
+        "span": span,
+        "spans": {key: text for key, (text, _, _) in SPANS.items()},
+        "live": f"{ROOT}/live?span={span}",
+    }
+
+
+@ui.live("/live", standing=True)
+def follow(look: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]:
+    """The same, whenever it has changed."""
+    at, before = state or (0, None)
+    if look.now - at < PACE:
+        return state, []
+    told = summary(look, look.asked("span") if look.asked("span") in SPANS else "1h")
+    seen = (told["total"], told["backlog"], told["failing"], told["slowest"], look.now // MINUTE)
+    if seen == before or before is None:
+        return (look.now, seen), []
+    parts = [
+        PanelUpdate(name, f"_overview_{name}.html", told) for name in ("figures", "charts", "hooks")
+    ]
+    return (look.now, seen), parts
+
+
+def summary(look: ViewContext, span: str) -> dict[str, Any]:
+    """Figures, charts and the hooks to look after."""
+    repo_ids = look.viewer.repositories(look.db)
+    text, minutes, step = SPANS[span]
+    until = look.now // MINUTE + 1
+    first = (until - minutes) // step * step
+    counted = repo_ids
+    if repo_ids is not None:
+        counted = repo_ids[-max(MOST_COUNTED // minutes, 1) :]
+    found = minute_counters.between(look.db, first, until, step, counted)
+    total = PeriodCounts()
+    for one in found.values():
+        total.add([one.events, one.delivered, one.failed, *one.ranges])
+    last = found.get((until - 1 - first) // step * step + first, PeriodCounts())
+    return {
+        "total": total,
+        "last": last,
+        "step": step,
+        "minutes": minutes,
+        "text": text,
+        "quantiles": [total.quantile(share) for share in (0.5, 0.95, 0.99)],
+        "backlog": _backlog(look, repo_ids),
+        "slowest": hook_health.slowest(look.db, repo_ids, WINDOW, LISTED),
+        "failing": hook_health.failing(look.db, repo_ids, LISTED),
+        "charts": _charts(found, list(range(first, until, step)), step),
+        "figures": look.figures if look.viewer.operator else None,
+        "left_out": len(repo_ids or ()) - len(counted or ()),
+    }
+
+
+def _backlog(look: ViewContext, repo_ids: list[int] | None) -> dict[str, Any] | None:
+    if repo_ids is not None:
+        many, first = hook_health.backlog(look.db, repo_ids)
+        due = first is not None and first <= look.now
+        return {"waiting": many, "due": None, "age": look.now - first if due and first else 0}
+    if look.figures is None:
+        return None
+    figures = look.figures
+    waiting = figures.due + figures.later + figures.held
+    return {"waiting": waiting, "due": figures.due, "age": figures.age}
+
+
+def _charts(found: dict[int, PeriodCounts], minutes: list[int], step: int) -> list[Any]:
+    tally = [found.get(minute) or PeriodCounts() for minute in minutes]
+    moments = [minute * MINUTE for minute in minutes]
+    each = "a minute" if step == 1 else f"in {step} minutes"
+    return [
+        stacked(
+            "Deliveries and events",
+            f"attempts and events {each}",
+            moments,
+            [
+                Series("delivered", "good", [one.delivered for one in tally]),
+                Series("failed", "bad", [one.failed for one in tally]),
+            ],
+            [Series("events", "busy", [one.events for one in tally], "solid")],
+        ),
+        curves(
+            "Latency",
+            "from the event to the receiver's answer, first attempts that were taken",
+            moments,
+            [
+                Series("p50", "good", [one.quantile(0.5) for one in tally], "solid"),
+                Series("p95", "warn", [one.quantile(0.95) for one in tally], "dashed"),
+                Series("p99", "bad", [one.quantile(0.99) for one in tally], "dotted"),
+            ],
+        ),
+    ]

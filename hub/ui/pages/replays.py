@@ -1,0 +1,215 @@
+"""Replays: what came in is delivered once more, by the worker, whoever goes on looking."""
+
+from typing import Any
+
+from hub.http.errors import Forbidden, HubError
+from hub.ui.datetime_fields import field_of, moment_of
+from hub.ui.pages.hooks import older, query
+from hub.ui.section import ROOT, ActionResult, PanelUpdate, Section
+from hub.ui.view_context import ViewContext, natural
+from store import Row
+from store.clock import DAY
+from store.delivery import replay_runs, replay_selection
+from store.delivery.event_names import PLATFORM_EVENTS
+from store.delivery.replay_selection import ReplaySelection
+from store.errors import Invalid, Missing
+from store.repositories import repositories
+
+ui = Section("Replay", "/replay")
+
+PAGE = 25
+FIELDS = ("repository", "hook", "event", "status", "since", "until")
+# Events that the page itself counts; the rest is counted while it is open, so many at a time.
+AT_ONCE, COUNTED = 1_000, 10_000
+KINDS = {"done": "good", "cancelled": "none", "under way": "busy", "waiting": "busy"}
+
+
+@ui.page("/replay", "replay.html")
+def plan_replay(look: ViewContext) -> dict[str, Any]:
+    """What is to be delivered once more, with its count first; and the replays there were."""
+    asked = {name: look.asked(name) for name in FIELDS}
+    chosen = {"since": field_of(look.now - DAY), **asked} if not any(asked.values()) else asked
+    before = look.asked_number("before")
+    repo_ids = look.viewer.repositories(look.db)
+    runs = replay_runs.page(look.db, limit=PAGE + 1, before=before, repo_ids=repo_ids)
+    last = runs[PAGE - 1]["id"] if len(runs) > PAGE else None
+    return {
+        "chosen": chosen,
+        "names": sorted(PLATFORM_EVENTS),
+        "everything": repo_ids is None,
+        **_dry_run(look, asked),
+        "runs": [run_row(row) for row in runs[:PAGE]],
+        "older": older(f"{ROOT}/replay", {}, last),
+        "newest": f"{ROOT}/replay" if before else "",
+    }
+
+
+def _dry_run(look: ViewContext, asked: dict[str, str]) -> dict[str, Any]:
+    """What would be delivered, where that is asked for; or what is wrong with the question."""
+    told: dict[str, Any] = {"problem": "", "counted": None, "more": 0, "live": "", "words": ""}
+    if not look.asked("count"):
+        return told
+    try:
+        chosen = selected(look, asked)
+    except (Invalid, Missing, Forbidden) as error:
+        return {**told, "problem": _wrong(error)}
+    after, until = replay_selection.id_range(look.db, chosen)
+    many, behind = replay_selection.count(look.db, chosen, after, until, AT_ONCE)
+    live = query({**asked, "after": str(behind), "upto": str(until), "many": str(many)})
+    return {
+        **told,
+        "counted": many,
+        "more": behind,
+        "live": f"{ROOT}/replay/count?{live}" if behind else "",
+        "words": describe(chosen, asked),
+    }
+
+
+def _wrong(error: Exception) -> str:
+    if isinstance(error, Invalid):
+        return str(error)
+    what = str(error) if isinstance(error, Missing) else "repository"
+    return f"There is no such {what}, or it is not yours to administer."
+
+
+def selected(look: ViewContext, asked: dict[str, str]) -> ReplaySelection:
+    """What a form asks for. Invalid for what is no such thing, or not said; Missing, Forbidden."""
+    hook_id, repo_id = _of(look, asked)
+    since, until = _moment(asked, "since"), _moment(asked, "until")
+    if since is not None and until is not None and since >= until:
+        raise _invalid("until", "The end has to be after the beginning.")
+    return ReplaySelection(
+        since, until, repo_id, hook_id, asked["event"] or None, asked["status"] == "failed"
+    )
+
+
+def _of(look: ViewContext, asked: dict[str, str]) -> tuple[int | None, int | None]:
+    """The hook and the repository, one of which has to be said where not all is the viewer's."""
+    repo_id = hook_id = None
+    if asked["repository"]:
+        owner, _, name = asked["repository"].partition("/")
+        found = repositories.find(look.db, owner, name)
+        if found is None:
+            raise Missing("repository")
+        repo_id = look.viewer.repository(look.db, found["id"])["id"]
+    if asked["hook"]:
+        hook, repo = look.viewer.hook(look.db, natural(asked["hook"]) or 0)
+        if repo_id not in (None, repo["id"]):
+            raise _invalid("hook", f"Hook {hook['id']} is one of {repo['full_name']}.")
+        hook_id, repo_id = hook["id"], repo["id"]
+    if repo_id is None and look.viewer.repositories(look.db) is not None:
+        raise _invalid("repository", "Say of which repository, or to which hook.")
+    return hook_id, repo_id
+
+
+def _moment(asked: dict[str, str], name: str) -> int | None:
+    if not asked[name]:
+        return None
+    at = moment_of(asked[name])
+    if at is None:
+        raise _invalid(name, f"{asked[name]!r} is no moment: it looks like 2026-11-21T07:33.")
+    return at
+
+
+def _invalid(field: str, message: str) -> Invalid:
+    return Invalid(message, field=field, code="custom", resource="Replay")
+
+
+def describe(chosen: ReplaySelection, asked: dict[str, str]) -> str:
+    """A selection in words."""
+    what = f"{chosen.event} events" if chosen.event else "events"
+    where = f" of {asked['repository']}" if asked["repository"] else ""
+    to = f" to hook {chosen.hook_id}" if chosen.hook_id else " to all hooks that want them now"
+    left_out = ", without what arrived or may yet" if chosen.failed else ""
+    return f"{what}{where}{to}{left_out}"
+
+
+@ui.live("/replay/count")
+def continue_count(look: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]:
+    """The count of a dry run, some thousand events each time, to its end."""
+    if state is None:
+        state = tuple(look.asked_number(name) or 0 for name in ("after", "upto", "many"))
+    after, until, many = state
+    if not after:
+        return state, []
+    chosen = selected(look, {name: look.asked(name) for name in FIELDS})
+    found, after = replay_selection.count(look.db, chosen, after, until, COUNTED)
+    told = {"counted": many + found, "more": after}
+    return (after, until, many + found), [PanelUpdate("count", "_count.html", told)]
+
+
+@ui.act("/replay/start")
+def start_replay(look: ViewContext) -> ActionResult:
+    """Have it delivered."""
+    asked = {name: look.form.get(name, "").strip()[:200] for name in FIELDS}
+    chosen = selected(look, asked)
+    _check_change(look, chosen.repo_id)
+    run = replay_runs.create(look.db, chosen, look.viewer.name)
+    notice = "The worker carries it on; this page may be closed."
+    return ActionResult(f"{ROOT}/replay/{run['id']}", notice, ids={"replay": run["id"]})
+
+
+@ui.page("/replay/{run_id}", "replay_run.html")
+def show_replay(look: ViewContext) -> dict[str, Any]:
+    """How far a replay is."""
+    run = _found(look)
+    return {"run": run_row(run), "may_change": _may_change(look, run)}
+
+
+@ui.live("/replay/{run_id}/live")
+def follow_replay(look: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]:
+    """The same, as it goes on."""
+    run = _found(look)
+    mark = (run["moves"], run["ended_at"])
+    if mark == state:
+        return state, []
+    return mark, [PanelUpdate("run", "_replay.html", {"run": run_row(run)})]
+
+
+@ui.act("/replay/{run_id}/cancel")
+def cancel_replay(look: ViewContext) -> ActionResult:
+    """End it before it is through."""
+    run = _found(look)
+    _check_change(look, run["repo_id"])
+    replay_runs.cancel(look.db, run["id"])
+    notice = "Cancelled. What was made until now is delivered."
+    return ActionResult(f"{ROOT}/replay/{run['id']}", notice, ids={"replay": run["id"]})
+
+
+def _found(look: ViewContext) -> Row:
+    """The run, where it is the viewer's to see. Missing, Forbidden."""
+    run = replay_runs.get(look.db, look.number("run_id"))
+    if run["repo_id"] is not None:
+        look.viewer.repository(look.db, run["repo_id"])
+    elif look.viewer.repositories(look.db) is not None:
+        raise Missing("replay")
+    return run
+
+
+def _may_change(look: ViewContext, run: Row) -> bool:
+    try:
+        _check_change(look, run["repo_id"])
+    except (HubError, Missing):
+        return False
+    return True
+
+
+def _check_change(look: ViewContext, repo_id: int | None) -> None:
+    """Missing, Forbidden, for who may not replay what is in this repository, or in all."""
+    if repo_id is None:
+        look.viewer.check_change_all(look.db)
+    else:
+        look.viewer.check_change(look.db, look.viewer.repository(look.db, repo_id))
+
+
+def run_row(run: Row) -> dict[str, Any]:
+    """A run as templates are told of it."""
+    state = run["outcome"] or ("waiting" if run["started_at"] is None else "under way")
+    asked = {"repository": run["repository"] or ""}
+    return {
+        **run,
+        "state": state,
+        "kind": KINDS[state],
+        "share": round(100 * replay_runs.progress(run), 1),
+        "words": describe(replay_runs.selection_of(run), asked),
+    }

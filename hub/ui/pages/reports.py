@@ -1,0 +1,93 @@
+"""Reports of usage: which there are, and which are being made."""
+
+from typing import Any
+
+from hub.api.assistant.assistant_metrics import READ
+from hub.api.assistant.report_links import link
+from hub.auth.access import check_kind, check_token
+from hub.http.errors import Forbidden
+from hub.settings import HubSettings
+from hub.ui.pages.hooks import older, query
+from hub.ui.section import ROOT, Section
+from hub.ui.view_context import ViewContext
+from hub.ui.viewer import DashboardViewer
+from store import Row
+from store.assistant import report_queries, usage_days
+
+PAGE = 50
+ENTERPRISES = 200
+POLICIES = {
+    "enabled": ("good", "shown"),
+    "disabled": ("none", "not shown: the policy is disabled"),
+    "unconfigured": ("warn", "not shown: the policy is not configured"),
+}
+
+
+def _check(viewer: DashboardViewer) -> None:
+    if viewer.caller is not None:
+        check_kind(READ.kinds, viewer.caller)
+        check_token(READ, viewer.caller, READ.scopes)
+
+
+def _offered(settings: HubSettings, viewer: DashboardViewer) -> bool:
+    try:
+        _check(viewer)
+    except Forbidden:
+        return False
+    return True
+
+
+ui = Section("Reports", "/reports", "user", _offered)
+
+
+@ui.page("/reports", "reports.html")
+def list_reports(look: ViewContext) -> dict[str, Any]:
+    """The enterprises, and the reports of one or of all of them."""
+    found = report_queries.enterprises(look.db, _account(look), ENTERPRISES)
+    chosen = {"enterprise": look.asked("enterprise", 100)}
+    wanted = [row for row in found if chosen["enterprise"] in ("", row["slug"])]
+    before = look.asked_number("before")
+    ids = [row["id"] for row in wanted]
+    rows = report_queries.page(look.db, ids, limit=PAGE + 1, before=before)
+    open_ids = {row["id"] for row in wanted if row["usage_metrics"] == "enabled"}
+    last = rows[PAGE - 1]["id"] if len(rows) > PAGE else None
+    return {
+        "enterprises": [_enterprise(row) for row in found],
+        "chosen": chosen,
+        "reports": [_report(look, row, open_ids) for row in rows[:PAGE]],
+        "older": older(f"{ROOT}/reports", chosen, last),
+        "newest": f"{ROOT}/reports?{query(chosen)}" if before else "",
+        "root": look.house.urls.root,
+    }
+
+
+def _account(look: ViewContext) -> int | None:
+    """Whose enterprises these are; None for all. Forbidden for a token that is not for that."""
+    caller = look.viewer.caller
+    _check(look.viewer)
+    return None if caller is None or caller.site_admin else caller.account_id
+
+
+def _enterprise(row: Row) -> dict[str, Any]:
+    kind, said = POLICIES[row["usage_metrics"]]
+    last = row["last_day"]
+    return {**row, "kind": kind, "said": said, "last": usage_days.iso(last) if last else ""}
+
+
+def _report(look: ViewContext, row: Row, open_ids: set[int]) -> dict[str, Any]:
+    """A report as the template is told of it, with a link for who may have its file."""
+    first, last = usage_days.iso(row["first_day"]), usage_days.iso(row["last_day"])
+    kind, state = "good", "current"
+    if row["made_at"] is None:
+        kind, state = "busy", "being made"
+    elif row["replaced_at"] is not None:
+        kind, state = "none", "replaced"
+    is_there = state == "current" and row["enterprise_id"] in open_ids
+    seconds = look.house.settings.report_link_seconds
+    return {
+        **row,
+        "days": first if first == last else f"{first} to {last}",
+        "state_kind": kind,
+        "state": state,
+        "file": link(look.db, look.house.urls, row, seconds) if is_there else "",
+    }

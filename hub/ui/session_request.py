@@ -1,0 +1,116 @@
+"""A request of the dashboard: its cookies, where it comes from, and who is behind it."""
+
+import secrets
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from hub.admin.administrators import AdminAuth, operates
+from hub.auth.credentials import caller_of
+from hub.http.response import Header
+from hub.rest.context import Services
+from hub.rest.request import Request
+from hub.ui import cookies, csrf
+from hub.ui.viewer import DashboardViewer
+from store import Connection
+from store.accounts import sessions
+from store.audit.audit_log import Actor
+from store.clock import SECOND
+
+THEMES = ("auto", "light", "dark")
+
+
+@dataclass(slots=True)
+class SessionRequest:
+    """What came, and what has been found out about it."""
+
+    house: Services
+    call: Request
+    cookies: dict[str, str] = field(init=False)
+    origin: str = field(init=False)
+    """Of the dashboard, as the browser sees it."""
+    viewer: DashboardViewer | None = None
+    stale: bool = False
+    """Whether the session's last use is to be written down."""
+    headers: list[Header] = field(default_factory=list)
+    """Cookies to set with the answer."""
+
+    def __post_init__(self) -> None:
+        self.cookies = cookies.read(self.call)
+        self.origin = self._origin()
+
+    def _origin(self) -> str:
+        host = (self.call.text(b"host") or "").lower()
+        ours = self.house.urls.origin
+        if host == urlsplit(ours).netloc.lower():
+            return ours
+        named = self.call.text(b"origin") or ""
+        # A proxy may have taken the encryption off; whose page it is the host says.
+        if urlsplit(named).netloc.lower() == host:
+            return named
+        return f"{self.call.scope['scheme']}://{host}"
+
+    @property
+    def secure(self) -> bool:
+        """Whether cookies are for encrypted connections alone."""
+        return self.origin.startswith("https:")
+
+    @property
+    def session(self) -> str | None:
+        """What the session's cookie holds."""
+        return self.cookies.get(cookies.SESSION) or None
+
+    @property
+    def theme(self) -> str:
+        """Which colours are wanted."""
+        chosen = self.cookies.get(cookies.THEME, "")
+        return chosen if chosen in THEMES else "auto"
+
+    def keep(self, name: str, value: str, seconds: int | None = None) -> None:
+        """Set a cookie with the answer."""
+        self.headers.append(cookies.set_cookie(name, value, secure=self.secure, seconds=seconds))
+
+    def drop(self, name: str) -> None:
+        """Take a cookie back."""
+        self.headers.append(cookies.delete_cookie(name, secure=self.secure))
+
+    def form_token(self) -> str:
+        """What goes with each form of the page; for who is not signed in it needs a cookie."""
+        cookie = self.session if self.viewer is not None else self.cookies.get(cookies.DOOR)
+        if not cookie:
+            cookie = secrets.token_urlsafe(16)
+            self.keep(cookies.DOOR, cookie)
+        return csrf.token_of(cookie)
+
+    def check_form(self, given: str) -> None:
+        """Forbidden for what was not posted from a page of ours."""
+        cookie = self.session if self.viewer is not None else self.cookies.get(cookies.DOOR)
+        csrf.check(self.call, cookie, given, self.origin)
+
+    def authenticate(self, db: Connection, admins: AdminAuth) -> DashboardViewer | None:
+        """Find out who is signed in."""
+        self.viewer, self.stale = None, False
+        if self.session is None:
+            return None
+        idle = self.house.settings.ui_idle * SECOND
+        found = sessions.find(db, self.session, idle)
+        if found is None:
+            return None
+        self.stale = db.now - found["seen_at"] > sessions.NOTED
+        if found["link_id"] is not None:
+            self.viewer = DashboardViewer(hook_id=found["hook_id"])
+        elif found["operator"] is not None:
+            if found["operator"] == admins.mark:
+                self.viewer = DashboardViewer(operator=True)
+        elif found["token"] is not None:
+            caller = caller_of(found["token"])
+            self.viewer = DashboardViewer(caller, operator=operates(caller))
+        return self.viewer
+
+    def actor(self) -> Actor:
+        """For the audit log."""
+        address = self.house.clients.origin(self.call.scope)
+        caller = None if self.viewer is None else self.viewer.caller
+        if caller is not None:
+            return Actor(caller.login, "token", caller.account_id, caller.token_id, address)
+        name = "nobody" if self.viewer is None else self.viewer.name
+        return Actor(name, "token" if name == "administrator" else "link", address=address)

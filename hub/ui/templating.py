@@ -1,0 +1,49 @@
+"""From a template and what it is told to HTML. Whatever is told is escaped; what is missing is an
+error.
+"""
+
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from hub.ui import formatting
+from hub.ui.assets import asset
+from hub.ui.section import ROOT
+from store.clock import iso
+
+
+@cache
+def _environment() -> Environment:
+    made = Environment(
+        loader=PackageLoader("hub.ui", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    made.filters |= {
+        "number": formatting.number,
+        "span": formatting.duration,
+        "ago": formatting.ago,
+        "moment": formatting.moment,
+        "clock": formatting.clock,
+        "size": formatting.size,
+        "iso": iso,
+    }
+    made.globals |= {
+        "asset": asset,
+        "ROOT": ROOT,
+        "percent": formatting.percent,
+        "many": formatting.pluralize,
+        "rate": formatting.rate,
+        "min": min,
+        "max": max,
+    }
+    return made
+
+
+def render(template: str, told: dict[str, Any]) -> str:
+    """The HTML that a template makes of what it is told."""
+    return _environment().get_template(template).render(told)

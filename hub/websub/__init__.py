@@ -1,0 +1,4 @@
+"""The WebSub hub and its topics.
+
+Imports `ingest` and what is below it.
+"""

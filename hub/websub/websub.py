@@ -1,0 +1,144 @@
+"""`POST /hub/websub`: a hub as the W3C Recommendation WebSub has it, beside the platform's own."""
+
+import logging
+
+from hub.http.errors import STATUSES, Forbidden, HubError, Malformed, Unsupported, headers_of
+from hub.http.forms import URLENCODED, kind_of
+from hub.http.response import Response, header
+from hub.http.routing import Routes
+from hub.http.topic_patterns import Foreign
+from hub.rest.context import Services
+from hub.rest.middleware import wrap
+from hub.rest.request import Request
+from hub.websub import websub_form as form_of
+from hub.websub.websub_form import WebSubForm
+from hub.websub.websub_topics import TopicReader, hosted, hosted_topic_of, hub_url
+from store import Connection
+from store.delivery import websub_foreign, websub_requests
+from store.delivery.websub_requests import RequestRateExceeded, WebSubRequest
+from store.delivery.websub_topics import Topic
+from store.errors import StoreError, Unavailable
+
+log = logging.getLogger("tocsin.hub")
+
+PATH = "/hub/websub"
+TOO_MANY = 429
+MOST_PUBLISHED = 20
+
+
+def add(house: Services, routes: Routes) -> None:
+    """Serve the hub and its topics, where the setting says so."""
+    if not house.settings.websub:
+        return
+    reader, prefix = TopicReader(house), house.urls.prefix
+    works = {
+        f"POST {PATH}": WebSubHub(house).post,
+        "GET /{owner}/{repo}/events": reader.feed,
+        "GET /{owner}/{repo}/events.json": reader.json_feed,
+        "GET /{owner}/{repo}/events.atom": reader.atom_feed,
+        "GET /{owner}/{repo}/events/{event}": reader.event,
+    }
+    for line, work in works.items():
+        method, _, path = line.partition(" ")
+        for served in {path, prefix + path}:
+            routes.add(method, served, wrap(house, work, door="websub"))
+
+
+class WebSubHub:
+    """Takes requests in; what becomes of them is the worker's."""
+
+    def __init__(self, house: Services) -> None:
+        self._house = house
+        self._foreign = Foreign(house.settings.websub_topics)
+
+    async def post(self, call: Request) -> Response:
+        """202 for a request that will be verified, 204 for a publisher's, or why not, in words."""
+        try:
+            form = await self._form(call)
+            if form.mode() == "publish":
+                return await self._publish(form)
+            return await self._ask(call, form)
+        except (HubError, StoreError) as error:
+            return refusal(error)
+
+    async def _form(self, call: Request) -> WebSubForm:
+        intake, most = self._house.intake, self._house.settings.max_body_bytes
+        body = await intake.read(call.headers, call.receive, most)
+        intake.give_back(len(body))
+        if kind_of(call.headers.get(b"content-type", b"")) != URLENCODED:
+            raise Unsupported(f"the Content-Type must be {URLENCODED}")
+        return WebSubForm(body)
+
+    async def _ask(self, call: Request, form: WebSubForm) -> Response:
+        settings = self._house.settings
+        topic, callback = form.url("hub.topic"), form.url("hub.callback")
+        host = form_of.host_of(callback)
+        subscribes = form.mode() == "subscribe"
+        of = await self._topic(topic)
+        if form_of.names_address(host):
+            # A name is judged when it is dialled: what it stands for here is nobody's business.
+            await self._house.judge(callback)
+        wish = WebSubRequest(
+            mode=form.mode(),
+            topic=topic,
+            of=of,
+            hub=hub_url(self._house),
+            callback=callback,
+            secret=form_of.secret_of(form) if subscribes else None,
+            lease_seconds=self._lease(form) if subscribes else 0,
+            verify_token=form_of.token_of(form),
+            host=host,
+            client=self._house.clients.address(call.scope),
+        )
+        most = settings.websub_requests_per_host, settings.websub_requests_per_client
+        each = settings.hooks_per_event
+        await self._house.store.write(websub_requests.create, wish, *most, each)
+        return Response(202)
+
+    def _lease(self, form: WebSubForm) -> int:
+        settings = self._house.settings
+        return form_of.lease_of(
+            form,
+            settings.websub_min_lease,
+            settings.websub_default_lease,
+            settings.websub_max_lease,
+        )
+
+    async def _topic(self, url: str) -> Topic:
+        place = hosted_topic_of(self._house, url)
+        if place is not None:
+            return await self._house.store.read(hosted, self._house, place, url)
+        topic = self._foreign.find(url)
+        if topic is None:
+            raise Forbidden("hub.topic is none of the topics that this hub serves")
+        return topic
+
+    async def _publish(self, form: WebSubForm) -> Response:
+        urls = form.every("hub.topic", "hub.url")
+        if not urls or len(urls) > MOST_PUBLISHED:
+            raise Malformed(f"publish 1 to {MOST_PUBLISHED} topics, in hub.topic or hub.url")
+        topics = [await self._topic(form_of.checked_url("hub.topic", url)) for url in urls]
+        # Of the topics hosted here it is known already.
+        wanted = [topic for topic in topics if topic.repo_id == 0]
+        if wanted:
+            await self._house.store.write(_changed, wanted)
+        return Response(204)
+
+
+def _changed(db: Connection, topics: list[Topic]) -> None:
+    for topic in topics:
+        websub_foreign.mark_changed(db, topic)
+
+
+def refusal(error: HubError | StoreError) -> Response:
+    """An error in plain text."""
+    status = next((STATUSES[kind] for kind in type(error).mro() if kind in STATUSES), 500)
+    text = str(error)
+    if isinstance(error, Unavailable) or status == 500:
+        log.error("a request to the WebSub hub was put off: %s", error)
+        text = "the hub cannot get at its data right now: try again in a moment"
+    told = headers_of(error)
+    if isinstance(error, RequestRateExceeded):
+        status, told = TOO_MANY, [header("Retry-After", "60")]
+    headers = [header("Content-Type", "text/plain; charset=utf-8"), *told]
+    return Response(status, f"{text}\n".encode(), headers)

@@ -1,0 +1,157 @@
+"""Topics of WebSub in the hub: their URLs, and what a GET of one answers with."""
+
+import re
+from dataclasses import dataclass
+from urllib.parse import quote, unquote
+
+from hub.auth import access, credentials
+from hub.auth.access import on_repo
+from hub.http import conditional
+from hub.http.accept import Accept
+from hub.http.response import Header, Response, header
+from hub.rest.context import Services
+from hub.rest.request import Request
+from hub.rest.resolve import find_repository
+from store import Connection, Row
+from store.delivery import websub_feeds
+from store.delivery.event_names import HUB_EVENTS, PLATFORM_EVENTS
+from store.delivery.websub_topics import FEEDS, PUBLIC_EVENTS, Topic, content_type, normalize_url
+from store.errors import Missing
+
+READ = on_repo("contents", "read").or_anyone()
+# Other events may tell what only those who administer a repository are to know.
+ADMINISTER = on_repo("webhooks", "read", role="admin", scopes=("read:repo_hook", "repo"))
+OWN_PATH = re.compile(
+    r"([^/?#]+)/([^/?#]+)/(?:(events\.(?:json|atom))|events/([^/?#]+?)(?:\.json)?)"
+)
+ORIGIN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
+NOWHERE = -1
+OFFERED = {
+    "events.json": ("application/feed+json", "application/json"),
+    "events.atom": ("application/atom+xml", "application/xml", "text/xml"),
+}
+"""The feeds, and the media types that mean them."""
+FRESH: Header = (b"cache-control", b"no-cache")
+FRESH_PRIVATE: Header = (b"cache-control", b"private, no-cache")
+
+
+@dataclass(frozen=True, slots=True)
+class HostedTopic:
+    """A topic of this server, as its URL names it."""
+
+    owner: str
+    repo: str
+    key: str
+
+
+def hub_url(house: Services) -> str:
+    """Where subscribers post to."""
+    return f"{house.urls.root}/hub/websub"
+
+
+def topic_of(house: Services, repo: Row, key: str) -> Topic:
+    """The repository's topic with this key."""
+    path = key if key in FEEDS else f"events/{quote(key)}"
+    return Topic(repo["id"], key, f"{house.urls.root}/{repo['full_name']}/{path}")
+
+
+def hosted_topic_of(house: Services, url: str) -> HostedTopic | None:
+    """What of this server a URL names, if it is a topic's."""
+    url = normalize_url(url)
+    begun = ORIGIN.match(url)
+    if begun is None:
+        return None
+    url = begun[0].lower() + url[begun.end() :]
+    for root in (house.urls.root, house.urls.origin):
+        start = ORIGIN.sub(lambda found: found[0].lower(), root) + "/"
+        found = OWN_PATH.fullmatch(url[len(start) :]) if url.startswith(start) else None
+        if found is not None:
+            return HostedTopic(unquote(found[1]), unquote(found[2]), found[3] or unquote(found[4]))
+    return None
+
+
+def hosted(db: Connection, house: Services, place: HostedTopic, url: str) -> Topic:
+    """The topic at a place; one that is nowhere, if there is none that is anybody's to follow."""
+    repo = find_repository(db, place.owner, place.repo)
+    if repo is None or place.key not in PUBLIC_EVENTS | FEEDS.keys():
+        return Topic(NOWHERE, place.key, normalize_url(url))
+    return topic_of(house, repo, place.key)
+
+
+class TopicReader:
+    """Answers a GET of a topic."""
+
+    def __init__(self, house: Services) -> None:
+        self._house = house
+
+    async def event(self, call: Request) -> Response:
+        """GET /{owner}/{repo}/events/{event}"""
+        return await self._read(call, call.values["event"].removesuffix(".json"))
+
+    async def feed(self, call: Request) -> Response:
+        """GET /{owner}/{repo}/events"""
+        answer = await self._read(call, negotiate_feed(call.accept))
+        answer.headers.append((b"vary", b"Accept, Authorization"))
+        return answer
+
+    async def json_feed(self, call: Request) -> Response:
+        """GET /{owner}/{repo}/events.json"""
+        return await self._read(call, "events.json")
+
+    async def atom_feed(self, call: Request) -> Response:
+        """GET /{owner}/{repo}/events.atom"""
+        return await self._read(call, "events.atom")
+
+    async def _read(self, call: Request, key: str) -> Response:
+        if key not in PLATFORM_EVENTS | HUB_EVENTS | FEEDS.keys():
+            raise Missing("topic")
+        return await self._house.store.read(self._answer, call, key)
+
+    def _answer(self, db: Connection, call: Request, key: str) -> Response:
+        repo = _check_visible(db, call, key)
+        topic = topic_of(self._house, repo, key)
+        offered = not repo["private"] and key in PUBLIC_EVENTS | FEEDS.keys()
+        hub = hub_url(self._house) if offered else None
+        answer, changed_at = _content(db, topic, hub)
+        if hub is not None:
+            answer.headers.append(header("Link", link(hub, topic.self_url)))
+        answer.headers.append(FRESH_PRIVATE if repo["private"] else FRESH)
+        if answer.status == 200:
+            conditional.apply_conditions(answer, call.headers, changed_at)
+        return answer
+
+
+def link(hub: str, self_url: str) -> str:
+    """The Link header of a topic."""
+    return f'<{hub}>; rel="hub", <{self_url}>; rel="self"'
+
+
+def _check_visible(db: Connection, call: Request, key: str) -> Row:
+    token = credentials.token_of(call.headers)
+    caller = None if token is None else credentials.authenticate(db, token)
+    repo = find_repository(db, call.values["owner"], call.values["repo"])
+    if repo is None:
+        raise Missing("repository")
+    needed = READ if key in PUBLIC_EVENTS | FEEDS.keys() else ADMINISTER
+    if caller is None and not needed.anyone:
+        # Who gives no name does not learn whether the repository is there.
+        access.check(db, READ, None, repo)
+        credentials.require(token)
+    access.check(db, needed, caller, repo)
+    return repo
+
+
+def _content(db: Connection, topic: Topic, hub: str | None) -> tuple[Response, int | None]:
+    kind = header("Content-Type", content_type(topic.key))
+    if topic.key in FEEDS:
+        return Response(200, websub_feeds.feed(db, topic, hub), [kind]), None
+    row = websub_feeds.latest(db, topic.repo_id, topic.key, drafts=hub is None)
+    if row is None:
+        # It can be followed before anything has happened.
+        return Response(204), None
+    return Response(200, row["body"], [kind]), row["received_at"]
+
+
+def negotiate_feed(accept: str) -> str:
+    """Which of the feeds an Accept header prefers: JSON, if it does not care."""
+    return Accept(accept).choose(OFFERED) or "events.json"

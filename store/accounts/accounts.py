@@ -1,0 +1,196 @@
+"""Accounts: users and organizations, and who belongs to which organization."""
+
+import os
+import re
+from collections.abc import Iterable
+from functools import cache
+
+from cryptography.exceptions import InvalidKey
+from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
+
+from store.accounts import emails
+from store.database.connection import Connection, Row, json_array
+from store.errors import Conflict, Invalid
+
+LOGIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,98}[A-Za-z0-9])?")
+COLUMNS = "id, login, kind, name, email, site_admin, description, heard_of, created_at, updated_at"
+
+
+def create(
+    db: Connection,
+    login: str,
+    *,
+    kind: str = "User",
+    name: str | None = None,
+    email: str | None = None,
+    site_admin: bool = False,
+    password: str | None = None,
+) -> Row:
+    """Make a User or an Organization. Invalid for a bad login, Conflict for a taken one.
+
+    A login that events told of, and nothing else, is not taken: what was told of it stays with it.
+    """
+    if not LOGIN.fullmatch(login):
+        raise Invalid(
+            f"{login!r} is no login: 1 to 100 letters, digits, '-', '_' or '.', "
+            "beginning and ending with a letter or digit",
+            field="login",
+            resource="User",
+        )
+    row = db.one(
+        "INSERT INTO account (login, login_key, kind, name, email, site_admin, password_hash,"
+        " created_at, updated_at) VALUES (:login, :key, :kind, :name, :email, :site_admin,"
+        " :password_hash, :now, :now) ON CONFLICT (login_key) DO UPDATE SET"
+        " login = excluded.login, kind = excluded.kind, name = excluded.name,"
+        " email = excluded.email, site_admin = excluded.site_admin, heard_of = 0,"
+        " password_hash = excluded.password_hash, updated_at = excluded.updated_at"
+        f" WHERE account.heard_of = 1 RETURNING {COLUMNS}",
+        login=login,
+        key=login.lower(),
+        kind=kind,
+        name=name,
+        email=email,
+        site_admin=int(site_admin),
+        password_hash=None if password is None else hash_password(password),
+        now=db.now,
+    )
+    if row is None:
+        raise Conflict(f"there is an account {login!r} already")
+    if email and kind == "User":
+        emails.add_if_missing(db, row["id"], email)
+    return row
+
+
+def update(db: Connection, account_id: int, *, name: str | None, email: str | None) -> None:
+    """Change what an account says of itself. A user's email is among its addresses from then on."""
+    db.execute(
+        "UPDATE account SET name = :name, email = :email, updated_at = :now WHERE id = :id"
+        " AND (coalesce(name, '') <> :name_key OR coalesce(email, '') <> :email_key)",
+        name=name,
+        email=email,
+        name_key=name or "",
+        email_key=email or "",
+        now=db.now,
+        id=account_id,
+    )
+    if email and db.value("SELECT kind FROM account WHERE id = :id", id=account_id) == "User":
+        emails.add_if_missing(db, account_id, email)
+
+
+def describe(db: Connection, account_id: int, description: str | None) -> bool:
+    """Say what an organization is about; whether that changes anything."""
+    changed = db.execute(
+        "UPDATE account SET description = :description, updated_at = :now WHERE id = :id"
+        " AND coalesce(description, '') <> :key",
+        description=description,
+        key=description or "",
+        now=db.now,
+        id=account_id,
+    )
+    return changed > 0
+
+
+def by_login(db: Connection, login: str) -> Row | None:
+    """The account of this login, whatever its case."""
+    return db.one(f"SELECT {COLUMNS} FROM account WHERE login_key = :key", key=login.lower())
+
+
+def get(db: Connection, account_id: int) -> Row | None:
+    """The account with this id."""
+    return db.one(f"SELECT {COLUMNS} FROM account WHERE id = :id", id=account_id)
+
+
+def get_required(db: Connection, account_ids: Iterable[int]) -> dict[int, Row]:
+    """The accounts with these ids, by id."""
+    rows = db.all(
+        f"SELECT {COLUMNS} FROM account WHERE id IN"
+        f" (SELECT i.wanted FROM {db.each('ids', wanted='integer')} AS i)",
+        ids=json_array(account_ids),
+    )
+    return {row["id"]: row for row in rows}
+
+
+def users_by_login(db: Connection, logins: Iterable[str]) -> dict[str, Row]:
+    """The users of these logins, by the login in lower case; what is none is left out."""
+    columns = ", ".join(f"a.{name}" for name in COLUMNS.split(", "))
+    rows = db.all(
+        f"SELECT {columns} FROM {db.each('keys', wanted='text')} AS k"
+        " JOIN account a ON a.login_key = k.wanted WHERE a.kind = 'User'",
+        keys=json_array({login.lower() for login in logins}),
+    )
+    return {row["login"].lower(): row for row in rows}
+
+
+def list_all(db: Connection) -> list[Row]:
+    """Every account, by login."""
+    return db.all(f"SELECT {COLUMNS} FROM account ORDER BY login_key")
+
+
+def join(db: Connection, organization_id: int, account_id: int, role: str) -> None:
+    """Make an account `admin` or `member` of an organization."""
+    if role not in ("admin", "member"):
+        raise Invalid(f"{role!r} is no role in an organization: admin or member", field="role")
+    db.execute(
+        "INSERT INTO membership (organization_id, account_id, role)"
+        " VALUES (:organization_id, :account_id, :role)"
+        " ON CONFLICT (organization_id, account_id) DO UPDATE SET role = excluded.role",
+        organization_id=organization_id,
+        account_id=account_id,
+        role=role,
+    )
+
+
+def organization_role(db: Connection, organization_id: int, account_id: int) -> str | None:
+    """`admin`, `member` or None."""
+    role: str | None = db.value(
+        "SELECT role FROM membership"
+        " WHERE organization_id = :organization_id AND account_id = :account_id",
+        organization_id=organization_id,
+        account_id=account_id,
+    )
+    return role
+
+
+def hash_password(password: str) -> str:
+    """Argon2id with RFC 9106's second recommendation, in PHC form."""
+    return Argon2id(
+        salt=os.urandom(16), length=32, iterations=3, lanes=4, memory_cost=64 * 1024
+    ).derive_phc_encoded(password.encode())
+
+
+def stored_password(db: Connection, account_id: int) -> str | None:
+    """The hash to give `password_matches`, which takes a tenth of a second: not in here."""
+    stored: str | None = db.value("SELECT password_hash FROM account WHERE id = :id", id=account_id)
+    return stored
+
+
+def password_matches(password: str, stored: str | None) -> bool:
+    """Whether this is the password behind the hash.
+
+    Without a hash it takes as long, so that nobody learns from the time who has a password.
+    """
+    try:
+        Argon2id.verify_phc_encoded(password.encode(), stored or _decoy())
+    except InvalidKey:
+        return False
+    return stored is not None
+
+
+@cache
+def _decoy() -> str:
+    return hash_password(os.urandom(16).hex())
+
+
+def check_password(db: Connection, account_id: int, password: str) -> bool:
+    """Whether this is the account's password; False where it has none."""
+    return password_matches(password, stored_password(db, account_id))
+
+
+def set_password(db: Connection, account_id: int, hashed: str | None) -> None:
+    """Replace the password by the one behind `hash_password`'s answer; None takes it away."""
+    db.execute(
+        "UPDATE account SET password_hash = :hashed, updated_at = :now WHERE id = :id",
+        hashed=hashed,
+        now=db.now,
+        id=account_id,
+    )

@@ -1,0 +1,32 @@
+"""Which repositories somebody administers: those whose hooks are theirs to see."""
+
+from store.database.connection import Connection, Row
+
+# More are not looked at one by one.
+MOST = 5000
+
+
+def repositories(
+    db: Connection, account_id: int, token_id: int | None, target_id: int | None = None
+) -> list[Row]:
+    """Id and owner of the repositories in which an account's role is that of an administrator, as
+    `repositories.role_of` has it for one; those of `target_id` alone, where that is given; without
+    those of organizations whose single sign-on does not let the token in.
+    """
+    within = "" if target_id is None else " AND r.owner_id = :target_id"
+    given = {} if target_id is None else {"target_id": target_id}
+    return db.all(
+        "SELECT r.id, r.owner_id FROM (SELECT r.id FROM repository r WHERE r.owner_id = :account_id"
+        " UNION SELECT c.repo_id FROM collaborator c"
+        " WHERE c.account_id = :account_id AND c.role = 'admin'"
+        " UNION SELECT r.id FROM membership m JOIN repository r ON r.owner_id = m.organization_id"
+        " WHERE m.account_id = :account_id AND m.role = 'admin') AS f"
+        " JOIN repository r ON r.id = f.id JOIN account a ON a.id = r.owner_id"
+        " WHERE (a.sso = 0 OR EXISTS (SELECT 1 FROM token_authorization t"
+        f" WHERE t.token_id = :token_id AND t.organization_id = a.id)){within}"
+        " ORDER BY r.id LIMIT :most",
+        account_id=account_id,
+        token_id=token_id,
+        most=MOST,
+        **given,
+    )

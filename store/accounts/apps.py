@@ -1,0 +1,168 @@
+"""Applications: programs of others that hold tokens of users, and their client secrets."""
+
+import hashlib
+import json
+import re
+import secrets
+from collections.abc import Mapping
+from hmac import compare_digest
+from urllib.parse import urlsplit
+
+from store.accounts import tokens
+from store.database.connection import Connection, Row
+from store.errors import Conflict, Invalid
+
+# Kind of application to the kind of token that it holds for users.
+KINDS = {"oauth": "oauth", "integration": "app_user"}
+NAME = re.compile(r"[^\x00-\x1f\x7f]{1,100}")
+CLIENT_ID = re.compile(r"[0-9A-Za-z._-]{8,20}")
+CLIENT_SECRET = re.compile(r"[!-~]{20,40}")
+COLUMNS = (
+    "p.id, p.owner_id, a.login AS owner, p.kind, p.name, p.url, p.description, p.permissions,"
+    " p.client_id, p.secret_hash, p.created_at, p.updated_at"
+)
+OWNED = "FROM app p JOIN account a ON a.id = p.owner_id"
+SELECT = f"SELECT {COLUMNS} {OWNED}"
+
+
+def create(
+    db: Connection,
+    owner_id: int,
+    name: str,
+    *,
+    url: str,
+    kind: str = "oauth",
+    description: str | None = None,
+    permissions: Mapping[str, str] | None = None,
+    client_id: str | None = None,
+    client_secret: str | None = None,
+) -> tuple[str, Row]:
+    """Make an application; its secret is returned this once. Invalid, or Conflict if taken."""
+    client_secret = secrets.token_hex(20) if client_secret is None else client_secret
+    client_id = secrets.token_hex(10) if client_id is None else client_id
+    _check(name, url, kind, client_id)
+    made = db.value(
+        "INSERT INTO app (owner_id, kind, name, name_key, url, description, permissions,"
+        " client_id, secret_hash, created_at, updated_at) VALUES (:owner_id, :kind, :name, :key,"
+        " :url, :description, :permissions, :client_id, :hash, :now, :now)"
+        " ON CONFLICT DO NOTHING RETURNING id",
+        owner_id=owner_id,
+        kind=kind,
+        name=name,
+        key=name.lower(),
+        url=url,
+        description=description,
+        permissions=json.dumps(tokens.checked_permissions(permissions or {})),
+        client_id=client_id,
+        hash=_hash(client_secret),
+        now=db.now,
+    )
+    if made is None:
+        raise Conflict(f"there is an app {name!r} or one of this client id already")
+    row = get(db, made)
+    assert row is not None
+    return client_secret, row
+
+
+def _check(name: str, url: str, kind: str, client_id: str) -> None:
+    if kind not in KINDS:
+        raise Invalid(f"{kind!r} is no kind of app: {', '.join(KINDS)}", field="kind")
+    if not NAME.fullmatch(name):
+        raise Invalid("an app's name is 1 to 100 printable characters", field="name")
+    if not CLIENT_ID.fullmatch(client_id):
+        raise Invalid("a client id is 8 to 20 of A-Z, a-z, 0-9, '.', '_', '-'", field="client_id")
+    check_url(url, "url")
+
+
+def check_url(url: str, field: str) -> None:
+    """Invalid unless it is a web address."""
+    try:
+        parts = urlsplit(url)
+        good = parts.scheme in ("http", "https") and parts.hostname and url.isprintable()
+    except ValueError:
+        good = False
+    if not good or " " in url:
+        raise Invalid(f"{field} must be an http or https URL", field=field, resource="OauthAccess")
+
+
+def _hash(client_secret: str) -> str:
+    # Random enough that a slow hash would protect nothing; asked for at every request.
+    if not CLIENT_SECRET.fullmatch(client_secret):
+        raise Invalid("a client secret is 20 to 40 visible ASCII characters", field="client_secret")
+    return hashlib.sha256(client_secret.encode()).hexdigest()
+
+
+def check_secret(app: Row, client_secret: str) -> bool:
+    """Whether this is the application's secret."""
+    given = hashlib.sha256(client_secret.encode()).hexdigest()
+    return compare_digest(given, str(app["secret_hash"]))
+
+
+def set_secret(db: Connection, app_id: int, client_secret: str) -> None:
+    """Replace an application's secret. Invalid for one that is too short."""
+    db.execute(
+        "UPDATE app SET secret_hash = :hash, updated_at = :now WHERE id = :id",
+        hash=_hash(client_secret),
+        now=db.now,
+        id=app_id,
+    )
+
+
+def update(
+    db: Connection,
+    app_id: int,
+    *,
+    url: str,
+    description: str | None,
+    permissions: Mapping[str, str],
+) -> None:
+    """Change what an application says of itself, and the most that its tokens may do."""
+    check_url(url, "url")
+    db.execute(
+        "UPDATE app SET url = :url, description = :description, permissions = :permissions,"
+        " updated_at = :now WHERE id = :id",
+        url=url,
+        description=description,
+        permissions=json.dumps(tokens.checked_permissions(permissions)),
+        now=db.now,
+        id=app_id,
+    )
+
+
+def get(db: Connection, app_id: int) -> Row | None:
+    """The application with this id."""
+    return _read(db.one(f"{SELECT} WHERE p.id = :id", id=app_id))
+
+
+def by_client_id(db: Connection, client_id: str) -> Row | None:
+    """The application of this client id."""
+    if not CLIENT_ID.fullmatch(client_id):
+        return None
+    return _read(db.one(f"{SELECT} WHERE p.client_id = :client_id", client_id=client_id))
+
+
+def by_name(db: Connection, name: str) -> Row | None:
+    """The application of this name, whatever its case."""
+    return _read(db.one(f"{SELECT} WHERE p.name_key = :key", key=name.lower()))
+
+
+def _read(row: Row | None) -> Row | None:
+    if row is not None:
+        row["permissions"] = json.loads(row["permissions"])
+    return row
+
+
+def list_all(db: Connection) -> list[Row]:
+    """Every application with its `owner` (a login) and how many `tokens` it holds, by name."""
+    rows = db.all(
+        f"SELECT {COLUMNS}, (SELECT count(*) FROM token t WHERE t.app_id = p.id) AS tokens"
+        f" {OWNED} ORDER BY p.name_key"
+    )
+    for row in rows:
+        row["permissions"] = json.loads(row["permissions"])
+    return rows
+
+
+def remove(db: Connection, app_id: int) -> bool:
+    """End an application with its grants and tokens. False if there is none of this id."""
+    return db.execute("DELETE FROM app WHERE id = :id", id=app_id) > 0

@@ -1,0 +1,263 @@
+"""Authorizations: a user's tokens as records that the user, or the app that holds them, manages."""
+
+import json
+from collections.abc import Iterable, Mapping
+
+import orjson
+
+from store.accounts import grants, tokens
+from store.database.connection import ENDLESS, Connection, Row
+from store.errors import Invalid, Missing
+
+RESOURCE = "OauthAccess"
+COLUMNS = (
+    "t.id, t.account_id, t.kind, t.hash, t.last_eight, t.note, t.note_url, t.scopes,"
+    " t.permissions, t.fingerprint, t.created_at, t.updated_at, t.expires_at, t.app_id,"
+    " t.target_id, t.repositories, p.name AS app_name, p.url AS app_url, p.client_id"
+)
+SELECT = f"SELECT {COLUMNS} FROM token t LEFT JOIN app p ON p.id = t.app_id"
+# What a user manages: no token of an installation or with permissions of its own, and none that
+# has ended.
+MANAGED = f"t.account_id = :account_id AND t.kind IN ('personal', 'oauth') AND {tokens.LIVE}"
+
+
+def create_personal(
+    db: Connection,
+    account_id: int,
+    *,
+    note: str | None,
+    scopes: Iterable[str] = (),
+    note_url: str | None = None,
+    fingerprint: str | None = None,
+) -> tuple[str, Row]:
+    """Make a token of no app; its value is returned this once.
+
+    Invalid without a `note`, or with one that another such token of the user has.
+    """
+    grants.alone(db, account_id)
+    _check_note(db, account_id, note)
+    value, made = tokens.create(
+        db,
+        account_id,
+        scopes=scopes,
+        note=note,
+        note_url=note_url,
+        fingerprint=fingerprint,
+        by_password=True,
+    )
+    return value, _made(db, account_id, made["id"])
+
+
+def create_for_app(
+    db: Connection,
+    account_id: int,
+    app: Row,
+    *,
+    scopes: Iterable[str] = (),
+    note: str | None = None,
+    note_url: str | None = None,
+    fingerprint: str | None = None,
+) -> tuple[str, Row]:
+    """Make a token for an app; its value is returned this once.
+
+    Invalid where the app has one of this user and `fingerprint` already.
+    """
+    grants.alone(db, account_id)
+    _check_fingerprint(db, account_id, app["id"], fingerprint)
+    value, made = grants.issue(
+        db,
+        app,
+        account_id,
+        scopes=scopes,
+        note=note,
+        note_url=note_url,
+        fingerprint=fingerprint,
+        by_password=True,
+    )
+    return value, _made(db, account_id, made["id"])
+
+
+def get_or_create(
+    db: Connection,
+    account_id: int,
+    app: Row,
+    *,
+    scopes: Iterable[str] = (),
+    note: str | None = None,
+    note_url: str | None = None,
+    fingerprint: str | None = None,
+) -> tuple[str | None, Row]:
+    """The app's token of this user and `fingerprint`, left as it is, or else a new one.
+
+    The value is a new one's, None for one that was there.
+    """
+    grants.alone(db, account_id)
+    found = of_fingerprint(db, account_id, app["id"], fingerprint)
+    if found is not None:
+        return None, found
+    return create_for_app(
+        db,
+        account_id,
+        app,
+        scopes=scopes,
+        note=note,
+        note_url=note_url,
+        fingerprint=fingerprint,
+    )
+
+
+def _made(db: Connection, account_id: int, token_id: int) -> Row:
+    row = get(db, account_id, token_id)
+    assert row is not None
+    return row
+
+
+def of_fingerprint(
+    db: Connection, account_id: int, app_id: int, fingerprint: str | None
+) -> Row | None:
+    """The app's live token of this user and fingerprint, which may be none."""
+    return read(
+        db.one(
+            f"{SELECT} WHERE {MANAGED} AND t.app_id = :app_id"
+            " AND coalesce(t.fingerprint, '') = :fingerprint ORDER BY t.id LIMIT 1",
+            account_id=account_id,
+            app_id=app_id,
+            fingerprint=fingerprint or "",
+            now=db.now,
+        )
+    )
+
+
+def page(
+    db: Connection, account_id: int, *, limit: int, offset: int, app_id: int | None = None
+) -> list[Row]:
+    """A user's authorizations by id, all or an app's."""
+    where, given = _where(db, account_id, app_id)
+    rows = db.all(
+        f"{SELECT} {where} ORDER BY t.id LIMIT :limit OFFSET :offset",
+        limit=limit,
+        offset=offset,
+        **given,
+    )
+    return [decode_row(row) for row in rows]
+
+
+def count(
+    db: Connection, account_id: int, most: int = ENDLESS, *, app_id: int | None = None
+) -> int:
+    """How many authorizations `page` pages through, counted to `most`."""
+    where, given = _where(db, account_id, app_id)
+    found: int = db.value(
+        f"SELECT count(*) FROM (SELECT t.id FROM token t {where} LIMIT :most) AS f",
+        most=most,
+        **given,
+    )
+    return found
+
+
+def _where(db: Connection, account_id: int, app_id: int | None) -> tuple[str, dict[str, int]]:
+    given = {"account_id": account_id, "now": db.now}
+    if app_id is None:
+        return f"WHERE {MANAGED}", given
+    return f"WHERE {MANAGED} AND t.app_id = :app_id", given | {"app_id": app_id}
+
+
+def get(db: Connection, account_id: int, token_id: int) -> Row | None:
+    """The user's authorization with this id."""
+    return read(
+        db.one(
+            f"{SELECT} WHERE {MANAGED} AND t.id = :id",
+            account_id=account_id,
+            id=token_id,
+            now=db.now,
+        )
+    )
+
+
+def update(
+    db: Connection,
+    row: Row,
+    *,
+    scopes: Iterable[str] | None = None,
+    added: Iterable[str] = (),
+    removed: Iterable[str] = (),
+    texts: Mapping[str, str | None] | None = None,
+) -> Row:
+    """Change an authorization: other scopes, or some more or less, and those of its `note`,
+    `note_url` and `fingerprint` that `texts` has.
+
+    Invalid for a note or fingerprint that is taken, Missing where it has ended.
+    """
+    grants.alone(db, row["account_id"])
+    before = get(db, row["account_id"], row["id"])
+    if before is None:
+        raise Missing("authorization")
+    after = {key: before[key] for key in ("note", "note_url", "fingerprint")} | dict(texts or {})
+    _check_change(db, before, after)
+    gone = set(removed)
+    kept = before["scopes"] if scopes is None else scopes
+    db.execute(
+        "UPDATE token SET scopes = :scopes, note = :note, note_url = :note_url,"
+        " fingerprint = :fingerprint, updated_at = :now WHERE id = :id",
+        scopes=json.dumps(
+            tokens.normalise([*(scope for scope in kept if scope not in gone), *added])
+        ),
+        now=db.now,
+        id=row["id"],
+        **after,
+    )
+    grants.touch(db, before)
+    return _made(db, row["account_id"], row["id"])
+
+
+def _check_change(db: Connection, before: Row, after: Mapping[str, str | None]) -> None:
+    if before["app_id"] is None:
+        if after["note"] != before["note"]:
+            _check_note(db, before["account_id"], after["note"])
+    elif after["fingerprint"] != before["fingerprint"]:
+        _check_fingerprint(db, before["account_id"], before["app_id"], after["fingerprint"])
+
+
+def delete(db: Connection, row: Row) -> None:
+    """End a token; its grant stays."""
+    tokens.revoke(db, row["id"])
+    grants.touch(db, row)
+
+
+def _check_fingerprint(
+    db: Connection, account_id: int, app_id: int, fingerprint: str | None
+) -> None:
+    if of_fingerprint(db, account_id, app_id, fingerprint) is not None:
+        raise _taken("fingerprint", "this app has a token of this user and fingerprint")
+
+
+def _check_note(db: Connection, account_id: int, note: str | None) -> None:
+    if not note:
+        raise Invalid(
+            "a token of no app needs a note", field="note", code="missing_field", resource=RESOURCE
+        )
+    if db.value(
+        f"SELECT 1 FROM token t WHERE {MANAGED} AND t.app_id IS NULL AND t.note = :note LIMIT 1",
+        account_id=account_id,
+        note=note,
+        now=db.now,
+    ):
+        raise _taken("note", "another token of this user has this note")
+
+
+def _taken(field: str, message: str) -> Invalid:
+    return Invalid(message, field=field, code="already_exists", resource=RESOURCE)
+
+
+def read(row: Row | None) -> Row | None:
+    """The same for what may not be there."""
+    return None if row is None else decode_row(row)
+
+
+def decode_row(row: Row) -> Row:
+    """A row of SELECT with its JSON columns read."""
+    row["scopes"] = orjson.loads(row["scopes"])
+    row["permissions"] = orjson.loads(row["permissions"])
+    if row["repositories"] is not None:
+        row["repositories"] = orjson.loads(row["repositories"])
+    return row

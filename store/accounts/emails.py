@@ -1,0 +1,196 @@
+"""The addresses of an account: one of them is the primary, and an address is one account's."""
+
+from collections.abc import Collection, Iterable
+
+from email_validator import EmailNotValidError, validate_email
+
+from store.database.connection import Connection, Row, json_array
+from store.errors import Invalid, Missing
+
+COLUMNS = "id, account_id, email, is_primary, verified, visibility, created_at"
+MOST = 100
+"""How many addresses an account may have."""
+
+
+def normalised(address: str) -> str:
+    """The address as it is kept: its domain in lower case. Invalid for what is no address."""
+    try:
+        return validate_email(address, check_deliverability=False).normalized
+    except EmailNotValidError as error:
+        raise _invalid(f"this is no email address: {error}", "invalid") from None
+
+
+def _key(address: str) -> str:
+    """What two spellings of an address have in common."""
+    try:
+        return normalised(address).lower()
+    except Invalid:
+        return address.lower()
+
+
+def _alone(db: Connection, account_id: int) -> None:
+    # Which one is the primary, or the last verified one, depends on all of them.
+    db.alone(f"emails of {account_id}")
+
+
+def _invalid(message: str, code: str) -> Invalid:
+    return Invalid(message, field="emails", code=code, resource="Email")
+
+
+def page(
+    db: Connection, account_id: int, *, limit: int, offset: int, public: bool = False
+) -> list[Row]:
+    """The account's addresses, the primary first; with `public` those that everybody may see."""
+    return db.all(
+        f"SELECT {COLUMNS} FROM email WHERE account_id = :account_id{_only(public)}"
+        " ORDER BY is_primary DESC, id LIMIT :limit OFFSET :offset",
+        account_id=account_id,
+        limit=limit,
+        offset=offset,
+    )
+
+
+def count(db: Connection, account_id: int, *, public: bool = False) -> int:
+    """How many addresses that are."""
+    total: int = db.value(
+        f"SELECT count(*) FROM email WHERE account_id = :account_id{_only(public)}",
+        account_id=account_id,
+    )
+    return total
+
+
+def _only(public: bool) -> str:
+    return " AND visibility = 'public'" if public else ""
+
+
+def primary(db: Connection, account_id: int) -> Row | None:
+    """The account's primary address."""
+    return db.one(
+        f"SELECT {COLUMNS} FROM email WHERE account_id = :account_id AND is_primary = 1",
+        account_id=account_id,
+    )
+
+
+def add(
+    db: Connection, account_id: int, addresses: Iterable[str], *, verified: bool = False
+) -> list[Row]:
+    """Give the account these addresses; the first it ever gets is its primary, and private.
+
+    Invalid, and none is added, for one that is no address or is somebody's already.
+    """
+    wanted = {one.lower(): one for one in map(normalised, addresses)}
+    _alone(db, account_id)
+    has = count(db, account_id)
+    if has + len(wanted) > MOST:
+        raise _invalid(f"an account has at most {MOST} email addresses", "unprocessable")
+    return [
+        _insert(db, account_id, key, address, is_primary=not has and not place, verified=verified)
+        for place, (key, address) in enumerate(wanted.items())
+    ]
+
+
+def _insert(
+    db: Connection, account_id: int, key: str, address: str, *, is_primary: bool, verified: bool
+) -> Row:
+    row = db.one(
+        "INSERT INTO email (account_id, email, email_key, is_primary, verified, visibility,"
+        " created_at) VALUES (:account_id, :email, :key, :is_primary, :verified, :visibility, :now)"
+        f" ON CONFLICT (email_key) DO NOTHING RETURNING {COLUMNS}",
+        account_id=account_id,
+        email=address,
+        key=key,
+        is_primary=int(is_primary),
+        verified=int(verified),
+        visibility="private" if is_primary else None,
+        now=db.now,
+    )
+    if row is None:
+        raise _invalid("this email address is already in use", "already_exists")
+    return row
+
+
+def of(db: Connection, account_id: int, addresses: Iterable[str]) -> list[Row]:
+    """Those of these addresses that the account has."""
+    return _of(db, account_id, {_key(address) for address in addresses})
+
+
+def _of(db: Connection, account_id: int, keys: Collection[str]) -> list[Row]:
+    return db.all(
+        f"SELECT {COLUMNS} FROM {db.each('keys', wanted='text')} AS k"
+        " JOIN email ON email_key = k.wanted WHERE account_id = :account_id ORDER BY id",
+        keys=json_array(keys),
+        account_id=account_id,
+    )
+
+
+def remove(db: Connection, account_id: int, addresses: Iterable[str]) -> list[Row]:
+    """Take these addresses from the account; returns them.
+
+    None is taken, and that is Missing where the account has not all of them, Invalid where the
+    primary or the last verified one is among them.
+    """
+    _alone(db, account_id)
+    keys = {_key(address) for address in addresses}
+    going = _of(db, account_id, keys)
+    if len(going) < len(keys):
+        raise Missing("email")
+    if any(row["is_primary"] for row in going):
+        raise _invalid("the primary email address cannot be removed", "custom")
+    verified = sum(row["verified"] for row in going)
+    if verified and verified == _verified(db, account_id):
+        raise _invalid("the last verified email address cannot be removed", "custom")
+    db.execute(
+        f"DELETE FROM email WHERE id IN (SELECT g.id FROM {db.each('ids', id='integer')} AS g)",
+        ids=json_array(row["id"] for row in going),
+    )
+    return going
+
+
+def _verified(db: Connection, account_id: int) -> int:
+    total: int = db.value(
+        "SELECT count(*) FROM email WHERE account_id = :account_id AND verified = 1",
+        account_id=account_id,
+    )
+    return total
+
+
+def set_visibility(db: Connection, account_id: int, visibility: str) -> Row | None:
+    """Make the primary address `public` or `private`; None where there is none."""
+    return db.one(
+        "UPDATE email SET visibility = :visibility WHERE account_id = :account_id"
+        f" AND is_primary = 1 RETURNING {COLUMNS}",
+        visibility=visibility,
+        account_id=account_id,
+    )
+
+
+def add_if_missing(db: Connection, account_id: int, address: str) -> bool:
+    """Give the account a verified address. False where it has it as such. Invalid as for `add`."""
+    known = of(db, account_id, [address])
+    if not known:
+        add(db, account_id, [address], verified=True)
+        return True
+    if not known[0]["verified"]:
+        verify(db, known[0]["id"])
+        return True
+    return False
+
+
+def verify(db: Connection, email_id: int, verified: bool = True) -> None:
+    """Say that whoever has the account was seen to have the address, or was not."""
+    db.execute(
+        "UPDATE email SET verified = :verified WHERE id = :id", verified=int(verified), id=email_id
+    )
+
+
+def make_primary(db: Connection, row: Row) -> None:
+    """Make this address the account's primary; how visible that one was stays."""
+    before = primary(db, row["account_id"])
+    if before is None or before["id"] == row["id"]:
+        return
+    db.execute("UPDATE email SET is_primary = 0, visibility = NULL WHERE id = :id", id=before["id"])
+    db.execute(
+        "UPDATE email SET is_primary = 1, visibility = :visibility WHERE id = :id",
+        visibility=before["visibility"],
+        id=row["id"],
+    )

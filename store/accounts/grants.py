@@ -1,0 +1,180 @@
+"""Grants: that a user lets an application act. One for each application and user."""
+
+import json
+from collections.abc import Iterable, Mapping
+
+from store.accounts import tokens
+from store.database.connection import ENDLESS, Connection, Row, json_array
+from store.errors import Invalid
+
+SELECT = (
+    "SELECT g.id, g.app_id, g.account_id, g.created_at, g.updated_at, p.name AS app_name,"
+    " p.url AS app_url, p.client_id, p.kind AS app_kind"
+    " FROM app_grant g JOIN app p ON p.id = g.app_id"
+)
+
+
+def issue(
+    db: Connection,
+    app: Row,
+    account_id: int,
+    *,
+    scopes: Iterable[str] = (),
+    permissions: Mapping[str, str] | None = None,
+    note: str | None = None,
+    note_url: str | None = None,
+    fingerprint: str | None = None,
+    expires_at: int | None = None,
+    by_password: bool = False,
+    value: str | None = None,
+) -> tuple[str, Row]:
+    """Let the application act for the user, with one more token, whose value is returned.
+
+    An integration's token has permissions, the application's where none are given, and Invalid
+    for more than those; any other's has scopes.
+    """
+    integration = app["kind"] == "integration"
+    if integration and scopes:
+        raise Invalid("this app's tokens have permissions and no scopes", field="scopes")
+    if integration:
+        permissions = narrowed(app["permissions"], permissions)
+    elif permissions:
+        raise Invalid("this app's tokens have scopes and no permissions", field="permissions")
+    ensure(db, app["id"], account_id)
+    return tokens.create(
+        db,
+        account_id,
+        kind="app_user" if integration else "oauth",
+        scopes=scopes,
+        permissions=permissions,
+        note=note,
+        note_url=note_url,
+        fingerprint=fingerprint,
+        expires_at=expires_at,
+        by_password=by_password,
+        value=value,
+        app_id=app["id"],
+    )
+
+
+def narrowed(held: Mapping[str, str], wanted: Mapping[str, str] | None) -> dict[str, str]:
+    """`wanted`, or all of `held`. Invalid where that would be more than `held`."""
+    if not wanted:
+        return dict(held)
+    level = tokens.LEVELS.index
+    for name, asked in tokens.checked_permissions(wanted).items():
+        if name not in held or level(held[name]) < level(asked):
+            raise Invalid("The permissions requested are not granted to this installation.")
+    return dict(wanted)
+
+
+def alone(db: Connection, account_id: int) -> None:
+    """Wait for others who change what this user grants.
+
+    Two that look first and write then would both find nothing; a token that is made while its
+    grant ends would be left over.
+    """
+    db.alone(f"grants of {account_id}")
+
+
+def ensure(db: Connection, app_id: int, account_id: int) -> None:
+    """Note that the user lets the application act, and that this changed just now."""
+    alone(db, account_id)
+    db.execute(
+        "INSERT INTO app_grant (app_id, account_id, created_at, updated_at)"
+        " VALUES (:app_id, :account_id, :now, :now) ON CONFLICT (account_id, app_id)"
+        " DO UPDATE SET updated_at = excluded.updated_at",
+        app_id=app_id,
+        account_id=account_id,
+        now=db.now,
+    )
+
+
+def touch(db: Connection, token: Row) -> None:
+    """Note that something changed in the grant that a token comes of, if it comes of one."""
+    db.execute(
+        "UPDATE app_grant SET updated_at = :now"
+        " WHERE app_id = :app_id AND account_id = :account_id",
+        now=db.now,
+        app_id=token["app_id"],
+        account_id=token["account_id"],
+    )
+
+
+def page(
+    db: Connection, account_id: int, *, limit: int, offset: int, app_id: int | None = None
+) -> list[Row]:
+    """A user's grants by id, each with `scopes`: the union of those of its live tokens."""
+    where, given = _where(account_id, app_id)
+    rows = db.all(
+        f"{SELECT} {where} ORDER BY g.id LIMIT :limit OFFSET :offset",
+        limit=limit,
+        offset=offset,
+        **given,
+    )
+    return _with_scopes(db, account_id, rows)
+
+
+def count(
+    db: Connection, account_id: int, most: int = ENDLESS, *, app_id: int | None = None
+) -> int:
+    """How many grants `page` pages through, counted to `most`."""
+    where, given = _where(account_id, app_id)
+    found: int = db.value(
+        f"SELECT count(*) FROM (SELECT g.id FROM app_grant g {where} LIMIT :most) AS f",
+        most=most,
+        **given,
+    )
+    return found
+
+
+def _where(account_id: int, app_id: int | None) -> tuple[str, dict[str, int]]:
+    if app_id is None:
+        return "WHERE g.account_id = :account_id", {"account_id": account_id}
+    where = "WHERE g.account_id = :account_id AND g.app_id = :app_id"
+    return where, {"account_id": account_id, "app_id": app_id}
+
+
+def get(db: Connection, account_id: int, grant_id: int) -> Row | None:
+    """The user's grant with this id."""
+    where = "WHERE g.account_id = :account_id AND g.id = :id"
+    return _one(db, account_id, db.one(f"{SELECT} {where}", account_id=account_id, id=grant_id))
+
+
+def of_app(db: Connection, account_id: int, app_id: int) -> Row | None:
+    """The user's grant to this application."""
+    where, given = _where(account_id, app_id)
+    return _one(db, account_id, db.one(f"{SELECT} {where}", **given))
+
+
+def _one(db: Connection, account_id: int, row: Row | None) -> Row | None:
+    return None if row is None else _with_scopes(db, account_id, [row])[0]
+
+
+def _with_scopes(db: Connection, account_id: int, grants: list[Row]) -> list[Row]:
+    held: dict[int, list[str]] = {grant["app_id"]: [] for grant in grants}
+    for app_id, scopes in db.tuples(
+        f"SELECT t.app_id, t.scopes FROM {db.each('apps', app_id='integer')} AS w"
+        # Plus: found by the app, for the user may have many tokens of others.
+        " JOIN token t ON t.app_id = w.app_id WHERE +t.account_id = :account_id"
+        f" AND {tokens.LIVE} ORDER BY t.id",
+        apps=json_array(held),
+        account_id=account_id,
+        now=db.now,
+    ):
+        held[app_id] += json.loads(scopes)
+    for grant in grants:
+        grant["scopes"] = list(tokens.normalise(held[grant["app_id"]]))
+    return grants
+
+
+def delete(db: Connection, grant: Row) -> int:
+    """End a grant with all tokens that the application has of the user; returns their number."""
+    alone(db, grant["account_id"])
+    ended = db.execute(
+        "DELETE FROM token WHERE app_id = :app_id AND account_id = :account_id",
+        app_id=grant["app_id"],
+        account_id=grant["account_id"],
+    )
+    db.execute("DELETE FROM app_grant WHERE id = :id", id=grant["id"])
+    return ended

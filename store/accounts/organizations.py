@@ -1,0 +1,44 @@
+"""Organizations, and what somebody is in one."""
+
+from collections.abc import Iterable
+
+from store.accounts import accounts
+from store.database.connection import Connection, Row, json_array
+
+
+def by_login(db: Connection, login: str) -> Row | None:
+    """The organization of this login, whatever its case; None for a user's."""
+    row = accounts.by_login(db, login)
+    return row if row is not None and row["kind"] == "Organization" else None
+
+
+def role_of(db: Connection, organization: Row, account: Row) -> str | None:
+    """`admin` for its owners and whoever administers the site, `member`, or None.
+
+    `account` needs `id` and `site_admin`.
+    """
+    if account["site_admin"] or account["id"] == organization["id"]:
+        return "admin"
+    return accounts.organization_role(db, organization["id"], account["id"])
+
+
+def member_ids(db: Connection, organization_id: int) -> list[int]:
+    """The accounts of the members, owners too."""
+    rows = db.tuples(
+        "SELECT account_id FROM membership WHERE organization_id = :id ORDER BY account_id",
+        id=organization_id,
+    )
+    return [account_id for (account_id,) in rows]
+
+
+def members_by_login(db: Connection, organization_id: int, logins: Iterable[str]) -> dict[str, int]:
+    """Login in lower case to account, of those of these who are members."""
+    return dict(
+        db.tuples(
+            f"SELECT a.login_key, a.id FROM {db.each('logins', login='text')} AS w"
+            " JOIN account a ON a.login_key = w.login JOIN membership m ON m.account_id = a.id"
+            " WHERE m.organization_id = :organization_id",
+            logins=json_array({login.lower() for login in logins}),
+            organization_id=organization_id,
+        )
+    )

@@ -1,0 +1,55 @@
+"""Single sign-on: which organizations ask for it, and which tokens were authorised for them."""
+
+from store.database.connection import Connection
+from store.errors import Invalid
+
+
+def enforce(db: Connection, organization_id: int, enforced: bool) -> None:
+    """Say whether an organization refuses tokens that were not authorised for it."""
+    db.execute(
+        "UPDATE account SET sso = :sso, updated_at = :now WHERE id = :id AND sso <> :sso",
+        sso=int(enforced),
+        now=db.now,
+        id=organization_id,
+    )
+
+
+def enforced(db: Connection, organization_id: int) -> bool:
+    """Whether the organization does."""
+    return bool(db.value("SELECT sso FROM account WHERE id = :id", id=organization_id))
+
+
+def authorise(db: Connection, token_id: int, organization_id: int) -> bool:
+    """Let a token in; False where it was let in before. Invalid for one made with a password."""
+    if db.value("SELECT by_password FROM token WHERE id = :id", id=token_id):
+        raise Invalid("a token that was made with a password opens no single sign-on")
+    added = db.execute(
+        "INSERT INTO token_authorization (token_id, organization_id, created_at)"
+        " VALUES (:token_id, :organization_id, :now) ON CONFLICT DO NOTHING",
+        token_id=token_id,
+        organization_id=organization_id,
+        now=db.now,
+    )
+    return added > 0
+
+
+def permits(db: Connection, organization_id: int, token_id: int) -> bool:
+    """Whether the organization takes the token: it was authorised, or need not be."""
+    refused = db.value(
+        "SELECT 1 FROM account a WHERE a.id = :organization_id AND a.sso = 1 AND NOT EXISTS"
+        " (SELECT 1 FROM token_authorization t"
+        " WHERE t.token_id = :token_id AND t.organization_id = a.id)",
+        organization_id=organization_id,
+        token_id=token_id,
+    )
+    return refused is None
+
+
+def organizations(db: Connection, token_id: int) -> list[str]:
+    """The logins of the organizations that a token was let in by."""
+    rows = db.tuples(
+        "SELECT a.login FROM token_authorization t JOIN account a ON a.id = t.organization_id"
+        " WHERE t.token_id = :token_id ORDER BY a.login_key",
+        token_id=token_id,
+    )
+    return [row[0] for row in rows]

@@ -1,0 +1,108 @@
+"""Teams of an organization, and who is in them."""
+
+import re
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from store.database.connection import Connection, Row, json_array
+from store.errors import Conflict, Invalid
+
+COLUMNS = (
+    "id, organization_id, slug, name, description, privacy, permission, notification_setting,"
+    " created_at, updated_at"
+)
+LONGEST = 100
+
+
+def slug_of(name: str) -> str:
+    """What a team is called in paths: the letters and digits of its name."""
+    return re.sub(r"[^a-z0-9_]+", "-", name.lower()).strip("-")
+
+
+def create(db: Connection, organization_id: int, name: str, **given: Any) -> Row:
+    """Make a team. Invalid for a name that makes no slug, Conflict for one that is taken."""
+    slug = slug_of(name)
+    if not slug or len(name) > LONGEST:
+        raise Invalid(f"a team's name has a letter or digit, and {LONGEST} characters at most")
+    fields = {
+        "description": None,
+        "privacy": "closed",
+        "permission": "pull",
+        "notification_setting": "notifications_enabled",
+        **given,
+    }
+    row = db.one(
+        "INSERT INTO team (organization_id, slug, name, description, privacy, permission,"
+        " notification_setting, created_at, updated_at) VALUES (:organization_id, :slug, :name,"
+        " :description, :privacy, :permission, :notification_setting, :now, :now)"
+        f" ON CONFLICT (organization_id, slug) DO NOTHING RETURNING {COLUMNS}",
+        organization_id=organization_id,
+        slug=slug,
+        name=name,
+        now=db.now,
+        **fields,
+    )
+    if row is None:
+        raise Conflict(f"there is a team {name!r} already")
+    return row
+
+
+def named(db: Connection, organization_id: int, names: Collection[str]) -> list[Row]:
+    """The organization's teams of these names or slugs."""
+    columns = ", ".join(f"t.{name}" for name in COLUMNS.split(", "))
+    return db.all(
+        f"SELECT {columns} FROM {db.each('slugs', slug='text')} AS w JOIN team t"
+        " ON t.slug = w.slug WHERE t.organization_id = :organization_id ORDER BY t.id",
+        slugs=json_array({slug_of(name) for name in names}),
+        organization_id=organization_id,
+    )
+
+
+def of(db: Connection, team_ids: Iterable[int]) -> dict[int, Row]:
+    """The teams with these ids, by id."""
+    rows = db.all(
+        f"SELECT {COLUMNS} FROM team WHERE id IN"
+        f" (SELECT w.id FROM {db.each('ids', id='integer')} AS w)",
+        ids=json_array(team_ids),
+    )
+    return {row["id"]: row for row in rows}
+
+
+def update(db: Connection, team: Row, **changes: Any) -> bool:
+    """Change a team's description, privacy or permission; False where it is so already."""
+    after = {**team, **changes}
+    if after == team:
+        return False
+    db.execute(
+        "UPDATE team SET description = :description, privacy = :privacy,"
+        " permission = :permission, updated_at = :now WHERE id = :id",
+        description=after["description"],
+        privacy=after["privacy"],
+        permission=after["permission"],
+        now=db.now,
+        id=team["id"],
+    )
+    return True
+
+
+def join(db: Connection, team_id: int, account_ids: Collection[int]) -> bool:
+    """Make these members of the team; False where they are."""
+    before = len(member_ids(db, [team_id]))
+    db.insert_many(
+        "team_member",
+        "team_id, account_id",
+        [(team_id, account_id) for account_id in account_ids],
+        "ON CONFLICT (team_id, account_id) DO NOTHING",
+    )
+    return len(member_ids(db, [team_id])) > before
+
+
+def member_ids(db: Connection, team_ids: Iterable[int]) -> dict[int, int]:
+    """Account to one of these teams that it is in."""
+    return dict(
+        db.tuples(
+            "SELECT m.account_id, min(m.team_id) FROM team_member m WHERE m.team_id IN"
+            f" (SELECT w.id FROM {db.each('ids', id='integer')} AS w) GROUP BY m.account_id",
+            ids=json_array(team_ids),
+        )
+    )

@@ -1,0 +1,47 @@
+"""Tokens that have ended by themselves: they open nothing since, and are removed."""
+
+from collections.abc import Sequence
+
+from store.accounts.authorizations import SELECT, decode_row
+from store.database.connection import Connection, Row, json_array
+
+
+def next_due(db: Connection) -> int | None:
+    """When the next token ends, or has ended; None where none will."""
+    ends: int | None = db.value(
+        "SELECT expires_at FROM token WHERE expires_at IS NOT NULL ORDER BY expires_at LIMIT 1"
+    )
+    return ends
+
+
+def expire(db: Connection, limit: int) -> Sequence[Row]:
+    """Remove tokens that have ended, the first to end first; returns them as authorizations."""
+    rows = db.all(
+        f"{SELECT} WHERE t.expires_at <= :now ORDER BY t.expires_at, t.id LIMIT :limit",
+        now=db.now,
+        limit=limit,
+    )
+    removed = {
+        token_id
+        for (token_id,) in db.tuples(
+            f"DELETE FROM token WHERE id IN (SELECT w.id FROM {db.each('ids', id='integer')} AS w)"
+            " RETURNING id",
+            ids=json_array(row["id"] for row in rows),
+        )
+    }
+    ended = [decode_row(row) for row in rows if row["id"] in removed]
+    _touch_grants(db, ended)
+    return ended
+
+
+def _touch_grants(db: Connection, rows: Sequence[Row]) -> None:
+    """Note that the grants that they came of have changed."""
+    pairs = {(row["app_id"], row["account_id"]) for row in rows if row["app_id"] is not None}
+    if pairs:
+        db.execute(
+            "UPDATE app_grant SET updated_at = :now WHERE id IN (SELECT g.id"
+            f" FROM {db.each('pairs', app_id='integer', account_id='integer')} AS w"
+            " JOIN app_grant g ON g.app_id = w.app_id AND g.account_id = w.account_id)",
+            now=db.now,
+            pairs=json_array(pairs),
+        )

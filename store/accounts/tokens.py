@@ -1,0 +1,227 @@
+"""Tokens: their kinds, what they may do, and how they are found again by their hash."""
+
+import hashlib
+import json
+import re
+import secrets
+import string
+import zlib
+from collections.abc import Iterable, Mapping
+from functools import cache
+
+import orjson
+
+from store.clock import HOUR
+from store.database.connection import Connection, Row
+from store.errors import Conflict, Invalid
+from store.jobs import jobs
+
+# Kind to prefix. Fixed, so that a leaked token can be found by whoever scans for it.
+KINDS = {
+    "personal": "tsp_",
+    "fine_grained": "tsf_",
+    "oauth": "tso_",
+    "app_user": "tsu_",
+    "installation": "tsi_",
+}
+ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
+BODY, CHECK = 30, 6
+SHAPE = re.compile(rf"(?:{'|'.join(KINDS.values())})[0-9A-Za-z]{{{BODY + CHECK}}}")
+
+# Scope to the scopes it includes. Source: the specification, Authentication 5.
+CHILDREN: dict[str, tuple[str, ...]] = {
+    "repo": ("repo:invite", "public_repo", "repo:status", "repo_deployment", "security_events"),
+    "admin:repo_hook": ("write:repo_hook", "read:repo_hook"),
+    "write:repo_hook": ("read:repo_hook",),
+    "admin:org": ("write:org", "read:org"),
+    "write:org": ("read:org",),
+    "admin:enterprise": ("read:enterprise", "manage_billing:assistant"),
+    "admin:business": ("admin:enterprise", "read:enterprise"),
+    "user": ("user:email", "user:follow", "read:user"),
+    "admin:gpg_key": ("write:gpg_key", "read:gpg_key"),
+    "write:gpg_key": ("read:gpg_key",),
+    "admin:public_key": ("write:public_key", "read:public_key"),
+    "write:public_key": ("read:public_key",),
+    "write:discussion": ("read:discussion",),
+    "devenv": ("devenv:secrets",),
+}
+ALONE = (
+    "admin:org_hook",
+    "admin:pre_receive_hook",
+    "delete_repo",
+    "gist",
+    "notifications",
+    "workflow",
+)
+SCOPES = frozenset(
+    [*CHILDREN, *ALONE, *(child for children in CHILDREN.values() for child in children)]
+)
+LEVELS = ("read", "write", "admin")
+LIVE = "(t.expires_at IS NULL OR t.expires_at > :now)"
+"""SQL for: the token `t` has not ended."""
+
+
+@cache
+def included(scope: str) -> frozenset[str]:
+    """A scope and all it includes."""
+    children = (included(child) for child in CHILDREN.get(scope, ()))
+    return frozenset([scope]).union(*children)
+
+
+def normalise(scopes: Iterable[str]) -> tuple[str, ...]:
+    """The scopes without those that another one includes. Invalid for an unknown one."""
+    asked = list(dict.fromkeys(scopes))
+    for scope in asked:
+        if scope not in SCOPES:
+            raise Invalid(f"{scope!r} is not a scope", field="scopes", resource="OauthAccess")
+    return tuple(
+        scope
+        for scope in asked
+        if not any(scope in included(other) for other in asked if other != scope)
+    )
+
+
+def implies(scopes: Iterable[str], wanted: str) -> bool:
+    """Whether one of `scopes` is or includes `wanted`."""
+    return any(wanted in included(scope) for scope in scopes)
+
+
+def _checksum(text: str) -> str:
+    number = zlib.crc32(text.encode())
+    digits = ""
+    for _ in range(CHECK):
+        number, digit = divmod(number, len(ALPHABET))
+        digits = ALPHABET[digit] + digits
+    return digits
+
+
+def new_value(kind: str) -> str:
+    """A fresh token value: prefix, 30 random characters, 6 of checksum."""
+    body = KINDS[kind] + "".join(secrets.choice(ALPHABET) for _ in range(BODY))
+    return body + _checksum(body)
+
+
+def is_well_formed(value: str) -> bool:
+    """Whether this can be a token at all: shape and checksum."""
+    return bool(SHAPE.fullmatch(value)) and _checksum(value[:-CHECK]) == value[-CHECK:]
+
+
+def digest(value: str) -> str:
+    """How a token is stored: the hexadecimal SHA-256 of its value."""
+    return hashlib.sha256(value.encode()).hexdigest()
+
+
+def checked_permissions(permissions: Mapping[str, str]) -> dict[str, str]:
+    """The permissions, name to level. Invalid for an unknown level."""
+    for name, level in permissions.items():
+        if level not in LEVELS:
+            raise Invalid(f"{level!r} is no level of {name}: {', '.join(LEVELS)}")
+    return dict(permissions)
+
+
+def create(
+    db: Connection,
+    account_id: int,
+    *,
+    kind: str = "personal",
+    scopes: Iterable[str] = (),
+    permissions: Mapping[str, str] | None = None,
+    note: str | None = None,
+    expires_at: int | None = None,
+    value: str | None = None,
+    app_id: int | None = None,
+    fingerprint: str | None = None,
+    note_url: str | None = None,
+    by_password: bool = False,
+    target_id: int | None = None,
+    repositories: Iterable[int] | None = None,
+) -> tuple[str, Row]:
+    """Make a token; its value is returned this once. Invalid, or Conflict for a known value.
+
+    One with a target reaches that account's repositories alone, or these of them. An installation's
+    ends after an hour if nothing else is said.
+    """
+    if kind not in KINDS:
+        raise Invalid(f"{kind!r} is no kind of token: {', '.join(KINDS)}", field="kind")
+    if value is not None and not is_well_formed(value):
+        raise Invalid("the value given is not a token: prefix or checksum is wrong", field="token")
+    if kind == "installation" and expires_at is None:
+        expires_at = db.now + HOUR
+    value = value or new_value(kind)
+    row = db.one(
+        "INSERT INTO token (account_id, kind, hash, last_eight, note, scopes, permissions,"
+        " created_at, expires_at, app_id, fingerprint, note_url, updated_at, by_password,"
+        " target_id, repositories) VALUES (:account_id, :kind, :hash, :last_eight, :note, :scopes,"
+        " :permissions, :now, :expires_at, :app_id, :fingerprint, :note_url, :now, :by_password,"
+        " :target_id, :repositories) ON CONFLICT (hash) DO NOTHING"
+        " RETURNING id, account_id, kind, last_eight, note, created_at, expires_at",
+        account_id=account_id,
+        kind=kind,
+        hash=digest(value),
+        last_eight=value[-8:],
+        note=note,
+        scopes=json.dumps(normalise(scopes)),
+        permissions=json.dumps(checked_permissions(permissions or {})),
+        now=db.now,
+        expires_at=expires_at,
+        app_id=app_id,
+        fingerprint=fingerprint,
+        note_url=note_url,
+        by_password=int(by_password),
+        target_id=target_id,
+        repositories=None if repositories is None else json.dumps(sorted(repositories)),
+    )
+    if row is None:
+        raise Conflict("this token exists already")
+    if expires_at is not None:
+        jobs.notify_worker(db)
+    return value, row
+
+
+def find(db: Connection, value: str) -> Row | None:
+    """The live token of this value with its account's `login`, `site_admin`; None for no such.
+
+    With a `target_id` it reaches that account's repositories alone, of these only the
+    `repositories` where that is not None. One made `by_password` opens no organization that
+    enforces single sign-on.
+    """
+    return by_hash(db, digest(value))
+
+
+def by_hash(db: Connection, hashed: str) -> Row | None:
+    """The same by what is stored of its value."""
+    row = db.one(
+        "SELECT t.id, t.account_id, t.kind, t.scopes, t.permissions, t.expires_at, t.app_id,"
+        " t.by_password, t.target_id, t.repositories, a.login, a.site_admin"
+        " FROM token t JOIN account a ON a.id = t.account_id"
+        f" WHERE t.hash = :hash AND {LIVE}",
+        hash=hashed,
+        now=db.now,
+    )
+    if row is None:
+        return None
+    row["scopes"] = frozenset(orjson.loads(row["scopes"]))
+    row["permissions"] = orjson.loads(row["permissions"])
+    if row["repositories"] is not None:
+        row["repositories"] = frozenset(orjson.loads(row["repositories"]))
+    return row
+
+
+def list_all(db: Connection) -> list[Row]:
+    """Every live token with its account's login and its app's name, newest first; never a value."""
+    rows = db.all(
+        "SELECT t.id, a.login, t.kind, t.last_eight, t.note, t.scopes, t.permissions,"
+        " t.created_at, t.expires_at, p.name AS app, t.fingerprint"
+        " FROM token t JOIN account a ON a.id = t.account_id LEFT JOIN app p ON p.id = t.app_id"
+        f" WHERE {LIVE} ORDER BY t.id DESC",
+        now=db.now,
+    )
+    for row in rows:
+        row["scopes"] = json.loads(row["scopes"])
+        row["permissions"] = json.loads(row["permissions"])
+    return rows
+
+
+def revoke(db: Connection, token_id: int) -> bool:
+    """End a token; False if there is none of this id."""
+    return db.execute("DELETE FROM token WHERE id = :id", id=token_id) > 0

@@ -1,0 +1,82 @@
+"""Which repositories somebody may see, for lists: as `repositories.role_of` and the token have it
+for one, in SQL for many.
+
+The SQL speaks of a repository `r` and its owner, the account `a`.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from store.database.connection import Connection, Row, json_array
+
+
+@dataclass(frozen=True, slots=True)
+class RepositoryViewer:
+    """Who looks: an account (`id`, `site_admin`), or None for nobody known.
+
+    Of private repositories a token shows none unless `private`, only those of the account
+    `target_id` and among `repositories` where these are not None, and none of an organization
+    that asks for single sign-on and did not let in the token `token_id`.
+    """
+
+    account: Row | None
+    private: bool = False
+    token_id: int | None = None
+    target_id: int | None = None
+    repositories: Collection[int] | None = None
+
+
+def visible_repositories(who: str) -> str:
+    """SQL for: the account with the id `who`, a column or a parameter, may see the repository."""
+    return (
+        f"(r.private = 0 OR r.owner_id = {who}"
+        f" OR EXISTS (SELECT 1 FROM collaborator c WHERE c.repo_id = r.id AND c.account_id = {who})"
+        " OR EXISTS (SELECT 1 FROM membership m"
+        f" WHERE m.organization_id = r.owner_id AND m.account_id = {who}))"
+    )
+
+
+def may_see(db: Connection, viewer: RepositoryViewer) -> tuple[str, dict[str, Any]]:
+    """SQL for: the viewer may see the repository. Also its parameters."""
+    if viewer.account is None or not viewer.private:
+        return "r.private = 0", {}
+    allowed, given = _reached(db, viewer)
+    if not viewer.account["site_admin"]:
+        allowed.append(visible_repositories(":viewer_id"))
+        given["viewer_id"] = viewer.account["id"]
+    return f"(r.private = 0 OR ({' AND '.join(allowed) or '1 = 1'}))", given
+
+
+def _reached(db: Connection, viewer: RepositoryViewer) -> tuple[list[str], dict[str, Any]]:
+    reached: list[str] = []
+    given: dict[str, Any] = {}
+    if viewer.token_id is not None:
+        reached.append(
+            "(a.sso = 0 OR EXISTS (SELECT 1 FROM token_authorization t"
+            " WHERE t.organization_id = a.id AND t.token_id = :token_id))"
+        )
+        given["token_id"] = viewer.token_id
+    if viewer.target_id is not None:
+        reached.append("r.owner_id = :target_id")
+        given["target_id"] = viewer.target_id
+    if viewer.repositories is not None:
+        reached.append(f"r.id IN (SELECT o.id FROM {db.each('only', id='integer')} AS o)")
+        given["only"] = json_array(viewer.repositories)
+    return reached, given
+
+
+def visible_among(
+    db: Connection, viewer: RepositoryViewer, owner_id: int, repo_ids: Iterable[int]
+) -> set[int]:
+    """Those of these repositories that are the owner's and that the viewer may see."""
+    shown, given = may_see(db, viewer)
+    rows = db.tuples(
+        f"SELECT r.id FROM {db.each('wanted', wanted='integer')} AS w"
+        " JOIN repository r ON r.id = w.wanted JOIN account a ON a.id = r.owner_id"
+        f" WHERE r.owner_id = :owner_id AND {shown}",
+        wanted=json_array(set(repo_ids)),
+        owner_id=owner_id,
+        **given,
+    )
+    return {number for (number,) in rows}

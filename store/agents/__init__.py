@@ -1,0 +1,4 @@
+"""Variables that organizations give to agents.
+
+Imports `repositories` and what is below it.
+"""

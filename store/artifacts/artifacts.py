@@ -1,0 +1,224 @@
+"""Artifacts: what a repository has built, known by its digest; and from which repository one is."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from store.accounts import accounts
+from store.accounts.viewers import RepositoryViewer, may_see, visible_among
+from store.database.connection import Connection, Row, json_array
+
+# Algorithm to the number of its hexadecimal digits.
+ALGORITHMS = {"sha256": 64, "sha384": 96, "sha512": 128}
+DIGEST = re.compile(rf"(?:({'|'.join(ALGORITHMS)}):)?([0-9a-fA-F]+)")
+
+Cause = Literal["unauthorized", "not_found"]
+Key = tuple[int, str]
+"""A repository's id and a digest."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactSource:
+    """Where an artifact is from: a repository, and the attestation that says so, if one does."""
+
+    repo_id: int
+    attestation_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class NamedArtifact:
+    """An artifact as somebody names it."""
+
+    key: Key
+    name: str
+    version: str | None
+
+
+def normal_digest(text: str) -> str:
+    """The digest with its algorithm, in lower case. ValueError for what is none."""
+    found = DIGEST.fullmatch(text)
+    sizes = {size: name for name, size in ALGORITHMS.items()}
+    if found is not None:
+        algorithm = sizes.get(len(found[2]))
+        if algorithm is not None and found[1] in (None, algorithm):
+            return f"{algorithm}:{found[2].lower()}"
+    raise ValueError("not a digest such as sha256: and 64 hexadecimal digits")
+
+
+def attest(db: Connection, repo_id: int, digest: str) -> bool:
+    """Keep that a repository has built this; False where that is known."""
+    added = db.execute(
+        "INSERT INTO attestation (repo_id, digest, created_at) VALUES (:repo_id, :digest, :now)"
+        " ON CONFLICT (repo_id, digest) DO NOTHING",
+        repo_id=repo_id,
+        digest=digest,
+        now=db.now,
+    )
+    return added > 0
+
+
+def attestation(db: Connection, repo_id: int, digest: str) -> int | None:
+    """The id of what attests that a repository has built this; None where nothing does."""
+    found: int | None = db.value(
+        "SELECT id FROM attestation WHERE repo_id = :repo_id AND digest = :digest",
+        repo_id=repo_id,
+        digest=digest,
+    )
+    return found
+
+
+def sources(
+    db: Connection,
+    organization: Row,
+    viewer: RepositoryViewer,
+    wanted: Sequence[tuple[str, str | None]],
+) -> list[ArtifactSource | Cause]:
+    """For each digest, with the name of a repository of the organization or None: where it is from.
+
+    An attestation counts for more than the name. The viewer has to see the repository, and to be
+    able to push to it: otherwise there is a cause in its place.
+    """
+    attested = _attested(db, organization["id"], {digest for digest, _ in wanted})
+    named = _named(db, organization["id"], {name.lower() for _, name in wanted if name})
+    found = [
+        attested.get(digest) or (named.get(name.lower()) if name else None)
+        for digest, name in wanted
+    ]
+    ids = {source.repo_id for source in found if source is not None}
+    shown = visible_among(db, viewer, organization["id"], ids)
+    mine = _writable(db, organization, viewer, shown)
+    return [_judged(source, shown, mine) for source in found]
+
+
+def _judged(
+    source: ArtifactSource | None, shown: set[int], mine: set[int]
+) -> ArtifactSource | Cause:
+    if source is None or source.repo_id not in shown:
+        return "not_found"
+    return source if source.repo_id in mine else "unauthorized"
+
+
+def _attested(db: Connection, organization_id: int, digests: set[str]) -> dict[str, ArtifactSource]:
+    """Digest to what the latest attestation says."""
+    rows = db.tuples(
+        f"SELECT t.digest, t.repo_id, t.id FROM {db.each('digests', digest='text')} AS w"
+        " JOIN attestation t ON t.digest = w.digest JOIN repository r ON r.id = t.repo_id"
+        " WHERE r.owner_id = :organization_id ORDER BY t.id",
+        digests=json_array(digests),
+        organization_id=organization_id,
+    )
+    return {digest: ArtifactSource(repo_id, attestation) for digest, repo_id, attestation in rows}
+
+
+def _named(db: Connection, organization_id: int, names: set[str]) -> dict[str, ArtifactSource]:
+    rows = db.tuples(
+        f"SELECT r.name_key, r.id FROM {db.each('names', name='text')} AS w"
+        " JOIN repository r ON r.name_key = w.name AND r.owner_id = :organization_id",
+        names=json_array(names),
+        organization_id=organization_id,
+    )
+    return {name: ArtifactSource(repo_id, None) for name, repo_id in rows}
+
+
+def _writable(
+    db: Connection, organization: Row, viewer: RepositoryViewer, ids: set[int]
+) -> set[int]:
+    """Those of these repositories of the organization that the viewer may push to."""
+    account = viewer.account
+    if account is None:
+        return set()
+    reached = ids if viewer.repositories is None else ids & set(viewer.repositories)
+    owner = account["site_admin"] or account["id"] == organization["id"]
+    if owner or accounts.organization_role(db, organization["id"], account["id"]) == "admin":
+        return reached
+    rows = db.tuples(
+        f"SELECT c.repo_id FROM {db.each('ids', id='integer')} AS w"
+        " JOIN collaborator c ON c.repo_id = w.id AND c.account_id = :account_id"
+        " WHERE c.role IN ('write', 'maintain', 'admin')",
+        ids=json_array(reached),
+        account_id=account["id"],
+    )
+    return {repo_id for (repo_id,) in rows}
+
+
+def lock(db: Connection, organization_id: int) -> None:
+    """Wait for others who write records of an organization: two at once would count wrong."""
+    db.alone(f"artifacts of {organization_id}")
+
+
+def put(db: Connection, organization_id: int, wanted: Iterable[NamedArtifact]) -> dict[Key, int]:
+    """Keep these artifacts and return their ids. Of several names for one, the first counts; a
+    version that is not told stays.
+    """
+    first: dict[Key, NamedArtifact] = {}
+    for one in wanted:
+        first.setdefault(one.key, one)
+    rows = [
+        (organization_id, *one.key, one.name, one.version, db.now, db.now) for one in first.values()
+    ]
+    made = db.insert_many(
+        "artifact",
+        "organization_id, repo_id, digest, name, version, created_at, updated_at",
+        rows,
+        "ON CONFLICT (repo_id, digest) DO UPDATE SET name = excluded.name,"
+        " version = coalesce(excluded.version, artifact.version),"
+        " updated_at = excluded.updated_at RETURNING repo_id, digest, id",
+    )
+    return {(repo_id, digest): artifact_id for repo_id, digest, artifact_id in made}
+
+
+def count(
+    db: Connection, kind: Literal["deployments", "storages"], changes: Mapping[int, int]
+) -> None:
+    """Count so many records more, or fewer, of these artifacts."""
+    changed = [(artifact_id, change) for artifact_id, change in changes.items() if change]
+    if changed:
+        db.execute(
+            f"UPDATE artifact SET {kind} = {kind} + (SELECT w.change FROM"
+            f" {db.each('changes', id='integer', change='integer')} AS w WHERE w.id = artifact.id)"
+            f" WHERE id IN (SELECT v.id FROM {db.each('changes', id='integer', change='integer')}"
+            " AS v)",
+            changes=json_array(sorted(changed)),
+        )
+
+
+def moves(before: Iterable[int], after: Iterable[int]) -> dict[int, int]:
+    """Artifact to how many records more it has, where these were its own and these are now."""
+    changes = Counter(after)
+    changes.subtract(Counter(before))
+    return dict(changes)
+
+
+def visible_count(db: Connection, viewer: RepositoryViewer) -> tuple[str, dict[str, Any]]:
+    """SQL for: the ids of the artifacts of `:digest` in `:organization_id` that are in repositories
+    which the viewer may see. Also its parameters.
+    """
+    shown, given = may_see(db, viewer)
+    return (
+        "(SELECT t.id FROM artifact t JOIN repository r ON r.id = t.repo_id"
+        " JOIN account a ON a.id = r.owner_id"
+        f" WHERE t.organization_id = :organization_id AND t.digest = :digest AND {shown})",
+        given,
+    )
+
+
+def total(
+    db: Connection,
+    organization_id: int,
+    digest: str,
+    viewer: RepositoryViewer,
+    kind: Literal["deployments", "storages"],
+) -> int:
+    """How many records there are of a digest, in the repositories that the viewer may see."""
+    shown, given = may_see(db, viewer)
+    found: int = db.value(
+        f"SELECT coalesce(sum(t.{kind}), 0) FROM artifact t JOIN repository r ON r.id = t.repo_id"
+        " JOIN account a ON a.id = r.owner_id"
+        f" WHERE t.organization_id = :organization_id AND t.digest = :digest AND {shown}",
+        organization_id=organization_id,
+        digest=digest,
+        **given,
+    )
+    return int(found)

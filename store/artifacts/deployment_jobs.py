@@ -1,0 +1,178 @@
+"""Deployments of a cluster that a worker is to record: a job for each request, one at a time for a
+cluster, with what is still to be done as rows.
+
+A batch is taken off these rows, recorded and counted in one transaction. So a worker that is killed
+leaves nothing half done, and the next one goes on where it was.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from store.artifacts import deployment_records
+from store.artifacts.deployment_records import Deployment, DeploymentPlace
+from store.database.connection import Connection, Row
+from store.errors import Conflict
+from store.jobs import jobs
+from store.repositories import repositories
+
+COLUMNS = (
+    "id, organization_id, account_id, cluster, logical_environment, physical_environment, status,"
+    " total_count, errors, created_at, started_at, ended_at"
+)
+BUSY = "A job is already in progress for this cluster"
+
+
+def create(
+    db: Connection,
+    organization_id: int,
+    account_id: int | None,
+    place: DeploymentPlace,
+    wanted: Sequence[Deployment],
+    errors: Sequence[Any] = (),
+) -> int:
+    """A job to record these deployments, each of another name; returns its id. `errors` are told
+    of together with what goes wrong later. Conflict while there is one for the cluster.
+    """
+    made: int | None = db.value(
+        "INSERT INTO deployment_job (organization_id, account_id, cluster, logical_environment,"
+        " physical_environment, status, total_count, errors, created_at) VALUES (:organization_id,"
+        " :account_id, :cluster, :logical, :physical, 'pending', 0, :errors, :now)"
+        " ON CONFLICT DO NOTHING RETURNING id",
+        organization_id=organization_id,
+        account_id=account_id,
+        cluster=place.cluster,
+        logical=place.logical_environment,
+        physical=place.physical_environment,
+        errors=orjson.dumps(list(errors)).decode(),
+        now=db.now,
+    )
+    if made is None:
+        raise Conflict(BUSY)
+    rows = [(made, position, one.packed()) for position, one in enumerate(wanted)]
+    db.insert_many("deployment_job_entry", "job_id, position, content", rows)
+    jobs.notify_worker(db)
+    return made
+
+
+def get(db: Connection, organization_id: int, job_id: int) -> Row | None:
+    """The organization's job of this id: COLUMNS with the errors as a list."""
+    row = db.one(
+        f"SELECT {COLUMNS} FROM deployment_job"
+        " WHERE id = :id AND organization_id = :organization_id",
+        id=job_id,
+        organization_id=organization_id,
+    )
+    return None if row is None else _opened(row)
+
+
+def next_due(db: Connection) -> int | None:
+    """Since when the first job waits, to be begun or to be gone on with; None where none does."""
+    found: int | None = db.value(
+        "SELECT created_at FROM deployment_job WHERE ended_at IS NULL"
+        " ORDER BY created_at, id LIMIT 1"
+    )
+    return found
+
+
+def begin(db: Connection) -> Row | None:
+    """The first job that has not ended: it is in process from now on. None where there is none."""
+    row = db.one(
+        f"SELECT {COLUMNS} FROM deployment_job WHERE ended_at IS NULL"
+        " ORDER BY created_at, id LIMIT 1"
+    )
+    if row is not None and row["status"] == "pending":
+        db.execute(
+            "UPDATE deployment_job SET status = 'processing', started_at = :now WHERE id = :id",
+            now=db.now,
+            id=row["id"],
+        )
+    return None if row is None else _opened(row)
+
+
+def advance(db: Connection, job: Row, limit: int) -> list[Row] | None:
+    """Record so many of the job's deployments, at most; returns their records. None where none
+    were left: the job has ended. Those of repositories that are gone by now become errors.
+    """
+    wanted = _take(db, job["id"], limit)
+    if not wanted:
+        _end(db, job["id"], "completed")
+        return None
+    there = repositories.get_required(db, {one.repo_id for one in wanted})
+    good = [one for one in wanted if _is_there(job, there.get(one.repo_id))]
+    place = DeploymentPlace(job["logical_environment"], job["physical_environment"], job["cluster"])
+    rows = deployment_records.put(db, job["organization_id"], place, good)
+    gone = [_gone(one) for one in wanted if one not in good]
+    _count(db, job["id"], len(good), gone)
+    return rows
+
+
+def fail(db: Connection, job: Row, message: str) -> None:
+    """End a job that cannot be done; what was not recorded by then never is."""
+    db.execute("DELETE FROM deployment_job_entry WHERE job_id = :id", id=job["id"])
+    _count(db, job["id"], 0, [{"message": message}])
+    _end(db, job["id"], "failed")
+
+
+def forget(db: Connection, before: int) -> int:
+    """Forget jobs that ended before a time; returns how many."""
+    return db.execute("DELETE FROM deployment_job WHERE ended_at < :before", before=before)
+
+
+def _opened(row: Row) -> Row:
+    return row | {"errors": orjson.loads(row["errors"])}
+
+
+def _take(db: Connection, job_id: int, limit: int) -> list[Deployment]:
+    chosen = (
+        "SELECT e.position FROM deployment_job_entry e WHERE e.job_id = :job_id"
+        f" ORDER BY e.position LIMIT :limit{db.skip_locked}"
+    )
+    rows = db.tuples(
+        "DELETE FROM deployment_job_entry WHERE job_id = :job_id"
+        f" AND position {db.chosen(chosen)} RETURNING position, content",
+        job_id=job_id,
+        limit=limit,
+    )
+    return [deployment_records.unpacked(content) for _, content in sorted(rows)]
+
+
+def _is_there(job: Row, repo: Row | None) -> bool:
+    return repo is not None and repo["owner_id"] == job["organization_id"]
+
+
+def _gone(one: Deployment) -> dict[str, Any]:
+    return {
+        "cause": "not_found",
+        "deployment": {
+            "name": one.name,
+            "digest": one.digest,
+            "deployment_name": one.deployment_name,
+            "version": one.version,
+            "status": one.status,
+            "github_repository": None,
+            "tags": one.tags or {},
+            "runtime_risks": one.runtime_risks or [],
+        },
+    }
+
+
+def _count(db: Connection, job_id: int, written: int, errors: Sequence[Any]) -> None:
+    before = db.value("SELECT errors FROM deployment_job WHERE id = :id", id=job_id)
+    db.execute(
+        "UPDATE deployment_job SET total_count = total_count + :written, errors = :errors"
+        " WHERE id = :id",
+        written=written,
+        errors=orjson.dumps([*orjson.loads(before), *errors]).decode(),
+        id=job_id,
+    )
+
+
+def _end(db: Connection, job_id: int, status: str) -> None:
+    db.execute(
+        "UPDATE deployment_job SET status = :status, ended_at = :now WHERE id = :id",
+        status=status,
+        now=db.now,
+        id=job_id,
+    )

@@ -1,0 +1,189 @@
+"""Where an organization's artifacts run: one record for each deployment in an environment and a
+cluster.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import orjson
+
+from store.accounts.viewers import RepositoryViewer
+from store.artifacts import artifacts
+from store.artifacts.artifacts import NamedArtifact
+from store.database.connection import Connection, Row, json_array
+
+COLUMNS = (
+    "id, organization_id, artifact_id, digest, cluster, logical_environment,"
+    " physical_environment, deployment_name, status, tags, runtime_risks, attestation_id,"
+    " created_at, updated_at"
+)
+KEY = "organization_id, cluster, logical_environment, physical_environment, deployment_name"
+# What it is to change: that it was told once more is no change.
+SAID = ("artifact_id", "status", "tags", "runtime_risks", "attestation_id")
+STATUSES = ("deployed", "decommissioned")
+
+
+@dataclass(frozen=True, slots=True)
+class DeploymentPlace:
+    """Where deployments are; what is not said is empty."""
+
+    logical_environment: str
+    physical_environment: str = ""
+    cluster: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """What is deployed under a name, from which repository. Tags and risks that are None stay."""
+
+    repo_id: int
+    attestation_id: int | None
+    name: str
+    digest: str
+    version: str | None
+    status: str
+    deployment_name: str
+    tags: dict[str, str] | None
+    runtime_risks: list[str] | None
+
+    @property
+    def artifact(self) -> NamedArtifact:
+        """What of."""
+        return NamedArtifact((self.repo_id, self.digest), self.name, self.version)
+
+    def packed(self) -> str:
+        """As a text in JSON."""
+        return orjson.dumps(asdict(self)).decode()
+
+
+def unpacked(text: str) -> Deployment:
+    """A deployment that was `packed`."""
+    return Deployment(**orjson.loads(text))
+
+
+def put(
+    db: Connection, organization_id: int, place: DeploymentPlace, wanted: Sequence[Deployment]
+) -> list[Row]:
+    """Keep these deployments, each of another name, in the place of those that had the same name
+    there. Returns their records: COLUMNS with tags and risks as objects, `repo_id`, `name` and
+    `version`, and the `change`, which is `created`, `updated` or None.
+    """
+    artifacts.lock(db, organization_id)
+    ids = artifacts.put(db, organization_id, [one.artifact for one in wanted])
+    names = [one.deployment_name for one in wanted]
+    before = _at(db, organization_id, place, names)
+    made = db.insert_many(
+        "deployment_record",
+        f"{KEY}, artifact_id, digest, status, tags, runtime_risks, attestation_id, created_at,"
+        " updated_at",
+        [_row(db, organization_id, place, one, ids[one.artifact.key]) for one in wanted],
+        f"ON CONFLICT ({KEY}) DO UPDATE SET artifact_id = excluded.artifact_id,"
+        " digest = excluded.digest, status = excluded.status,"
+        " tags = coalesce(excluded.tags, deployment_record.tags), runtime_risks ="
+        " coalesce(excluded.runtime_risks, deployment_record.runtime_risks),"
+        " attestation_id = excluded.attestation_id, updated_at = excluded.updated_at"
+        f" RETURNING {COLUMNS}",
+    )
+    after = _by_name(dict(zip(COLUMNS.split(", "), row, strict=True)) for row in made)
+    old = [row["artifact_id"] for row in before.values()]
+    artifacts.count(db, "deployments", artifacts.moves(old, (ids[d.artifact.key] for d in wanted)))
+    return [_record(after[one.deployment_name], one, before) for one in wanted]
+
+
+def of_digest(
+    db: Connection,
+    organization_id: int,
+    digest: str,
+    viewer: RepositoryViewer,
+    *,
+    limit: int,
+    offset: int,
+) -> list[Row]:
+    """The records of a digest, the oldest first, in the repositories that the viewer may see:
+    COLUMNS with tags and risks as objects.
+    """
+    shown, given = artifacts.visible_count(db, viewer)
+    # Plus: found by the digest, in their order, for an artifact may have many.
+    rows = db.all(
+        f"SELECT {COLUMNS} FROM deployment_record"
+        " WHERE organization_id = :organization_id AND digest = :digest"
+        f" AND +artifact_id IN {shown} ORDER BY id LIMIT :limit OFFSET :offset",
+        organization_id=organization_id,
+        digest=digest,
+        limit=limit,
+        offset=offset,
+        **given,
+    )
+    return [decode_row(row) for row in rows]
+
+
+def get(db: Connection, organization_id: int, place: DeploymentPlace, name: str) -> Row | None:
+    """The record of the deployment of this name there: COLUMNS, tags and risks as objects."""
+    row = _at(db, organization_id, place, [name]).get(name)
+    return None if row is None else decode_row(row)
+
+
+def _at(
+    db: Connection, organization_id: int, place: DeploymentPlace, names: Iterable[str]
+) -> dict[str, Row]:
+    rows = db.all(
+        f"SELECT {COLUMNS} FROM deployment_record WHERE organization_id = :organization_id"
+        " AND cluster = :cluster AND logical_environment = :logical_environment"
+        " AND physical_environment = :physical_environment AND deployment_name IN"
+        f" (SELECT w.name FROM {db.each('names', name='text')} AS w)",
+        organization_id=organization_id,
+        names=json_array(names),
+        **asdict(place),
+    )
+    return _by_name(rows)
+
+
+def _by_name(rows: Iterable[Row]) -> dict[str, Row]:
+    return {row["deployment_name"]: row for row in rows}
+
+
+def _row(
+    db: Connection, organization_id: int, place: DeploymentPlace, one: Deployment, artifact_id: int
+) -> tuple[Any, ...]:
+    return (
+        organization_id,
+        place.cluster,
+        place.logical_environment,
+        place.physical_environment,
+        one.deployment_name,
+        artifact_id,
+        one.digest,
+        one.status,
+        _json(one.tags),
+        _json(one.runtime_risks),
+        one.attestation_id,
+        db.now,
+        db.now,
+    )
+
+
+def _json(value: object) -> str | None:
+    # In one order, so that the same is known to be the same.
+    return None if value is None else orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+
+
+def _record(row: Row, one: Deployment, before: dict[str, Row]) -> Row:
+    old = before.get(one.deployment_name)
+    change: str | None = "created"
+    if old is not None:
+        change = "updated" if any(row[name] != old[name] for name in SAID) else None
+    return decode_row(row) | {
+        "repo_id": one.repo_id,
+        "name": one.name,
+        "version": one.version,
+        "change": change,
+    }
+
+
+def decode_row(row: Row) -> Row:
+    """A row as it was read, with tags and risks as objects."""
+    return row | {
+        "tags": orjson.loads(row["tags"] or "{}"),
+        "runtime_risks": orjson.loads(row["runtime_risks"] or "[]"),
+    }

@@ -1,0 +1,96 @@
+"""Where an organization's artifacts are kept: one record for each place in a registry."""
+
+from dataclasses import asdict, dataclass
+
+from store.accounts.viewers import RepositoryViewer
+from store.artifacts import artifacts
+from store.artifacts.artifacts import NamedArtifact
+from store.database import upsert
+from store.database.connection import Connection, Row
+
+COLUMNS = (
+    "id, organization_id, artifact_id, digest, registry_url, repository, path, artifact_url,"
+    " status, created_at, updated_at"
+)
+KEY = "artifact_id, registry_url, repository, path"
+STATUSES = ("active", "eol", "deleted")
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """A place in a registry; what is not said is empty. An `artifact_url` that is None stays."""
+
+    registry_url: str
+    repository: str = ""
+    path: str = ""
+    artifact_url: str | None = None
+    status: str = "active"
+
+
+def put(db: Connection, organization_id: int, named: NamedArtifact, wanted: Storage) -> Row:
+    """Keep where an artifact is, in the place of what was said of the same place before. Returns
+    the record: COLUMNS, `repo_id`, `name` and `version`, and the `change`, which is `created`,
+    `updated` or None.
+    """
+    artifacts.lock(db, organization_id)
+    artifact_id = artifacts.put(db, organization_id, [named])[named.key]
+    before = get(db, artifact_id, wanted)
+    values: Row = {"artifact_id": artifact_id, **asdict(wanted)}
+    if before is None:
+        values |= {"organization_id": organization_id, "digest": named.key[1]}
+        values |= {"created_at": db.now, "updated_at": db.now}
+        upsert.insert_if_absent(db, "storage_record", values, KEY)
+        artifacts.count(db, "storages", {artifact_id: 1})
+    else:
+        told = {name: value for name, value in values.items() if value is not None}
+        upsert.update(db, "storage_record", before, told | {"updated_at": db.now})
+    after = get(db, artifact_id, wanted)
+    assert after is not None, "it was written a moment ago"
+    artifact = {"repo_id": named.key[0], "name": named.name, "version": named.version}
+    return after | artifact | {"change": _change(before, after)}
+
+
+def get(db: Connection, artifact_id: int, at: Storage) -> Row | None:
+    """What is said of an artifact at this place: COLUMNS."""
+    return db.one(
+        f"SELECT {COLUMNS} FROM storage_record WHERE artifact_id = :artifact_id"
+        " AND registry_url = :registry_url AND repository = :repository AND path = :path",
+        artifact_id=artifact_id,
+        registry_url=at.registry_url,
+        repository=at.repository,
+        path=at.path,
+    )
+
+
+def of_digest(
+    db: Connection,
+    organization_id: int,
+    digest: str,
+    viewer: RepositoryViewer,
+    *,
+    limit: int,
+    offset: int,
+) -> list[Row]:
+    """The records of a digest, the oldest first, in the repositories that the viewer may see:
+    COLUMNS and the artifact's `name`.
+    """
+    shown, given = artifacts.visible_count(db, viewer)
+    columns = ", ".join(f"s.{name}" for name in COLUMNS.split(", "))
+    return db.all(
+        f"SELECT {columns}, t.name FROM storage_record s JOIN artifact t ON t.id = s.artifact_id"
+        # Plus: found by the digest, in their order, for an artifact may have many.
+        " WHERE s.organization_id = :organization_id AND s.digest = :digest"
+        f" AND +s.artifact_id IN {shown} ORDER BY s.id LIMIT :limit OFFSET :offset",
+        organization_id=organization_id,
+        digest=digest,
+        limit=limit,
+        offset=offset,
+        **given,
+    )
+
+
+def _change(before: Row | None, after: Row) -> str | None:
+    if before is None:
+        return "created"
+    same = {**before, "updated_at": after["updated_at"]} == after
+    return None if same else "updated"

@@ -1,0 +1,248 @@
+"""Seats at the coding assistant: a user of an organization has one, given to him, to a team that
+he is in, or to every member. One that is cancelled ends with the billing cycle.
+"""
+
+from collections.abc import Collection, Mapping
+
+from store.accounts import organizations, teams
+from store.assistant.assistant_subscriptions import ALL, cycle
+from store.database.connection import Connection, Row, json_array
+from store.jobs import jobs
+
+COLUMNS = (
+    "id, organization_id, account_id, team_id, personal, created_at, updated_at, expires_at,"
+    " active_at, editor, authenticated_at"
+)
+# One that has ended is none, also where the worker has not come yet.
+LIVE = "(expires_at IS NULL OR expires_at > :now)"
+
+
+def page(db: Connection, organization_id: int, *, limit: int, offset: int) -> list[Row]:
+    """An organization's seats, the oldest first."""
+    return db.all(
+        f"SELECT {COLUMNS} FROM assistant_seat WHERE organization_id = :organization_id AND {LIVE}"
+        " ORDER BY id LIMIT :limit OFFSET :offset",
+        organization_id=organization_id,
+        now=db.now,
+        limit=limit,
+        offset=offset,
+    )
+
+
+def of(db: Connection, organization_id: int, account_id: int) -> Row | None:
+    """A user's seat in an organization."""
+    return db.one(
+        f"SELECT {COLUMNS} FROM assistant_seat WHERE organization_id = :organization_id"
+        f" AND account_id = :account_id AND {LIVE}",
+        organization_id=organization_id,
+        account_id=account_id,
+        now=db.now,
+    )
+
+
+def count(db: Connection, organization_id: int) -> int:
+    """How many seats there are."""
+    mine = "SELECT count(*) FROM assistant_seat WHERE organization_id = :organization_id"
+    # Each by an index alone: a third of what looking at every seat takes.
+    total: int = db.value(
+        f"SELECT ({mine}) - ({mine} AND expires_at <= :now)",
+        organization_id=organization_id,
+        now=db.now,
+    )
+    return total
+
+
+def breakdown(db: Connection, organization_id: int) -> Row:
+    """How many seats there are, and of which kinds, in this billing cycle."""
+    begins, _ = cycle(db.now)
+    row = db.one(
+        "SELECT count(*) AS total,"
+        " coalesce(sum(CASE WHEN s.created_at >= :begins THEN 1 ELSE 0 END), 0)"
+        " AS added_this_cycle,"
+        " coalesce(sum(CASE WHEN s.expires_at IS NOT NULL THEN 1 ELSE 0 END), 0)"
+        " AS pending_cancellation,"
+        " coalesce(sum(CASE WHEN m.account_id IS NULL THEN 1 ELSE 0 END), 0)"
+        " AS pending_invitation,"
+        " coalesce(sum(CASE WHEN s.active_at >= :begins THEN 1 ELSE 0 END), 0)"
+        " AS active_this_cycle"
+        " FROM assistant_seat s LEFT JOIN membership m"
+        " ON m.organization_id = s.organization_id AND m.account_id = s.account_id"
+        f" WHERE s.organization_id = :organization_id AND {LIVE}",
+        begins=begins,
+        now=db.now,
+        organization_id=organization_id,
+    )
+    assert row is not None, "a count is always there"
+    return {**row, "inactive_this_cycle": row["total"] - row["active_this_cycle"]}
+
+
+def give_users(
+    db: Connection, organization_id: int, account_ids: Collection[int]
+) -> tuple[list[Row], list[Row]]:
+    """Give these users a seat of their own: those that are new, and those that were to end."""
+    return _give(db, organization_id, dict.fromkeys(account_ids), personal=True)
+
+
+def give_teams(
+    db: Connection, organization_id: int, team_ids: Collection[int]
+) -> tuple[list[Row], list[Row]]:
+    """The same for each member of these teams."""
+    db.insert_many(
+        "assistant_team",
+        "organization_id, team_id",
+        [(organization_id, team_id) for team_id in team_ids],
+        "ON CONFLICT (organization_id, team_id) DO NOTHING",
+    )
+    return _give(db, organization_id, teams.member_ids(db, team_ids), personal=False)
+
+
+def give_members(
+    db: Connection, organization_id: int, account_ids: Collection[int] | None = None
+) -> tuple[list[Row], list[Row]]:
+    """The same for these members of the organization, or all, who have none or one that ends."""
+    if account_ids is None:
+        account_ids = organizations.member_ids(db, organization_id)
+    seats = _of_users(db, organization_id, account_ids)
+    lasting = {key for key, row in seats.items() if row["expires_at"] is None}
+    wanted: dict[int, int | None] = dict.fromkeys(set(account_ids) - lasting)
+    return _give(db, organization_id, wanted, personal=False) if wanted else ([], [])
+
+
+def cancel_members(db: Connection, organization_id: int) -> list[Row]:
+    """End the seats with the cycle that were neither given to their users nor to a team of theirs;
+    those that end and were not to end before.
+    """
+    seats = _of_users(db, organization_id, organizations.member_ids(db, organization_id))
+    held = teams.member_ids(db, _teams(db, organization_id))
+    return _cancel(
+        db, [row for key, row in seats.items() if not row["personal"] and key not in held]
+    )
+
+
+def manage(
+    db: Connection, organization_id: int, before: Row | None, after: Row
+) -> tuple[list[Row], list[Row], list[Row]]:
+    """Have the seats be as a subscription says that was another one, or None, `before`: those that
+    are new, those that were to end and stay, and those that are to end.
+    """
+    if after["seat_management"] == ALL:
+        return *give_members(db, organization_id), []
+    if before is not None and before["seat_management"] == ALL:
+        return [], [], cancel_members(db, organization_id)
+    return [], [], []
+
+
+def _give(
+    db: Connection, organization_id: int, wanted: Mapping[int, int | None], *, personal: bool
+) -> tuple[list[Row], list[Row]]:
+    before = _of_users(db, organization_id, wanted)
+    _end(db, [row["id"] for row in before.values() if _over(db, row)])
+    before = {key: row for key, row in before.items() if not _over(db, row)}
+    db.insert_many(
+        "assistant_seat",
+        "organization_id, account_id, team_id, personal, created_at, updated_at",
+        [
+            (organization_id, account_id, team_id, int(personal), db.now, db.now)
+            for account_id, team_id in wanted.items()
+            if account_id not in before
+        ],
+    )
+    known = [row["id"] for row in before.values()]
+    _keep(db, known, personal)
+    after = _of_users(db, organization_id, wanted)
+    new = [row for key, row in after.items() if key not in before]
+    refreshed = [after[key] for key, row in before.items() if row["expires_at"] is not None]
+    return new, refreshed
+
+
+def _over(db: Connection, row: Row) -> bool:
+    return row["expires_at"] is not None and row["expires_at"] <= db.now
+
+
+def _of_users(
+    db: Connection, organization_id: int, account_ids: Collection[int] | Mapping[int, object]
+) -> dict[int, Row]:
+    rows = db.all(
+        f"SELECT {COLUMNS} FROM assistant_seat WHERE organization_id = :organization_id"
+        f" AND account_id IN (SELECT w.id FROM {db.each('ids', id='integer')} AS w) ORDER BY id",
+        organization_id=organization_id,
+        ids=json_array(account_ids),
+    )
+    return {row["account_id"]: row for row in rows}
+
+
+def _end(db: Connection, ids: Collection[int]) -> None:
+    if ids:
+        db.execute(
+            "DELETE FROM assistant_seat WHERE id IN"
+            f" (SELECT w.id FROM {db.each('ids', id='integer')} AS w)",
+            ids=json_array(ids),
+        )
+
+
+def _keep(db: Connection, ids: Collection[int], personal: bool) -> None:
+    """They end no more; what was given to the user himself stays so."""
+    changed = "personal = 1" if personal else "personal = personal"
+    db.execute(
+        f"UPDATE assistant_seat SET {changed}, expires_at = NULL, updated_at = :now"
+        f" WHERE id IN (SELECT w.id FROM {db.each('ids', id='integer')} AS w)",
+        ids=json_array(ids),
+        now=db.now,
+    )
+
+
+def cancel_users(db: Connection, organization_id: int, account_ids: Collection[int]) -> list[Row]:
+    """End these users' seats with the cycle, but for those who have theirs through a team too;
+    those that end and were not to end before.
+    """
+    seats = _of_users(db, organization_id, account_ids)
+    _release(db, [row["id"] for row in seats.values()])
+    held = teams.member_ids(db, _teams(db, organization_id))
+    return _cancel(db, [row for key, row in seats.items() if key not in held])
+
+
+def cancel_teams(db: Connection, organization_id: int, team_ids: Collection[int]) -> list[Row]:
+    """End the seats of these teams' members with the cycle, but for those who have theirs through
+    another team, or of their own; those that end and were not to end before.
+    """
+    db.execute(
+        "DELETE FROM assistant_team WHERE organization_id = :organization_id AND team_id IN"
+        f" (SELECT w.id FROM {db.each('ids', id='integer')} AS w)",
+        organization_id=organization_id,
+        ids=json_array(team_ids),
+    )
+    seats = _of_users(db, organization_id, teams.member_ids(db, team_ids))
+    held = teams.member_ids(db, _teams(db, organization_id))
+    return _cancel(
+        db, [row for key, row in seats.items() if not row["personal"] and key not in held]
+    )
+
+
+def _teams(db: Connection, organization_id: int) -> list[int]:
+    rows = db.tuples(
+        "SELECT team_id FROM assistant_team WHERE organization_id = :id", id=organization_id
+    )
+    return [team_id for (team_id,) in rows]
+
+
+def _release(db: Connection, ids: Collection[int]) -> None:
+    db.execute(
+        "UPDATE assistant_seat SET personal = 0 WHERE id IN"
+        f" (SELECT w.id FROM {db.each('ids', id='integer')} AS w)",
+        ids=json_array(ids),
+    )
+
+
+def _cancel(db: Connection, rows: list[Row]) -> list[Row]:
+    _, ends = cycle(db.now)
+    ending = [row for row in rows if row["expires_at"] is None]
+    db.execute(
+        "UPDATE assistant_seat SET expires_at = :ends, updated_at = :now WHERE id IN"
+        f" (SELECT w.id FROM {db.each('ids', id='integer')} AS w)",
+        ids=json_array(row["id"] for row in ending),
+        ends=ends,
+        now=db.now,
+    )
+    if ending:
+        jobs.notify_worker(db)
+    return [{**row, "expires_at": ends, "updated_at": db.now} for row in ending]

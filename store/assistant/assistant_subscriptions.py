@@ -1,0 +1,88 @@
+"""Whether an organization pays for the coding assistant, and how it is set up there."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from store.clock import SECOND
+from store.database.connection import Connection, Row
+from store.errors import Invalid, Missing
+
+COLUMNS = (
+    "organization_id, plan, payable, seat_management, public_code, ide_chat, platform_chat, cli"
+)
+
+ALL = "assign_all"
+"""The seat management of an organization of which every member has a seat."""
+
+
+def of(db: Connection, organization_id: int) -> Row | None:
+    """An organization's subscription; None where it has none."""
+    return db.one(
+        f"SELECT {COLUMNS} FROM assistant_subscription WHERE organization_id = :id",
+        id=organization_id,
+    )
+
+
+def alone(db: Connection, organization_id: int) -> None:
+    """Wait for others who change the subscription or join: they must see each other."""
+    db.alone(f"members and seats of {organization_id}")
+
+
+def put(db: Connection, organization_id: int, **given: Any) -> Row:
+    """Subscribe an organization, or change these columns of its subscription."""
+    row = {
+        "plan": "business",
+        "payable": 1,
+        "seat_management": "assign_selected",
+        "public_code": "block",
+        "ide_chat": "enabled",
+        "platform_chat": "enabled",
+        "cli": "enabled",
+        **(of(db, organization_id) or {}),
+        **given,
+        "organization_id": organization_id,
+    }
+    names = COLUMNS.split(", ")
+    db.execute(
+        f"INSERT INTO assistant_subscription ({COLUMNS})"
+        f" VALUES ({', '.join(':' + name for name in names)})"
+        " ON CONFLICT (organization_id) DO UPDATE SET "
+        + ", ".join(f"{name} = excluded.{name}" for name in names[1:]),
+        **row,
+    )
+    return row
+
+
+def billed(db: Connection, organization_id: int) -> Row:
+    """The subscription. Missing where there is none, Invalid where it cannot be paid for."""
+    row = of(db, organization_id)
+    if row is None:
+        raise Missing("subscription")
+    if not row["payable"]:
+        raise Invalid("There is a problem with the organization's payment method.")
+    return row
+
+
+def check_assignable(subscription: Row) -> None:
+    """Invalid where seats cannot be given to single users and teams. Source: the specification,
+    9, preconditions.
+    """
+    if subscription["public_code"] == "unconfigured":
+        raise Invalid("The organization has not set a policy for suggestions of public code.")
+    if subscription["seat_management"] in (ALL, "unconfigured"):
+        raise Invalid("The organization does not give seats to selected users and teams.")
+
+
+def check_selective(subscription: Row) -> None:
+    """Invalid where every member has a seat: none can be taken from single users or teams."""
+    if subscription["seat_management"] == ALL:
+        raise Invalid("The organization gives a seat to each of its members.")
+
+
+def cycle(now: int) -> tuple[int, int]:
+    """When the billing cycle began and when it ends: a month of the calendar, in microseconds."""
+    moment = datetime.fromtimestamp(now // SECOND, UTC)
+    begins = datetime(moment.year, moment.month, 1, tzinfo=UTC)
+    year, month = divmod(moment.year * 12 + moment.month, 12)
+    ends = datetime(year, month + 1, 1, tzinfo=UTC)
+    return round(begins.timestamp()) * SECOND, round(ends.timestamp()) * SECOND

@@ -1,0 +1,19 @@
+"""Becoming a member of an organization, with what comes with it."""
+
+from store.accounts import accounts
+from store.assistant import assistant_seats, assistant_subscriptions
+from store.database.connection import Connection, Row
+
+
+def join(
+    db: Connection, organization_id: int, account_id: int, role: str
+) -> tuple[list[Row], list[Row]]:
+    """Make an account `admin` or `member`. Where every member has a seat at the assistant, it has
+    one, too; returns the seats that are new, and those that were to end and stay.
+    """
+    assistant_subscriptions.alone(db, organization_id)
+    accounts.join(db, organization_id, account_id, role)
+    subscription = assistant_subscriptions.of(db, organization_id)
+    if subscription is None or subscription["seat_management"] != assistant_subscriptions.ALL:
+        return [], []
+    return assistant_seats.give_members(db, organization_id, [account_id])

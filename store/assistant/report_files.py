@@ -1,0 +1,93 @@
+"""The files of reports: each made aside and put in its place once it is on disk as a whole."""
+
+import contextlib
+import hashlib
+import os
+import re
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO
+
+from store.crypto.file_copy import fsync
+
+NAME = re.compile(r"(\d+)\.ndjson")
+PART = ".part"
+
+
+def folder(data_dir: Path) -> Path:
+    """Where the files are, made if it was not there."""
+    found = data_dir / "reports"
+    found.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return found
+
+
+def path(data_dir: Path, report_id: int) -> Path:
+    """Where a report's file is, or would be."""
+    return data_dir / "reports" / f"{report_id}.ndjson"
+
+
+@contextlib.contextmanager
+def write(target: Path) -> Iterator[IO[bytes]]:
+    """A file to write to, which is at `target` in the end: all of it, or, if this fails, nothing.
+
+    OSError.
+    """
+    with tempfile.NamedTemporaryFile(
+        "w+b", dir=target.parent, prefix=f".{target.stem}-", suffix=PART, delete=False
+    ) as file:
+        try:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+            Path(file.name).replace(target)
+        except BaseException:
+            Path(file.name).unlink(missing_ok=True)
+            raise
+    fsync(target.parent)
+
+
+def restore(target: Path, parts: Iterable[bytes]) -> None:
+    """Make a file of what the store has of it."""
+    with write(target) as file:
+        for part in parts:
+            file.write(part)
+
+
+def size(file: Path) -> int | None:
+    """Bytes of a file; None where there is none."""
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:
+        return None
+
+
+def digest(file: Path) -> str | None:
+    """The SHA-256 of a file; None where there is none."""
+    try:
+        with file.open("rb") as opened:
+            return hashlib.file_digest(opened, "sha256").hexdigest()
+    except FileNotFoundError:
+        return None
+
+
+def ids(data_dir: Path) -> list[int]:
+    """The reports whose files are here."""
+    names = (NAME.fullmatch(each.name) for each in folder(data_dir).iterdir())
+    return sorted(int(name[1]) for name in names if name)
+
+
+def remove(data_dir: Path, report_ids: Iterable[int]) -> None:
+    """Remove the files of these reports, also what is half written."""
+    for report_id in report_ids:
+        path(data_dir, report_id).unlink(missing_ok=True)
+        for part in folder(data_dir).glob(f".{report_id}-*{PART}"):
+            part.unlink(missing_ok=True)
+
+
+def clear(data_dir: Path, older_than: float) -> None:
+    """Remove what was left half written before this time (seconds since the epoch)."""
+    for each in folder(data_dir).glob(f".*{PART}"):
+        with contextlib.suppress(FileNotFoundError):
+            if each.stat().st_mtime < older_than:
+                each.unlink()

@@ -1,0 +1,65 @@
+"""Reports of usage as people go through them, and how far those are that are being made."""
+
+from typing import Any
+
+from store.assistant.reports import COLUMNS
+from store.assistant.usage_days import of_moment
+from store.database.connection import Connection, Row, json_array
+
+
+def enterprises(db: Connection, account_id: int | None, limit: int) -> list[Row]:
+    """The enterprises whose reports an account may see (None: all), by name: with their `slug`,
+    their policy, the `waiting` days, which are over and have something new, and the `last_day` that
+    was reported.
+    """
+    chosen, given = "", {}
+    if account_id is not None:
+        chosen = (
+            " WHERE e.id IN (SELECT m.enterprise_id FROM enterprise_member m"
+            " WHERE m.account_id = :account_id AND m.role IN ('owner', 'billing_manager'))"
+        )
+        given = {"account_id": account_id}
+    return db.all(
+        "SELECT e.id, e.slug, e.usage_metrics,"
+        " (SELECT count(*) FROM usage_day d WHERE d.enterprise_id = e.id"
+        " AND d.made_version < d.version AND d.day < :today) AS waiting,"
+        " (SELECT max(d.day) FROM usage_day d WHERE d.enterprise_id = e.id"
+        f" AND d.made_version > 0) AS last_day FROM enterprise e{chosen}"
+        " ORDER BY e.slug LIMIT :limit",
+        today=of_moment(db.now),
+        limit=limit,
+        **given,
+    )
+
+
+def page(
+    db: Connection, enterprise_ids: list[int], *, limit: int, before: int | None = None
+) -> list[Row]:
+    """Their reports, the newest first, with the enterprise's `slug` and, of one that is being
+    made, how many `parts` are there.
+    """
+    given: dict[str, Any] = {} if before is None else {"before": before}
+    earlier = "" if before is None else " AND r.id < :before"
+    rows = db.all(
+        f"SELECT {', '.join(f'r.{name}' for name in COLUMNS.split(', '))}, e.slug FROM report r"
+        " JOIN enterprise e ON e.id = r.enterprise_id WHERE r.enterprise_id IN"
+        f" (SELECT id FROM {db.each('enterprises', id='integer')} AS w){earlier}"
+        " ORDER BY r.id DESC LIMIT :limit",
+        enterprises=json_array(enterprise_ids),
+        limit=limit,
+        **given,
+    )
+    parts = _parts(db, [row["id"] for row in rows if row["made_at"] is None])
+    return [{**row, "parts": parts.get(row["id"], 0)} for row in rows]
+
+
+def _parts(db: Connection, report_ids: list[int]) -> dict[int, int]:
+    if not report_ids:
+        return {}
+    return dict(
+        db.tuples(
+            "SELECT p.report_id, count(*) FROM report_part p WHERE p.report_id IN"
+            f" (SELECT id FROM {db.each('ids', id='integer')} AS w) GROUP BY p.report_id",
+            ids=json_array(report_ids),
+        )
+    )

@@ -1,0 +1,158 @@
+"""Reports of usage: what there is, and their lines, compressed in parts.
+
+They are kept here, and not only as files, so that a machine which has not made a report can serve
+it, and so that a backup has it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from store.database.body_codec import compress, decompress
+from store.database.connection import Connection, Row, json_array
+
+COLUMNS = (
+    "id, enterprise_id, kind, first_day, last_day, version, created_at, made_at, replaced_at,"
+    " lines, size, digest"
+)
+OF_A_DAY = ("enterprise-1-day", "users-1-day", "repos-1-day", "user-teams-1-day")
+OF_A_WINDOW = ("enterprise-28-day", "users-28-day")
+PART = 1024 * 1024
+"""Bytes of a file that are compressed together."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportPart:
+    """A report that is there as a whole: lines, bytes and SHA-256 of its file."""
+
+    report_id: int
+    lines: int
+    size: int
+    digest: str
+
+
+def begin(
+    db: Connection, kinds: Iterable[str], enterprise_id: int, first: int, last: int, version: int
+) -> dict[str, int]:
+    """Begin reports of these kinds, of the days from one to another; kind to id."""
+    rows = db.insert_many(
+        "report",
+        "enterprise_id, kind, first_day, last_day, version, created_at",
+        [(enterprise_id, kind, first, last, version, db.now) for kind in kinds],
+        "RETURNING kind, id",
+    )
+    return dict(rows)
+
+
+def put_part(db: Connection, report_id: int, number: int, content: bytes) -> None:
+    """Keep a part of a report's file. Invalid if the report was given up meanwhile."""
+    db.execute(
+        "INSERT INTO report_part (report_id, number, content)"
+        " VALUES (:report_id, :number, :content)",
+        report_id=report_id,
+        number=number,
+        content=compress(content),
+    )
+
+
+def part(db: Connection, report_id: int, number: int) -> bytes | None:
+    """A part of a report's file, from 0; None behind its end."""
+    content = db.value(
+        "SELECT content FROM report_part WHERE report_id = :report_id AND number = :number",
+        report_id=report_id,
+        number=number,
+    )
+    return None if content is None else decompress(content)
+
+
+def finish(db: Connection, made: Iterable[ReportPart]) -> None:
+    """From now on these are the reports of their days, or of the last ones."""
+    for each in made:
+        db.execute(
+            "UPDATE report SET replaced_at = :now WHERE replaced_at IS NULL AND made_at IS NOT NULL"
+            " AND EXISTS (SELECT 1 FROM report n WHERE n.id = :id AND n.kind = report.kind"
+            " AND n.enterprise_id = report.enterprise_id"
+            f" AND (n.last_day = report.last_day OR n.kind IN {_windows()}))",
+            id=each.report_id,
+            now=db.now,
+        )
+        db.execute(
+            "UPDATE report SET made_at = :now, lines = :lines, size = :size, digest = :digest"
+            " WHERE id = :id",
+            id=each.report_id,
+            now=db.now,
+            lines=each.lines,
+            size=each.size,
+            digest=each.digest,
+        )
+
+
+def _windows() -> str:
+    return "(" + ", ".join(f"'{kind}'" for kind in OF_A_WINDOW) + ")"
+
+
+def of_day(db: Connection, enterprise_id: int, kind: str, day: int) -> Row | None:
+    """The report of a day."""
+    return db.one(
+        f"SELECT {COLUMNS} FROM report WHERE enterprise_id = :enterprise_id AND kind = :kind"
+        " AND last_day = :day AND made_at IS NOT NULL AND replaced_at IS NULL"
+        " ORDER BY id DESC LIMIT 1",
+        enterprise_id=enterprise_id,
+        kind=kind,
+        day=day,
+    )
+
+
+def latest(db: Connection, enterprise_id: int, kind: str) -> Row | None:
+    """The report of the last days."""
+    return db.one(
+        f"SELECT {COLUMNS} FROM report WHERE enterprise_id = :enterprise_id AND kind = :kind"
+        " AND made_at IS NOT NULL AND replaced_at IS NULL ORDER BY last_day DESC, id DESC LIMIT 1",
+        enterprise_id=enterprise_id,
+        kind=kind,
+    )
+
+
+def get(db: Connection, report_id: int) -> Row | None:
+    """A report that is there as a whole, also one that was replaced since."""
+    return db.one(
+        f"SELECT {COLUMNS} FROM report WHERE id = :id AND made_at IS NOT NULL", id=report_id
+    )
+
+
+def give_up(db: Connection) -> list[int]:
+    """Forget the reports that were begun and not finished; their ids."""
+    rows = db.tuples("SELECT id FROM report WHERE made_at IS NULL ORDER BY id")
+    return _forget(db, [report_id for (report_id,) in rows])
+
+
+def forget(db: Connection, *, before_day: int, replaced_before: int, limit: int) -> list[int]:
+    """Forget reports of days before this one, and those that were replaced before a time, so many
+    at most; their ids.
+    """
+    rows = db.tuples(
+        "SELECT id FROM report WHERE last_day < :before_day OR replaced_at < :replaced_before"
+        " ORDER BY id LIMIT :limit",
+        before_day=before_day,
+        replaced_before=replaced_before,
+        limit=limit,
+    )
+    return _forget(db, [report_id for (report_id,) in rows])
+
+
+def _forget(db: Connection, ids: list[int]) -> list[int]:
+    if ids:
+        db.execute(
+            "DELETE FROM report WHERE id IN"
+            f" (SELECT w.id FROM {db.each('ids', id='integer')} AS w)",
+            ids=json_array(ids),
+        )
+    return ids
+
+
+def is_known(db: Connection, ids: Iterable[int]) -> set[int]:
+    """Those of these ids that are reports."""
+    rows = db.tuples(
+        f"SELECT r.id FROM {db.each('ids', id='integer')} AS w JOIN report r ON r.id = w.id",
+        ids=json_array(ids),
+    )
+    return {report_id for (report_id,) in rows}

@@ -1,0 +1,49 @@
+"""Names of editors, languages and models in usage, each kept once for an enterprise."""
+
+from collections.abc import Iterable
+
+from store.database.connection import Connection, json_array
+from store.errors import Invalid
+
+KINDS = ("editor", "language", "model")
+MOST = 1000
+"""Of a kind, in an enterprise: what is told apart by more is no kind of thing."""
+
+Key = tuple[int, str, str]
+
+
+def put(db: Connection, wanted: Iterable[Key]) -> dict[Key, int]:
+    """Enterprise, kind and name to the id of each; an empty name has 0. Invalid beyond MOST."""
+    named = sorted({key for key in wanted if key[2]})
+    new = db.insert_many(
+        "usage_name",
+        "enterprise_id, kind, name",
+        named,
+        "ON CONFLICT (enterprise_id, kind, name) DO NOTHING RETURNING enterprise_id, kind",
+    )
+    for enterprise_id, kind in sorted(set(new)):
+        _check(db, enterprise_id, kind)
+    rows = db.tuples(
+        "SELECT n.enterprise_id, n.kind, n.name, n.id"
+        f" FROM {db.each('named', enterprise_id='integer', kind='text', name='text')} AS w"
+        " JOIN usage_name n ON n.enterprise_id = w.enterprise_id AND n.kind = w.kind"
+        " AND n.name = w.name",
+        named=json_array(named),
+    )
+    return {(enterprise_id, kind, name): name_id for enterprise_id, kind, name, name_id in rows}
+
+
+def _check(db: Connection, enterprise_id: int, kind: str) -> None:
+    many = db.value(
+        "SELECT count(*) FROM usage_name WHERE enterprise_id = :id AND kind = :kind",
+        id=enterprise_id,
+        kind=kind,
+    )
+    if many > MOST:
+        raise Invalid(f"an enterprise has at most {MOST} different names of {kind}s")
+
+
+def list_all(db: Connection, enterprise_id: int) -> dict[int, str]:
+    """Id to name, of all that an enterprise has."""
+    rows = db.tuples("SELECT id, name FROM usage_name WHERE enterprise_id = :id", id=enterprise_id)
+    return dict(rows)

@@ -1,0 +1,4 @@
+"""The audit log: who changed what, in a chain of digests, and the check of that chain.
+
+Imports `database`.
+"""

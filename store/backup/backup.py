@@ -1,0 +1,155 @@
+"""Backups of a SQLite installation: one file that holds everything but the key, made while the
+daemon is at work, looked through before it counts.
+"""
+
+import contextlib
+import shutil
+import sqlite3
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from store import clock
+from store.crypto import file_copy
+from store.crypto.file_copy import ProgressCallback
+from store.database.body_codec import zstd
+from store.database.sqlite import file
+from store.errors import Conflict, Unusable
+
+PACKED = ".zst"
+KEY = ".key"
+CHUNK = 1024 * 1024
+# Beside the copy there is to be room for what the daemon writes meanwhile.
+SPARE = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A backup that was made. `size` is the file's, in bytes; `key` the copy of the key, if any."""
+
+    path: Path
+    size: int
+    seconds: float
+    events: int
+    latest: int | None
+    """When its last event came, in microseconds."""
+    key: Path | None
+
+
+def default_name(database: Path, now: int, *, packed: bool) -> str:
+    """What a backup is called by default."""
+    return f"{database.stem}-{clock.compact(now)}{database.suffix}{PACKED if packed else ''}"
+
+
+def create_backup(
+    database: Path,
+    target: Path,
+    *,
+    packed: bool = False,
+    key: Path | None = None,
+    overwrite: bool = False,
+    tell: ProgressCallback | None = None,
+) -> Backup:
+    """Back up a database, with its `key` file if that is named, as `target` and `target`.key.
+
+    Conflict where the target is there already, unless `overwrite`; Unusable where there is no room
+    for it, or the copy is not whole: then nothing is left of it.
+    """
+    began = time.monotonic()
+    keyed = None if key is None else target.with_name(target.name + KEY)
+    for path in (target, keyed):
+        if path is not None and path.exists() and not overwrite:
+            raise Conflict(f"{path} is there already: --overwrite replaces it")
+    try:
+        with _unfinished(target) as part:
+            _check_room(database, target.parent, packed=packed)
+            file_copy.copy_database(database, part, tell)
+            found = file.verify_database(part, target)
+            if packed:
+                part = _packed(part)
+            size = part.stat().st_size
+            if key is not None and keyed is not None:
+                _put(key.read_bytes(), keyed)
+            part.replace(target)
+        file_copy.fsync(target.parent)
+    except (OSError, sqlite3.Error) as error:
+        raise Unusable(f"the backup {target} cannot be made: {error}") from error
+    seconds = time.monotonic() - began
+    return Backup(target, size, seconds, found.events, found.latest, keyed)
+
+
+@contextlib.contextmanager
+def _unfinished(target: Path) -> Iterator[Path]:
+    """A file beside the target, which nobody takes for a backup; gone in the end."""
+    part = target.with_name(f".{target.name}.part")
+    try:
+        file_copy.make_private(part)
+        yield part
+    finally:
+        for path in (part, _beside(part)):
+            path.unlink(missing_ok=True)
+
+
+def _beside(part: Path) -> Path:
+    return part.with_name(part.name + PACKED)
+
+
+def _check_room(database: Path, folder: Path, *, packed: bool) -> None:
+    needed = file.size(database) * (2 if packed else 1) + SPARE
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise Unusable(
+            f"the backup needs {needed >> 20} MB in {folder}, and there are {free >> 20} MB:"
+            " make room, or back up to another place"
+        )
+
+
+def _packed(part: Path) -> Path:
+    """The file compressed, read back to be sure."""
+    target = _beside(part)
+    file_copy.make_private(target)
+    options = {zstd.CompressionParameter.checksum_flag.value: 1}
+    with part.open("rb") as source, zstd.open(target, "wb", options=options) as packed:
+        shutil.copyfileobj(source, packed, CHUNK)
+    file_copy.fsync(target)
+    with zstd.open(target, "rb") as again:
+        length = sum(len(chunk) for chunk in iter(lambda: again.read(CHUNK), b""))
+    if length != part.stat().st_size:
+        raise Unusable("the compressed backup is shorter than what was compressed")
+    return target
+
+
+def _put(content: bytes, target: Path) -> None:
+    part = target.with_name(f".{target.name}.part")
+    try:
+        file_copy.make_private(part)
+        part.write_bytes(content)
+        file_copy.fsync(part)
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def list_backups(folder: Path, database: Path) -> list[Path]:
+    """The backups of a database in a directory that are called as by default, oldest first."""
+    stamp = "[0-9]" * 8 + "T" + "[0-9]" * 6 + "Z"
+    found = folder.glob(f"{database.stem}-{stamp}{database.suffix}*")
+    return sorted(path for path in found if path.suffix in (database.suffix, PACKED))
+
+
+def prune_backups(folder: Path, database: Path, many: int) -> list[Path]:
+    """Remove all but the newest backups of a directory, and what an interrupted one has left;
+    returns those that are gone.
+    """
+    gone = list_backups(folder, database)[:-many]
+    for path in gone:
+        path.with_name(path.name + KEY).unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
+    for path in folder.glob(f".{database.stem}-*.part*"):
+        # One that is being made is younger.
+        if time.time() - path.stat().st_mtime > 86_400:
+            path.unlink(missing_ok=True)
+    if gone:
+        file_copy.fsync(folder)
+    return gone

@@ -1,0 +1,102 @@
+"""Sealing every stored secret anew with the key that seals now, a portion at a time."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from store.database.connection import Connection, Row
+from store.database.encrypted_columns import ENCRYPTED_COLUMNS, EncryptedColumn
+from store.database.store import Store
+from store.errors import Unavailable, Unusable
+
+# Values in one transaction: others wait for no more than that.
+PORTION = 200
+# Seconds that a transaction may be open; the engine ends those that are idle sooner.
+LONGEST = 120
+# Names of parameters for the columns of a key.
+NAMES = ("ka", "kb", "kc", "kd")
+
+
+@dataclass(slots=True)
+class RotationResult:
+    """What became of the values that were looked at."""
+
+    examined: int = 0
+    many: int = 0
+    closed: int = 0
+    """Those that open with no key, and stay as they are."""
+
+    def add(self, other: "RotationResult") -> None:
+        self.examined += other.examined
+        self.many += other.many
+        self.closed += other.closed
+
+
+def rotate_secrets(store: Store) -> Iterator[tuple[EncryptedColumn, RotationResult]]:
+    """Seal anew what is not sealed with the first key; yields each column once it is done.
+
+    It may be interrupted and begun again. Whoever began to write before the first key was put in
+    its place has ended when this looks.
+    """
+    for one in ENCRYPTED_COLUMNS:
+        _outlast_writers(store, one)
+        total = RotationResult()
+        after: Sequence[Any] | None = ()
+        while after is not None:
+            after, done = store.do(_portion, one, after)
+            total.add(done)
+        yield one, total
+
+
+def _outlast_writers(store: Store, one: EncryptedColumn) -> None:
+    """Wait for those who may have sealed something with an older key and not committed it yet."""
+    ends = time.monotonic() + LONGEST
+    writers = store.look(_writers, one)
+    while writers & store.look(_writers, one):
+        if time.monotonic() > ends:
+            raise Unavailable(f"somebody has been writing to {one.table} for {LONGEST} seconds")
+        time.sleep(0.05)
+
+
+def _writers(db: Connection, one: EncryptedColumn) -> frozenset[str]:
+    return db.writers(one.table)
+
+
+def _portion(
+    db: Connection, one: EncryptedColumn, after: Sequence[Any]
+) -> tuple[tuple[Any, ...] | None, RotationResult]:
+    """Renew the next values; returns the key to go on after, None at the end."""
+    rows = _rows(db, one, after)
+    done = RotationResult(len(rows))
+    for row in rows:
+        if db.vault.sealed_with_current_key(row["sealed"]):
+            continue
+        try:
+            done.many += _replace(db, one, row, db.vault.open(row["sealed"]))
+        except Unusable:
+            done.closed += 1
+    last = tuple(rows[-1][name] for name in one.key) if len(rows) == PORTION else None
+    return last, done
+
+
+def _rows(db: Connection, one: EncryptedColumn, after: Sequence[Any]) -> list[Row]:
+    key = ", ".join(one.key)
+    given = dict(zip(NAMES, after, strict=False))
+    beyond = f"AND ({key}) > ({', '.join(f':{name}' for name in given)})" if after else ""
+    return db.all(
+        f"SELECT {key}, {one.column} AS sealed FROM {one.table}"
+        f" WHERE {one.column} IS NOT NULL {beyond} ORDER BY {key} LIMIT {PORTION}",
+        **given,
+    )
+
+
+def _replace(db: Connection, one: EncryptedColumn, row: Row, text: str) -> int:
+    where = " AND ".join(f"{name} = :{at}" for name, at in zip(one.key, NAMES, strict=False))
+    # Not where it has been changed since it was read: then it is sealed anew already.
+    return db.execute(
+        f"UPDATE {one.table} SET {one.column} = :sealed WHERE {where} AND {one.column} = :before",
+        sealed=db.vault.seal(text),
+        before=row["sealed"],
+        **{at: row[name] for name, at in zip(one.key, NAMES, strict=False)},
+    )

@@ -1,0 +1,172 @@
+"""Putting a backup in the place of a SQLite database, which is put aside and never deleted."""
+
+import contextlib
+import errno
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from store import clock
+from store.audit import audit_log
+from store.audit.audit_log import AuditEntry
+from store.crypto import file_copy
+from store.crypto.vault import WRONG_KEY, Vault
+from store.database import encrypted_columns
+from store.database.body_codec import zstd
+from store.database.sqlite import file, private_file
+from store.database.sqlite.connections import SqliteSession
+from store.database.sqlite.file import DatabaseSummary
+from store.database.sqlite.private_file import BESIDE
+from store.errors import Unusable
+from store.pg_migration.tables import no_notifier
+
+CHUNK = 1024 * 1024
+MAGIC = b"\x28\xb5\x2f\xfd"
+# Of each kind of secret so many are tried.
+TRIED = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedBackup:
+    """A backup that lies beside the database it is to replace, found to be good."""
+
+    path: Path
+    found: DatabaseSummary
+
+
+@contextlib.contextmanager
+def prepare(source: Path, database: Path) -> Iterator[PreparedBackup]:
+    """A backup, unpacked and looked through. Unusable for one that is damaged, closed, or made by
+    a newer program. What is not put in place is gone in the end.
+    """
+    if any((path := _beside(source, end)).exists() and path.stat().st_size for end in BESIDE):
+        raise Unusable(
+            f"{source} is a database that was not closed, and no backup: its last changes are in"
+            f" {source}-wal. `tocsin backup` makes one file of both"
+        )
+    part = database.with_name(f".{database.name}.restoring")
+    try:
+        _unpack(source, part)
+        found = file.verify_database(part, source, thoroughly=True)
+        if found.step > file.newest_migration():
+            raise Unusable(
+                f"{source} is at step {found.step} and this program knows"
+                f" {file.newest_migration()}: restore it with the newer tocsin that wrote it"
+            )
+        if found.closed is not None:
+            raise Unusable(f"{source} cannot be used: {found.closed}")
+        yield PreparedBackup(part, found)
+    finally:
+        for path in (part, *(_beside(part, end) for end in BESIDE)):
+            path.unlink(missing_ok=True)
+
+
+def _beside(path: Path, end: str) -> Path:
+    return path.with_name(path.name + end)
+
+
+def _unpack(source: Path, target: Path) -> None:
+    try:
+        with source.open("rb") as file:
+            is_packed = file.read(len(MAGIC)) == MAGIC
+        file_copy.make_private(target)
+        opened = zstd.open(source, "rb") if is_packed else source.open("rb")
+        with opened as read, target.open("wb") as written:
+            shutil.copyfileobj(read, written, CHUNK)
+        file_copy.fsync(target)
+    except (OSError, EOFError, zstd.ZstdError) as error:
+        raise Unusable(f"the backup {source} cannot be read: {error}") from error
+
+
+@contextlib.contextmanager
+def _session(backup: PreparedBackup, vault: Vault) -> Iterator[SqliteSession]:
+    session = SqliteSession(backup.path, vault, no_notifier, bounded=False)
+    try:
+        yield session
+    finally:
+        session.close()
+
+
+def check_keys(backup: PreparedBackup, vault: Vault) -> None:
+    """Unusable where secrets in a backup do not open with these keys."""
+    with _session(backup, vault) as session:
+        closed = {
+            str(one)
+            for one in encrypted_columns.ENCRYPTED_COLUMNS
+            if encrypted_columns.has_column(session, one)
+            for value in encrypted_columns.newest_values(session, one, TRIED)
+            if not vault.can_open(value)
+        }
+    if closed:
+        raise Unusable(f"{', '.join(sorted(closed))}: {WRONG_KEY}")
+
+
+def record_audit_entry(backup: PreparedBackup, vault: Vault, entry: AuditEntry) -> None:
+    """Write an entry to the audit log of a backup, if it has one."""
+    with _session(backup, vault) as session:
+        if not session.value("SELECT 1 FROM sqlite_master WHERE name = 'audit_chain'"):
+            return
+        session.begin(clock.Clock().now(), write=True)
+        try:
+            audit_log.add(session, entry)
+            session.commit()
+        except BaseException:
+            session.rollback()
+            raise
+
+
+def replace_database(backup: PreparedBackup, database: Path, now: int) -> Path | None:
+    """Exchange the database for a backup, in one step; returns where the old one is now, if there
+    was one. Nobody else may have it open (`in_use.alone`).
+    """
+    aside: Path | None = None
+    try:
+        file_copy.chown_like(database if database.exists() else database.parent, backup.path)
+        if database.exists():
+            aside = database.with_name(
+                f"{database.stem}.replaced-{clock.compact(now)}{database.suffix}"
+            )
+            private_file.restrict(database)
+            _set_aside(database, aside)
+        backup.path.replace(database)
+        file_copy.fsync(database.parent)
+    except OSError as error:
+        raise Unusable(f"{database} cannot be replaced: {error}") from error
+    return aside
+
+
+def _set_aside(database: Path, aside: Path) -> None:
+    """Give the database another name, too. Its log must not be taken for that of the other one."""
+    logs = [(_beside(database, end), _beside(aside, end)) for end in BESIDE]
+    for log, kept in logs:
+        if log.exists():
+            _name(log, kept)
+    if _settled(database):
+        for _, kept in logs:
+            kept.unlink(missing_ok=True)
+    for log, _ in logs:
+        log.unlink(missing_ok=True)
+    _name(database, aside)
+
+
+def _settled(database: Path) -> bool:
+    """Whether all of it is in the one file now: what is damaged keeps its log."""
+    try:
+        with contextlib.closing(sqlite3.connect(database)) as raw:
+            raw.execute("PRAGMA journal_mode = DELETE")
+    except sqlite3.Error:
+        return False
+    return True
+
+
+def _name(path: Path, other: Path) -> None:
+    """Give a file a second name, or another one where it can have one only."""
+    try:
+        os.link(path, other)
+    except OSError as error:
+        if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.EXDEV):
+            raise
+        path.replace(other)

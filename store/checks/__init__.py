@@ -1,0 +1,4 @@
+"""Check runs and check suites.
+
+Imports `repositories` and what is below it.
+"""

@@ -1,0 +1,54 @@
+"""What check runs say about lines of files: appended, and never taken back one by one."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from store.database.connection import Connection, Row
+
+COLUMNS = (
+    "path",
+    "start_line",
+    "end_line",
+    "start_column",
+    "end_column",
+    "level",
+    "message",
+    "title",
+    "raw_details",
+)
+LISTED = ", ".join(COLUMNS)
+
+
+def append(db: Connection, run_id: int, given: Sequence[Mapping[str, Any]]) -> None:
+    """Add these (each with some of COLUMNS) after those that a run has."""
+    if not given:
+        return
+    rows = [(run_id, *(each.get(column) for column in COLUMNS)) for each in given]
+    db.insert_many("check_annotation", f"run_id, {LISTED}", rows)
+    db.execute(
+        "UPDATE check_run SET annotations = annotations + :more WHERE id = :id",
+        more=len(given),
+        id=run_id,
+    )
+
+
+def page(db: Connection, run_id: int, *, limit: int, offset: int) -> list[Row]:
+    """A run's annotations in the order in which they came."""
+    return db.all(
+        f"SELECT {LISTED} FROM check_annotation WHERE run_id = :run_id"
+        " ORDER BY id LIMIT :limit OFFSET :offset",
+        run_id=run_id,
+        limit=limit,
+        offset=offset,
+    )
+
+
+def replace(db: Connection, run_id: int, wanted: Sequence[Mapping[str, Any]]) -> bool:
+    """Make these all that a run has; whether that changes anything."""
+    told = [{column: each.get(column) for column in COLUMNS} for each in wanted]
+    if page(db, run_id, limit=len(told) + 1, offset=0) == told:
+        return False
+    db.execute("DELETE FROM check_annotation WHERE run_id = :run_id", run_id=run_id)
+    db.execute("UPDATE check_run SET annotations = 0 WHERE id = :id", id=run_id)
+    append(db, run_id, told)
+    return True

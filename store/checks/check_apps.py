@@ -1,0 +1,128 @@
+"""Whose a check is: an app of this one, or one of the platform that told of the check."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import orjson
+
+from store.accounts import placeholder_accounts
+from store.database import payload_reader, upsert
+from store.database.connection import Connection, Row, json_array
+
+FOREIGN = "f.number, f.slug, f.name, f.owner_id, f.description, f.external_url, f.html_url"
+FIELDS = {
+    "name": payload_reader.text(255, 1),
+    "description": payload_reader.nullable(payload_reader.text(1_000)),
+    "external_url": payload_reader.nullable(payload_reader.text(2_048)),
+    "html_url": payload_reader.nullable(payload_reader.text(2_048)),
+    "created_at": payload_reader.timestamp,
+    "updated_at": payload_reader.timestamp,
+}
+MOST_PERMISSIONS, MOST_EVENTS = 100, 200
+NO_SLUG = re.compile(r"[^a-z0-9]+")
+
+
+def slug(name: str) -> str:
+    """An app's name as a part of a URL."""
+    return NO_SLUG.sub("-", name.lower()).strip("-") or "app"
+
+
+def put(db: Connection, given: Any) -> Row | None:
+    """Make or change the platform's app that is told of: its `id` and `number`. None for what is no
+    app.
+    """
+    if not isinstance(given, dict):
+        return None
+    number, fields = (
+        payload_reader.read_field(given, "id", payload_reader.number),
+        payload_reader.read_fields(given, FIELDS),
+    )
+    named = payload_reader.read_field(given, "slug", payload_reader.text(255, 1)) or slug(
+        fields.get("name", "")
+    )
+    if number is None or not fields:
+        return None
+    fields |= _listed(given)
+    owner_id = placeholder_accounts.get_or_create(db, given.get("owner"))
+    if owner_id is not None:
+        fields["owner_id"] = owner_id
+    return _write(db, number, named, fields)
+
+
+def _listed(given: dict[str, Any]) -> Row:
+    fields: Row = {}
+    permissions, events = given.get("permissions"), given.get("events")
+    if isinstance(permissions, dict):
+        held = {
+            name: level for name, level in permissions.items() if isinstance(level, str) and name
+        }
+        known = list(held.items())[:MOST_PERMISSIONS]
+        fields["permissions"] = _json({_plain(name): _plain(level) for name, level in known})
+    if isinstance(events, list):
+        fields["events"] = _json(
+            [_plain(name) for name in events[:MOST_EVENTS] if isinstance(name, str)]
+        )
+    return fields
+
+
+def _plain(text: str) -> str:
+    return text.replace("\0", "")[:100]
+
+
+def _json(content: Any) -> str:
+    return orjson.dumps(content).decode()
+
+
+def _write(db: Connection, number: int, named: str, fields: Row) -> Row:
+    before = _known(db, number, named)
+    if before is None:
+        values = {
+            "number": number,
+            "slug": named,
+            "name": named,
+            "permissions": "{}",
+            "events": "[]",
+            "created_at": db.now,
+            "updated_at": db.now,
+            **fields,
+        }
+        upsert.insert_if_absent(db, "foreign_app", values, "number, slug")
+        before = _known(db, number, named)
+        assert before is not None
+    elif fields.get("updated_at", before["updated_at"]) >= before["updated_at"]:
+        upsert.update(db, "foreign_app", before, fields)
+    return {"id": before["id"], "number": number}
+
+
+def _known(db: Connection, number: int, named: str) -> Row | None:
+    return db.one(
+        f"SELECT f.id, {FOREIGN}, f.permissions, f.events, f.created_at, f.updated_at"
+        " FROM foreign_app f WHERE f.number = :number AND f.slug = :slug",
+        number=number,
+        slug=named,
+    )
+
+
+def of(db: Connection, suite_ids: Iterable[int]) -> dict[int, Row]:
+    """Suite to its app: `number`, `slug`, `name`, `owner_id`, `description`, `external_url`,
+    `html_url` (None for an app of this one), `permissions` (a dict), `events` (a list),
+    `created_at` and `updated_at`. Suites of none are left out.
+    """
+    wanted = f"{db.each('ids', wanted='integer')} AS w JOIN check_suite s ON s.id = w.wanted"
+    rows = db.all(
+        "SELECT s.id AS suite_id, p.id AS number, '' AS slug, p.name, p.owner_id, p.description,"
+        " p.url AS external_url, NULL AS html_url, p.permissions, '[]' AS events, p.created_at,"
+        f" p.updated_at FROM {wanted} JOIN app p ON p.id = s.app_id"
+        f" UNION ALL SELECT s.id, {FOREIGN}, f.permissions, f.events, f.created_at, f.updated_at"
+        f" FROM {wanted} JOIN foreign_app f ON f.id = s.foreign_app_id",
+        ids=json_array(set(suite_ids)),
+    )
+    return {row["suite_id"]: _read(row) for row in rows}
+
+
+def _read(row: Row) -> Row:
+    row["slug"] = row["slug"] or slug(row["name"])
+    row["permissions"] = orjson.loads(row["permissions"])
+    row["events"] = orjson.loads(row["events"])
+    return row

@@ -1,0 +1,71 @@
+"""How many check runs a suite has of each sort: kept, because a list of runs tells their number."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from store.database.connection import Connection, Row, json_array
+
+
+class CheckKind(NamedTuple):
+    """What runs are counted by; `conclusion` is empty where there is none."""
+
+    latest: int
+    status: str
+    conclusion: str
+    asked_again: int
+
+
+def sort_of(row: Row) -> CheckKind:
+    """That of a run."""
+    return CheckKind(row["latest"], row["status"], row["conclusion"] or "", row["asked_again"])
+
+
+def count(db: Connection, suite_id: int, changes: Counter[CheckKind]) -> None:
+    """Let the suite have so many more, or fewer, of these sorts."""
+    db.insert_many(
+        "check_tally",
+        "suite_id, latest, status, conclusion, asked_again, runs",
+        [(suite_id, *sort, by) for sort, by in sorted(changes.items()) if by],
+        "ON CONFLICT (suite_id, latest, status, conclusion, asked_again)"
+        " DO UPDATE SET runs = check_tally.runs + excluded.runs",
+    )
+
+
+def latest(db: Connection, suite_id: int) -> dict[CheckKind, int]:
+    """How many of each sort are the latest of their names."""
+    rows = db.tuples(
+        "SELECT latest, status, conclusion, asked_again, runs FROM check_tally"
+        " WHERE suite_id = :suite_id AND latest = 1 AND runs > 0",
+        suite_id=suite_id,
+    )
+    return {CheckKind(*row[:4]): row[4] for row in rows}
+
+
+def newest(db: Connection, suite_ids: Iterable[int]) -> dict[int, int]:
+    """How many runs that are the newest of their name each of these suites has; none: left out."""
+    return dict(
+        db.tuples(
+            "SELECT t.suite_id, CAST(sum(t.runs) AS BIGINT)"
+            f" FROM {db.each('suites', id='integer')} AS w"
+            " JOIN check_tally t ON t.suite_id = w.id AND t.latest = 1 GROUP BY t.suite_id",
+            suites=json_array(suite_ids),
+        )
+    )
+
+
+def total(
+    db: Connection, suite_ids: Iterable[int], *, status: str | None, only_latest: bool
+) -> int:
+    """How many runs these suites have."""
+    where = [" AND t.status = :status"] if status is not None else []
+    where += [" AND t.latest = 1"] if only_latest else []
+    given = {} if status is None else {"status": status}
+    found: int = db.value(
+        f"SELECT CAST(coalesce(sum(t.runs), 0) AS BIGINT)"
+        f" FROM {db.each('suites', id='integer')} AS w"
+        f" JOIN check_tally t ON t.suite_id = w.id{''.join(where)}",
+        suites=json_array(suite_ids),
+        **given,
+    )
+    return found

@@ -1,0 +1,215 @@
+"""Check runs: each one check of an app on a commit, in the app's suite for that commit."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from store.checks import check_counts
+from store.checks.check_counts import CheckKind, sort_of
+from store.database import external_ids, upsert
+from store.database.connection import Connection, Row, json_array
+
+MOST_OF_A_NAME = 1_000
+"""Runs that a suite keeps of one name."""
+COLUMNS = (
+    "c.id, c.number, c.repo_id, c.suite_id, c.name, c.latest, c.status, c.conclusion,"
+    " c.asked_again, c.external_id, c.details_url, c.started_at, c.completed_at, c.title,"
+    " c.summary, c.content, c.images, c.actions, c.annotations, c.pulls, c.created_at,"
+    " c.updated_at, s.number AS suite_number, s.head_sha, s.app_id, s.app_number, s.reflected"
+)
+FROM = "FROM check_run c JOIN check_suite s ON s.id = c.suite_id"
+SORT = "latest, status, conclusion, asked_again"
+LISTS = ("images", "actions")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRunFilter:
+    """Which runs of suites a list is of."""
+
+    name: str | None = None
+    status: str | None = None
+    only_latest: bool = True
+    """Of those of one name in a suite the newest alone."""
+
+    def where(self) -> tuple[str, dict[str, str]]:
+        """SQL, each condition after an AND, and its parameters."""
+        sql = " AND c.name = :name" if self.name is not None else ""
+        sql += " AND c.status = :status" if self.status is not None else ""
+        sql += " AND c.latest = 1" if self.only_latest else ""
+        given = {"name": self.name, "status": self.status}
+        return sql, {key: value for key, value in given.items() if value is not None}
+
+
+def get(db: Connection, repo_id: int, number: int) -> Row | None:
+    """The repository's run that the API calls so; `images` and `actions` are lists. Of its suite:
+    `suite_number`, `head_sha`, `app_id`, `app_number`, and `reflected`: 1 for a platform's.
+    """
+    return _read(
+        db.one(
+            f"SELECT {COLUMNS} {FROM} WHERE c.repo_id = :repo_id AND c.number = :number",
+            repo_id=repo_id,
+            number=number,
+        )
+    )
+
+
+def by_id(db: Connection, run_id: int) -> Row | None:
+    """The run with this id."""
+    return _read(db.one(f"SELECT {COLUMNS} {FROM} WHERE c.id = :id", id=run_id))
+
+
+def _read(row: Row | None) -> Row | None:
+    return None if row is None else decode_row(row)
+
+
+def decode_row(row: Row) -> Row:
+    """A row as it was read, with its lists as such."""
+    return row | {name: orjson.loads(row[name]) for name in LISTS}
+
+
+def _kept(fields: Mapping[str, Any]) -> Row:
+    lists = {name: orjson.dumps(fields[name]).decode() for name in LISTS if name in fields}
+    return {**fields, **lists}
+
+
+def newest(db: Connection, suite_id: int, name: str) -> Row | None:
+    """The newest run of this name in a suite."""
+    return _read(
+        db.one(
+            f"SELECT {COLUMNS} {FROM} WHERE c.suite_id = :suite_id AND c.name = :name"
+            " ORDER BY c.number DESC LIMIT 1",
+            suite_id=suite_id,
+            name=name,
+        )
+    )
+
+
+def lock(db: Connection, suite_id: int) -> None:
+    """Wait for others who change the runs of this suite: which is the latest, and how many there
+    are, is no matter of one run.
+    """
+    db.alone(f"check suite {suite_id}")
+
+
+def create(db: Connection, suite: Row, fields: Mapping[str, Any]) -> Row:
+    """A new run of a suite that was made here: `name`, `status`, and what else is known of it.
+
+    It is the latest of its name; of more than MOST_OF_A_NAME the oldest are deleted.
+    """
+    lock(db, suite["id"])
+    values = {
+        "repo_id": suite["repo_id"],
+        "suite_id": suite["id"],
+        "created_at": db.now,
+        "updated_at": db.now,
+        **_kept(fields),
+    }
+    made = external_ids.insert_with_own_id(db, "check_run", values, "id")
+    assert made is not None, "its id is its own"
+    return is_settled(db, made, None)
+
+
+def update(db: Connection, run: Row, fields: Mapping[str, Any]) -> Row:
+    """Change a run. What was asked for again has come."""
+    lock(db, run["suite_id"])
+    row = by_id(db, run["id"])
+    if row is None:
+        return run
+    changed = {**_kept(fields), "asked_again": 0, "updated_at": db.now}
+    upsert.update(db, "check_run", _kept(row), changed)
+    return is_settled(db, run["id"], row)
+
+
+def ask_again(db: Connection, run: Row) -> None:
+    """Let the run's suite be queued until something comes of a request for it; it itself stays as
+    it is.
+    """
+    lock(db, run["suite_id"])
+    row = by_id(db, run["id"])
+    if row is not None:
+        upsert.update(db, "check_run", row, {"asked_again": 1})
+        is_settled(db, run["id"], row)
+
+
+def is_settled(db: Connection, run_id: int, before: Row | None) -> Row:
+    """The run, after others of its name (and of the one it had) were seen to; all are counted."""
+    row = by_id(db, run_id)
+    assert row is not None, "nobody else is at this suite"
+    changes = Counter({sort_of(row): 1})
+    names = {row["name"]}
+    if before is not None:
+        changes.subtract([sort_of(before)])
+        names.add(before["name"])
+    for name in names:
+        _mark_latest(db, row["suite_id"], name, changes)
+        _trim(db, row["suite_id"], name, changes)
+    check_counts.count(db, row["suite_id"], changes)
+    return by_id(db, run_id) or row
+
+
+def _mark_latest(db: Connection, suite_id: int, name: str, changes: Counter[CheckKind]) -> None:
+    last = "(SELECT max(o.number) FROM check_run o WHERE o.suite_id = :suite_id AND o.name = :name)"
+    rows = db.all(
+        "UPDATE check_run SET latest = 1 - latest WHERE suite_id = :suite_id AND name = :name"
+        f" AND (number = {last} AND latest = 0 OR number < {last} AND latest = 1)"
+        f" RETURNING {SORT}",
+        suite_id=suite_id,
+        name=name,
+    )
+    for row in rows:
+        changes[sort_of(row)] += 1
+        changes[sort_of({**row, "latest": 1 - row["latest"]})] -= 1
+
+
+def _trim(db: Connection, suite_id: int, name: str, changes: Counter[CheckKind]) -> None:
+    rows = db.all(
+        "DELETE FROM check_run WHERE suite_id = :suite_id AND name = :name AND number <="
+        " (SELECT o.number FROM check_run o WHERE o.suite_id = :suite_id AND o.name = :name"
+        f" ORDER BY o.number DESC LIMIT 1 OFFSET :most) RETURNING {SORT}",
+        suite_id=suite_id,
+        name=name,
+        most=MOST_OF_A_NAME,
+    )
+    changes.subtract(sort_of(row) for row in rows)
+
+
+def page(
+    db: Connection, suite_ids: Iterable[int], chosen: CheckRunFilter, *, limit: int, offset: int
+) -> list[Row]:
+    """The runs of these suites, newest first."""
+    where, given = chosen.where()
+    # Of each suite as many as the page can hold: a list of them all would have to be sorted.
+    first = (
+        f"SELECT c.id FROM check_run c WHERE c.suite_id = w.suite{where}"
+        " ORDER BY c.number DESC LIMIT :most"
+    )
+    rows = db.all(
+        f"SELECT {COLUMNS} {FROM} WHERE c.id IN (SELECT f.id FROM"
+        f" {db.each('suites', suite='integer')} AS w {db.lateral('check_run', 'f', first)})"
+        " ORDER BY c.number DESC, c.id DESC LIMIT :limit OFFSET :offset",
+        suites=json_array(suite_ids),
+        most=offset + limit,
+        limit=limit,
+        offset=offset,
+        **given,
+    )
+    return [row for row in map(_read, rows) if row is not None]
+
+
+def count(db: Connection, suite_ids: Sequence[int], chosen: CheckRunFilter) -> int:
+    """How many these are."""
+    if chosen.name is None:
+        return check_counts.total(
+            db, suite_ids, status=chosen.status, only_latest=chosen.only_latest
+        )
+    where, given = chosen.where()
+    total: int = db.value(
+        f"SELECT count(*) FROM {db.each('suites', suite='integer')} AS w"
+        f" JOIN check_run c ON c.suite_id = w.suite{where}",
+        suites=json_array(suite_ids),
+        **given,
+    )
+    return total

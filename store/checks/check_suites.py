@@ -1,0 +1,214 @@
+"""Check suites: what one app has to say of one commit, and how that stands as a whole."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import orjson
+
+from store.checks import check_apps, check_counts
+from store.database import external_ids, payload_reader, upsert
+from store.database.connection import Connection, Row, json_array
+from store.errors import Missing
+
+COLUMNS = (
+    "s.id, s.number, s.repo_id, s.head_sha, s.head_branch, s.before_sha, s.after_sha, s.app_id,"
+    " s.foreign_app_id, s.app_number, s.reflected, s.status, s.conclusion, s.pulls, s.created_at,"
+    " s.updated_at, s.told_at"
+)
+SELECT = f"SELECT {COLUMNS} FROM check_suite s"
+STATUSES = ("queued", "in_progress", "completed", "waiting", "requested", "pending")
+# The first that there is is the suite's. Source: the platform's guide to its checks.
+CONCLUSIONS = (
+    "action_required",
+    "cancelled",
+    "timed_out",
+    "failure",
+    "stale",
+    "neutral",
+    "success",
+    "skipped",
+)
+SHA = payload_reader.text(64, 1)
+FIELDS: payload_reader.Readers = {
+    "head_branch": payload_reader.nullable(payload_reader.text(255)),
+    "before_sha": ("before", payload_reader.nullable(SHA)),
+    "after_sha": ("after", payload_reader.nullable(SHA)),
+    "status": payload_reader.one_of(*STATUSES),
+    "conclusion": payload_reader.nullable(payload_reader.one_of(*CONCLUSIONS, "startup_failure")),
+    "created_at": payload_reader.timestamp,
+    "updated_at": payload_reader.timestamp,
+    "told_at": ("updated_at", payload_reader.timestamp),
+}
+PULL: payload_reader.Readers = {"id": payload_reader.number, "number": payload_reader.number}
+END = {"ref": payload_reader.text(255), "sha": payload_reader.text(64)}
+
+
+def get(db: Connection, repo_id: int, number: int) -> Row | None:
+    """The repository's suite that the API calls so."""
+    return db.one(
+        f"{SELECT} WHERE s.repo_id = :repo_id AND s.number = :number",
+        repo_id=repo_id,
+        number=number,
+    )
+
+
+def by_id(db: Connection, suite_id: int) -> Row:
+    """The suite with this id."""
+    row = db.one(f"{SELECT} WHERE s.id = :id", id=suite_id)
+    if row is None:
+        raise Missing("check suite")
+    return row
+
+
+def of(db: Connection, suite_ids: Iterable[int]) -> list[Row]:
+    """The suites with these ids."""
+    return db.all(
+        f"{SELECT} WHERE s.id IN (SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)",
+        ids=json_array(suite_ids),
+    )
+
+
+def of_commit(
+    db: Connection, repo_id: int, sha: str, *, app_number: int | None = None
+) -> list[int]:
+    """The ids of a commit's suites, of those of this app where one is named."""
+    where = "" if app_number is None else " AND app_number = :app_number"
+    given = {} if app_number is None else {"app_number": app_number}
+    rows = db.tuples(
+        f"SELECT id FROM check_suite WHERE repo_id = :repo_id AND head_sha = :sha{where}",
+        repo_id=repo_id,
+        sha=sha,
+        **given,
+    )
+    return [suite_id for (suite_id,) in rows]
+
+
+def of_app(
+    db: Connection, repo_id: int, sha: str, app_id: int, branch: str | None = None
+) -> tuple[Row, bool]:
+    """The suite of an app for a commit, and whether it was made just now; `branch` is one that is
+    at the commit.
+    """
+    found = _of_app(db, repo_id, sha, app_id)
+    if found is not None:
+        return found, False
+    values = {
+        "repo_id": repo_id,
+        "head_sha": sha,
+        "head_branch": branch,
+        "after_sha": sha,
+        "app_id": app_id,
+        "app_number": app_id,
+        "status": "queued",
+        "created_at": db.now,
+        "updated_at": db.now,
+    }
+    made = external_ids.insert_with_own_id(db, "check_suite", values, "repo_id, head_sha, app_id")
+    found = _of_app(db, repo_id, sha, app_id)
+    assert found is not None
+    return found, made is not None
+
+
+def _of_app(db: Connection, repo_id: int, sha: str, app_id: int) -> Row | None:
+    return db.one(
+        f"{SELECT} WHERE s.repo_id = :repo_id AND s.head_sha = :sha AND s.app_id = :app_id",
+        repo_id=repo_id,
+        sha=sha,
+        app_id=app_id,
+    )
+
+
+def roll_up(db: Connection, suite_id: int) -> tuple[Row, bool]:
+    """Let the suite stand as its latest runs do; also whether it completed by that, or ended
+    otherwise than before.
+
+    A platform's suite stands as the platform says.
+    """
+    suite = by_id(db, suite_id)
+    if suite["reflected"]:
+        return suite, False
+    stands = status_of(check_counts.latest(db, suite_id))
+    if stands.items() <= suite.items():
+        return suite, False
+    stands["updated_at"] = db.now
+    upsert.update(db, "check_suite", suite, stands)
+    return suite | stands, stands["status"] == "completed"
+
+
+def status_of(sorts: Mapping[check_counts.CheckKind, int]) -> Row:
+    """The status and conclusion of a suite whose latest runs are of these sorts.
+
+    What was asked for again counts as queued, until something comes of it.
+    """
+    statuses = {"queued" if sort.asked_again else sort.status for sort in sorts}
+    if statuses != {"completed"}:
+        moving = "in_progress" in statuses
+        return {"status": "in_progress" if moving else "queued", "conclusion": None}
+    conclusions = {sort.conclusion for sort in sorts}
+    worst = next((one for one in CONCLUSIONS if one in conclusions), None)
+    return {"status": "completed", "conclusion": worst}
+
+
+def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> Row | None:
+    """Make or change the suite that a platform tells of. None for what is no suite, and for what
+    has the number of one that was made here.
+    """
+    number = payload_reader.read_field(given, "id", payload_reader.number)
+    if number is None:
+        return None
+    fields = payload_reader.read_fields(given, FIELDS)
+    before = get(db, repo["id"], number)
+    if before is not None and not before["reflected"]:
+        return None
+    if before is not None and upsert.is_outdated(before, fields):
+        return before
+    fields |= {"pulls": pulls_of(given)} if "pull_requests" in given else {}
+    fields |= _app(db, given)
+    if before is None:
+        return _add(db, repo["id"], number, given, fields)
+    upsert.update(db, "check_suite", before, fields)
+    after: Row = before | fields
+    return after
+
+
+def _app(db: Connection, given: dict[str, Any]) -> Row:
+    app = check_apps.put(db, given.get("app"))
+    return {} if app is None else {"foreign_app_id": app["id"], "app_number": app["number"]}
+
+
+def _add(
+    db: Connection, repo_id: int, number: int, given: dict[str, Any], fields: Row
+) -> Row | None:
+    sha = payload_reader.read_field(given, "head_sha", SHA)
+    if sha is None:
+        return None
+    values = {
+        "repo_id": repo_id,
+        "number": number,
+        "head_sha": sha.lower(),
+        "reflected": 1,
+        "status": "queued",
+        "created_at": db.now,
+        "updated_at": db.now,
+        **fields,
+    }
+    upsert.insert_if_absent(db, "check_suite", values, "repo_id, number")
+    return get(db, repo_id, number)
+
+
+def pulls_of(given: dict[str, Any]) -> str | None:
+    """The pull requests that a platform names, as they are kept."""
+    told = payload_reader.read_object_list(given, "pull_requests")
+    if told is None:
+        return None
+    found = [_pull(each) for each in told]
+    return orjson.dumps([each for each in found if each is not None]).decode()
+
+
+def _pull(given: dict[str, Any]) -> Row | None:
+    fields: Row = payload_reader.read_fields(given, PULL)
+    for end in ("head", "base"):
+        told = payload_reader.read_fields(payload_reader.read_object(given, end) or {}, END)
+        fields |= {f"{end}_{name}": value for name, value in told.items()}
+    wanted = {"id", "number", "head_ref", "head_sha", "base_ref", "base_sha"}
+    return fields if fields.keys() == wanted else None

@@ -1,0 +1,58 @@
+"""What begins as somebody has typed it: names and ids for a shell that completes them."""
+
+from store.database.connection import Connection, Row
+
+MOST = 100
+# Of ids the newest are offered: who wants an old one knows it.
+NEWEST = 1_000
+
+
+def logins(db: Connection, begun: str) -> list[Row]:
+    """`login` and `name` of at most 100 accounts."""
+    return db.all(
+        "SELECT login, name FROM account WHERE substr(login_key, 1, :length) = :begun"
+        " ORDER BY login_key LIMIT :most",
+        begun=begun.lower(),
+        length=len(begun),
+        most=MOST,
+    )
+
+
+def repositories(db: Connection, begun: str) -> list[Row]:
+    """`full_name` and `description` of at most 100 repositories."""
+    owner, slash, name = begun.lower().partition("/")
+    whose = "a.login_key = :owner" if slash else "substr(a.login_key, 1, :length) = :owner"
+    return db.all(
+        "SELECT a.login || '/' || r.name AS full_name, r.description"
+        " FROM account a JOIN repository r ON r.owner_id = a.id"
+        f" WHERE {whose} AND substr(r.name_key, 1, :rest) = :name"
+        " ORDER BY a.login_key, r.name_key LIMIT :most",
+        owner=owner,
+        name=name,
+        rest=len(name),
+        most=MOST,
+        **({} if slash else {"length": len(owner)}),
+    )
+
+
+def hooks(db: Connection, begun: str) -> list[Row]:
+    """`id` and `url` of at most 100 hooks."""
+    rows = db.all(
+        "SELECT id, url FROM hook WHERE deleted_at IS NULL ORDER BY id DESC LIMIT :newest",
+        newest=NEWEST,
+    )
+    return _with_prefix(rows, begun)
+
+
+def deliveries(db: Connection, begun: str) -> list[Row]:
+    """`id` and `event` of at most 100 deliveries."""
+    rows = db.all(
+        "SELECT d.id, e.name AS event FROM delivery d JOIN event e ON e.id = d.event_id"
+        " ORDER BY d.id DESC LIMIT :newest",
+        newest=NEWEST,
+    )
+    return _with_prefix(rows, begun)
+
+
+def _with_prefix(rows: list[Row], begun: str) -> list[Row]:
+    return [row for row in rows if str(row["id"]).startswith(begun)][:MOST]

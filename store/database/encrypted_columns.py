@@ -1,0 +1,91 @@
+"""Which columns hold what the vault has sealed: the one list of them, for all that is done to every
+stored secret. A new one belongs here; tests look for those that are missing.
+"""
+
+from dataclasses import dataclass
+
+from store.database.connection import Connection
+from store.errors import Unusable
+
+
+@dataclass(frozen=True, slots=True)
+class EncryptedColumn:
+    """A column of sealed values, NULL where there is none, in a table with this primary key."""
+
+    table: str
+    column: str
+    key: tuple[str, ...] = ("id",)
+
+    def __str__(self) -> str:
+        return f"{self.table}.{self.column}"
+
+
+ENCRYPTED_COLUMNS = (
+    EncryptedColumn("audit_chain", "secret"),
+    EncryptedColumn("devenv_key", "private_key", ("repo_id",)),
+    EncryptedColumn("devenv_secret", "value", ("repo_id", "name")),
+    EncryptedColumn("hook", "previous_secret"),
+    EncryptedColumn("hook", "secret"),
+    EncryptedColumn("one_time", "secret", ("account_id",)),
+    EncryptedColumn("source", "secret"),
+    EncryptedColumn("source_import", "password", ("repo_id",)),
+    EncryptedColumn("websub", "secret"),
+    EncryptedColumn("websub_request", "secret"),
+)
+# Columns of bytes that are no secrets.
+PLAIN = frozenset(
+    {
+        ("audit", "digest"),
+        ("concurrency_group", "name_key"),
+        ("concurrency_use", "name_key"),
+        ("event", "body"),
+        ("event", "digest"),
+        ("license_file", "content"),
+        ("report_part", "content"),
+    }
+)
+# Looked through for the newest value, so that a long table without any costs next to nothing.
+LOOKED_AT = 100
+# Of each kind, so that one which is damaged does not speak for all.
+TRIED = 5
+
+
+def has_secrets(db: Connection) -> bool:
+    """Whether anything is sealed."""
+    return any(
+        db.value(f"SELECT 1 FROM {one.table} WHERE {one.column} IS NOT NULL LIMIT 1")
+        for one in ENCRYPTED_COLUMNS
+    )
+
+
+def has_column(db: Connection, one: EncryptedColumn) -> bool:
+    """Whether a SQLite database, which may be older than this program, has the column."""
+    sql = f"SELECT 1 FROM pragma_table_info('{one.table}') WHERE name = :column"
+    return db.value(sql, column=one.column) is not None
+
+
+def newest_values(db: Connection, one: EncryptedColumn, limit: int) -> list[bytes]:
+    """The newest values of a column, of those that are among its newest rows."""
+    order = ", ".join(f"{name} DESC" for name in one.key)
+    rows = db.tuples(
+        f"SELECT sealed FROM (SELECT {one.column} AS sealed FROM {one.table}"
+        f" ORDER BY {order} LIMIT :most) AS w WHERE sealed IS NOT NULL LIMIT :limit",
+        most=max(LOOKED_AT, limit),
+        limit=limit,
+    )
+    return [row[0] for row in rows]
+
+
+def verify_key(db: Connection) -> None:
+    """Unusable where nothing that is sealed opens: the key is another database's."""
+    problem: Unusable | None = None
+    for one in ENCRYPTED_COLUMNS:
+        for sealed in newest_values(db, one, TRIED):
+            try:
+                db.vault.open(sealed)
+            except Unusable as error:
+                problem = error
+            else:
+                return
+    if problem is not None:
+        raise problem

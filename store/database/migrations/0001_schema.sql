@@ -1,0 +1,1666 @@
+-- The whole database. Times are whole microseconds since the epoch, UTC; flags are 0 or 1; JSON is text.
+-- {id} stands for what an engine calls a generated integer key, {blob} for what it calls bytes.
+
+-- Accounts and what they may do.
+
+CREATE TABLE account (
+    id {id},
+    login TEXT NOT NULL,
+    login_key TEXT NOT NULL UNIQUE,     -- lower case: logins are compared without case
+    kind TEXT NOT NULL,                 -- User or Organization
+    name TEXT,
+    email TEXT,
+    site_admin INTEGER NOT NULL DEFAULT 0,
+    password_hash TEXT,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    -- Organizations that ask for single sign-on, and the tokens that were authorised for them.
+    sso SMALLINT NOT NULL DEFAULT 0,
+    -- What platforms tell of in their events: accounts and repositories as they know them, and issues.
+    foreign_id BIGINT,    -- what the platform that told of it calls it
+    description TEXT,
+    -- Only ever heard of: nobody logs in as it, and who makes an account of this login takes it over.
+    heard_of SMALLINT NOT NULL DEFAULT 0
+);
+
+CREATE TABLE membership (
+    organization_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    account_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    role TEXT NOT NULL,                 -- admin or member
+    PRIMARY KEY (organization_id, account_id)
+);
+
+CREATE TABLE repository (
+    id {id},
+    owner_id BIGINT NOT NULL REFERENCES account (id),
+    name TEXT NOT NULL,
+    name_key TEXT NOT NULL,
+    private INTEGER NOT NULL DEFAULT 0,
+    description TEXT,
+    default_branch TEXT NOT NULL DEFAULT 'main',
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    pushed_at BIGINT,
+    stars BIGINT NOT NULL DEFAULT 0,
+    foreign_id BIGINT,
+    told_at BIGINT,    -- the platform's time of what was told last
+    homepage TEXT,
+    language TEXT,
+    topics TEXT NOT NULL DEFAULT '[]',    -- JSON array
+    fork SMALLINT NOT NULL DEFAULT 0,
+    archived SMALLINT NOT NULL DEFAULT 0,
+    forks BIGINT NOT NULL DEFAULT 0,
+    size BIGINT NOT NULL DEFAULT 0,    -- kB
+    -- Every repository that is shown tells how many watch it: counted where that changes.
+    watchers BIGINT NOT NULL DEFAULT 0,
+    UNIQUE (owner_id, name_key)
+);
+
+CREATE TABLE collaborator (
+    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    account_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    role TEXT NOT NULL,                 -- read, triage, write, maintain or admin
+    PRIMARY KEY (repo_id, account_id)
+);
+
+-- Applications, and the tokens that they hold for users.
+
+CREATE TABLE app (
+    id {id},
+    owner_id BIGINT NOT NULL REFERENCES account (id),
+    kind TEXT NOT NULL,                 -- oauth: its tokens have scopes; integration: permissions
+    name TEXT NOT NULL,
+    name_key TEXT NOT NULL UNIQUE,      -- lower case: names are compared without case
+    url TEXT NOT NULL,
+    description TEXT,
+    permissions TEXT NOT NULL,          -- JSON object, name to level: the most its tokens may do
+    client_id TEXT NOT NULL UNIQUE,
+    secret_hash TEXT NOT NULL,          -- SHA-256 of the client secret, which itself is not kept
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL
+);
+
+CREATE TABLE token (
+    id {id},
+    account_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    kind TEXT NOT NULL,
+    hash TEXT NOT NULL UNIQUE,          -- SHA-256 of the value, which itself is not kept
+    last_eight TEXT NOT NULL,
+    note TEXT,
+    scopes TEXT NOT NULL,               -- JSON array
+    permissions TEXT NOT NULL,          -- JSON object, name to level
+    created_at BIGINT NOT NULL,
+    expires_at BIGINT,
+    app_id BIGINT REFERENCES app (id) ON DELETE CASCADE,
+    fingerprint TEXT,    -- tells apart what one app has of one user
+    note_url TEXT,
+    updated_at BIGINT NOT NULL DEFAULT 0,
+    -- Made with a password, without single sign-on.
+    by_password SMALLINT NOT NULL DEFAULT 0,
+    -- Of a scoped token: whose repositories, and which of them (JSON array of ids; NULL: all).
+    target_id BIGINT REFERENCES account (id) ON DELETE CASCADE,
+    repositories TEXT
+);
+
+CREATE INDEX token_account ON token (account_id, id);
+
+CREATE INDEX token_app ON token (app_id, account_id) WHERE app_id IS NOT NULL;
+
+-- Tokens are found by when they end.
+CREATE INDEX token_expiry ON token (expires_at, id) WHERE expires_at IS NOT NULL;
+
+-- A platform that posts its events here, signed with a secret of its own.
+CREATE TABLE source (
+    id {id},
+    name TEXT NOT NULL UNIQUE,
+    secret {blob} NOT NULL,             -- sealed
+    owner_id BIGINT REFERENCES account (id),    -- may speak for this account's repositories only
+    created_at BIGINT NOT NULL
+);
+
+-- Who wants what. The distribution key of everything from here on is the repository.
+
+CREATE TABLE hook (
+    id {id},
+    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    url TEXT NOT NULL,
+    content_type TEXT NOT NULL,         -- json or form
+    secret {blob},                      -- sealed
+    insecure_ssl INTEGER NOT NULL DEFAULT 0,
+    active INTEGER NOT NULL DEFAULT 1,
+    events TEXT NOT NULL,               -- JSON array
+    options TEXT NOT NULL,              -- JSON object: how this hook's deliveries differ
+    disabled_reason TEXT,
+    failing_since BIGINT,
+    version BIGINT NOT NULL DEFAULT 1,  -- counts changes, so that a worker knows its copy is old
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    deleted_at BIGINT,
+    -- A hook's former secret, for as long as deliveries are signed with it, too.
+    previous_secret {blob},    -- sealed
+    previous_until BIGINT,
+    -- Until when the worker leaves the hook's endpoint alone after failures; in the past: it tries.
+    resting_until BIGINT,
+    -- Whether the hook's receiver has refused its former secret and taken the new one (0/1).
+    secret_taken SMALLINT NOT NULL DEFAULT 0
+);
+
+CREATE INDEX hook_repository ON hook (repo_id, id);
+
+CREATE INDEX hook_listed ON hook (repo_id, id) WHERE deleted_at IS NULL;
+
+CREATE INDEX hook_disabled ON hook (id) WHERE disabled_reason IS NOT NULL AND deleted_at IS NULL;
+
+CREATE INDEX hook_failing ON hook (id) WHERE failing_since IS NOT NULL AND deleted_at IS NULL;
+
+CREATE INDEX hook_previous ON hook (previous_until) WHERE previous_until IS NOT NULL;
+
+-- What happened.
+
+CREATE TABLE event (
+    id {id},
+    guid TEXT NOT NULL,
+    scope BIGINT NOT NULL,              -- whose guid it is: a repository, or minus a source
+    repo_id BIGINT NOT NULL,            -- 0: of no repository known here
+    source_id BIGINT NOT NULL DEFAULT 0,
+    name TEXT NOT NULL,
+    action TEXT,
+    installation_id BIGINT,
+    received_at BIGINT NOT NULL,
+    size BIGINT NOT NULL,
+    digest {blob} NOT NULL,             -- of the body, to tell a repetition from a contradiction
+    body {blob},                        -- zstd; NULL once retention has let go of it
+    UNIQUE (guid, scope)
+);
+
+CREATE INDEX event_kept ON event (id) WHERE body IS NOT NULL;
+
+CREATE INDEX event_repository ON event (repo_id, name, id);
+
+-- A repository's events in their order.
+CREATE INDEX event_in_order ON event (repo_id, id);
+
+-- What of it has to reach whom. Nothing but these rows is the queue.
+CREATE TABLE delivery (
+    id {id},
+    event_id BIGINT NOT NULL,
+    hook_id BIGINT NOT NULL,
+    repo_id BIGINT NOT NULL,
+    state SMALLINT NOT NULL,            -- 0 waiting, 1 delivered, 2 dead
+    attempts SMALLINT NOT NULL DEFAULT 0,
+    redelivery SMALLINT NOT NULL DEFAULT 0,
+    due_at BIGINT NOT NULL,             -- while waiting: not before; afterwards: when it ended
+    lease_id BIGINT,                    -- the worker that has it in hand
+    reason TEXT                         -- why it died without an attempt
+);
+
+CREATE INDEX delivery_due ON delivery (hook_id, due_at) WHERE state = 0 AND lease_id IS NULL;
+
+CREATE INDEX delivery_event ON delivery (event_id);
+
+CREATE INDEX delivery_leased ON delivery (lease_id, due_at) WHERE lease_id IS NOT NULL;
+
+CREATE TABLE attempt (
+    id {id},
+    delivery_id BIGINT NOT NULL,
+    hook_id BIGINT NOT NULL,
+    event_id BIGINT NOT NULL,
+    repo_id BIGINT NOT NULL,
+    number SMALLINT NOT NULL,           -- 1 for a delivery's first
+    redelivery SMALLINT NOT NULL,
+    started_at BIGINT NOT NULL,
+    duration BIGINT NOT NULL,           -- microseconds
+    status_code SMALLINT,
+    error TEXT,                         -- stage: what went wrong
+    url TEXT NOT NULL,
+    address TEXT,                       -- as dialled
+    timings TEXT NOT NULL,              -- JSON object, stage to microseconds
+    request_head TEXT NOT NULL,         -- as sent
+    response_head TEXT,                 -- as received, to a bound
+    response_body TEXT
+);
+
+CREATE INDEX attempt_hook ON attempt (hook_id, id);
+
+CREATE INDEX attempt_delivery ON attempt (delivery_id);
+
+-- What went wrong is looked for among much that went well.
+CREATE INDEX attempt_failed ON attempt (id)
+    WHERE status_code IS NULL OR status_code NOT BETWEEN 200 AND 299 OR error IS NOT NULL;
+
+CREATE INDEX attempt_hook_failed ON attempt (hook_id, id)
+    WHERE status_code IS NULL OR status_code NOT BETWEEN 200 AND 299 OR error IS NOT NULL;
+
+-- A worker's claim on what it has in hand, good until it expires.
+CREATE TABLE lease (
+    id {id},
+    holder TEXT NOT NULL,
+    expires_at BIGINT NOT NULL,
+    -- A worker says with its lease when it was last there, and how far it was behind then.
+    seen_at BIGINT NOT NULL DEFAULT 0,
+    lag BIGINT NOT NULL DEFAULT 0    -- microseconds
+);
+
+-- What was turned away at the door after its sender was known.
+CREATE TABLE refusal (
+    id {id},
+    at BIGINT NOT NULL,
+    path TEXT NOT NULL,
+    address TEXT,
+    sender TEXT,
+    event TEXT,
+    guid TEXT,
+    size BIGINT,
+    reason TEXT NOT NULL
+);
+
+-- How much of its limits each caller has spent in the window that is running.
+CREATE TABLE spent (
+    subject TEXT NOT NULL,              -- an account, an application or an address
+    resource TEXT NOT NULL,             -- which of the limits
+    window_start BIGINT NOT NULL,       -- seconds since the epoch
+    window_end BIGINT NOT NULL,
+    used BIGINT NOT NULL,
+    PRIMARY KEY (subject, resource)
+);
+
+-- Logins that failed of late, by who was named and where it came from.
+CREATE TABLE failed_login (
+    who TEXT PRIMARY KEY,
+    times INTEGER NOT NULL,
+    since BIGINT NOT NULL
+);
+
+-- What repositories were called before, so that old links lead on.
+CREATE TABLE repository_name (
+    owner_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    name_key TEXT NOT NULL,
+    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    PRIMARY KEY (owner_id, name_key)
+);
+
+CREATE INDEX repository_name_repository ON repository_name (repo_id);
+
+CREATE TABLE token_authorization (
+    token_id BIGINT NOT NULL REFERENCES token (id) ON DELETE CASCADE,
+    organization_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    created_at BIGINT NOT NULL,
+    PRIMARY KEY (token_id, organization_id)
+);
+
+-- That a user lets an application act; it outlives the tokens that came of it.
+CREATE TABLE app_grant (
+    id {id},
+    app_id BIGINT NOT NULL REFERENCES app (id) ON DELETE CASCADE,
+    account_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    UNIQUE (account_id, app_id)
+);
+
+-- Lists begin where their index begins.
+CREATE INDEX app_grant_account ON app_grant (account_id, id);
+
+-- What an account's one-time passwords are made from.
+CREATE TABLE one_time (
+    account_id BIGINT PRIMARY KEY REFERENCES account (id) ON DELETE CASCADE,
+    secret {blob} NOT NULL,             -- sealed, base 32
+    used_step BIGINT NOT NULL,          -- of time: codes up to this one are spent
+    created_at BIGINT NOT NULL
+);
+
+-- Who watches a repository, and who wants to hear nothing of it. Neither is a star.
+CREATE TABLE watching (
+    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    account_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    subscribed SMALLINT NOT NULL,
+    ignored SMALLINT NOT NULL,
+    created_at BIGINT NOT NULL,
+    PRIMARY KEY (repo_id, account_id)
+);
+
+CREATE INDEX watching_watchers ON watching (repo_id, created_at, account_id) WHERE subscribed = 1;
+
+CREATE INDEX watching_account ON watching (account_id, created_at, repo_id) WHERE subscribed = 1;
+
+-- The addresses of an account. One is the primary: the first that there was.
+CREATE TABLE email (
+    id {id},
+    account_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    email TEXT NOT NULL,
+    email_key TEXT NOT NULL UNIQUE,     -- lower case: an address is one account's, whatever its case
+    is_primary SMALLINT NOT NULL,
+    verified SMALLINT NOT NULL,
+    visibility TEXT,                    -- public or private; NULL for all but the primary
+    created_at BIGINT NOT NULL
+);
+
+CREATE INDEX email_account ON email (account_id, id);
+
+CREATE UNIQUE INDEX email_primary ON email (account_id) WHERE is_primary = 1;
+
+-- A branch's license file, with what was found out about it when it was stored.
+CREATE TABLE license_file (
+    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    branch TEXT NOT NULL,
+    path TEXT NOT NULL,
+    sha TEXT NOT NULL,                  -- that of the git blob
+    content {blob} NOT NULL,
+    html TEXT,                          -- rendered, not sanitised; NULL for what is no Markdown
+    license TEXT NOT NULL,              -- its key; other where it is none that is known
+    updated_at BIGINT NOT NULL,
+    PRIMARY KEY (repo_id, branch)
+);
+
+-- WebSub: who follows a topic, and until when. In the queue and in its records it is the hook -id.
+CREATE TABLE websub (
+    id {id},
+    key TEXT NOT NULL UNIQUE,           -- digest of the topic and the callback
+    repo_id BIGINT NOT NULL,            -- 0: the topic is not hosted here
+    topic_key TEXT NOT NULL,            -- which one: the repository's, or a digest of its URL
+    topic TEXT NOT NULL,                -- as the subscriber wrote it
+    self_url TEXT NOT NULL,             -- as the topic calls itself
+    hub TEXT NOT NULL,                  -- the hub's URL, as it was advertised
+    callback TEXT NOT NULL,             -- byte for byte
+    secret {blob},                      -- sealed
+    lease_ends_at BIGINT NOT NULL,
+    request_id BIGINT NOT NULL,         -- the latest request that was verified
+    version BIGINT NOT NULL DEFAULT 1,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    ended_at BIGINT,
+    reason TEXT,                         -- why it ended
+    -- The host of a WebSub subscription's callback; empty for those that were granted before.
+    host TEXT NOT NULL DEFAULT ''
+);
+
+CREATE INDEX websub_topic_followed ON websub (repo_id, topic_key) WHERE ended_at IS NULL;
+
+CREATE INDEX websub_lease ON websub (lease_ends_at) WHERE ended_at IS NULL;
+
+CREATE INDEX websub_host_followed ON websub (repo_id, topic_key, host) WHERE ended_at IS NULL;
+
+-- Requests whose intent is to be verified, and denials that are to be told.
+CREATE TABLE websub_request (
+    id {id},
+    mode TEXT NOT NULL,                 -- subscribe, unsubscribe or denied
+    key TEXT NOT NULL,
+    repo_id BIGINT NOT NULL,
+    topic_key TEXT NOT NULL,
+    topic TEXT NOT NULL,
+    self_url TEXT NOT NULL,
+    hub TEXT NOT NULL,
+    callback TEXT NOT NULL,
+    secret {blob},
+    lease_seconds BIGINT NOT NULL,
+    verify_token TEXT,
+    reason TEXT,                        -- why it is denied
+    host TEXT NOT NULL,                 -- of the callback
+    client TEXT NOT NULL,               -- who asked; empty: nobody did
+    created_at BIGINT NOT NULL,
+    due_at BIGINT NOT NULL,
+    taken_until BIGINT NOT NULL DEFAULT 0,
+    tries SMALLINT NOT NULL DEFAULT 0,
+    done_at BIGINT,
+    outcome TEXT
+);
+
+CREATE INDEX websub_request_due ON websub_request (due_at) WHERE done_at IS NULL;
+
+CREATE INDEX websub_request_host ON websub_request (host, created_at);
+
+CREATE INDEX websub_request_client ON websub_request (client, created_at);
+
+-- Topics of others: what was fetched of them last, and whether that is to be done again.
+CREATE TABLE websub_topic (
+    id {id},
+    key TEXT NOT NULL UNIQUE,           -- digest of the URL
+    url TEXT NOT NULL,
+    due_at BIGINT,                      -- NULL: nothing is to be fetched
+    taken_until BIGINT NOT NULL DEFAULT 0,
+    tries SMALLINT NOT NULL DEFAULT 0,
+    fetched_at BIGINT,
+    etag TEXT,
+    last_modified TEXT,
+    digest TEXT,                        -- of the content that was distributed last
+    event_id BIGINT,                    -- that distribution, whole
+    part_id BIGINT,                     -- the same without what was delivered before
+    error TEXT
+);
+
+CREATE INDEX websub_topic_due ON websub_topic (due_at) WHERE due_at IS NOT NULL;
+
+-- What kind of content a distribution of such a topic is.
+CREATE TABLE websub_content (
+    event_id BIGINT PRIMARY KEY REFERENCES event (id) ON DELETE CASCADE,
+    content_type TEXT NOT NULL
+);
+
+CREATE TABLE subscription (
+    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    event TEXT NOT NULL,                -- a name, or * for all of the platform's
+    hook_id BIGINT NOT NULL,
+    PRIMARY KEY (repo_id, event, hook_id)
+);
+
+CREATE INDEX subscription_hook ON subscription (hook_id);
+
+CREATE TABLE label (
+    id {id},
+    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    name_key TEXT NOT NULL,             -- lower case
+    foreign_id BIGINT,
+    color TEXT NOT NULL,                -- six hexadecimal digits
+    description TEXT,
+    is_default SMALLINT NOT NULL DEFAULT 0,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    UNIQUE (repo_id, name_key)
+);
+
+CREATE TABLE milestone (
+    id {id},
+    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    number BIGINT NOT NULL,
+    foreign_id BIGINT,
+    title TEXT NOT NULL,
+    description TEXT,
+    state TEXT NOT NULL,                -- open or closed
+    creator_id BIGINT REFERENCES account (id) ON DELETE SET NULL,
+    open_issues BIGINT NOT NULL DEFAULT 0,      -- as the platform counts: it knows all of them
+    closed_issues BIGINT NOT NULL DEFAULT 0,
+    due_on BIGINT,
+    closed_at BIGINT,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    told_at BIGINT,                     -- the platform's time of what was told last
+    UNIQUE (repo_id, number)
+);
+
+-- Issues, and what pull requests have of an issue.
+CREATE TABLE issue (
+    id {id},
+    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    number BIGINT NOT NULL,
+    foreign_id BIGINT,
+    is_pull SMALLINT NOT NULL DEFAULT 0,
+    title TEXT NOT NULL,
+    body TEXT,
+    state TEXT NOT NULL,                -- open or closed
+    state_reason TEXT,
+    author_id BIGINT REFERENCES account (id) ON DELETE SET NULL,
+    author_association TEXT NOT NULL DEFAULT 'NONE',
+    closed_by_id BIGINT REFERENCES account (id) ON DELETE SET NULL,
+    milestone_id BIGINT REFERENCES milestone (id) ON DELETE SET NULL,
+    locked SMALLINT NOT NULL DEFAULT 0,
+    lock_reason TEXT,
+    comments BIGINT NOT NULL DEFAULT 0,
+    closed_at BIGINT,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    told_at BIGINT,                     -- the platform's time of what was told last
+    deleted_at BIGINT,
+    moved_to TEXT,                      -- owner/name of the repository that it was transferred to
+    moved_number BIGINT,                -- its number there
+    UNIQUE (repo_id, number)
+);
+
+CREATE INDEX issue_milestone ON issue (milestone_id, state) WHERE milestone_id IS NOT NULL;
+
+-- Who made pull requests in a repository.
+CREATE INDEX issue_pull_author ON issue (repo_id, author_id) WHERE is_pull = 1;
+
+CREATE TABLE issue_label (
+    issue_id BIGINT NOT NULL REFERENCES issue (id) ON DELETE CASCADE,
+    label_id BIGINT NOT NULL REFERENCES label (id) ON DELETE CASCADE,
+    PRIMARY KEY (issue_id, label_id)
+);
+
+CREATE INDEX issue_label_label ON issue_label (label_id);
+
+CREATE TABLE issue_assignee (
+    issue_id BIGINT NOT NULL REFERENCES issue (id) ON DELETE CASCADE,
+    account_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    PRIMARY KEY (issue_id, account_id)
+);
+
+-- What a pull request has beyond an issue.
+CREATE TABLE pull (
+    id {id},
+    issue_id BIGINT NOT NULL UNIQUE REFERENCES issue (id) ON DELETE CASCADE,
+    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    foreign_id BIGINT,
+    draft SMALLINT NOT NULL DEFAULT 0,
+    head_ref TEXT NOT NULL,
+    head_sha TEXT NOT NULL,
+    head_repo TEXT,                     -- owner/name; NULL where that repository is gone
+    base_ref TEXT NOT NULL,
+    base_sha TEXT NOT NULL,
+    merged_at BIGINT,
+    merged_by_id BIGINT REFERENCES account (id) ON DELETE SET NULL,
+    merge_commit_sha TEXT
+);
+
+CREATE INDEX pull_head ON pull (repo_id, head_sha);
+
+-- Pull requests are found by their branch when it is pushed to, or goes.
+CREATE INDEX pull_branch ON pull (repo_id, head_ref);
+
+-- How far the ingested events have been turned into state: one row, once the first were.
+CREATE TABLE reflection (
+    id INTEGER PRIMARY KEY,             -- 1
+    event_id BIGINT NOT NULL,           -- events up to this one are done with
+    skipped BIGINT NOT NULL DEFAULT 0,  -- of these, how many could not be taken up
+    lease_id BIGINT,                    -- the worker that does it
+    moved_at BIGINT NOT NULL
+);
+
+-- Branches and tags, as pushes tell of them.
+CREATE TABLE ref (
+    id {id},
+    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    name TEXT NOT NULL,                 -- in full: refs/heads/main
+    sha TEXT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    UNIQUE (repo_id, name)
+);
+
+-- Which branch a commit is the head of.
+CREATE INDEX ref_commit ON ref (repo_id, sha);
+
+-- What people say about commits.
+
+CREATE TABLE commit_comment (
+    id {id},
+    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    foreign_id BIGINT,                  -- what the platform that told of it calls it
+    commit_id TEXT NOT NULL,            -- the whole SHA, lower case
+    path TEXT,
+    position BIGINT,                    -- line within the diff
+    line BIGINT,                        -- line within the file
+    author_id BIGINT REFERENCES account (id) ON DELETE SET NULL,
+    author_association TEXT NOT NULL,
+    body TEXT NOT NULL,
+    html TEXT NOT NULL,                 -- rendered and sanitised
+    plain TEXT NOT NULL,                -- without markup
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    told_at BIGINT,                     -- the platform's time of what was told last
+    UNIQUE (repo_id, foreign_id)
+);
+
+CREATE INDEX commit_comment_repository ON commit_comment (repo_id, id);
+
+CREATE INDEX commit_comment_commit ON commit_comment (repo_id, commit_id, id);
+
+-- What happened to issues and pull requests, and what was said on them.
+
+CREATE TABLE issue_event (
+    id {id},
+    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    issue_id BIGINT NOT NULL REFERENCES issue (id) ON DELETE CASCADE,
+    kind TEXT NOT NULL,                 -- closed, labeled, commented, ...
+    actor_id BIGINT REFERENCES account (id) ON DELETE SET NULL,
+    commit_id TEXT,
+    subject_id BIGINT,                  -- the comment, review or issue that it is about
+    members TEXT NOT NULL,              -- JSON object: what its kind has beyond the others
+    listed SMALLINT NOT NULL,           -- whether it is among the events
+    shown SMALLINT NOT NULL,            -- whether it is in the timeline
+    digest TEXT NOT NULL,               -- of the rest: it may be told twice, and happened once
+    created_at BIGINT NOT NULL,
+    UNIQUE (issue_id, kind, created_at, digest)
+);
+
+CREATE INDEX issue_event_repository ON issue_event (repo_id, listed, created_at, id);
+
+CREATE INDEX issue_event_issue ON issue_event (issue_id, listed, created_at, id);
+
+CREATE INDEX issue_event_timeline ON issue_event (issue_id, shown, created_at, id);
+
+CREATE INDEX issue_event_subject ON issue_event (subject_id, kind) WHERE subject_id IS NOT NULL;
+
+-- What is said on an issue or a pull request as a whole, in a review of it, or on a line of it.
+CREATE TABLE issue_comment (
+    id {id},
+    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    issue_id BIGINT NOT NULL REFERENCES issue (id) ON DELETE CASCADE,
+    kind TEXT NOT NULL,                 -- comment, review or line
+    foreign_id BIGINT NOT NULL,         -- what the platform that told of it calls it
+    author_id BIGINT REFERENCES account (id) ON DELETE SET NULL,
+    author_association TEXT NOT NULL,
+    body TEXT,
+    state TEXT,                         -- of a review: approved, changes_requested, ...
+    commit_id TEXT,
+    details TEXT NOT NULL,              -- JSON object: where on a line it is
+    pinned_at BIGINT,
+    pinned_by_id BIGINT REFERENCES account (id) ON DELETE SET NULL,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    told_at BIGINT,                     -- the platform's time of what was told last
+    UNIQUE (repo_id, kind, foreign_id)
+);
+
+CREATE INDEX issue_comment_issue ON issue_comment (issue_id, id);
+
+CREATE INDEX issue_comment_pinned ON issue_comment (issue_id) WHERE pinned_at IS NOT NULL;
+
+-- Fields that an organization gives the issues of its repositories, and what they are filled with.
+
+CREATE TABLE issue_field (
+    id {id},
+    organization_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    name_key TEXT NOT NULL,             -- lower case
+    description TEXT,
+    data_type TEXT NOT NULL,            -- text, number, date, single_select or multi_select
+    visibility TEXT NOT NULL,           -- organization_members_only or all
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    UNIQUE (organization_id, name_key)
+);
+
+CREATE TABLE issue_field_option (
+    id {id},
+    field_id BIGINT NOT NULL REFERENCES issue_field (id) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    name_key TEXT NOT NULL,             -- lower case
+    description TEXT,
+    color TEXT NOT NULL,
+    priority BIGINT NOT NULL,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    UNIQUE (field_id, name_key)
+);
+
+CREATE TABLE issue_field_value (
+    id {id},
+    issue_id BIGINT NOT NULL REFERENCES issue (id) ON DELETE CASCADE,
+    field_id BIGINT NOT NULL REFERENCES issue_field (id) ON DELETE CASCADE,
+    value TEXT NOT NULL,                -- JSON; null where options are chosen
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    UNIQUE (issue_id, field_id)
+);
+
+CREATE INDEX issue_field_value_field ON issue_field_value (field_id);
+
+CREATE TABLE issue_field_choice (
+    value_id BIGINT NOT NULL REFERENCES issue_field_value (id) ON DELETE CASCADE,
+    option_id BIGINT NOT NULL REFERENCES issue_field_option (id) ON DELETE CASCADE,
+    PRIMARY KEY (value_id, option_id)
+);
+
+CREATE INDEX issue_field_choice_option ON issue_field_choice (option_id);
+
+-- What apps find out about commits.
+
+-- Apps of platforms, as the checks that they made tell of them.
+CREATE TABLE foreign_app (
+    id {id},
+    number BIGINT NOT NULL,             -- what the platform calls it
+    slug TEXT NOT NULL,
+    name TEXT NOT NULL,
+    owner_id BIGINT REFERENCES account (id) ON DELETE SET NULL,
+    description TEXT,
+    external_url TEXT,
+    html_url TEXT,
+    permissions TEXT NOT NULL,          -- JSON object, name to level
+    events TEXT NOT NULL,               -- JSON array
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    UNIQUE (number, slug)
+);
+
+-- What one app has to say of one commit.
+CREATE TABLE check_suite (
+    id {id},
+    number BIGINT,                      -- what the API calls it: the platform's id, or its own
+    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    head_sha TEXT NOT NULL,
+    head_branch TEXT,
+    before_sha TEXT,
+    after_sha TEXT,
+    app_id BIGINT REFERENCES app (id) ON DELETE SET NULL,       -- NULL: a platform's app, or none
+    foreign_app_id BIGINT REFERENCES foreign_app (id),
+    app_number BIGINT,                  -- what the API calls its app
+    reflected SMALLINT NOT NULL DEFAULT 0,      -- a platform's, and not of an app of this one
+    status TEXT NOT NULL,
+    conclusion TEXT,
+    pulls TEXT,                         -- JSON array, as told; NULL where nothing was told
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    told_at BIGINT,                     -- the platform's time of what was told last
+    UNIQUE (repo_id, number),
+    UNIQUE (repo_id, head_sha, app_id)
+);
+
+CREATE INDEX check_suite_own_app ON check_suite (app_id) WHERE app_id IS NOT NULL;
+
+CREATE INDEX check_suite_foreign_app ON check_suite (foreign_app_id)
+    WHERE foreign_app_id IS NOT NULL;
+
+CREATE TABLE check_run (
+    id {id},
+    number BIGINT,                      -- as that of a suite
+    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    suite_id BIGINT NOT NULL REFERENCES check_suite (id) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    latest SMALLINT NOT NULL DEFAULT 0, -- 1: the newest of its name in its suite
+    status TEXT NOT NULL,
+    conclusion TEXT,
+    asked_again SMALLINT NOT NULL DEFAULT 0,    -- 1: nothing came of a request for it since
+    external_id TEXT,
+    details_url TEXT,
+    started_at BIGINT,
+    completed_at BIGINT,
+    title TEXT,
+    summary TEXT,
+    content TEXT,                       -- the output's text
+    images TEXT NOT NULL DEFAULT '[]',  -- JSON array
+    actions TEXT NOT NULL DEFAULT '[]', -- JSON array
+    annotations BIGINT NOT NULL DEFAULT 0,      -- how many there are
+    pulls TEXT,                         -- as those of a suite
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    UNIQUE (repo_id, number)
+);
+
+CREATE INDEX check_run_suite ON check_run (suite_id, number);
+
+CREATE INDEX check_run_latest ON check_run (suite_id, number) WHERE latest = 1;
+
+CREATE INDEX check_run_name ON check_run (suite_id, name, number);
+
+CREATE INDEX check_run_status ON check_run (suite_id, status, number);
+
+-- How many runs a suite has of each sort, so that nobody has to count them.
+CREATE TABLE check_tally (
+    suite_id BIGINT NOT NULL REFERENCES check_suite (id) ON DELETE CASCADE,
+    latest SMALLINT NOT NULL,
+    status TEXT NOT NULL,
+    conclusion TEXT NOT NULL,           -- empty where there is none
+    asked_again SMALLINT NOT NULL,
+    runs BIGINT NOT NULL,
+    PRIMARY KEY (suite_id, latest, status, conclusion, asked_again)
+);
+
+CREATE TABLE check_annotation (
+    id {id},
+    run_id BIGINT NOT NULL REFERENCES check_run (id) ON DELETE CASCADE,
+    path TEXT NOT NULL,
+    start_line BIGINT NOT NULL,
+    end_line BIGINT NOT NULL,
+    start_column BIGINT,
+    end_column BIGINT,
+    level TEXT NOT NULL,                -- notice, warning or failure
+    message TEXT NOT NULL,
+    title TEXT,
+    raw_details TEXT
+);
+
+CREATE INDEX check_annotation_run ON check_annotation (run_id, id);
+
+-- Workflow runs and their jobs, and the concurrency groups that they wait for and hold.
+
+CREATE TABLE workflow_run (
+    id {id},
+    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    number BIGINT NOT NULL,             -- the platform's id
+    name TEXT NOT NULL,
+    status TEXT NOT NULL,
+    attempt BIGINT NOT NULL DEFAULT 1,
+    groups_named BIGINT NOT NULL DEFAULT 0,     -- concurrency groups in its configuration
+    created_at BIGINT NOT NULL,
+    told_at BIGINT,                     -- the platform's time of what was told last
+    UNIQUE (repo_id, number)
+);
+
+CREATE TABLE workflow_job (
+    id {id},
+    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    number BIGINT NOT NULL,             -- the platform's id
+    run_id BIGINT NOT NULL REFERENCES workflow_run (id) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    path TEXT NOT NULL,                 -- its name after those of the jobs that call its workflow
+    status TEXT NOT NULL,
+    UNIQUE (repo_id, number)
+);
+
+CREATE INDEX workflow_job_run ON workflow_job (run_id);
+
+CREATE TABLE concurrency_group (
+    id {id},
+    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    name TEXT NOT NULL,                 -- as it was first told
+    name_key {blob} NOT NULL,           -- lower case, in UTF-8: its order is that of the bytes
+    members BIGINT NOT NULL DEFAULT 0,
+    last_acquired_at BIGINT,
+    UNIQUE (repo_id, name_key)
+);
+
+CREATE INDEX concurrency_group_active ON concurrency_group (repo_id, name_key) WHERE members > 0;
+
+-- How many groups of a repository are active, so that nobody has to count them.
+CREATE TABLE concurrency_tally (
+    repo_id BIGINT PRIMARY KEY REFERENCES repository (id) ON DELETE CASCADE,
+    active BIGINT NOT NULL
+);
+
+-- The groups that a run's configuration names.
+CREATE TABLE concurrency_use (
+    run_id BIGINT NOT NULL REFERENCES workflow_run (id) ON DELETE CASCADE,
+    name_key {blob} NOT NULL,           -- that of the group: a run's groups are told in this order
+    group_id BIGINT NOT NULL REFERENCES concurrency_group (id) ON DELETE CASCADE,
+    PRIMARY KEY (run_id, name_key)
+);
+
+CREATE INDEX concurrency_use_group ON concurrency_use (group_id);
+
+-- Who holds a group, and who waits for it.
+CREATE TABLE concurrency_member (
+    id {id},
+    group_id BIGINT NOT NULL REFERENCES concurrency_group (id) ON DELETE CASCADE,
+    run_id BIGINT NOT NULL REFERENCES workflow_run (id) ON DELETE CASCADE,
+    seat TEXT NOT NULL,                 -- what of the run it is: the run, a job, a called workflow
+    job_id BIGINT REFERENCES workflow_job (id) ON DELETE CASCADE,       -- of a job
+    path TEXT,                          -- of a called workflow: of the job that calls it
+    waiting SMALLINT NOT NULL,          -- 0: holds the group
+    since BIGINT NOT NULL,
+    UNIQUE (run_id, seat)
+);
+
+CREATE INDEX concurrency_member_queue ON concurrency_member (group_id, waiting, since, id);
+
+CREATE INDEX concurrency_member_job ON concurrency_member (job_id) WHERE job_id IS NOT NULL;
+
+-- What came of the rules of a repository, or of its organization, when somebody pushed.
+CREATE TABLE rule_suite (
+    id {id},
+    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    number BIGINT NOT NULL,             -- the id of the place it comes from
+    owner_id BIGINT NOT NULL REFERENCES account (id),   -- of the repository, which keeps its owner
+    actor_id BIGINT REFERENCES account (id) ON DELETE SET NULL,
+    before_sha TEXT NOT NULL,
+    after_sha TEXT NOT NULL,
+    ref TEXT NOT NULL,                  -- in full: refs/heads/main
+    ref_name TEXT NOT NULL,             -- without refs/heads/ or refs/tags/
+    pushed_at BIGINT NOT NULL,
+    result TEXT NOT NULL,               -- pass, fail or bypass
+    evaluation_result TEXT,             -- what rules would have come to that are being tried
+    active SMALLINT NOT NULL,           -- 1: there are rules in force among them
+    evaluated SMALLINT NOT NULL,        -- 1: there are rules that are being tried among them
+    evaluations TEXT NOT NULL,          -- JSON array, as the API shows them
+    UNIQUE (repo_id, number)
+);
+
+CREATE INDEX rule_suite_pushed ON rule_suite (repo_id, pushed_at, id);
+
+CREATE INDEX rule_suite_ref ON rule_suite (repo_id, ref_name, pushed_at, id);
+
+CREATE INDEX rule_suite_owner ON rule_suite (owner_id, pushed_at, id);
+
+CREATE INDEX rule_suite_owner_number ON rule_suite (owner_id, number);
+
+CREATE INDEX rule_suite_actor ON rule_suite (actor_id, pushed_at, id) WHERE actor_id IS NOT NULL;
+
+-- What an organization tells the agents that work in its repositories.
+CREATE TABLE agent_variable (
+    id {id},
+    organization_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    name TEXT NOT NULL,                 -- upper case
+    value TEXT NOT NULL,
+    visibility TEXT NOT NULL,           -- all, private or selected
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    UNIQUE (organization_id, name)
+);
+
+-- The repositories of a variable that only selected ones see.
+CREATE TABLE agent_variable_repository (
+    variable_id BIGINT NOT NULL REFERENCES agent_variable (id) ON DELETE CASCADE,
+    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    PRIMARY KEY (variable_id, repo_id)
+);
+
+CREATE INDEX agent_variable_repository_repo ON agent_variable_repository (repo_id);
+
+-- The key pair that a repository's secrets are sealed to on their way here.
+CREATE TABLE devenv_key (
+    repo_id BIGINT PRIMARY KEY REFERENCES repository (id) ON DELETE CASCADE,
+    key_id TEXT NOT NULL,               -- what the API calls it
+    public_key TEXT NOT NULL,           -- base64
+    private_key {blob} NOT NULL,        -- base64, sealed
+    created_at BIGINT NOT NULL
+);
+
+-- Secrets that a repository gives to the environments its people work in.
+CREATE TABLE devenv_secret (
+    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    name TEXT NOT NULL,                 -- upper case
+    value {blob} NOT NULL,              -- base64, sealed
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    PRIMARY KEY (repo_id, name)
+);
+
+-- Kinds of machines for environments: those that differ from the ones that the program knows.
+CREATE TABLE devenv_machine (
+    name TEXT PRIMARY KEY,
+    display_name TEXT NOT NULL,
+    operating_system TEXT NOT NULL,
+    storage_in_bytes BIGINT NOT NULL,
+    memory_in_bytes BIGINT NOT NULL,
+    cpus BIGINT NOT NULL,
+    locations TEXT,                     -- JSON array of names; NULL is everywhere
+    offered SMALLINT NOT NULL
+);
+
+-- Where environments can be: places that differ from the ones that the program knows.
+CREATE TABLE devenv_location (
+    name TEXT PRIMARY KEY,
+    networks TEXT NOT NULL,             -- JSON array: whoever asks from these is sent here
+    is_default SMALLINT NOT NULL        -- where everybody else is sent
+);
+
+-- Environments of people.
+CREATE TABLE devenv (
+    id {id},
+    name TEXT NOT NULL UNIQUE,
+    account_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    ref TEXT NOT NULL,                  -- a branch or a commit
+    machine TEXT NOT NULL,
+    location TEXT NOT NULL
+);
+
+CREATE INDEX devenv_account ON devenv (account_id);
+
+CREATE INDEX devenv_repository ON devenv (repo_id);
+
+-- What has been built of a repository ahead of time.
+CREATE TABLE devenv_prebuild (
+    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    ref TEXT NOT NULL,                  -- a branch or a commit
+    machine TEXT NOT NULL,
+    availability TEXT NOT NULL,         -- none, in_progress or ready
+    PRIMARY KEY (repo_id, ref, machine)
+);
+
+-- What a repository asks of a machine.
+CREATE TABLE devenv_restriction (
+    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    ref TEXT NOT NULL,                  -- a branch or a commit; empty for all of them
+    cpus BIGINT NOT NULL,
+    memory_in_bytes BIGINT NOT NULL,
+    storage_in_bytes BIGINT NOT NULL,
+    machines TEXT,                      -- JSON array of names; NULL is any
+    PRIMARY KEY (repo_id, ref)
+);
+
+-- Which version of its patterns' settings an organization is at.
+CREATE TABLE secret_pattern_configuration (
+    organization_id BIGINT PRIMARY KEY REFERENCES account (id) ON DELETE CASCADE,
+    version TEXT NOT NULL,
+    updated_at BIGINT NOT NULL
+);
+
+-- Patterns of secrets in an organization: its own, and what there is to say of the providers'.
+CREATE TABLE secret_pattern (
+    organization_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    token_type TEXT NOT NULL,
+    custom SMALLINT NOT NULL,
+    slug TEXT NOT NULL,
+    display_name TEXT NOT NULL,
+    default_setting TEXT NOT NULL,      -- disabled or enabled
+    setting TEXT NOT NULL,              -- the same, or not-set
+    version TEXT,                       -- of a custom one
+    alerts BIGINT NOT NULL DEFAULT 0,
+    false_positives BIGINT NOT NULL DEFAULT 0,
+    blocks BIGINT NOT NULL DEFAULT 0,
+    bypasses BIGINT NOT NULL DEFAULT 0, -- of these blocks
+    PRIMARY KEY (organization_id, token_type)
+);
+
+-- Alerts as platforms tell of them, so that each is counted once.
+CREATE TABLE secret_alert (
+    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    number BIGINT NOT NULL,
+    token_type TEXT NOT NULL,
+    false_positive SMALLINT NOT NULL,
+    bypassed SMALLINT NOT NULL,
+    told_at BIGINT,                     -- the platform's time of what was told last
+    PRIMARY KEY (repo_id, number)
+);
+
+-- That an artifact was built from a repository, as a platform has attested it.
+CREATE TABLE attestation (
+    id {id},
+    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    digest TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    UNIQUE (repo_id, digest)
+);
+
+CREATE INDEX attestation_digest ON attestation (digest, id);
+
+-- What is deployed and stored: of one repository, each digest once.
+CREATE TABLE artifact (
+    id {id},
+    organization_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    digest TEXT NOT NULL,               -- sha256: and hexadecimal digits, lower case
+    name TEXT NOT NULL,
+    version TEXT,
+    deployments BIGINT NOT NULL DEFAULT 0,      -- how many records there are of each kind
+    storages BIGINT NOT NULL DEFAULT 0,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    UNIQUE (repo_id, digest)
+);
+
+CREATE INDEX artifact_digest ON artifact (organization_id, digest);
+
+-- Where artifacts run, or have run. What was not said is an empty text, for it is part of the key.
+CREATE TABLE deployment_record (
+    id {id},
+    organization_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    artifact_id BIGINT NOT NULL REFERENCES artifact (id) ON DELETE CASCADE,
+    digest TEXT NOT NULL,               -- the artifact's, to be found by
+    cluster TEXT NOT NULL,
+    logical_environment TEXT NOT NULL,
+    physical_environment TEXT NOT NULL,
+    deployment_name TEXT NOT NULL,
+    status TEXT NOT NULL,               -- deployed or decommissioned
+    tags TEXT,                          -- JSON object of texts
+    runtime_risks TEXT,                 -- JSON array
+    attestation_id BIGINT REFERENCES attestation (id) ON DELETE SET NULL,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    UNIQUE (organization_id, cluster, logical_environment, physical_environment, deployment_name)
+);
+
+CREATE INDEX deployment_record_digest ON deployment_record (organization_id, digest, id);
+
+CREATE INDEX deployment_record_artifact ON deployment_record (artifact_id);
+
+CREATE INDEX deployment_record_attestation ON deployment_record (attestation_id)
+    WHERE attestation_id IS NOT NULL;
+
+-- Where artifacts are kept. What was not said is an empty text, for it is part of the key.
+CREATE TABLE storage_record (
+    id {id},
+    organization_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    artifact_id BIGINT NOT NULL REFERENCES artifact (id) ON DELETE CASCADE,
+    digest TEXT NOT NULL,               -- the artifact's, to be found by
+    registry_url TEXT NOT NULL,
+    repository TEXT NOT NULL,           -- of the registry
+    path TEXT NOT NULL,
+    artifact_url TEXT,
+    status TEXT NOT NULL,               -- active, eol or deleted
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    UNIQUE (artifact_id, registry_url, repository, path)
+);
+
+CREATE INDEX storage_record_digest ON storage_record (organization_id, digest, id);
+
+-- Records of a cluster that are to be written by a worker.
+CREATE TABLE deployment_job (
+    id {id},
+    organization_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    account_id BIGINT REFERENCES account (id) ON DELETE SET NULL,   -- who asked for it
+    cluster TEXT NOT NULL,
+    logical_environment TEXT NOT NULL,
+    physical_environment TEXT NOT NULL,
+    status TEXT NOT NULL,               -- pending, processing, completed or failed
+    total_count BIGINT NOT NULL,        -- how many were written
+    errors TEXT NOT NULL,               -- JSON array
+    created_at BIGINT NOT NULL,
+    started_at BIGINT,
+    ended_at BIGINT
+);
+
+CREATE UNIQUE INDEX deployment_job_cluster ON deployment_job (organization_id, cluster)
+    WHERE ended_at IS NULL;
+
+CREATE INDEX deployment_job_waiting ON deployment_job (created_at, id) WHERE ended_at IS NULL;
+
+CREATE INDEX deployment_job_ended ON deployment_job (ended_at) WHERE ended_at IS NOT NULL;
+
+-- Those that are still to be written.
+CREATE TABLE deployment_job_entry (
+    job_id BIGINT NOT NULL REFERENCES deployment_job (id) ON DELETE CASCADE,
+    position BIGINT NOT NULL,
+    content TEXT NOT NULL,              -- JSON object
+    PRIMARY KEY (job_id, position)
+);
+
+-- Who may for a while not comment, open issues or make pull requests. One that is over is none;
+-- it waits for the worker, which tells of its end.
+CREATE TABLE interaction_limit (
+    id {id},
+    account_id BIGINT REFERENCES account (id) ON DELETE CASCADE,    -- in all that is this account's,
+    repo_id BIGINT REFERENCES repository (id) ON DELETE CASCADE,    -- or in this repository
+    allowed TEXT NOT NULL,              -- existing_users, contributors_only or collaborators_only
+    created_at BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL          -- a whole second
+);
+
+CREATE INDEX interaction_limit_account ON interaction_limit (account_id)
+    WHERE account_id IS NOT NULL;
+
+CREATE INDEX interaction_limit_repository ON interaction_limit (repo_id) WHERE repo_id IS NOT NULL;
+
+CREATE INDEX interaction_limit_expiry ON interaction_limit (expires_at, id);
+
+-- How many pull requests one user may have open.
+CREATE TABLE organization_cap (
+    account_id BIGINT PRIMARY KEY REFERENCES account (id) ON DELETE CASCADE,
+    enabled SMALLINT NOT NULL,
+    most INTEGER NOT NULL,
+    updated_at BIGINT NOT NULL
+);
+
+CREATE TABLE repository_cap (
+    repo_id BIGINT PRIMARY KEY REFERENCES repository (id) ON DELETE CASCADE,
+    enabled SMALLINT NOT NULL,
+    most INTEGER NOT NULL,
+    updated_at BIGINT NOT NULL
+);
+
+-- Whom it does not hold for.
+CREATE TABLE cap_bypass (
+    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    account_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    created_at BIGINT NOT NULL,
+    PRIMARY KEY (repo_id, account_id)
+);
+
+-- Who was asked to collaborate. What is answered, withdrawn or over is gone.
+CREATE TABLE repository_invitation (
+    id {id},
+    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    invitee_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    inviter_id BIGINT REFERENCES account (id) ON DELETE SET NULL,
+    role TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL          -- a whole second
+);
+
+CREATE INDEX repository_invitation_repository ON repository_invitation (repo_id, id);
+
+CREATE INDEX repository_invitation_invitee ON repository_invitation (invitee_id, id);
+
+CREATE INDEX repository_invitation_expiry ON repository_invitation (expires_at, id);
+
+-- How many a repository has sent of late, whatever became of them.
+CREATE TABLE invitation_sent (
+    id {id},
+    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    sent_at BIGINT NOT NULL
+);
+
+CREATE INDEX invitation_sent_repository ON invitation_sent (repo_id, sent_at);
+
+CREATE TABLE job (
+    name TEXT PRIMARY KEY,
+    schedule TEXT NOT NULL,             -- in words, as the worker that planned it has it
+    due_at BIGINT,                      -- NULL: there is nothing to be done
+    served_at BIGINT,                   -- when the last run began that was not before its time
+    asked_at BIGINT,                    -- somebody wants it to run now
+    held_until BIGINT NOT NULL DEFAULT 0,
+    holder TEXT,                        -- which worker has it in hand until then
+    started_at BIGINT,
+    ended_at BIGINT,
+    outcome TEXT,                       -- done, failed, stopped
+    error TEXT,
+    failures INTEGER NOT NULL DEFAULT 0,        -- in a row
+    rests_until BIGINT NOT NULL DEFAULT 0       -- after a failure
+);
+
+-- Enterprises: who belongs to them, which organizations are theirs, and their teams.
+
+CREATE TABLE enterprise (
+    id {id},
+    slug TEXT NOT NULL UNIQUE,          -- lower case
+    name TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    -- How the coding assistant is used in enterprises, a day at a time.
+    -- Whether that may be collected and shown: enabled, disabled or unconfigured (it is left to others).
+    usage_metrics TEXT NOT NULL DEFAULT 'unconfigured'
+);
+
+CREATE TABLE enterprise_member (
+    enterprise_id BIGINT NOT NULL REFERENCES enterprise (id) ON DELETE CASCADE,
+    account_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    role TEXT NOT NULL,                 -- owner, billing_manager or member
+    PRIMARY KEY (enterprise_id, account_id)
+);
+
+CREATE INDEX enterprise_member_account ON enterprise_member (account_id);
+
+CREATE TABLE enterprise_organization (
+    organization_id BIGINT PRIMARY KEY REFERENCES account (id) ON DELETE CASCADE,
+    enterprise_id BIGINT NOT NULL REFERENCES enterprise (id) ON DELETE CASCADE
+);
+
+CREATE INDEX enterprise_organization_enterprise
+    ON enterprise_organization (enterprise_id, organization_id);
+
+CREATE TABLE enterprise_team (
+    id {id},
+    enterprise_id BIGINT NOT NULL REFERENCES enterprise (id) ON DELETE CASCADE,
+    slug TEXT NOT NULL,                 -- ent: and the name in lower case
+    name TEXT NOT NULL,
+    description TEXT,
+    selection TEXT NOT NULL,            -- which organizations: disabled, selected or all
+    group_id TEXT,
+    notification_setting TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    UNIQUE (enterprise_id, slug)
+);
+
+CREATE INDEX enterprise_team_enterprise ON enterprise_team (enterprise_id, id);
+
+CREATE TABLE enterprise_team_organization (
+    team_id BIGINT NOT NULL REFERENCES enterprise_team (id) ON DELETE CASCADE,
+    organization_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    PRIMARY KEY (team_id, organization_id)
+);
+
+CREATE TABLE enterprise_team_member (
+    team_id BIGINT NOT NULL REFERENCES enterprise_team (id) ON DELETE CASCADE,
+    account_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    created_at BIGINT NOT NULL,
+    PRIMARY KEY (team_id, account_id)
+);
+
+CREATE INDEX enterprise_team_member_account ON enterprise_team_member (account_id);
+
+-- Teams of organizations, and who of an organization has a seat at the coding assistant.
+
+CREATE TABLE team (
+    id {id},
+    organization_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    slug TEXT NOT NULL,
+    name TEXT NOT NULL,
+    description TEXT,
+    privacy TEXT NOT NULL,              -- secret or closed
+    permission TEXT NOT NULL,
+    notification_setting TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    UNIQUE (organization_id, slug)
+);
+
+CREATE TABLE team_member (
+    team_id BIGINT NOT NULL REFERENCES team (id) ON DELETE CASCADE,
+    account_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    PRIMARY KEY (team_id, account_id)
+);
+
+CREATE INDEX team_member_account ON team_member (account_id);
+
+-- That an organization pays for the assistant, and how it is set up there.
+CREATE TABLE assistant_subscription (
+    organization_id BIGINT PRIMARY KEY REFERENCES account (id) ON DELETE CASCADE,
+    plan TEXT NOT NULL,                 -- business or enterprise
+    payable SMALLINT NOT NULL,          -- whether billing is set up
+    seat_management TEXT NOT NULL,      -- assign_all, assign_selected, disabled or unconfigured
+    public_code TEXT NOT NULL,          -- allow, block or unconfigured
+    ide_chat TEXT NOT NULL,             -- enabled, disabled or unconfigured, like the next two
+    platform_chat TEXT NOT NULL,
+    cli TEXT NOT NULL
+);
+
+-- Teams whose members have a seat.
+CREATE TABLE assistant_team (
+    organization_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    team_id BIGINT NOT NULL REFERENCES team (id) ON DELETE CASCADE,
+    PRIMARY KEY (organization_id, team_id)
+);
+
+CREATE TABLE assistant_seat (
+    id {id},
+    organization_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    account_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    team_id BIGINT REFERENCES team (id) ON DELETE SET NULL,     -- through which it came
+    personal SMALLINT NOT NULL,         -- whether it was given to the user, and not only to a team
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    expires_at BIGINT,                  -- when it ends, where that is pending
+    active_at BIGINT,
+    editor TEXT,
+    authenticated_at BIGINT,
+    UNIQUE (organization_id, account_id)
+);
+
+CREATE INDEX assistant_seat_page ON assistant_seat (organization_id, id);
+
+CREATE INDEX assistant_seat_expiry ON assistant_seat (expires_at, id) WHERE expires_at IS NOT NULL;
+
+-- Seats are counted by indexes alone: all, but for those that are over.
+
+CREATE INDEX assistant_seat_over ON assistant_seat (organization_id, expires_at) WHERE expires_at IS NOT NULL;
+
+-- What an enterprise says of the providers' patterns, for all of its organizations.
+CREATE TABLE enterprise_secret_pattern (
+    enterprise_id BIGINT NOT NULL REFERENCES enterprise (id) ON DELETE CASCADE,
+    token_type TEXT NOT NULL,
+    setting TEXT NOT NULL,              -- not-set, disabled or enabled
+    PRIMARY KEY (enterprise_id, token_type)
+);
+
+-- Written to find out whether it can be.
+CREATE TABLE probe (
+    id INTEGER PRIMARY KEY,
+    tried_at BIGINT NOT NULL
+);
+
+-- Who changed what. Rows are only added, their numbers without a gap; each carries a digest of
+-- itself and of the one before, made with the key in audit_chain.
+CREATE TABLE audit (
+    id INTEGER PRIMARY KEY,
+    at BIGINT NOT NULL,
+    actor TEXT NOT NULL,                -- a login, an app's client id, user@host
+    via TEXT NOT NULL,                  -- token, password, app, command, daemon
+    account_id BIGINT,
+    token_id BIGINT,
+    address TEXT,                       -- where a request came from
+    action TEXT NOT NULL,               -- an operation, or a command
+    target TEXT NOT NULL,               -- a path, or the command's arguments
+    outcome TEXT NOT NULL,              -- a status, or how it ended
+    request_id TEXT,
+    details TEXT NOT NULL,              -- JSON object: names of changed fields, ids; never a value
+    through BIGINT,                     -- rows up to this one are let go of
+    digest {blob} NOT NULL
+);
+
+CREATE INDEX audit_actor ON audit (actor, id);
+
+CREATE INDEX audit_action ON audit (action, id);
+
+CREATE INDEX audit_at ON audit (at);
+
+CREATE INDEX audit_through ON audit (through) WHERE through IS NOT NULL;
+
+CREATE TABLE audit_chain (
+    id SMALLINT PRIMARY KEY,            -- 1
+    secret {blob} NOT NULL              -- sealed
+);
+
+{audit_guard};
+
+{audit_update};
+
+{audit_delete};
+
+{audit_truncate};
+
+-- Imports of a repository's history from elsewhere: at most one for each, the latest.
+CREATE TABLE source_import (
+    repo_id BIGINT PRIMARY KEY REFERENCES repository (id) ON DELETE CASCADE,
+    round BIGINT NOT NULL,              -- another one each time that it is begun anew
+    account_id BIGINT REFERENCES account (id) ON DELETE SET NULL,   -- who asked for it
+    vcs_url TEXT NOT NULL,
+    vcs TEXT,                           -- git, mercurial, subversion, tfvc; NULL while not known
+    project TEXT,                       -- which of those that are at the URL
+    username TEXT,
+    password {blob},                    -- sealed
+    status TEXT NOT NULL,
+    step TEXT NOT NULL,                 -- with which a worker begins: detecting, importing, mapping
+    due_at BIGINT,                      -- since when a worker is to see to it; NULL: it is not
+    failed_step TEXT,
+    error_message TEXT,
+    commit_count BIGINT,
+    authors_count BIGINT,
+    import_percent BIGINT,
+    push_percent BIGINT,
+    use_lfs TEXT NOT NULL,              -- undecided, opt_in, opt_out
+    large_files_count BIGINT NOT NULL,
+    large_files_size BIGINT NOT NULL,   -- in bytes, of all of them
+    project_choices TEXT NOT NULL,      -- JSON array
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL
+);
+
+CREATE INDEX source_import_due ON source_import (due_at, repo_id) WHERE due_at IS NOT NULL;
+
+-- Who made its commits and tags, and what they are to be called.
+CREATE TABLE import_author (
+    id {id},
+    repo_id BIGINT NOT NULL REFERENCES source_import (repo_id) ON DELETE CASCADE,
+    digest TEXT NOT NULL,               -- of name and address as they are in the source
+    remote_name TEXT NOT NULL,
+    remote_id TEXT NOT NULL,
+    name TEXT NOT NULL,
+    email TEXT NOT NULL
+);
+
+CREATE UNIQUE INDEX import_author_digest ON import_author (repo_id, digest);
+
+CREATE INDEX import_author_listed ON import_author (repo_id, id);
+
+-- Its files that are larger than the platform takes.
+CREATE TABLE import_large_file (
+    repo_id BIGINT NOT NULL REFERENCES source_import (repo_id) ON DELETE CASCADE,
+    position BIGINT NOT NULL,
+    ref_name TEXT NOT NULL,
+    path TEXT NOT NULL,
+    oid TEXT NOT NULL,
+    size BIGINT NOT NULL,
+    PRIMARY KEY (repo_id, position)
+);
+
+CREATE TABLE usage_day (
+    id {id},
+    enterprise_id BIGINT NOT NULL REFERENCES enterprise (id) ON DELETE CASCADE,
+    day INTEGER NOT NULL,               -- days since 1970-01-01
+    version BIGINT NOT NULL,            -- counts the changes
+    made_version BIGINT NOT NULL,       -- which of them its reports have; 0: there are none
+    UNIQUE (enterprise_id, day)
+);
+
+CREATE INDEX usage_day_changed ON usage_day (day, enterprise_id) WHERE made_version < version;
+
+-- Editors, languages and models: few, and long beside the numbers.
+CREATE TABLE usage_name (
+    id {id},
+    enterprise_id BIGINT NOT NULL REFERENCES enterprise (id) ON DELETE CASCADE,
+    kind TEXT NOT NULL,                 -- editor, language or model
+    name TEXT NOT NULL,
+    UNIQUE (enterprise_id, kind, name)
+);
+
+-- A row for each combination; 0 stands for what is not said. Whose rows they are may be gone.
+CREATE TABLE usage (
+    id {id},
+    day_id BIGINT NOT NULL REFERENCES usage_day (id) ON DELETE CASCADE,
+    user_id BIGINT NOT NULL,
+    organization_id BIGINT NOT NULL,
+    repo_id BIGINT NOT NULL,
+    team_id BIGINT NOT NULL,
+    editor_id BIGINT NOT NULL,
+    language_id BIGINT NOT NULL,
+    model_id BIGINT NOT NULL,
+    suggestions INTEGER NOT NULL,
+    acceptances INTEGER NOT NULL,
+    lines INTEGER NOT NULL,
+    chats INTEGER NOT NULL,
+    active SMALLINT NOT NULL,
+    engaged SMALLINT NOT NULL,
+    UNIQUE (day_id, user_id, organization_id, repo_id, team_id, editor_id, language_id, model_id)
+);
+
+CREATE INDEX usage_repository ON usage (day_id, repo_id) WHERE repo_id > 0;
+
+-- Reports of usage: what there is, and the lines of each, compressed, from which any machine can
+-- make the file that it serves.
+CREATE TABLE report (
+    id {id},
+    enterprise_id BIGINT NOT NULL REFERENCES enterprise (id) ON DELETE CASCADE,
+    kind TEXT NOT NULL,                 -- as in its path: enterprise-1-day, users-28-day, ...
+    first_day INTEGER NOT NULL,         -- days since 1970-01-01
+    last_day INTEGER NOT NULL,
+    version BIGINT NOT NULL,            -- of the days that it is of
+    created_at BIGINT NOT NULL,
+    made_at BIGINT,                     -- when it was there as a whole
+    replaced_at BIGINT,                 -- when another one took its place
+    lines BIGINT NOT NULL DEFAULT 0,
+    size BIGINT NOT NULL DEFAULT 0,     -- bytes of the file
+    digest TEXT NOT NULL DEFAULT ''     -- SHA-256 of the file
+);
+
+CREATE INDEX report_kind ON report (enterprise_id, kind, last_day, id);
+
+CREATE INDEX report_unmade ON report (id) WHERE made_at IS NULL;
+
+CREATE INDEX report_replaced ON report (replaced_at) WHERE replaced_at IS NOT NULL;
+
+CREATE INDEX report_old ON report (last_day);
+
+CREATE TABLE report_part (
+    report_id BIGINT NOT NULL REFERENCES report (id) ON DELETE CASCADE,
+    number INTEGER NOT NULL,            -- from 0
+    content {blob} NOT NULL,
+    PRIMARY KEY (report_id, number)
+);
+
+-- What is published once more, as it is now, and how far that has come.
+CREATE TABLE republishing (
+    id {id},
+    topic TEXT NOT NULL,                -- as it was asked for: owner/repo/events/event
+    owner TEXT NOT NULL,                -- lower case; * stands for anything, here and in the next
+    repo TEXT NOT NULL,
+    event TEXT NOT NULL,
+    since BIGINT,                       -- only what has changed since; NULL: everything
+    rate BIGINT NOT NULL,               -- events a second at most
+    scheduled SMALLINT NOT NULL,        -- by the settings, and not by a command
+    total BIGINT NOT NULL,              -- how much there was when it was asked for
+    published BIGINT NOT NULL DEFAULT 0,
+    resource TEXT,                      -- where it has come to: what kind of thing,
+    repo_id BIGINT NOT NULL DEFAULT 0,  -- of which repository,
+    place TEXT,                         -- and after which of these (JSON); NULL: at the first
+    moves BIGINT NOT NULL DEFAULT 0,    -- counts its steps, so that two cannot do the same one
+    created_at BIGINT NOT NULL,
+    started_at BIGINT,
+    moved_at BIGINT,
+    ended_at BIGINT,
+    outcome TEXT                        -- done or stopped
+);
+
+CREATE INDEX republishing_open ON republishing (id) WHERE ended_at IS NULL;
+
+CREATE INDEX republishing_ended ON republishing (ended_at) WHERE ended_at IS NOT NULL;
+
+-- What the dashboard remembers, and what it is read from.
+
+-- A look at one hook, for whoever develops its receiver.
+CREATE TABLE hook_link (
+    id {id},
+    hook_id BIGINT NOT NULL REFERENCES hook (id) ON DELETE CASCADE,
+    hash TEXT NOT NULL UNIQUE,          -- SHA-256 of what the link ends with, which is not kept
+    note TEXT NOT NULL,
+    made_by TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL
+);
+
+CREATE INDEX hook_link_hook ON hook_link (hook_id, id);
+
+CREATE INDEX hook_link_expires ON hook_link (expires_at);
+
+-- Who is signed in, by what: a token, the administrators' token, or a link.
+CREATE TABLE ui_session (
+    id TEXT PRIMARY KEY,                -- SHA-256 of what the cookie holds, which is not kept
+    token_id BIGINT REFERENCES token (id) ON DELETE CASCADE,
+    token_hash TEXT,                    -- the token's when it signed in: another value is another
+    operator TEXT,                      -- a digest of the administrators' token
+    link_id BIGINT REFERENCES hook_link (id) ON DELETE CASCADE,
+    created_at BIGINT NOT NULL,
+    seen_at BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL
+);
+
+CREATE INDEX ui_session_expires ON ui_session (expires_at);
+
+CREATE INDEX ui_session_token ON ui_session (token_id) WHERE token_id IS NOT NULL;
+
+CREATE INDEX ui_session_link ON ui_session (link_id) WHERE link_id IS NOT NULL;
+
+-- What happened in each minute (since 1970), in a repository and (repo_id 0) everywhere. Each
+-- process counts in a row of its own, lest they wait for each other.
+CREATE TABLE tally (
+    minute BIGINT NOT NULL,
+    repo_id BIGINT NOT NULL,
+    shard SMALLINT NOT NULL,
+    events BIGINT NOT NULL DEFAULT 0,
+    delivered BIGINT NOT NULL DEFAULT 0,    -- attempts that the receiver took
+    failed BIGINT NOT NULL DEFAULT 0,       -- attempts that it did not
+    -- First attempts that were taken, by how long that was after their event: store.tallies.BOUNDS.
+    b0 BIGINT NOT NULL DEFAULT 0,
+    b1 BIGINT NOT NULL DEFAULT 0,
+    b2 BIGINT NOT NULL DEFAULT 0,
+    b3 BIGINT NOT NULL DEFAULT 0,
+    b4 BIGINT NOT NULL DEFAULT 0,
+    b5 BIGINT NOT NULL DEFAULT 0,
+    b6 BIGINT NOT NULL DEFAULT 0,
+    b7 BIGINT NOT NULL DEFAULT 0,
+    b8 BIGINT NOT NULL DEFAULT 0,
+    b9 BIGINT NOT NULL DEFAULT 0,
+    b10 BIGINT NOT NULL DEFAULT 0,
+    b11 BIGINT NOT NULL DEFAULT 0,
+    b12 BIGINT NOT NULL DEFAULT 0,
+    b13 BIGINT NOT NULL DEFAULT 0,
+    b14 BIGINT NOT NULL DEFAULT 0,
+    b15 BIGINT NOT NULL DEFAULT 0,
+    b16 BIGINT NOT NULL DEFAULT 0,
+    b17 BIGINT NOT NULL DEFAULT 0,
+    b18 BIGINT NOT NULL DEFAULT 0,
+    b19 BIGINT NOT NULL DEFAULT 0,
+    b20 BIGINT NOT NULL DEFAULT 0,
+    b21 BIGINT NOT NULL DEFAULT 0,
+    b22 BIGINT NOT NULL DEFAULT 0,
+    b23 BIGINT NOT NULL DEFAULT 0,
+    b24 BIGINT NOT NULL DEFAULT 0,
+    b25 BIGINT NOT NULL DEFAULT 0,
+    b26 BIGINT NOT NULL DEFAULT 0,
+    b27 BIGINT NOT NULL DEFAULT 0,
+    b28 BIGINT NOT NULL DEFAULT 0,
+    b29 BIGINT NOT NULL DEFAULT 0,
+    PRIMARY KEY (minute, repo_id, shard)
+);
+
+CREATE INDEX tally_repository ON tally (repo_id, minute);
+
+-- What is delivered once more, and how far that has come; and what lists are read by.
+CREATE TABLE replaying (
+    id {id},
+    since BIGINT,                       -- received since; NULL: whenever
+    until BIGINT,                       -- and before
+    repo_id BIGINT,                     -- NULL: of all repositories
+    hook_id BIGINT,                     -- NULL: to all hooks
+    event TEXT,                         -- NULL: whatever it is called
+    failed SMALLINT NOT NULL,           -- only what a hook has not got and will not get
+    first_id BIGINT NOT NULL,           -- behind this event it begins,
+    last_id BIGINT NOT NULL,            -- with this one it is over,
+    after_id BIGINT NOT NULL,           -- and so far it has come
+    total BIGINT,                       -- deliveries, where they were counted
+    made BIGINT NOT NULL DEFAULT 0,
+    moves BIGINT NOT NULL DEFAULT 0,    -- counts its steps, so that two cannot do the same one
+    asked_by TEXT NOT NULL,             -- a login
+    created_at BIGINT NOT NULL,
+    started_at BIGINT,
+    moved_at BIGINT NOT NULL DEFAULT 0,
+    ended_at BIGINT,
+    outcome TEXT                        -- done or cancelled
+);
+
+CREATE INDEX replaying_open ON replaying (moved_at, id) WHERE ended_at IS NULL;
+
+CREATE INDEX replaying_ended ON replaying (ended_at) WHERE ended_at IS NOT NULL;
+
+CREATE INDEX replaying_repository ON replaying (repo_id, id);

@@ -1,0 +1,125 @@
+"""Opening a store: the only place that knows which engines there are."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from store.clock import Clock
+from store.crypto.key_file import create_key_file, generate
+from store.crypto.vault import Vault, open_vault
+from store.database import encrypted_columns
+from store.database.connection import Engine
+from store.database.migrations import migrate
+from store.database.notifications import WorkerNotifier
+from store.database.sqlite import pre_upgrade_backup, private_file
+from store.database.sqlite.engine import SqliteEngine
+from store.database.store import Store
+from store.errors import Unusable
+
+
+def open_store(
+    url: str,
+    *,
+    data_dir: Path,
+    key_file: Path | None = None,
+    clock: Clock | None = None,
+    create: bool = True,
+) -> Store:
+    """The store at `url`, migrated; Unusable with the remedy. Before a SQLite file is changed by
+    that it is copied.
+
+    `sqlite` is a file in `data_dir`, `sqlite:///path` one elsewhere, `postgresql://...` a
+    server's. With `create=False` a SQLite file that is not there is not made.
+    """
+    if create:
+        make_directory(data_dir)
+    key_path = key_file or data_dir / "secret.key"
+    if not is_server_url(url):
+        path = sqlite_path(url, data_dir)
+        if not create and not path.exists():
+            raise Unusable(f"there is no database at {path}: `tocsin serve` makes one")
+    new = create and key_file is None and not key_path.exists()
+    vault = Vault([generate().value], key_path) if new else open_vault(key_path, create=False)
+    store = Store(_engine(url, data_dir, vault), clock)
+    with _close_on_error(store):
+        _prepare(store, None if is_server_url(url) else sqlite_path(url, data_dir))
+        if new:
+            _make_key(store, key_path)
+        store.look(encrypted_columns.verify_key)
+    return store
+
+
+def open_unmigrated(url: str, *, data_dir: Path, vault: Vault) -> Store:
+    """The store as it lies there: nothing is made, upgraded or found out about it. Unusable."""
+    return Store(_engine(url, data_dir, vault))
+
+
+def _make_key(store: Store, path: Path) -> None:
+    """A key for a database that has no use for another one. Unusable where it has."""
+    if store.look(encrypted_columns.has_secrets):
+        raise Unusable(
+            f"the key file {path} is missing, and this database holds secrets that open with its"
+            " key alone: put it back from where it is kept, or name it with key_file"
+        )
+    create_key_file(path)
+
+
+@contextlib.contextmanager
+def _close_on_error(store: Store) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        store.shut()
+        raise
+
+
+def _prepare(store: Store, path: Path | None) -> None:
+    if path is not None:
+        private_file.prepare(path)
+    session, now = store.engine.session(), store.clock.now()
+    before = None if path is None else partial(pre_upgrade_backup.create_backup, path, now=now)
+    try:
+        migrate(session, now, store.engine.words, before)
+    finally:
+        session.close()
+
+
+def is_server_url(url: str) -> bool:
+    """Whether this names a server, and not a file."""
+    return url.startswith(("postgresql://", "postgres://"))
+
+
+def _engine(
+    url: str, data_dir: Path, vault: Vault
+) -> Callable[[Callable[[], WorkerNotifier]], Engine]:
+    if not is_server_url(url):
+        path = sqlite_path(url, data_dir)
+        return lambda courier: SqliteEngine(path, vault, courier)
+    try:
+        from store.database.postgres.engine import PostgresEngine
+    except ImportError as error:
+        raise Unusable(
+            f"PostgreSQL needs an extra ({error}): pip install 'tocsin[postgres]'"
+        ) from None
+    return lambda courier: PostgresEngine(url, vault, courier)
+
+
+def make_directory(data_dir: Path) -> None:
+    """Make the data directory, for its owner only, unless it is there. Unusable."""
+    try:
+        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise Unusable(f"cannot make the data directory {data_dir}: {error.strerror}") from error
+
+
+def sqlite_path(url: str, data_dir: Path) -> Path:
+    """The file that a URL which names no server stands for. Unusable for any other."""
+    if url == "sqlite":
+        return data_dir / "tocsin.db"
+    if url.startswith("sqlite:///"):
+        return Path(url.removeprefix("sqlite://"))
+    kind = url.split(":")[0]
+    raise Unusable(
+        f"store = {kind!r} is not known: use sqlite, sqlite:///path/to/file or postgresql://..."
+    )

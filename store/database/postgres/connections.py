@@ -1,0 +1,143 @@
+"""PostgreSQL's connections: borrowed from a pool for one transaction at a time."""
+
+import contextlib
+import zlib
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg.pq import TransactionStatus
+
+from store.crypto.vault import Vault
+from store.database.notifications import WorkerNotifier
+from store.database.postgres.dialect import WRITERS, copy_rows, json_rows, to_pyformat
+from store.database.postgres.errors import Raw, translate_errors
+from store.database.postgres.pool import PostgresPool
+from store.database.statements import Statements
+from store.errors import Contended, StoreError, Unavailable
+
+T = TypeVar("T")
+# So many rows are cheaper to copy, which takes two turns, than to insert.
+COPIED = 4
+# In one turn to the server and back.
+UNSYNCED = "BEGIN; SET LOCAL synchronous_commit = off"
+
+
+class PostgresSession(Statements):
+    """A connection while a transaction needs it (store.database.connection.Session)."""
+
+    placeholder = "${}"
+    skip_locked = " FOR UPDATE SKIP LOCKED"
+    for_share = " FOR SHARE"
+    chunks = (256, 64, 16, 4, 1)
+
+    def __init__(
+        self, connections: PostgresPool, vault: Vault, courier: Callable[[], WorkerNotifier]
+    ) -> None:
+        super().__init__(vault, courier)
+        self._connections = connections
+        self._raw: Raw | None = None
+        self._broken = False
+        self._write = False
+
+    @property
+    def db(self) -> "PostgresSession":
+        return self
+
+    def run(self, sql: str, parameters: dict[str, Any] | list[Any]) -> psycopg.Cursor[Any]:
+        self._check(sql)
+        if isinstance(parameters, dict):
+            return self._tried(lambda raw: raw.execute(to_pyformat(sql), parameters))
+        # Thousands of `%s` would be looked for again at each call.
+        return self._tried(lambda raw: psycopg.RawCursor(raw).execute(sql, parameters))
+
+    def _check(self, sql: str) -> None:
+        assert self._raw is not None, "a statement outside of a transaction"
+        if not self._write and not sql.startswith(("SELECT", "WITH")):
+            raise StoreError("a read does not write: each of its statements is committed by itself")
+
+    def insert_many(
+        self, table: str, columns: str, rows: Sequence[Sequence[Any]], then: str = ""
+    ) -> list[tuple[Any, ...]]:
+        if then or len(rows) < COPIED:
+            return super().insert_many(table, columns, rows, then)
+        self.copy(f"COPY {table} ({columns}) FROM STDIN", rows)
+        return []
+
+    def copy(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Rows as a stream, in one statement however many there are."""
+        self._check(sql)
+        self._tried(lambda raw: copy_rows(raw, sql, rows))
+
+    def _tried(self, call: Callable[[Raw], T]) -> T:
+        assert self._raw is not None
+        try:
+            with translate_errors():
+                return call(self._raw)
+        except Unavailable as error:
+            # It is lost, or it was opened while the database only read, and goes on like that.
+            self._broken = not isinstance(error, Contended)
+            raise
+
+    def each(self, parameter: str, **columns: str) -> str:
+        return json_rows(parameter, columns)
+
+    def chosen(self, query: str) -> str:
+        # A plan may run what stands in IN (...) for each row anew, and skip what it has changed.
+        return f"= ANY (ARRAY({query}))"
+
+    def lateral(self, table: str, alias: str, query: str) -> str:
+        return f"CROSS JOIN LATERAL ({query}) AS {alias}"
+
+    def alone(self, name: str) -> None:
+        self.run("SELECT pg_advisory_xact_lock(:key)", {"key": zlib.crc32(name.encode())})
+
+    def writers(self, table: str) -> frozenset[str]:
+        return frozenset(row[0] for row in self.tuples(WRITERS, name=table))
+
+    def no_timeout(self) -> None:
+        self.control("SET LOCAL lock_timeout = 0")
+        self.control("SET LOCAL statement_timeout = 0")
+
+    def begin(self, now: int, *, write: bool, durable: bool = True) -> None:
+        self.now = now
+        self._write = write
+        self._start_anew()
+        self._raw = self._connections.acquire()
+        # Each statement of a read sees what is committed when it starts, with BEGIN or without.
+        if write:
+            try:
+                self.control("BEGIN" if durable else UNSYNCED)
+            except BaseException:
+                self.rollback()
+                raise
+
+    def control(self, sql: str) -> None:
+        # Two commands in one cannot be prepared, and what has no plan gains nothing by it.
+        self._tried(lambda raw: raw.execute(sql, prepare=False))
+
+    def commit(self) -> None:
+        assert self._raw is not None
+        self._run_before_commit()
+        status = self._raw.info.transaction_status
+        # The server would answer COMMIT, and roll back, without a word of error.
+        assert status != TransactionStatus.INERROR, "a statement has failed and was passed over"
+        if status != TransactionStatus.IDLE:
+            self.control("COMMIT")
+        self._give_back()
+
+    def rollback(self) -> None:
+        if self._raw is None:
+            return
+        # A connection that is lost has rolled back; the pool replaces it.
+        with contextlib.suppress(psycopg.Error):
+            self._raw.rollback()
+        self._give_back()
+
+    def _give_back(self) -> None:
+        assert self._raw is not None
+        self._connections.give_back(self._raw, useless=self._broken)
+        self._raw, self._broken = None, False
+
+    def close(self) -> None:
+        self.rollback()

@@ -1,0 +1,46 @@
+"""How PostgreSQL says what each engine says in its own way."""
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from store.database.postgres.errors import Raw
+
+PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
+TYPES = {"integer": "bigint", "text": "text"}
+# A transaction has this lock before it gets an id for a row, and until it ends.
+WRITERS = (
+    "SELECT DISTINCT virtualtransaction FROM pg_locks WHERE locktype = 'relation'"
+    " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+    " AND relation = to_regclass(:name) AND mode = 'RowExclusiveLock' AND granted"
+    " AND pid IS DISTINCT FROM pg_backend_pid()"
+)
+
+
+@lru_cache(maxsize=512)
+def to_pyformat(sql: str) -> str:
+    """A statement with `:name` parameters as the driver takes it."""
+    return PARAMETER.sub(r"%(\1)s", sql.replace("%", "%%"))
+
+
+def json_rows(parameter: str, columns: dict[str, str]) -> str:
+    """A derived table over the items of a JSON array."""
+    items = f"json_array_elements(CAST(:{parameter} AS json)) AS items (item)"
+    single = len(columns) == 1
+    members = ", ".join(
+        f"CAST(item {_at(at, single)} AS {TYPES[kind]}) AS {name}"
+        for at, (name, kind) in enumerate(columns.items())
+    )
+    return f"(SELECT {members} FROM {items})"
+
+
+def _at(at: int, single: bool) -> str:
+    return "#>> '{}'" if single else f"->> {at}"
+
+
+def copy_rows(raw: Raw, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+    """Run a `COPY ... FROM STDIN` of these rows."""
+    with raw.cursor() as cursor, cursor.copy(sql) as copy:
+        for row in rows:
+            copy.write_row(row)

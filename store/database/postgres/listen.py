@@ -1,0 +1,86 @@
+"""Who listens to the heralds of PostgreSQL: a thread with a connection of its own."""
+
+import asyncio
+import contextlib
+import logging
+import threading
+from collections.abc import Callable
+
+import psycopg
+
+from store.database.backoff import backoff_delay
+from store.database.postgres.errors import Raw, redact_error
+from store.database.postgres.notify import CHANNEL, parse_hooks
+
+log = logging.getLogger("tocsin.store")
+
+LONGEST_PAUSE = 10.0
+
+
+class _Listener:
+    def __init__(self, conninfo: str, called: Callable[[list[int]], None]) -> None:
+        self._conninfo = conninfo
+        self._callback = called
+        self._loop = asyncio.get_running_loop()
+        self.tried = asyncio.Event()
+        self._deaf = 0
+        """How often in a row it could not listen."""
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="tocsin-ear", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._ended.is_set():
+            try:
+                with psycopg.connect(self._conninfo, autocommit=True) as raw:
+                    raw.execute(f"LISTEN {CHANNEL}")
+                    self._begin()
+                    self._receive(raw)
+            except psycopg.Error as error:
+                self._wait(error)
+
+    def _begin(self) -> None:
+        if self._deaf:
+            # What was said while nobody listened is found by looking.
+            self._tell([])
+        self._deaf = 0
+        self._call(self.tried.set)
+
+    def _wait(self, error: psycopg.Error) -> None:
+        if self._ended.is_set():
+            return
+        self._deaf += 1
+        if self._deaf == 1:
+            log.warning("no wake-ups for now, the poll goes on: %s", redact_error(error))
+        self._call(self.tried.set)
+        self._ended.wait(backoff_delay(self._deaf, longest=LONGEST_PAUSE))
+
+    def _receive(self, raw: Raw) -> None:
+        while not self._ended.is_set():
+            for said in raw.notifies(timeout=0.5):
+                hooks = parse_hooks(said.payload)
+                if hooks is not None:
+                    self._tell(hooks)
+
+    def _tell(self, hooks: list[int]) -> None:
+        self._call(lambda: self._callback(hooks))
+
+    def _call(self, call: Callable[[], None]) -> None:
+        if not self._ended.is_set():
+            # A loop that is closed has nobody left who listens.
+            with contextlib.suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(call)
+
+    def end(self) -> None:
+        self._ended.set()
+
+
+async def listen(conninfo: str, called: Callable[[list[int]], None]) -> Callable[[], None]:
+    """Listen to heralds, again after every loss; returns, once that was tried, what ends it."""
+    ear = _Listener(conninfo, called)
+    try:
+        await ear.tried.wait()
+    except BaseException:
+        ear.end()
+        raise
+    return ear.end

@@ -1,0 +1,93 @@
+"""Wake-up through NOTIFY: the heralds of PostgreSQL.
+
+A notification may be lost with its connection; the worker's slow poll is the net beneath.
+"""
+
+import logging
+import queue
+import threading
+from collections.abc import Iterable
+
+import orjson
+import psycopg
+
+from store.database.notifications import MOST_HOOKS, RemoteNotifier
+from store.database.postgres.errors import translate_errors
+from store.database.postgres.pool import PostgresPool
+from store.errors import StoreError
+
+log = logging.getLogger("tocsin.store")
+
+CHANNEL = "tocsin"
+# A notification holds 8,000 bytes; whoever is told of no hook in particular looks at all of them.
+MOST_BYTES = 7_000
+
+
+class PostgresNotifier(RemoteNotifier):
+    """Announces to workers of other processes (`notifications.Courier`), from a thread of its own:
+    who announces must not wait for the network. What piles up is announced at once.
+    """
+
+    def __init__(self, connections: PostgresPool) -> None:
+        self._connections = connections
+        self._queue: queue.SimpleQueue[list[int] | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._failing = False
+        """Nothing can be announced, and that is said."""
+
+    def wake(self, hooks: Iterable[int]) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="tocsin-herald", daemon=True)
+            self._thread.start()
+        self._queue.put(list(hooks))
+
+    def arrived(self) -> None:
+        """What becomes of events but deliveries can wait until a worker looks."""
+
+    def _run(self) -> None:
+        open_ = True
+        while open_:
+            taken = [self._queue.get()]
+            while not self._queue.empty():
+                taken.append(self._queue.get())
+            told = {hook for hooks in taken if hooks is not None for hook in hooks}
+            open_ = None not in taken
+            if told:
+                self._send(told)
+
+    def _send(self, hooks: set[int]) -> None:
+        try:
+            raw = self._connections.acquire()
+            try:
+                with translate_errors():
+                    raw.execute("SELECT pg_notify(%s, %s)", [CHANNEL, _message(hooks)])
+            finally:
+                self._connections.give_back(raw)
+            self._failing = False
+        except (StoreError, psycopg.Error) as error:
+            # Not every database that speaks as PostgreSQL does knows NOTIFY.
+            if not self._failing:
+                log.warning("wake-ups are not sent, workers find it by themselves: %s", error)
+            self._failing = True
+
+    def close(self) -> None:
+        """Announce what is left, then end."""
+        if self._thread is not None:
+            self._queue.put(None)
+            self._thread.join(timeout=10)
+            self._thread = None
+
+
+def _message(hooks: set[int]) -> str:
+    message = orjson.dumps(sorted(hooks))
+    return message.decode() if len(hooks) <= MOST_HOOKS and len(message) <= MOST_BYTES else "[]"
+
+
+def parse_hooks(message: str) -> list[int] | None:
+    """What a message names; None for one that no herald wrote."""
+    try:
+        found = orjson.loads(message)
+    except orjson.JSONDecodeError:
+        return None
+    known = isinstance(found, list) and all(isinstance(hook, int) for hook in found)
+    return found if known else None

@@ -1,0 +1,125 @@
+"""PostgreSQL's connections: a pool that gives up soon while the database is known to be away."""
+
+import logging
+import random
+import select
+import threading
+import time
+from typing import Any, ClassVar
+
+import psycopg
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from store.database.postgres.clock import PostgresClock
+from store.database.postgres.errors import Raw, redact_error, translate_errors
+from store.errors import Unavailable
+
+# Whoever asked for a connection says that there is none; not each that could not be made.
+logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
+
+MOST = 8
+# Seconds to wait for a connection before the caller is told that there is none.
+PATIENCE = 5.0
+# While it is known that there is none: how long one caller waits in the place of all, and how long
+# after that, more or less, the next.
+BRIEF = 1.0
+EVERY = 0.5
+
+
+class ErrorTrackingConnection(psycopg.Connection[tuple[Any, ...]]):
+    """A connection whose class knows why the last one could not be made."""
+
+    last_error: ClassVar[str] = "none is free"
+
+    @classmethod
+    def connect(cls, conninfo: str = "", **given: Any) -> "ErrorTrackingConnection":
+        try:
+            return super().connect(conninfo, **given)
+        except psycopg.Error as error:
+            cls.last_error = redact_error(error)
+            raise
+
+
+class PostgresPool:
+    """Lends connections, each to one borrower at a time."""
+
+    def __init__(self, conninfo: str, clock: PostgresClock) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._away: str | None = None
+        self._ask_at = 0.0
+        self._pool: ConnectionPool[Raw] = ConnectionPool(
+            conninfo,
+            connection_class=ErrorTrackingConnection,
+            kwargs={"autocommit": True},
+            min_size=1,
+            max_size=MOST,
+            timeout=PATIENCE,
+            # Given longer, it makes pauses as long as the outage was.
+            reconnect_timeout=PATIENCE,
+            max_idle=60,
+            check=self._check,
+            open=True,
+        )
+
+    def acquire(self) -> Raw:
+        """A connection that works; Unavailable when there is none, at once if that is known."""
+        self._fail_fast()
+        try:
+            raw = self._lend()
+        except Unavailable as error:
+            self._away = str(error)
+            self._ask_at = time.monotonic() + EVERY * random.uniform(0.5, 1.5)  # noqa: S311 - spreads load
+            raise
+        self._away = None
+        return raw
+
+    def _lend(self) -> Raw:
+        try:
+            with translate_errors():
+                return self._pool.getconn(PATIENCE if self._away is None else BRIEF)
+        except Unavailable as error:
+            if isinstance(error.__cause__, PoolTimeout):
+                raise Unavailable(
+                    f"there is no connection to the database: {ErrorTrackingConnection.last_error}"
+                ) from error
+            raise
+
+    def _fail_fast(self) -> None:
+        if self._away is None:
+            return
+        with self._lock:
+            now = time.monotonic()
+            if self._away is not None and now < self._ask_at:
+                raise Unavailable(self._away)
+            # One goes and sees; the others are not kept waiting for what it finds.
+            self._ask_at = now + 2 * PATIENCE
+
+    def _check(self, raw: Raw) -> None:
+        try:
+            if not _nothing_received(raw):
+                raw.execute("")
+            if self._clock.stale:
+                self._clock.measure(raw)
+        except psycopg.Error:
+            # The others are from the same time: all that are lost are replaced together.
+            self._pool.check()
+            raise
+
+    def give_back(self, raw: Raw, *, useless: bool = False) -> None:
+        """Return a connection, for the next borrower or, if it is useless, to be replaced."""
+        if useless:
+            raw.close()
+        self._pool.putconn(raw)
+
+    def close(self) -> None:
+        self._pool.close()
+
+
+def _nothing_received(raw: Raw) -> bool:
+    """Whether the server has said nothing since it was asked last, not even that it ends: to ask
+    it anew is a turn there and back for each transaction.
+    """
+    heard = select.poll()
+    heard.register(raw.fileno(), select.POLLIN)
+    return not heard.poll(0)

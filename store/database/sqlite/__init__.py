@@ -1,0 +1,4 @@
+"""The embedded engine: one SQLite file.
+
+Only `database.opening` and tools for the file import it.
+"""

@@ -1,0 +1,128 @@
+"""The embedded engine's connections: a SQLite file in WAL mode, one writer, readers beside it."""
+
+import sqlite3
+import time
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from store.crypto.vault import Vault
+from store.database.notifications import WorkerNotifier
+from store.database.sqlite.errors import Rows, translate_errors
+from store.database.statements import Statements
+
+# A bounded read may spend this many checks of so many virtual-machine steps: a few milliseconds.
+CHECKS, STEPS = 20, 10_000
+# Seconds: for a file that others hold, and until the next try where each is made here.
+TIMEOUT, AGAIN_AFTER = 10.0, 0.01
+PRAGMAS = (
+    "synchronous = FULL",
+    "foreign_keys = ON",
+    "temp_store = MEMORY",
+    "cache_size = -16000",
+)
+
+
+@lru_cache(maxsize=64)
+def _json_rows(parameter: str, columns: tuple[str, ...]) -> str:
+    if len(columns) == 1:
+        return f"(SELECT value AS {columns[0]} FROM json_each(:{parameter}))"
+    # Types need no word here: SQLite keeps those of the JSON values.
+    members = ", ".join(f"value ->> {at} AS {name}" for at, name in enumerate(columns))
+    return f"(SELECT {members} FROM json_each(:{parameter}))"
+
+
+class SqliteSession(Statements):
+    """One connection (store.database.connection.Session), which is its own Connection."""
+
+    placeholder = "?"
+    # The interpreter's lock is let go once a statement: for 64 rows, not for each.
+    chunks = (64, 16, 4, 1)
+
+    def __init__(
+        self, path: Path, vault: Vault, courier: Callable[[], WorkerNotifier], *, bounded: bool
+    ) -> None:
+        super().__init__(vault, courier)
+        self._raw = sqlite3.connect(
+            path, timeout=TIMEOUT, isolation_level=None, check_same_thread=False
+        )
+        try:
+            self._write_ahead()
+            for pragma in PRAGMAS:
+                self._raw.execute(f"PRAGMA {pragma}")
+        except sqlite3.Error:
+            self._raw.close()
+            raise
+        self._durable = True
+        self._write = True
+        self._checks = 0
+        if bounded:
+            self._raw.set_progress_handler(self._check, STEPS)
+
+    def _write_ahead(self) -> None:
+        # The only statement for which SQLite does not itself wait while others have the file.
+        until = time.monotonic() + TIMEOUT
+        while True:
+            try:
+                self._raw.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                    raise
+            time.sleep(AGAIN_AFTER)
+
+    @property
+    def db(self) -> "SqliteSession":
+        return self
+
+    def _check(self) -> int:
+        self._checks += 1
+        return self._checks > CHECKS
+
+    def run(self, sql: str, parameters: dict[str, Any] | list[Any]) -> sqlite3.Cursor:
+        with translate_errors():
+            return self._raw.cursor(Rows).execute(sql, parameters)
+
+    def each(self, parameter: str, **columns: str) -> str:
+        return _json_rows(parameter, tuple(columns))
+
+    def lateral(self, table: str, alias: str, query: str) -> str:
+        return f"JOIN {table} {alias} ON {alias}.id IN ({query})"
+
+    def alone(self, name: str) -> None:
+        """Every transaction that writes is alone here."""
+
+    def writers(self, table: str) -> frozenset[str]:
+        return frozenset()
+
+    def no_timeout(self) -> None:
+        """Nothing here ends a statement that is slow."""
+
+    def begin(self, now: int, *, write: bool, durable: bool = True) -> None:
+        self.now = now
+        self._checks = 0
+        self._start_anew()
+        if write != self._write:
+            self.run(f"PRAGMA query_only = {'OFF' if write else 'ON'}", [])
+            self._write = write
+        if write and durable != self._durable:
+            self.run(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}", [])
+            self._durable = durable
+        # Deferred, a read followed by a write can fail at once with "database is locked".
+        self.run("BEGIN IMMEDIATE" if write else "BEGIN", [])
+
+    def commit(self) -> None:
+        self._run_before_commit()
+        self.run("COMMIT", [])
+
+    def rollback(self) -> None:
+        # A full disk rolls back by itself.
+        if self._raw.in_transaction:
+            self._raw.execute("ROLLBACK")
+
+    def control(self, sql: str) -> None:
+        self.run(sql, [])
+
+    def close(self) -> None:
+        self._raw.close()

@@ -1,0 +1,85 @@
+"""The embedded engine: one SQLite file, one process that delivers from it."""
+
+import fcntl
+import os
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+from store.clock import Clock
+from store.crypto.vault import Vault
+from store.database import audit_triggers
+from store.database.connection import Session
+from store.database.notifications import SocketNotifier, WorkerNotifier, listen, worker_socket_path
+from store.database.sqlite import open_files
+from store.database.sqlite.connections import SqliteSession
+from store.errors import Unusable
+
+# JSON operators came with 3.38; RETURNING and UPDATE FROM are older.
+OLDEST = (3, 38, 0)
+
+
+class SqliteEngine:
+    """A SQLite file (store.database.connection.Engine)."""
+
+    inline = True
+    single_worker = True
+    embedded = True
+
+    def __init__(self, path: Path, vault: Vault, courier: Callable[[], WorkerNotifier]) -> None:
+        if sqlite3.sqlite_version_info < OLDEST:
+            wanted = ".".join(map(str, OLDEST))
+            raise Unusable(f"SQLite {sqlite3.sqlite_version} is too old: {wanted} or newer")
+        # Without the last word the highest id is given again once its row is gone, and a lease,
+        # a hook or an event would be taken for the one that had it before.
+        self.words = {
+            "id": "INTEGER PRIMARY KEY AUTOINCREMENT",
+            "blob": "BLOB",
+            **audit_triggers.SQLITE,
+        }
+        self.clock = Clock()
+        self.path = path
+        self._vault = vault
+        self._notifier = courier
+        self._shared: int | None = open_files.acquire_shared_lock(path)
+        self._held: int | None = None
+        self._remote_notifier: SocketNotifier | None = None
+
+    def session(self, *, bounded: bool = False) -> Session:
+        try:
+            return SqliteSession(self.path, self._vault, self._notifier, bounded=bounded)
+        except sqlite3.Error as error:
+            raise Unusable(f"cannot open the database {self.path}: {error}") from error
+
+    def acquire_worker_lock(self) -> bool:
+        """Hold the lock file for as long as this process lives; a crash lets go of it."""
+        if self._held is not None:
+            return True
+        path = open_files.worker_lock_path(self.path)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            return False
+        self._held = descriptor
+        return True
+
+    def remote_notifier(self) -> WorkerNotifier:
+        if self._remote_notifier is None:
+            self._remote_notifier = SocketNotifier(worker_socket_path(self.path))
+        return self._remote_notifier
+
+    async def listen(self, called: Callable[[list[int]], None]) -> Callable[[], None]:
+        return await listen(worker_socket_path(self.path), called)
+
+    def close(self) -> None:
+        if self._remote_notifier is not None:
+            self._remote_notifier.close()
+            self._remote_notifier = None
+        if self._held is not None:
+            os.close(self._held)
+            self._held = None
+        if self._shared is not None:
+            os.close(self._shared)
+            self._shared = None

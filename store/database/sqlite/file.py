@@ -1,0 +1,103 @@
+"""A SQLite file looked at as it lies there, by who has no use for what is in it."""
+
+import contextlib
+import sqlite3
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from store.database.migrations import CLOSED, steps
+from store.errors import Unusable
+
+# Of what is wrong with a file.
+MOST_TOLD = 5
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseSummary:
+    """What a database holds. `latest` is when the last event came, in microseconds."""
+
+    events: int
+    latest: int | None
+    step: int
+    closed: str | None
+
+
+@contextlib.contextmanager
+def open_read_only(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection that only reads."""
+    raw = sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro", uri=True, timeout=10)
+    try:
+        yield raw
+    finally:
+        raw.close()
+
+
+def verify_database(path: Path, name: Path, *, thoroughly: bool = False) -> DatabaseSummary:
+    """What is in a file, once all of it was looked at. Unusable, telling of it by `name`, for one
+    that is damaged or no database of tocsin's; `thoroughly` compares indexes with tables, too.
+    """
+    try:
+        with open_read_only(path) as raw:
+            problems = find_damage(raw, thoroughly=thoroughly)
+            if problems:
+                raise Unusable(f"{name} is damaged: {'; '.join(problems)}")
+            return _found(raw, name)
+    except sqlite3.Error as error:
+        raise Unusable(f"{name} cannot be read: {error}") from error
+
+
+def find_damage(raw: sqlite3.Connection, *, thoroughly: bool = False) -> list[str]:
+    """What is wrong with the file, in SQLite's words."""
+    check = "integrity_check" if thoroughly else "quick_check"
+    said = [str(row[0]) for row in raw.execute(f"PRAGMA {check}({MOST_TOLD})")]
+    dangling = raw.execute("PRAGMA foreign_key_check").fetchmany(MOST_TOLD)
+    return [line for line in said if line != "ok"] + [
+        f"row {row[1]} of {row[0]} refers to a row of {row[2]} that is not there"
+        for row in dangling
+    ]
+
+
+def find_damage_within(path: Path, seconds: float | None) -> tuple[list[str], bool]:
+    """What is wrong with a file as far as it can be seen in so many seconds (None: however long it
+    takes, and more thoroughly), and whether that was all of it.
+    """
+    ends = None if seconds is None else time.monotonic() + seconds
+    try:
+        with open_read_only(path) as raw:
+            if ends is not None:
+                raw.set_progress_handler(lambda: time.monotonic() > ends, 100_000)
+            return find_damage(raw, thoroughly=ends is None), True
+    except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_INTERRUPT:
+            return [], False
+        return [str(error)], True
+
+
+def _found(raw: sqlite3.Connection, name: Path) -> DatabaseSummary:
+    tables = {row[0] for row in raw.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if not {"migration", "event"} <= tables:
+        raise Unusable(f"{name} is no database of tocsin's")
+    events, latest = raw.execute("SELECT count(*), max(received_at) FROM event").fetchone()
+    step, closed = migration_state(raw)
+    return DatabaseSummary(events, latest, step, closed)
+
+
+def migration_state(raw: sqlite3.Connection) -> tuple[int, str | None]:
+    """The newest step that made it, and why it is closed, if it is."""
+    rows = raw.execute("SELECT number, name FROM migration").fetchall()
+    closed = next((name for number, name in rows if number == CLOSED), None)
+    return max((number for number, _ in rows if number < CLOSED), default=0), closed
+
+
+def newest_migration() -> int:
+    """The newest step that this program knows."""
+    return steps()[-1][0]
+
+
+def size(path: Path) -> int:
+    """How many bytes a database has, its write-ahead log included."""
+    beside = path.with_name(f"{path.name}-wal")
+    return path.stat().st_size + (beside.stat().st_size if beside.exists() else 0)

@@ -1,0 +1,49 @@
+"""A database file that its owner alone may read and write.
+
+What SQLite keeps beside it gets the mode that the file has by then.
+"""
+
+import logging
+import os
+from pathlib import Path
+
+from store.crypto.file_copy import chown_like
+from store.errors import Unusable
+
+log = logging.getLogger("tocsin.store")
+
+BESIDE = ("-wal", "-shm")
+MODE = 0o600
+OTHERS = 0o077
+
+
+def prepare(database: Path) -> None:
+    """Make the file, empty, unless it is there; otherwise see to it that others cannot use it.
+    Unusable where it cannot be made.
+    """
+    file = database.resolve()
+    try:
+        # One that is there is not opened: closing it again would end SQLite's locks on it.
+        os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, MODE))
+        chown_like(file.parent, file)
+    except FileExistsError:
+        restrict(file)
+    except OSError as error:
+        raise Unusable(f"cannot open the database {database}: {error.strerror}") from error
+
+
+def restrict(database: Path) -> None:
+    """Leave nobody but the owner anything to do with a database; the log says so."""
+    file = database.resolve()
+    for path in (file, *(file.with_name(file.name + end) for end in BESIDE)):
+        try:
+            mode = path.stat().st_mode & 0o777
+            if mode & OTHERS:
+                path.chmod(mode & ~OTHERS)
+                log.warning(
+                    "%s was open to others (mode %o), and is its owner's alone now", path, mode
+                )
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            log.warning("%s is open to others, which cannot be changed: %s", path, error.strerror)

@@ -1,0 +1,158 @@
+"""What the engines' connections have in common: rows from DB-API cursors, batches of inserts."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any, ClassVar, Protocol, TypeVar
+
+from store.crypto.vault import Vault
+from store.database.connection import BeforeCommit, Row
+from store.database.notifications import WorkerNotifier
+
+T = TypeVar("T")
+
+
+class DbCursor(Protocol):
+    """What is asked of a DB-API cursor."""
+
+    @property
+    def description(self) -> Sequence[Sequence[Any]] | None: ...
+
+    @property
+    def rowcount(self) -> int: ...
+
+    def fetchone(self) -> Any: ...
+
+    def fetchall(self) -> list[Any]: ...
+
+
+class Statements(ABC):
+    """Statements on one open transaction (store.database.connection.Connection)."""
+
+    skip_locked = ""
+    for_share = ""
+    placeholder: ClassVar[str]
+    """What stands for a value of `insert_many`; `{}` in it is the value's number."""
+    chunks: ClassVar[tuple[int, ...]]
+    """How many rows one statement inserts: few sizes, so that few statements are prepared."""
+
+    def __init__(self, vault: Vault, courier: Callable[[], WorkerNotifier]) -> None:
+        self._notifier = courier
+        self.vault = vault
+        self.now = 0
+        self.finished: list[Callable[[], None]] = []
+        self._pending_items: list[tuple[BeforeCommit[Any], Any]] = []
+        self._mark = 0, 0
+
+    @property
+    def courier(self) -> WorkerNotifier:
+        return self._notifier()
+
+    @abstractmethod
+    def run(self, sql: str, parameters: dict[str, Any] | list[Any]) -> DbCursor:
+        """Execute with `:name` parameters or, from `insert_many`, a list. Unavailable, TooLong."""
+
+    @abstractmethod
+    def each(self, parameter: str, **columns: str) -> str: ...
+
+    def chosen(self, query: str) -> str:
+        """That a column is one of what a query with a limit finds, which is run once."""
+        return f"IN ({query})"
+
+    @abstractmethod
+    def lateral(self, table: str, alias: str, query: str) -> str: ...
+
+    def one(self, sql: str, **parameters: Any) -> Row | None:
+        cursor = self.run(sql, parameters)
+        row = cursor.fetchone()
+        return None if row is None else dict(zip(_names(cursor), row, strict=True))
+
+    def all(self, sql: str, **parameters: Any) -> list[Row]:
+        cursor = self.run(sql, parameters)
+        names = _names(cursor)
+        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+    def tuples(self, sql: str, **parameters: Any) -> Sequence[tuple[Any, ...]]:
+        return self.run(sql, parameters).fetchall()
+
+    def value(self, sql: str, **parameters: Any) -> Any:
+        row = self.run(sql, parameters).fetchone()
+        return None if row is None else row[0]
+
+    def execute(self, sql: str, **parameters: Any) -> int:
+        return self.run(sql, parameters).rowcount
+
+    def insert_many(
+        self, table: str, columns: str, rows: Sequence[Sequence[Any]], then: str = ""
+    ) -> list[tuple[Any, ...]]:
+        found: list[tuple[Any, ...]] = []
+        for part in _parts(rows, self.chunks):
+            values = [value for row in part for value in row]
+            sql = _insert(table, columns, self.placeholder, len(part[0]), len(part), then)
+            cursor = self.run(sql, values)
+            found += cursor.fetchall() if cursor.description else []
+        return found
+
+    @abstractmethod
+    def alone(self, name: str) -> None: ...
+
+    @abstractmethod
+    def writers(self, table: str) -> frozenset[str]: ...
+
+    @abstractmethod
+    def no_timeout(self) -> None: ...
+
+    def after_commit(self, call: Callable[[], None]) -> None:
+        self.finished.append(call)
+
+    def before_commit(self, function: BeforeCommit[T], item: T) -> None:
+        self._pending_items.append((function, item))
+
+    def _run_before_commit(self) -> None:
+        """Do what `before_commit` collected."""
+        while self._pending_items:
+            found, self._pending_items = self._pending_items, []
+            for function in dict.fromkeys(each for each, _ in found):
+                function(self, [item for each, item in found if each is function])
+
+    def _start_anew(self) -> None:
+        """A transaction begins: nothing is collected yet."""
+        self.finished.clear()
+        self._pending_items.clear()
+
+    @abstractmethod
+    def control(self, sql: str) -> None:
+        """Execute what steers a transaction."""
+
+    def savepoint(self) -> None:
+        self._mark = len(self.finished), len(self._pending_items)
+        self.control("SAVEPOINT one")
+
+    def release(self) -> None:
+        self.control("RELEASE SAVEPOINT one")
+
+    def undo(self) -> None:
+        # What was collected since the savepoint is undone with it.
+        del self.finished[self._mark[0] :]
+        del self._pending_items[self._mark[1] :]
+        self.control("ROLLBACK TO SAVEPOINT one")
+        self.control("RELEASE SAVEPOINT one")
+
+
+def _names(cursor: DbCursor) -> list[str]:
+    return [column[0] for column in cursor.description or ()]
+
+
+def _parts(rows: Sequence[T], sizes: Sequence[int]) -> Iterator[Sequence[T]]:
+    done = 0
+    for size in sizes:
+        while len(rows) - done >= size:
+            yield rows[done : done + size]
+            done += size
+
+
+@lru_cache(maxsize=64)
+def _insert(table: str, columns: str, placeholder: str, width: int, count: int, then: str) -> str:
+    marks = [placeholder.format(number + 1) for number in range(width * count)]
+    values = ", ".join(f"({', '.join(row)})" for row in _parts(marks, (width,)))
+    return f"INSERT INTO {table} ({columns}) VALUES {values} {then}"

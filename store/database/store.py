@@ -1,0 +1,197 @@
+"""The store: where functions over a `Connection` are run, each in a transaction."""
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from store.clock import Clock
+from store.database.connection import Connection, Engine, ReadBudgetExceeded, Session
+from store.database.metrics import StoreMetrics
+from store.database.notifications import WorkerNotifier
+from store.database.writer import WriteJob, Writer
+
+P = ParamSpec("P")
+T = TypeVar("T")
+I = TypeVar("I")  # noqa: E741 - the item of a batch
+READERS = 4
+
+
+class Store:
+    """One database, and the ways to work on it.
+
+    `read`, `write` and `batch` are for the event loop; `do` and `look` for commands and tests.
+    """
+
+    def __init__(
+        self, engine: Callable[[Callable[[], WorkerNotifier]], Engine], clock: Clock | None = None
+    ) -> None:
+        self.engine = engine(lambda: self.courier)
+        self.clock = clock or self.engine.clock
+        self.courier: WorkerNotifier = self.engine.remote_notifier()
+        self.measures = StoreMetrics()
+        self.audit_hook: Callable[[Connection], None] | None = None
+        """Called in each transaction of `do`, before it ends: who did it is written then."""
+        self._inline: Session | None = None
+        self._writer: Writer | None = None
+        self._readers: ThreadPoolExecutor | None = None
+        self._local = threading.local()
+        self._sessions: list[Session] = []
+        self._spare: list[Session] = []
+
+    async def read(
+        self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run a function that only reads. It may be run twice, so it must have no other effect."""
+        if self.engine.inline:
+            try:
+                return self._read_inline(function, *args, **kwargs)
+            except ReadBudgetExceeded:
+                pass
+        loop = asyncio.get_running_loop()
+        if self._readers is None:
+            self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="tocsin-reader")
+        return await loop.run_in_executor(
+            self._readers, lambda: self._read_here(function, *args, **kwargs)
+        )
+
+    def _read_inline(
+        self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        if self._inline is None:
+            self._inline = self._open(bounded=True)
+        return self._transact(self._inline, False, lambda db: function(db, *args, **kwargs))
+
+    def _read_here(
+        self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        session: Session | None = getattr(self._local, "session", None)
+        if session is None:
+            session = self._local.session = self._open()
+        return self._transact(session, False, lambda db: function(db, *args, **kwargs))
+
+    def _open(self, *, bounded: bool = False) -> Session:
+        session = self.engine.session(bounded=bounded)
+        self._sessions.append(session)
+        return session
+
+    async def write(
+        self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run a function that writes; returns once its commit is on disk. Busy, Unavailable."""
+        result: T = await self._written(lambda db: function(db, *args, **kwargs), ())
+        return result
+
+    async def note(
+        self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Like `write`, for what a power loss may undo because it is then done again: outcomes,
+        renewals of leases, and claims where nobody else may claim. A group of nothing else is
+        committed without waiting for the disk.
+        """
+        result: T = await self._written(lambda db: function(db, *args, **kwargs), (), durable=False)
+        return result
+
+    async def batch(
+        self,
+        function: Callable[[Connection, list[I]], list[Any]],
+        item: I,
+        *,
+        weight: int = 0,
+    ) -> Any:
+        """Run `function` on a list of items, this one among them; returns this one's result.
+
+        An Exception in the returned list is raised to the one who gave that item. `weight` is
+        what the item holds in memory, in bytes.
+        """
+        return await self._written(function, (item,), batched=True, weight=weight)
+
+    def _written(
+        self, function: Callable[..., Any], arguments: tuple[Any, ...], **how: Any
+    ) -> asyncio.Future[Any]:
+        if self._writer is None:
+            self._writer = Writer(self.engine.session, self.clock, self.measures)
+        future = self._writer.loop.create_future()
+        self._writer.submit(WriteJob(function, arguments, future, **how))
+        return future
+
+    @property
+    def pending_durable(self) -> int:
+        """How many in this process wait for what they write to be safe on this machine's disk."""
+        # A server of its own is not held up by deliveries here, and is asked in large batches.
+        if self._writer is None or not self.engine.embedded:
+            return 0
+        return self._writer.pending_durable
+
+    def do(
+        self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run a function that writes, here and now; safe beside a running daemon."""
+
+        def witnessed(db: Connection) -> T:
+            result = function(db, *args, **kwargs)
+            if self.audit_hook is not None:
+                self.audit_hook(db)
+            return result
+
+        with self._spared() as session:
+            result = self._transact(session, True, witnessed)
+            for call in session.finished:
+                call()
+            return result
+
+    def look(
+        self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run a function that only reads, here and now."""
+        with self._spared() as session:
+            return self._transact(session, False, lambda db: function(db, *args, **kwargs))
+
+    @contextlib.contextmanager
+    def _spared(self) -> Iterator[Session]:
+        """A session for one transaction; if nothing fails it is kept for the next one."""
+        try:
+            session = self._spare.pop()
+        except IndexError:
+            session = self.engine.session()
+        try:
+            yield session
+        except BaseException:
+            session.close()
+            raise
+        self._spare.append(session)
+
+    def _transact(self, session: Session, write: bool, function: Callable[[Connection], T]) -> T:
+        session.begin(self.clock.now(), write=write)
+        try:
+            result = function(session.db)
+            session.commit()
+        except BaseException:
+            session.rollback()
+            raise
+        return result
+
+    async def listen(self, called: Callable[[list[int]], None]) -> Callable[[], None]:
+        """Call `called` with the hooks that other processes say have something due (none: any of
+        them may); returns what ends it.
+        """
+        return await self.engine.listen(called)
+
+    async def close(self) -> None:
+        """Commit what is queued, then let go of everything."""
+        if self._writer is not None:
+            await self._writer.close()
+        if self._readers is not None:
+            self._readers.shutdown()
+        self.shut()
+
+    def shut(self) -> None:
+        """Let go of everything, where nothing was written through the event loop."""
+        for session in (*self._sessions, *self._spare):
+            session.close()
+        self._sessions.clear()
+        self._spare.clear()
+        self._inline = None
+        self.engine.close()

@@ -1,0 +1,281 @@
+"""The one writer: whatever is queued is committed as one group, and only then is anybody answered.
+
+Committing in groups is what makes durability affordable: a group costs one sync to disk, however
+many callers are in it. Each caller has a savepoint of its own, so that one failure does not take
+its neighbours along; callers of the same batch function share its statements.
+"""
+
+import asyncio
+import contextlib
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from store.clock import Clock
+from store.database.backoff import backoff_delay
+from store.database.connection import Connection, Session
+from store.database.metrics import StoreMetrics
+from store.errors import Busy, Contended, Unavailable, Unusable
+
+log = logging.getLogger("tocsin.store")
+
+Call = Callable[[], None]
+# More is refused, so that a slow disk costs answers and not memory.
+MOST_WAITING = 20_000
+MOST_BYTES = 64 * 1024 * 1024
+MOST_IN_GROUP = 2_000
+MOST_TRIES = 5
+
+
+@dataclass(slots=True, eq=False)
+class WriteJob:
+    """A function to run in a write transaction, and who waits for it."""
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    future: asyncio.Future[Any]
+    batched: bool = False
+    durable: bool = True
+    weight: int = 0
+    result: Any = None
+    error: BaseException | None = None
+
+
+@dataclass(slots=True)
+class WriteGroup:
+    """Jobs committed together, and what is to happen once they are."""
+
+    jobs: list[WriteJob]
+    finished: list[Call] = field(default_factory=list)
+
+
+class Writer:
+    """Takes jobs on the event loop, commits them on a thread."""
+
+    def __init__(
+        self,
+        session: Callable[[], Session],
+        clock: Clock,
+        measures: StoreMetrics | None = None,
+    ) -> None:
+        self._connect = session
+        self._session: Session | None = None
+        self._closed = False
+        self._clock = clock
+        self._metrics = measures or StoreMetrics()
+        self.loop = asyncio.get_running_loop()
+        """On which whoever waits is answered."""
+        self._pending: list[WriteJob] = []
+        self._waiting = 0
+        self._bytes = 0
+        self.pending_durable = 0
+        """How many wait for what they write to be safe on disk."""
+        self._metrics.waiting.read = lambda: self._waiting
+        self._metrics.held.read = lambda: self._bytes
+        self._queue: queue.SimpleQueue[list[WriteJob] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="tocsin-writer", daemon=True)
+        self._thread.start()
+
+    def submit(self, job: WriteJob) -> None:
+        """Queue a job; Busy when too much is waiting, Unavailable once closed."""
+        if self._closed:
+            raise Unavailable("the store is closed")
+        if self._waiting >= MOST_WAITING or self._bytes + job.weight > MOST_BYTES:
+            self._metrics.refused.add()
+            raise Busy("too much is waiting to be written; try again in a moment")
+        self._waiting += 1
+        self._bytes += job.weight
+        self.pending_durable += job.durable
+        # Handed to the thread once per pass of the loop: waking it for every job costs more
+        # than the job.
+        if not self._pending:
+            self.loop.call_soon(self._hand_over)
+        self._pending.append(job)
+
+    def _hand_over(self) -> None:
+        self._queue.put(self._pending)
+        self._pending = []
+
+    async def close(self) -> None:
+        """Commit what is queued and end the thread."""
+        self._closed = True
+        if self._pending:
+            self._hand_over()
+        self._queue.put(None)
+        await self.loop.run_in_executor(None, self._thread.join)
+
+    def _run(self) -> None:
+        running = True
+        while running:
+            jobs, running = self._dequeue()
+            if jobs:
+                group = WriteGroup(jobs)
+                self._commit(group)
+                self.loop.call_soon_threadsafe(self._resolve, group)
+        if self._session is not None:
+            self._session.close()
+
+    def _dequeue(self) -> tuple[list[WriteJob], bool]:
+        jobs: list[WriteJob] = []
+        taken = self._queue.get()
+        while taken is not None:
+            jobs.extend(taken)
+            if len(jobs) >= MOST_IN_GROUP or self._queue.empty():
+                return jobs, True
+            taken = self._queue.get()
+        return jobs, False
+
+    def _commit(self, group: WriteGroup) -> None:
+        began = time.perf_counter()
+        try:
+            self._commit_with_retries(group)
+            self._metrics.writes.add(many=len(group.jobs))
+        except BaseException as error:
+            self._metrics.failures.add()
+            self._roll_back()
+            if not isinstance(error, Unavailable):
+                log.exception("a group of %d writes failed", len(group.jobs))
+            for job in group.jobs:
+                job.error = job.error or error
+        self._metrics.commits.add(time.perf_counter() - began)
+
+    def _commit_with_retries(self, group: WriteGroup) -> None:
+        """Commit a group, more than once where transactions of other processes were in its way."""
+        for tries in range(MOST_TRIES):
+            session = self._opened()
+            try:
+                if not self._commit_single_run(session, group):
+                    self._commit_with_savepoints(session, group)
+                return
+            except Contended:
+                session.rollback()
+                if tries == MOST_TRIES - 1:
+                    raise
+                time.sleep(backoff_delay(tries + 1, first=0.02))
+
+    def _opened(self) -> Session:
+        if self._session is None:
+            try:
+                self._session = self._connect()
+            except Unusable as error:
+                raise Unavailable(str(error)) from error
+        return self._session
+
+    def _roll_back(self) -> None:
+        """Undo the open transaction. This thread must go on, so a connection on which that fails
+        is given up for a new one.
+        """
+        if self._session is None:
+            return
+        try:
+            self._session.rollback()
+        except Exception:
+            log.exception("a connection to the database is given up")
+            with contextlib.suppress(Exception):
+                self._session.close()
+            self._session = None
+
+    def _commit_single_run(self, session: Session, group: WriteGroup) -> bool:
+        """Commit a group that is one run, and needs no savepoint; False if it must be taken apart
+        first.
+        """
+        runs = _runs(group.jobs)
+        if len(runs) > 1:
+            return False
+        try:
+            self._begin(session, group)
+            _call(session.db, group.jobs)
+            session.commit()
+        except Unavailable:
+            raise
+        except Exception as error:
+            session.rollback()
+            group.jobs[0].error = error if len(group.jobs) == 1 else None
+            return len(group.jobs) == 1
+        group.finished = list(session.finished)
+        return True
+
+    def _commit_with_savepoints(self, session: Session, group: WriteGroup) -> None:
+        self._begin(session, group)
+        for run in _runs(group.jobs):
+            _execute(session, run)
+        session.commit()
+        group.finished = list(session.finished)
+
+    def _begin(self, session: Session, group: WriteGroup) -> None:
+        for job in group.jobs:
+            job.error = None
+        durable = any(job.durable for job in group.jobs)
+        session.begin(self._clock.now(), write=True, durable=durable)
+
+    def _resolve(self, group: WriteGroup) -> None:
+        for call in group.finished:
+            try:
+                call()
+            except Exception:
+                # It is committed all the same, and whoever waits for that has to hear of it.
+                log.exception("a call after a commit failed")
+        for job in group.jobs:
+            self._waiting -= 1
+            self._bytes -= job.weight
+            self.pending_durable -= job.durable
+            if job.future.done():
+                continue
+            if isinstance(job.error, StopIteration):
+                # A future takes every error but this one, and those behind it must be answered.
+                job.future.set_exception(RuntimeError("a write raised StopIteration"))
+            elif job.error is not None:
+                job.future.set_exception(job.error)
+            else:
+                job.future.set_result(job.result)
+
+
+def _runs(jobs: list[WriteJob]) -> list[list[WriteJob]]:
+    """Jobs in order, those of one batch function gathered where its first one stands.
+
+    Nobody can tell the difference: who waits for one job before giving the next has them in
+    different groups.
+    """
+    runs: list[list[WriteJob]] = []
+    batches: dict[Callable[..., Any], list[WriteJob]] = {}
+    for job in jobs:
+        if job.batched and job.function in batches:
+            batches[job.function].append(job)
+            continue
+        run = [job]
+        runs.append(run)
+        if job.batched:
+            batches[job.function] = run
+    return runs
+
+
+def _execute(session: Session, run: list[WriteJob]) -> None:
+    session.savepoint()
+    try:
+        _call(session.db, run)
+    except Unavailable:
+        raise
+    except Exception as error:
+        session.undo()
+        if len(run) == 1:
+            run[0].error = error
+            return
+        # One item spoils its batch: then each is on its own.
+        for job in run:
+            _execute(session, [job])
+    else:
+        session.release()
+
+
+def _call(db: Connection, run: list[WriteJob]) -> None:
+    if not run[0].batched:
+        run[0].result = run[0].function(db, *run[0].arguments)
+        return
+    results = run[0].function(db, [job.arguments[0] for job in run])
+    for job, result in zip(run, results, strict=True):
+        job.error = result if isinstance(result, Exception) else None
+        job.result = result

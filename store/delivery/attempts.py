@@ -1,0 +1,279 @@
+"""Attempts: what was sent, what came back, and what that means for the delivery and its hook.
+
+In the API each attempt is one of a hook's deliveries, as its clients know them.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from store.database import body_codec
+from store.database.connection import Connection, Row, json_array
+from store.delivery import hook_secrets, hooks, websub
+from store.delivery.hook_secrets import Taken
+from store.monitoring import minute_counters
+
+WAITING, DELIVERED, DEAD = 0, 1, 2
+# A sum is in no index: rows are found by their ids, for under one lease there may be many.
+LEASE = "delivery.lease_id + 0"
+COLUMNS = (
+    "a.id, a.delivery_id, a.hook_id, a.event_id, a.repo_id, a.number, a.redelivery, a.started_at,"
+    " a.duration, a.status_code, a.error, a.url, a.address, a.timings,"
+    " e.guid, e.name AS event, e.action, e.installation_id"
+)
+INSERTED = (
+    "delivery_id, hook_id, event_id, repo_id, number, redelivery, started_at, duration,"
+    " status_code, error, url, address, timings, request_head, response_head, response_body"
+)
+SUCCEEDED = "a.status_code BETWEEN 200 AND 299 AND a.error IS NULL"
+FAILED = "(a.status_code IS NULL OR a.status_code NOT BETWEEN 200 AND 299 OR a.error IS NOT NULL)"
+
+
+@dataclass(slots=True)
+class Outcome:
+    """One attempt and what follows from it. Times are microseconds."""
+
+    lease_id: int
+    delivery_id: int
+    hook_id: int
+    event_id: int
+    repo_id: int
+    number: int
+    redelivery: int
+    started_at: int
+    duration: int
+    status_code: int | None
+    error: str | None
+    url: str
+    address: str | None
+    timings: str
+    request_head: str
+    response_head: str | None
+    response_body: str | None
+    state: int
+    due_at: int
+    disable: str | None = None
+    """Why the hook is to be disabled at once."""
+    disable_after: int = 0
+    """A hook that has failed for so long is disabled; 0: never."""
+    accepted_at: int | None = None
+    """When the event was accepted, where this is not a delivery made once more."""
+    cooldown_until: int | None = None
+    """Until when the endpoint is left alone, where this failure is one too many."""
+    taken: Taken | None = None
+    """Which of two secrets the receiver has, where this attempt has shown it."""
+
+    def recorded(self) -> tuple[object, ...]:
+        """The values of INSERTED."""
+        return (
+            self.delivery_id,
+            self.hook_id,
+            self.event_id,
+            self.repo_id,
+            self.number,
+            self.redelivery,
+            self.started_at,
+            self.duration,
+            self.status_code,
+            self.error,
+            self.url,
+            self.address,
+            self.timings,
+            self.request_head,
+            self.response_head,
+            self.response_body,
+        )
+
+
+def record(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
+    """Write down attempts and move their deliveries on; returns the hooks that this disabled.
+
+    A delivery that is no longer under the outcome's lease is another worker's: its attempt is
+    recorded, its state is left alone. Where no other worker has taken it yet, one that arrived need
+    not be sent again.
+    """
+    db.insert_many("attempt", INSERTED, [outcome.recorded() for outcome in outcomes])
+    db.execute(
+        "UPDATE delivery SET state = r.state, attempts = r.number, due_at = r.due_at,"
+        " lease_id = NULL FROM"
+        + db.each(
+            "rows",
+            id="integer",
+            lease_id="integer",
+            state="integer",
+            number="integer",
+            due_at="integer",
+        )
+        + f" AS r WHERE delivery.id = r.id AND ({LEASE} = r.lease_id OR r.state = {DELIVERED}"
+        f" AND delivery.state = {WAITING} AND delivery.lease_id IS NULL)",
+        # In the order in which others take them, lest each waits for the other's rows.
+        rows=json_array(
+            (o.delivery_id, o.lease_id, o.state, o.number, o.due_at)
+            for o in sorted(outcomes, key=lambda o: o.delivery_id)
+        ),
+    )
+    for outcome in outcomes:
+        minute_counters.increment(db, (outcome.repo_id, _counted(outcome)))
+    gone = {o.hook_id: o.disable for o in outcomes if o.hook_id < 0 and o.disable is not None}
+    return _update_hooks(db, outcomes) | websub.end_gone(db, gone)
+
+
+def _counted(outcome: Outcome) -> tuple[int, ...]:
+    if outcome.state != DELIVERED:
+        return (minute_counters.FAILED,)
+    if outcome.number > 1 or outcome.accepted_at is None:
+        return (minute_counters.DELIVERED,)
+    latency = outcome.started_at + outcome.duration - outcome.accepted_at
+    return minute_counters.DELIVERED, minute_counters.bucket_of(latency)
+
+
+def _update_hooks(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
+    last = {outcome.hook_id: outcome for outcome in outcomes}
+    # A success anywhere in the group ends what failed before it, and an order to disable stands
+    # whatever comes after it.
+    healthy = {outcome.hook_id for outcome in outcomes if outcome.state == DELIVERED}
+    failing = {hook_id: o for hook_id, o in last.items() if o.state != DELIVERED}
+    failing |= {outcome.hook_id: outcome for outcome in outcomes if outcome.disable is not None}
+    taken = {o.hook_id: o.taken for o in outcomes if o.taken is not None}
+    resting = {o.hook_id: o.cooldown_until for o in outcomes if o.cooldown_until is not None}
+    # Nothing of a hook is written unless it changes, and always in this order: several workers
+    # record at once.
+    rows = db.tuples(
+        "SELECT id, active, failing_since FROM hook WHERE id IN"
+        f" (SELECT id FROM {db.each('hooks', id='integer')} AS w) ORDER BY id",
+        hooks=json_array(last),
+    )
+    disabled = set()
+    for hook_id, active, began in rows:
+        if hook_id in taken:
+            hook_secrets.learn(db, hook_id, taken[hook_id])
+        fails = failing.get(hook_id) if active else None
+        since = None if hook_id in healthy else began
+        if fails is not None and since is None:
+            since = db.now
+        if since != began or hook_id in resting:
+            db.execute(
+                "UPDATE hook SET failing_since = :since, resting_until = :until WHERE id = :id",
+                id=hook_id,
+                since=since,
+                until=resting.get(hook_id),
+            )
+        if fails is not None and since is not None and _disable(db, fails, since):
+            disabled.add(hook_id)
+    return disabled
+
+
+def _disable(db: Connection, outcome: Outcome, since: int) -> bool:
+    reason = outcome.disable
+    if reason is None and outcome.disable_after and db.now - since >= outcome.disable_after:
+        if not _still_failing(db, outcome.hook_id, since):
+            return False
+        days = outcome.disable_after / 86_400_000_000
+        reason = f"every delivery failed for {days:g} days; the last: {describe_failure(outcome)}"
+    if reason is not None:
+        hooks.disable(db, outcome.hook_id, reason)
+    return reason is not None
+
+
+def _still_failing(db: Connection, hook_id: int, since: int) -> bool:
+    """Whether no other worker has delivered to the hook since it was looked at; nobody can say so
+    until this transaction ends.
+    """
+    return (
+        db.execute(
+            "UPDATE hook SET failing_since = :since WHERE id = :id AND failing_since = :since",
+            id=hook_id,
+            since=since,
+        )
+        > 0
+    )
+
+
+def describe_failure(outcome: Outcome) -> str:
+    """What went wrong, in a few words."""
+    return outcome.error or f"status {outcome.status_code}"
+
+
+def page(
+    db: Connection,
+    hook_id: int,
+    *,
+    limit: int,
+    before: int | None = None,
+    after: int | None = None,
+    status: str | None = None,
+    event: str | None = None,
+    since: int | None = None,
+    guid: str | None = None,
+) -> list[Row]:
+    """A hook's attempts, newest first. `before` and `after` are attempt ids, not included;
+    `after` gives those next to it. `status` is success or failure, `since` microseconds.
+    """
+    where = ["a.hook_id = :hook_id"]
+    where += ["a.id < :before"] if before is not None else []
+    where += ["a.id > :after"] if after is not None else []
+    where += [SUCCEEDED] if status == "success" else []
+    where += [FAILED] if status == "failure" else []
+    where += ["e.name = :event"] if event is not None else []
+    where += ["a.started_at >= :since"] if since is not None else []
+    where += ["e.guid = :guid"] if guid is not None else []
+    given = {"before": before, "after": after, "event": event, "since": since, "guid": guid}
+    order = "ASC" if after is not None else "DESC"
+    rows = db.all(
+        f"SELECT {COLUMNS} FROM attempt a JOIN event e ON e.id = a.event_id"
+        f" WHERE {' AND '.join(where)} ORDER BY a.id {order} LIMIT :limit",
+        hook_id=hook_id,
+        limit=limit,
+        **{key: value for key, value in given.items() if value is not None},
+    )
+    rows.sort(key=lambda row: -row["id"])
+    return [_row(row) for row in rows]
+
+
+def _row(row: Row) -> Row:
+    row["timings"] = json.loads(row["timings"])
+    return row
+
+
+def get(db: Connection, hook_id: int, attempt_id: int) -> Row | None:
+    """One attempt of the hook with all that was exchanged: `request_headers`,
+    `response_headers` (or None), `response_body`, and `event_body` (None once it is not kept).
+    """
+    row = db.one(
+        f"SELECT {COLUMNS}, a.request_head, a.response_head, a.response_body,"
+        " e.body AS event_body FROM attempt a JOIN event e ON e.id = a.event_id"
+        " WHERE a.hook_id = :hook_id AND a.id = :id",
+        hook_id=hook_id,
+        id=attempt_id,
+    )
+    if row is None:
+        return None
+    # The request's first line is no header, the answer's was taken off when it was read.
+    row["request_headers"] = parse_headers(row.pop("request_head").partition("\r\n")[2])
+    head = row.pop("response_head")
+    row["response_headers"] = None if head is None else parse_headers(head)
+    row["event_body"] = (
+        None if row["event_body"] is None else body_codec.decompress(row["event_body"])
+    )
+    return _row(row)
+
+
+def parse_headers(head: str) -> dict[str, str]:
+    """Header lines as a mapping; one that is repeated is joined with commas."""
+    found: dict[str, str] = {}
+    for line in head.split("\r\n"):
+        name, colon, value = line.partition(":")
+        if colon:
+            known = found.get(name)
+            found[name] = value.strip() if known is None else f"{known}, {value.strip()}"
+    return found
+
+
+def of_delivery(db: Connection, delivery_id: int) -> list[Row]:
+    """A delivery's attempts, first to last."""
+    rows = db.all(
+        f"SELECT {COLUMNS} FROM attempt a JOIN event e ON e.id = a.event_id"
+        " WHERE a.delivery_id = :delivery_id ORDER BY a.id",
+        delivery_id=delivery_id,
+    )
+    return [_row(row) for row in rows]

@@ -1,0 +1,204 @@
+"""Deliveries: the queue, as the worker takes from it, and the record, as people ask of it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from store.database.connection import Connection, Row, json_array
+from store.delivery import subscribers
+from store.delivery.attempts import DEAD, DELIVERED, LEASE, WAITING
+from store.errors import Invalid
+
+STATES = {WAITING: "waiting", DELIVERED: "delivered", DEAD: "dead"}
+DUE = "x.hook_id = w.hook_id AND x.state = 0 AND x.lease_id IS NULL"
+
+
+@dataclass(slots=True)
+class ClaimedDelivery:
+    """A delivery that is now under the worker's lease."""
+
+    id: int
+    event_id: int
+    hook_id: int
+    attempts: int
+    redelivery: int
+    version: int
+
+
+def claim(
+    db: Connection, hook_ids: Iterable[int], lease_id: int, limit: int
+) -> tuple[list[ClaimedDelivery], dict[int, int]]:
+    """Take what is due for these hooks, at most `limit` each, oldest first.
+
+    Also returns, for each hook that has more waiting, when the next of it is due.
+    """
+    wanted = json_array(hook_ids)
+    first = (
+        f"SELECT x.id FROM delivery x WHERE {DUE} AND x.due_at <= :now"
+        f" ORDER BY x.due_at LIMIT :limit{db.skip_locked}"
+    )
+    chosen = (
+        f"SELECT d.id FROM {db.each('hooks', hook_id='integer')} AS w"
+        f" {db.lateral('delivery', 'd', first)}"
+    )
+    rows = db.tuples(
+        f"UPDATE delivery SET lease_id = :lease_id WHERE id {db.chosen(chosen)}"
+        " RETURNING id, event_id, hook_id, attempts, redelivery, due_at",
+        hooks=wanted,
+        lease_id=lease_id,
+        now=db.now,
+        limit=limit,
+    )
+    versions = subscribers.versions(db, {row[2] for row in rows}) if rows else {}
+    ordered = sorted(rows, key=lambda row: (row[5], row[0]))
+    claimed = [
+        ClaimedDelivery(row_id, event_id, hook_id, attempts, redelivery, versions.get(hook_id, 0))
+        for row_id, event_id, hook_id, attempts, redelivery, _ in ordered
+    ]
+    return claimed, next_due(db, wanted)
+
+
+def next_due(db: Connection, hook_ids: str) -> dict[int, int]:
+    """For each of these hooks (`listed`) that has something waiting, when it is due."""
+    return {
+        hook_id: due_at
+        for hook_id, due_at in db.tuples(
+            f"SELECT w.hook_id, (SELECT x.due_at FROM delivery x WHERE {DUE}"
+            f" ORDER BY x.due_at LIMIT 1) FROM {db.each('hooks', hook_id='integer')} AS w",
+            hooks=hook_ids,
+        )
+        if due_at is not None
+    }
+
+
+def waiting_hooks(db: Connection) -> dict[int, int]:
+    """Every hook that has something waiting, and when the first of it is due.
+
+    Steps from hook to hook through the index: the cost is in hooks, not in deliveries.
+    """
+    waiting = "x.state = 0 AND x.lease_id IS NULL"
+    rows = db.tuples(
+        "WITH RECURSIVE w (hook_id) AS ("
+        f" SELECT min(x.hook_id) FROM delivery x WHERE {waiting}"
+        f" UNION ALL SELECT (SELECT min(x.hook_id) FROM delivery x WHERE {waiting}"
+        " AND x.hook_id > w.hook_id) FROM w WHERE w.hook_id IS NOT NULL)"
+        f" SELECT w.hook_id, (SELECT x.due_at FROM delivery x WHERE {DUE}"
+        " ORDER BY x.due_at LIMIT 1) FROM w WHERE w.hook_id IS NOT NULL"
+    )
+    return dict(rows)
+
+
+def release(db: Connection, lease_id: int, delivery_ids: Iterable[int]) -> int:
+    """Give back deliveries that were claimed and not tried."""
+    return db.execute(
+        f"UPDATE delivery SET lease_id = NULL WHERE {LEASE} = :lease_id AND id IN"
+        f" (SELECT id FROM {db.each('ids', id='integer')} AS w)",
+        lease_id=lease_id,
+        ids=json_array(delivery_ids),
+    )
+
+
+def mark_dead(db: Connection, lease_id: int, delivery_ids: Iterable[int], reason: str) -> int:
+    """End deliveries that cannot be tried any more."""
+    return db.execute(
+        f"UPDATE delivery SET state = {DEAD}, lease_id = NULL, due_at = :now, reason = :reason"
+        f" WHERE {LEASE} = :lease_id AND id IN"
+        f" (SELECT id FROM {db.each('ids', id='integer')} AS w)",
+        lease_id=lease_id,
+        ids=json_array(delivery_ids),
+        now=db.now,
+        reason=reason,
+    )
+
+
+def enqueue(db: Connection, event_id: int, hook_id: int, repo_id: int, *, redelivery: bool) -> int:
+    """One delivery of an event to a hook, due now; returns its id."""
+    made: int = db.value(
+        "INSERT INTO delivery (event_id, hook_id, repo_id, state, due_at, redelivery)"
+        " VALUES (:event_id, :hook_id, :repo_id, 0, :now, :redelivery) RETURNING id",
+        event_id=event_id,
+        hook_id=hook_id,
+        repo_id=repo_id,
+        now=db.now,
+        redelivery=int(redelivery),
+    )
+    courier = db.courier
+    db.after_commit(lambda: courier.wake([hook_id]))
+    return made
+
+
+def redeliver(db: Connection, event_id: int, hook_id: int, repo_id: int) -> int:
+    """Deliver an event to a hook once more, under the same guid; returns the delivery's id.
+
+    Invalid where the event's body is no longer kept.
+    """
+    kept = db.value("SELECT 1 FROM event WHERE id = :id AND body IS NOT NULL", id=event_id)
+    if kept is None:
+        raise Invalid(
+            "the payload of this delivery is no longer kept, so it cannot be sent again",
+            field="delivery_id",
+            code="unprocessable",
+            resource="HookDelivery",
+        )
+    return enqueue(db, event_id, hook_id, repo_id, redelivery=True)
+
+
+def page(
+    db: Connection,
+    *,
+    limit: int,
+    before: int | None = None,
+    state: str | None = None,
+    hook_id: int | None = None,
+    repo_id: int | None = None,
+    event: str | None = None,
+    since: int | None = None,
+) -> list[Row]:
+    """Deliveries newest first, each with its event, hook, and its last attempt's outcome."""
+    numbers = {name: number for number, name in STATES.items()}
+    where = ["d.id < :before"] if before is not None else []
+    where += ["d.state = :state"] if state is not None else []
+    where += ["d.hook_id = :hook_id"] if hook_id is not None else []
+    where += ["d.repo_id = :repo_id"] if repo_id is not None else []
+    where += ["e.name = :event"] if event is not None else []
+    where += ["e.received_at >= :since"] if since is not None else []
+    given = {
+        "before": before,
+        "state": None if state is None else numbers[state],
+        "hook_id": hook_id,
+        "repo_id": repo_id,
+        "event": event,
+        "since": since,
+    }
+    return select(
+        db,
+        " AND ".join(where) or "1 = 1",
+        {key: value for key, value in given.items() if value is not None},
+        limit,
+    )
+
+
+def select(db: Connection, where: str, given: dict[str, Any], limit: int) -> list[Row]:
+    """Those that fulfil a condition, as `page` gives them."""
+    rows = db.all(
+        "SELECT d.id, d.event_id, d.hook_id, d.repo_id, d.state, d.attempts, d.redelivery,"
+        " d.due_at, d.lease_id, d.reason, e.guid, e.name AS event, e.action, e.received_at,"
+        " COALESCE(h.url, w.callback) AS url,"
+        " a.id AS attempt_id, a.status_code, a.error, a.started_at, a.duration"
+        " FROM delivery d JOIN event e ON e.id = d.event_id LEFT JOIN hook h ON h.id = d.hook_id"
+        " LEFT JOIN websub w ON w.id = -d.hook_id"
+        " LEFT JOIN attempt a ON a.id ="
+        " (SELECT max(x.id) FROM attempt x WHERE x.delivery_id = d.id)"
+        f" WHERE {where} ORDER BY d.id DESC LIMIT :limit",
+        limit=limit,
+        **given,
+    )
+    for row in rows:
+        row["state"] = STATES[row["state"]]
+    return rows
+
+
+def count_by_state(db: Connection) -> dict[str, int]:
+    """How many deliveries are waiting, delivered, dead."""
+    found = dict(db.tuples("SELECT state, count(*) FROM delivery GROUP BY state"))
+    return {name: found.get(number, 0) for number, name in STATES.items()}

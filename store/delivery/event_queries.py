@@ -1,0 +1,178 @@
+"""Events as people go through them: newest first, those of some repositories, those that nobody
+wanted. However many there are, a page looks at no more than LOOKED of them; where that was not
+enough for a whole page it says from where to look on.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from store.database.connection import Connection, Row, json_array
+from store.delivery import deliveries
+from store.delivery.events import COLUMNS
+
+LOOKED = 5_000
+# Repositories that are looked at for one page, those with the newest events; of more deliveries of
+# an event it is only said that they are more.
+REPOSITORIES, COUNTED = 100, 1_000
+NEWEST = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class EventFilter:
+    """Which events: before an id, of a name, of these repositories (None: all, and of none), and
+    perhaps only what no hook was to get.
+    """
+
+    before: int | None = None
+    name: str | None = None
+    repo_ids: list[int] | None = None
+    unwanted: bool = False
+
+
+def page(db: Connection, wanted: EventFilter, limit: int) -> tuple[list[Row], int | None]:
+    """Events newest first, each with its `repository` and how many `deliveries` it has, COUNTED at
+    most; and the id to go on before, None where that was all.
+    """
+    ids, floor = _candidates(db, wanted, limit)
+    if wanted.unwanted:
+        ids = _unwanted(db, ids)
+    shown = ids[:limit]
+    older = shown[-1] if len(ids) > limit else floor
+    return _rows(db, shown), older or None
+
+
+def _candidates(db: Connection, wanted: EventFilter, limit: int) -> tuple[list[int], int]:
+    """Ids that may be shown, newest first; and the one above which these are all (0: all)."""
+    if wanted.repo_ids is None:
+        return _of_all(db, wanted, limit)
+    return _of_repositories(db, wanted)
+
+
+def _of_all(db: Connection, wanted: EventFilter, limit: int) -> tuple[list[int], int]:
+    filtered = wanted.unwanted or wanted.name is not None
+    looked = LOOKED if filtered else limit + 1
+    rows = db.tuples(
+        "SELECT e.id, e.name FROM event e WHERE e.id < :before ORDER BY e.id DESC LIMIT :looked",
+        before=wanted.before or NEWEST,
+        looked=looked,
+    )
+    ids = [event_id for event_id, name in rows if wanted.name in (None, name)]
+    return ids, rows[-1][0] if len(rows) == looked else 0
+
+
+def _of_repositories(db: Connection, wanted: EventFilter) -> tuple[list[int], int]:
+    """The newest are of those repositories whose own newest are."""
+    of = "x.repo_id = w.repo_id AND x.id < :before"
+    given: dict[str, Any] = {"before": wanted.before or NEWEST}
+    if wanted.name is not None:
+        of += " AND x.name = :name"
+        given |= {"name": wanted.name}
+    tops = db.tuples(
+        f"SELECT f.repo_id, f.newest FROM (SELECT w.repo_id, (SELECT max(x.id) FROM event x"
+        f" WHERE {of}) AS newest FROM {db.each('repos', repo_id='integer')} AS w) AS f"
+        " WHERE f.newest IS NOT NULL ORDER BY f.newest DESC LIMIT :many",
+        repos=json_array(wanted.repo_ids or []),
+        many=REPOSITORIES + 1,
+        **given,
+    )
+    if not tops:
+        return [], 0
+    looked = [repo_id for repo_id, _ in tops[:REPOSITORIES]]
+    each = LOOKED // len(looked)
+    last = f"SELECT x.id FROM event x WHERE {of} ORDER BY x.id DESC LIMIT :each"
+    rows = db.tuples(
+        f"SELECT w.repo_id, e.id FROM {db.each('repos', repo_id='integer')} AS w"
+        f" {db.lateral('event', 'e', last)} ORDER BY e.id DESC",
+        repos=json_array(looked),
+        each=each,
+        **given,
+    )
+    return _above(rows, each, tops[REPOSITORIES][1] + 1 if len(tops) > REPOSITORIES else 0)
+
+
+def _above(rows: Sequence[tuple[Any, ...]], each: int, floor: int) -> tuple[list[int], int]:
+    """Below the last one of a repository that may have more, others may be missing."""
+    found: dict[int, list[int]] = {}
+    for repo_id, event_id in rows:
+        found.setdefault(repo_id, []).append(event_id)
+    for ids in found.values():
+        if len(ids) == each:
+            floor = max(floor, ids[-1])
+    return [event_id for _, event_id in rows if event_id >= floor], floor
+
+
+def _unwanted(db: Connection, ids: list[int]) -> list[int]:
+    rows = db.tuples(
+        f"SELECT w.id FROM {db.each('ids', id='integer')} AS w WHERE NOT EXISTS"
+        " (SELECT 1 FROM delivery d WHERE d.event_id = w.id AND d.redelivery = 0)"
+        " ORDER BY w.id DESC",
+        ids=json_array(ids),
+    )
+    return [row[0] for row in rows]
+
+
+SHOWN = (
+    f"SELECT {COLUMNS}, CASE WHEN e.body IS NULL THEN 0 ELSE 1 END AS kept,"
+    " a.login || '/' || r.name AS repository, s.name AS source,"
+    " (SELECT count(*) FROM (SELECT d.id FROM delivery d WHERE d.event_id = e.id"
+    f" LIMIT {COUNTED}) AS c) AS deliveries"
+    " FROM event e LEFT JOIN repository r ON r.id = e.repo_id"
+    " LEFT JOIN account a ON a.id = r.owner_id LEFT JOIN source s ON s.id = e.source_id"
+)
+
+
+def _rows(db: Connection, ids: list[int]) -> list[Row]:
+    return db.all(
+        f"{SHOWN} WHERE e.id IN (SELECT id FROM {db.each('ids', id='integer')} AS w)"
+        " ORDER BY e.id DESC",
+        ids=json_array(ids),
+    )
+
+
+def get(db: Connection, event_id: int) -> Row | None:
+    """One of them."""
+    return db.one(f"{SHOWN} WHERE e.id = :id", id=event_id)
+
+
+def deliveries_of(db: Connection, event_id: int, limit: int) -> list[Row]:
+    """An event's deliveries, the newest first, as `deliveries.page` gives them."""
+    return deliveries.select(db, "d.event_id = :event_id", {"event_id": event_id}, limit)
+
+
+def newest(
+    db: Connection,
+    *,
+    limit: int,
+    before: int | None = None,
+    name: str | None = None,
+    repo_id: int | None = None,
+    unwanted: bool = False,
+) -> list[Row]:
+    """Events newest first, however many have to be looked at: each with its `repository`
+    (owner/name or None) and its `deliveries`, all counted.
+    """
+    where = ["e.id < :before"] if before is not None else []
+    where += ["e.name = :name"] if name is not None else []
+    where += ["e.repo_id = :repo_id"] if repo_id is not None else []
+    counted = "SELECT count(*) FROM delivery d WHERE d.event_id = e.id AND d.redelivery = 0"
+    where += [f"({counted}) = 0"] if unwanted else []
+    given = {"before": before, "name": name, "repo_id": repo_id}
+    return db.all(
+        f"SELECT {COLUMNS}, a.login || '/' || r.name AS repository, ({counted}) AS deliveries"
+        " FROM event e LEFT JOIN repository r ON r.id = e.repo_id"
+        " LEFT JOIN account a ON a.id = r.owner_id"
+        f"{' WHERE ' + ' AND '.join(where) if where else ''} ORDER BY e.id DESC LIMIT :limit",
+        limit=limit,
+        **{key: value for key, value in given.items() if value is not None},
+    )
+
+
+def latest(db: Connection, repo_id: int, name: str) -> Row | None:
+    """The repository's latest event of this name whose body is still kept, without the body."""
+    return db.one(
+        f"SELECT {COLUMNS} FROM event e WHERE e.repo_id = :repo_id AND e.name = :name"
+        " AND e.body IS NOT NULL ORDER BY e.id DESC LIMIT 1",
+        repo_id=repo_id,
+        name=name,
+    )

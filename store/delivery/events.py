@@ -1,0 +1,237 @@
+"""Events, and the one statement that turns them into what has to be delivered.
+
+An event and its deliveries are written in one transaction: there is no moment at which one is
+there without the other.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from store.database import body_codec
+from store.database.connection import Connection, Row, json_array
+from store.database.notifications import LeasedEvent
+from store.delivery import subscribers
+from store.delivery.event_names import PLATFORM_EVENTS, WILDCARD
+from store.errors import Conflict
+from store.monitoring import minute_counters
+
+COLUMNS = (
+    "e.id, e.guid, e.scope, e.repo_id, e.source_id, e.name, e.action, e.installation_id,"
+    " e.received_at, e.size"
+)
+INSERTED = (
+    "guid, scope, repo_id, source_id, name, action, installation_id, received_at, size, digest,"
+    " body"
+)
+
+# In place of a source's id: of changes made here, which are in the state already; and of state
+# that is told of once more.
+LOCAL_SOURCE, REPUBLISHED_SOURCE = -1, -2
+
+
+@dataclass(slots=True)
+class IncomingEvent:
+    """An event at the door. `scope` says whose `guid` it is: a repository's id, or minus a
+    source's; `repo_id` 0 is no repository known here; `source_id` 0 is somebody with a token.
+    `body` is the exact JSON text.
+    """
+
+    scope: int
+    guid: str
+    repo_id: int
+    name: str
+    body: bytes
+    action: str | None = None
+    source_id: int = 0
+    installation_id: int | None = None
+    packed: bytes = b""
+    digest: bytes = b""
+
+    def __post_init__(self) -> None:
+        # Here, on the caller's thread: the writer's time is everybody's.
+        self.packed = body_codec.compress(self.body)
+        self.digest = hashlib.sha256(self.body).digest()[:16]
+
+
+@dataclass(slots=True)
+class Receipt:
+    """What the sender of an event is told, the first time and every time."""
+
+    event_id: int
+    guid: str
+    deliveries: int
+    duplicate: bool
+
+
+def accept(db: Connection, arrivals: Sequence[IncomingEvent]) -> list[Receipt | Exception]:
+    """Keep events with what they cause (a batch function of the writer).
+
+    An arrival whose guid is known gets the first one's receipt if the body is the same, and
+    Conflict otherwise.
+    """
+    made = insert(db, arrivals)
+    results: list[Receipt | IncomingEvent] = []
+    fresh: list[tuple[Receipt, IncomingEvent]] = []
+    for arrival in arrivals:
+        event_id = made.pop((arrival.guid, arrival.scope), None)
+        if event_id is None:
+            # Known from before, or from further up in this list.
+            results.append(arrival)
+            continue
+        receipt = Receipt(event_id, arrival.guid, 0, False)
+        results.append(receipt)
+        fresh.append((receipt, arrival))
+    for _, arrival in fresh:
+        minute_counters.increment(db, (arrival.repo_id, (minute_counters.EVENTS,)))
+    if fresh:
+        db.after_commit(db.courier.arrived)
+        _fan_out(db, fresh)
+    return [
+        _repeated(db, result) if isinstance(result, IncomingEvent) else result for result in results
+    ]
+
+
+def accept_all(db: Connection, arrivals: Sequence[IncomingEvent]) -> list[Receipt]:
+    """Keep all of these events or none: the first Conflict is raised."""
+    receipts = []
+    for result in accept(db, arrivals):
+        if isinstance(result, Exception):
+            raise result
+        receipts.append(result)
+    return receipts
+
+
+def insert(db: Connection, arrivals: Sequence[IncomingEvent]) -> dict[tuple[str, int], int]:
+    """Insert those that are new; returns their ids by guid and scope."""
+    rows = [
+        (
+            arrival.guid,
+            arrival.scope,
+            arrival.repo_id,
+            arrival.source_id,
+            arrival.name,
+            arrival.action,
+            arrival.installation_id,
+            db.now,
+            len(arrival.body),
+            arrival.digest,
+            arrival.packed,
+        )
+        for arrival in arrivals
+    ]
+    then = "ON CONFLICT (guid, scope) DO NOTHING RETURNING id, guid, scope"
+    return {
+        (guid, scope): id_ for id_, guid, scope in db.insert_many("event", INSERTED, rows, then)
+    }
+
+
+def _repeated(db: Connection, arrival: IncomingEvent) -> Receipt | Exception:
+    first = db.one(
+        "SELECT id, name, repo_id, digest FROM event WHERE guid = :guid AND scope = :scope",
+        guid=arrival.guid,
+        scope=arrival.scope,
+    )
+    assert first is not None
+    same = (arrival.name, arrival.repo_id, arrival.digest)
+    if (first["name"], first["repo_id"], bytes(first["digest"])) != same:
+        return Conflict(f"delivery id {arrival.guid!r} was used for another event")
+    count = db.value(
+        "SELECT count(*) FROM delivery WHERE event_id = :id AND redelivery = 0", id=first["id"]
+    )
+    return Receipt(first["id"], arrival.guid, count, True)
+
+
+def _fan_out(db: Connection, fresh: Sequence[tuple[Receipt, IncomingEvent]]) -> None:
+    courier = db.courier
+    lease = courier.lease()
+    made = db.tuples(
+        "INSERT INTO delivery (event_id, hook_id, repo_id, state, due_at, lease_id)"
+        " SELECT e.id, s.hook_id, s.repo_id, 0, :now, CASE WHEN s.hook_id IN"
+        f" (SELECT hook_id FROM {db.each('full', hook_id='integer')} AS f)"
+        " THEN NULL ELSE CAST(:lease AS BIGINT) END"
+        f" FROM {db.each('events', id='integer', repo_id='integer', name='text', every='text')}"
+        " AS e JOIN subscription s ON s.repo_id = e.repo_id AND s.event IN (e.name, e.every)"
+        " ORDER BY e.id"
+        " RETURNING id, event_id, hook_id, lease_id",
+        now=db.now,
+        lease=lease,
+        full=json_array(courier.full()) if lease is not None else "[]",
+        events=json_array(
+            (receipt.event_id, arrival.repo_id, arrival.name, _every(arrival.name))
+            for receipt, arrival in fresh
+        ),
+    )
+    _notify_worker(db, {receipt.event_id: (receipt, arrival) for receipt, arrival in fresh}, made)
+
+
+def _every(name: str) -> str:
+    """What, beside its own name, brings an event to a hook: `*` stands for the platform's names."""
+    return WILDCARD if name in PLATFORM_EVENTS else name
+
+
+def _notify_worker(
+    db: Connection,
+    fresh: dict[int, tuple[Receipt, IncomingEvent]],
+    made: Sequence[tuple[Any, ...]],
+) -> None:
+    """Tell the worker once this is committed: give it what is leased to it, name the rest."""
+    leased = [row for row in made if row[3] is not None]
+    versions = subscribers.versions(db, {row[2] for row in leased}) if leased else {}
+    offers: dict[int, LeasedEvent] = {}
+    for delivery_id, event_id, hook_id, lease_id in made:
+        receipt, arrival = fresh[event_id]
+        receipt.deliveries += 1
+        if lease_id is None:
+            continue
+        offer = offers.get(event_id)
+        if offer is None:
+            again = arrival.source_id == REPUBLISHED_SOURCE
+            offer = offers[event_id] = LeasedEvent(
+                lease_id, event_id, arrival.guid, arrival.name, arrival.body, db.now, [], again
+            )
+        # A hook that is gone by now has none: its delivery is buried by who takes it up.
+        offer.deliveries.append((delivery_id, hook_id, versions.get(hook_id, 0)))
+    courier = db.courier
+    if offers:
+        db.after_commit(lambda: courier.dispatch([*offers.values()]))
+    if len(leased) < len(made):
+        waiting = {row[2] for row in made if row[3] is None}
+        db.after_commit(lambda: courier.wake(waiting))
+
+
+def get(db: Connection, event_id: int) -> Row | None:
+    """The event with its `body` as bytes, or None where retention has let go of it."""
+    row = db.one(f"SELECT {COLUMNS}, e.body FROM event e WHERE e.id = :id", id=event_id)
+    return None if row is None else _unpacked(row)
+
+
+def _unpacked(row: Row) -> Row:
+    if row["body"] is not None:
+        row["body"] = body_codec.decompress(row["body"])
+    return row
+
+
+def get_many(db: Connection, event_ids: list[int], most: int) -> dict[int, Row | None]:
+    """These events as `get` gives them; of large ones only the first few, at least one, that have
+    no more than `most` bytes together.
+    """
+    ids = f"(SELECT id FROM {db.each('ids', id='integer')} AS w)"
+    sizes = dict(
+        db.tuples(f"SELECT id, size FROM event WHERE id IN {ids}", ids=json_array(event_ids))
+    )
+    total = 0
+    chosen: list[int] = []
+    for event_id in event_ids:
+        total += sizes.get(event_id, 0)
+        if chosen and total > most:
+            break
+        chosen.append(event_id)
+    rows = db.all(
+        f"SELECT {COLUMNS}, e.body FROM event e WHERE e.id IN {ids}", ids=json_array(chosen)
+    )
+    found: dict[int, Row | None] = dict.fromkeys(chosen)
+    for row in rows:
+        found[row["id"]] = _unpacked(row)
+    return found

@@ -1,0 +1,162 @@
+"""Hooks with how they do: their latest attempts, what waits for them, why they are off."""
+
+import json
+from collections.abc import Iterable, Sequence
+
+from store.database.connection import Connection, Row, json_array
+
+COLUMNS = (
+    "h.id, h.repo_id, h.url, h.active, h.events, h.disabled_reason, h.failing_since,"
+    " h.resting_until, h.created_at, o.login || '/' || r.name AS repository"
+)
+# Counted no further: this many means this many or more.
+MOST = 1_000
+RECENT = 24
+STATES = {
+    "failing": "h.failing_since IS NOT NULL AND h.active = 1",
+    "disabled": "h.disabled_reason IS NOT NULL",
+    "off": "h.active = 0 AND h.disabled_reason IS NULL",
+}
+
+
+def page(
+    db: Connection,
+    repo_ids: Sequence[int] | None,
+    *,
+    limit: int,
+    before: int | None = None,
+    state: str = "",
+) -> list[Row]:
+    """Hooks, newest first, with an id below `before`; of these repositories, or (None) of all."""
+    where = ["h.deleted_at IS NULL"]
+    where += ["h.id < :before"] if before is not None else []
+    where += [STATES[state]] if state in STATES else []
+    source = "hook h"
+    given: dict[str, object] = {} if before is None else {"before": before}
+    if repo_ids is not None:
+        source = f"{db.each('repos', wanted='integer')} AS w JOIN hook h ON h.repo_id = w.wanted"
+        given["repos"] = json_array(repo_ids)
+    rows = db.all(
+        f"SELECT {COLUMNS} FROM {source} JOIN repository r ON r.id = h.repo_id"
+        f" JOIN account o ON o.id = r.owner_id WHERE {' AND '.join(where)}"
+        " ORDER BY h.id DESC LIMIT :limit",
+        limit=limit,
+        **given,
+    )
+    for row in rows:
+        row["events"] = json.loads(row["events"])
+    return _with_health(db, rows)
+
+
+def _with_health(db: Connection, rows: list[Row]) -> list[Row]:
+    ids = [row["id"] for row in rows]
+    attempts, waiting = recent_attempts(db, ids), _waiting(db, ids)
+    for row in rows:
+        row["recent"] = attempts.get(row["id"], [])
+        row["waiting"], row["next_at"] = waiting.get(row["id"], (0, None))
+    return rows
+
+
+def recent_attempts(
+    db: Connection, hook_ids: Iterable[int], many: int = RECENT
+) -> dict[int, list[Row]]:
+    """Each hook's latest attempts, newest first: `id`, `status_code`, `error`, `started_at`,
+    `duration`.
+    """
+    first = "SELECT x.id FROM attempt x WHERE x.hook_id = w.hook_id ORDER BY x.id DESC LIMIT :many"
+    found: dict[int, list[Row]] = {}
+    for row in db.all(
+        "SELECT w.hook_id, a.id, a.status_code, a.error, a.started_at, a.duration"
+        f" FROM {db.each('hooks', hook_id='integer')} AS w {db.lateral('attempt', 'f', first)}"
+        " JOIN attempt a ON a.id = f.id ORDER BY a.id DESC",
+        hooks=json_array(hook_ids),
+        many=many,
+    ):
+        found.setdefault(row["hook_id"], []).append(row)
+    return found
+
+
+def _waiting(db: Connection, hook_ids: Iterable[int]) -> dict[int, tuple[int, int | None]]:
+    """How many deliveries wait for each hook, to MOST, and when the first of them is due."""
+    due = "x.hook_id = w.hook_id AND x.state = 0 AND x.lease_id IS NULL"
+    rows = db.tuples(
+        "SELECT w.hook_id, (SELECT count(*) FROM (SELECT x.due_at FROM delivery x"
+        f" WHERE {due} ORDER BY x.due_at LIMIT {MOST}) AS f),"
+        f" (SELECT x.due_at FROM delivery x WHERE {due} ORDER BY x.due_at LIMIT 1)"
+        f" FROM {db.each('hooks', hook_id='integer')} AS w",
+        hooks=json_array(hook_ids),
+    )
+    return {hook_id: (many, at) for hook_id, many, at in rows}
+
+
+def get(db: Connection, hook_id: int) -> Row | None:
+    """A hook with its health."""
+    rows = db.all(
+        f"SELECT {COLUMNS} FROM hook h JOIN repository r ON r.id = h.repo_id"
+        " JOIN account o ON o.id = r.owner_id WHERE h.id = :id AND h.deleted_at IS NULL",
+        id=hook_id,
+    )
+    for row in rows:
+        row["events"] = json.loads(row["events"])
+    return _with_health(db, rows)[0] if rows else None
+
+
+def slowest(db: Connection, repo_ids: Sequence[int] | None, window: int, limit: int) -> list[Row]:
+    """Of the newest attempts everywhere, so many of them, the hooks that took longest on average:
+    `hook_id`, `url`, `repository`, `many`, `failed`, `mean` and `longest` in microseconds.
+    """
+    where, given = "", {}
+    if repo_ids is not None:
+        where = f" WHERE f.repo_id IN (SELECT id FROM {db.each('repos', id='integer')} AS w)"
+        given = {"repos": json_array(repo_ids)}
+    return db.all(
+        "SELECT g.*, h.url, o.login || '/' || r.name AS repository FROM ("
+        "SELECT f.hook_id, count(*) AS many, sum(f.failed) AS failed,"
+        " CAST(avg(f.duration) AS BIGINT) AS mean, max(f.duration) AS longest FROM ("
+        "SELECT a.hook_id, a.repo_id, a.duration, CASE WHEN a.error IS NULL AND a.status_code"
+        " BETWEEN 200 AND 299 THEN 0 ELSE 1 END AS failed"
+        f" FROM attempt a ORDER BY a.id DESC LIMIT :window) AS f{where}"
+        " GROUP BY f.hook_id ORDER BY mean DESC LIMIT :limit) AS g"
+        " JOIN hook h ON h.id = g.hook_id JOIN repository r ON r.id = h.repo_id"
+        " JOIN account o ON o.id = r.owner_id WHERE h.deleted_at IS NULL ORDER BY g.mean DESC",
+        window=window,
+        limit=limit,
+        **given,
+    )
+
+
+def failing(db: Connection, repo_ids: Sequence[int] | None, limit: int) -> list[Row]:
+    """Hooks that fail at present, for the longest time first, with `failing_since` and
+    `disabled_reason`; those that were disabled for it among them.
+    """
+    where, given = "", {}
+    if repo_ids is not None:
+        where = f" AND h.repo_id IN (SELECT id FROM {db.each('repos', id='integer')} AS w)"
+        given = {"repos": json_array(repo_ids)}
+    return db.all(
+        f"SELECT {COLUMNS} FROM (SELECT h.id FROM hook h WHERE h.failing_since IS NOT NULL"
+        f" AND h.deleted_at IS NULL{where} ORDER BY h.id LIMIT 1000) AS f"
+        " JOIN hook h ON h.id = f.id JOIN repository r ON r.id = h.repo_id"
+        " JOIN account o ON o.id = r.owner_id ORDER BY h.failing_since LIMIT :limit",
+        limit=limit,
+        **given,
+    )
+
+
+def backlog(db: Connection, repo_ids: Sequence[int]) -> tuple[int, int | None]:
+    """How many deliveries wait for the hooks of these repositories (of each hook to MOST, of the
+    newest thousand hooks), and when the first of them was or is due.
+    """
+    due = "x.hook_id = f.id AND x.state = 0"
+    row = db.one(
+        "SELECT sum(g.many) AS many, min(g.first) AS first FROM (SELECT"
+        f" (SELECT count(*) FROM (SELECT x.due_at FROM delivery x WHERE {due}"
+        f" AND x.lease_id IS NULL ORDER BY x.due_at LIMIT {MOST}) AS c) AS many,"
+        f" (SELECT x.due_at FROM delivery x WHERE {due} AND x.lease_id IS NULL"
+        " ORDER BY x.due_at LIMIT 1) AS first"
+        f" FROM (SELECT h.id FROM {db.each('repos', wanted='integer')} AS w"
+        " JOIN hook h ON h.repo_id = w.wanted ORDER BY h.id DESC LIMIT 1000) AS f) AS g",
+        repos=json_array(repo_ids),
+    )
+    assert row is not None
+    return int(row["many"] or 0), row["first"]

@@ -1,0 +1,71 @@
+"""Links with which somebody without an account looks at one hook for a while, and changes nothing.
+
+What a link ends with is not kept, only its digest.
+"""
+
+import secrets
+
+from store.accounts.sessions import digest
+from store.clock import DAY
+from store.database.connection import Connection, Row
+from store.errors import Invalid
+
+LONGEST = 30 * DAY
+MOST = 50
+COLUMNS = "id, hook_id, note, made_by, created_at, expires_at"
+
+
+def create(db: Connection, hook_id: int, note: str, made_by: str, lasting: int) -> tuple[str, Row]:
+    """Make a link that lasts for so many microseconds; what it ends with is returned this once.
+    Invalid for more than 30 days, or more than 50 links of one hook.
+    """
+    if not 0 < lasting <= LONGEST:
+        raise Invalid("a link lasts for 30 days at most")
+    if len(list_active(db, hook_id)) >= MOST:
+        raise Invalid(f"a hook has {MOST} links at most; end one first")
+    value = secrets.token_urlsafe(32)
+    row = db.one(
+        "INSERT INTO hook_link (hook_id, hash, note, made_by, created_at, expires_at)"
+        f" VALUES (:hook_id, :hash, :note, :made_by, :now, :expires_at) RETURNING {COLUMNS}",
+        hook_id=hook_id,
+        hash=digest(value),
+        note=note[:100],
+        made_by=made_by,
+        now=db.now,
+        expires_at=db.now + lasting,
+    )
+    assert row is not None
+    return value, row
+
+
+def get_by_value(db: Connection, value: str) -> Row | None:
+    """The link that ends with this, as long as it lasts, with its hook's `url`."""
+    return db.one(
+        "SELECT l.id, l.hook_id, l.note, l.expires_at, h.url FROM hook_link l"
+        " JOIN hook h ON h.id = l.hook_id AND h.deleted_at IS NULL"
+        " WHERE l.hash = :hash AND l.expires_at > :now",
+        hash=digest(value),
+        now=db.now,
+    )
+
+
+def list_active(db: Connection, hook_id: int) -> list[Row]:
+    """A hook's links that still last, newest first."""
+    return db.all(
+        f"SELECT {COLUMNS} FROM hook_link WHERE hook_id = :hook_id AND expires_at > :now"
+        " ORDER BY id DESC",
+        hook_id=hook_id,
+        now=db.now,
+    )
+
+
+def revoke(db: Connection, hook_id: int, link_id: int) -> bool:
+    """End one of a hook's links, and what was opened with it; False if there is none."""
+    return (
+        db.execute(
+            "DELETE FROM hook_link WHERE id = :id AND hook_id = :hook_id",
+            id=link_id,
+            hook_id=hook_id,
+        )
+        > 0
+    )

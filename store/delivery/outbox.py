@@ -1,0 +1,87 @@
+"""Events that are written here: what has been changed through the API, and how things are."""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from store.database import uuid7
+from store.database.connection import Connection
+from store.delivery import deliveries
+from store.delivery.events import (
+    LOCAL_SOURCE,
+    REPUBLISHED_SOURCE,
+    IncomingEvent,
+    Receipt,
+    accept_all,
+    insert,
+)
+
+MARK = {"republished": True}
+
+
+@dataclass(slots=True)
+class SnapshotEvent:
+    """How something is, told of as `name` or `name.action`; to one hook where that is said."""
+
+    event: str
+    repo_id: int
+    payload: dict[str, Any]
+    only_hook: int | None = None
+
+
+def emit(
+    db: Connection,
+    name: str,
+    action: str | None,
+    repo_id: int,
+    payload: dict[str, Any],
+    *,
+    only_hook: int | None = None,
+) -> Receipt:
+    """Write a change in the API's state as an event, within the transaction of the change.
+
+    With `only_hook` it goes to that hook alone, subscribed or not: a ping.
+    """
+    arrival = _change(name, action, repo_id, payload)
+    if only_hook is None:
+        (receipt,) = accept_all(db, [arrival])
+        return receipt
+    return _send_alone(db, arrival, only_hook)
+
+
+def republish(db: Connection, states: Sequence[SnapshotEvent]) -> None:
+    """Write how things are, not that they have changed, as events marked as such."""
+    arrivals = [_change(*_parts(one.event), one.repo_id, MARK | one.payload) for one in states]
+    for arrival in arrivals:
+        arrival.source_id = REPUBLISHED_SOURCE
+    everybody = [one.only_hook is None for one in states]
+    accept_all(db, [*itertools.compress(arrivals, everybody)])
+    for arrival, one in zip(arrivals, states, strict=True):
+        if one.only_hook is not None:
+            _send_alone(db, arrival, one.only_hook)
+
+
+def _parts(event: str) -> tuple[str, str | None]:
+    name, _, action = event.partition(".")
+    return name, action or None
+
+
+def _send_alone(db: Connection, arrival: IncomingEvent, hook_id: int) -> Receipt:
+    (event_id,) = insert(db, [arrival]).values()
+    deliveries.enqueue(db, event_id, hook_id, arrival.repo_id, redelivery=False)
+    return Receipt(event_id, arrival.guid, 1, False)
+
+
+def emit_many(
+    db: Connection, name: str, action: str | None, changes: Sequence[tuple[int, dict[str, Any]]]
+) -> None:
+    """Write many changes as events, each a repository's id (0: none) and a payload."""
+    accept_all(db, [_change(name, action, repo_id, payload) for repo_id, payload in changes])
+
+
+def _change(name: str, action: str | None, repo_id: int, payload: dict[str, Any]) -> IncomingEvent:
+    body = orjson.dumps(payload if action is None else {"action": action, **payload})
+    return IncomingEvent(repo_id, uuid7.new(), repo_id, name, body, action, source_id=LOCAL_SOURCE)

@@ -1,0 +1,41 @@
+"""Refusals: events of known senders that were turned away at the door, so that they can be seen."""
+
+from store.database.connection import Connection, Row
+
+KEPT = 1_000
+
+
+def add(
+    db: Connection,
+    *,
+    path: str,
+    reason: str,
+    address: str | None = None,
+    sender: str | None = None,
+    event: str | None = None,
+    guid: str | None = None,
+    size: int | None = None,
+) -> None:
+    """Record one; the oldest beyond 1,000 go. `size` is in bytes, as far as it is known."""
+    made = db.value(
+        "INSERT INTO refusal (at, path, address, sender, event, guid, size, reason)"
+        " VALUES (:now, :path, :address, :sender, :event, :guid, :size, :reason) RETURNING id",
+        now=db.now,
+        path=path,
+        address=address,
+        sender=sender,
+        event=event,
+        guid=guid,
+        size=size,
+        reason=reason,
+    )
+    db.execute("DELETE FROM refusal WHERE id <= :oldest", oldest=made - KEPT)
+
+
+def page(db: Connection, *, limit: int = 100) -> list[Row]:
+    """The latest, newest first."""
+    return db.all(
+        "SELECT id, at, path, address, sender, event, guid, size, reason FROM refusal"
+        " ORDER BY id DESC LIMIT :limit",
+        limit=limit,
+    )

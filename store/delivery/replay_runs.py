@@ -1,0 +1,147 @@
+"""Runs that deliver once more what came in: what each is of, and how far it has come."""
+
+from dataclasses import asdict
+from typing import Any
+
+from store.database.connection import Connection, Row, json_array
+from store.delivery import replay_selection
+from store.delivery.replay_selection import ReplaySelection
+from store.errors import Invalid, Missing
+from store.jobs import jobs
+from store.jobs.runs import RunTable
+
+COLUMNS = (
+    "id, since, until, repo_id, hook_id, event, failed, first_id, last_id, after_id, total, made,"
+    " moves, asked_by, created_at, started_at, moved_at, ended_at, outcome"
+)
+NAMED = (
+    f"SELECT {', '.join(f'x.{name}' for name in COLUMNS.split(', '))},"
+    " a.login || '/' || r.name AS repository, h.url FROM replaying x"
+    " LEFT JOIN repository r ON r.id = x.repo_id LEFT JOIN account a ON a.id = r.owner_id"
+    " LEFT JOIN hook h ON h.id = x.hook_id"
+)
+# Runs that are not over of one who asked: more are begun when these are.
+MOST_OPEN = 20
+RUNS = RunTable(
+    "replaying", COLUMNS, turns="moved_at, id", noun="replay", cancelled_outcome="cancelled"
+)
+
+
+def selection_of(run: Row) -> ReplaySelection:
+    """What a run is of."""
+    return ReplaySelection(
+        run["since"],
+        run["until"],
+        run["repo_id"],
+        run["hook_id"],
+        run["event"],
+        bool(run["failed"]),
+    )
+
+
+def create(db: Connection, chosen: ReplaySelection, asked_by: str) -> Row:
+    """Have a selection delivered by the worker; returns the run. Of what comes in from now on
+    nothing is part of it. Invalid where the same person has too many under way.
+    """
+    _check_open(db, asked_by)
+    after, until = replay_selection.id_range(db, chosen)
+    many, behind = replay_selection.count(db, chosen, after, until)
+    row = db.one(
+        "INSERT INTO replaying (since, until, repo_id, hook_id, event, failed, first_id,"
+        " last_id, after_id, total, asked_by, created_at) VALUES (:since, :until, :repo_id,"
+        " :hook_id, :event, :failed, :after, :last, :after, :total, :asked_by, :now)"
+        f" RETURNING {COLUMNS}",
+        **asdict(chosen) | {"failed": int(chosen.failed)},
+        after=after,
+        last=until,
+        total=None if behind else many,
+        asked_by=asked_by,
+        now=db.now,
+    )
+    assert row is not None, "it was just made"
+    jobs.notify_worker(db)
+    return row
+
+
+def _check_open(db: Connection, asked_by: str) -> None:
+    many = db.value(
+        "SELECT count(*) FROM replaying WHERE ended_at IS NULL AND asked_by = :asked_by",
+        asked_by=asked_by,
+    )
+    if many >= MOST_OPEN:
+        raise Invalid(
+            f"{many} of your replays are under way: wait for one to end, or cancel one",
+            field="replay",
+            code="custom",
+            resource="Replay",
+        )
+
+
+def get(db: Connection, run_id: int) -> Row:
+    """The run with this id, with its `repository` and its hook's `url`. Missing."""
+    row = db.one(f"{NAMED} WHERE x.id = :id", id=run_id)
+    if row is None:
+        raise Missing("replay")
+    return row
+
+
+def page(
+    db: Connection, *, limit: int, before: int | None = None, repo_ids: list[int] | None = None
+) -> list[Row]:
+    """The runs of these repositories, or all, the newest first, as `get` gives them."""
+    where = ["x.id < :before"] if before is not None else []
+    given: dict[str, Any] = {} if before is None else {"before": before}
+    if repo_ids is not None:
+        where += [f"x.repo_id IN (SELECT id FROM {db.each('repos', id='integer')} AS w)"]
+        given["repos"] = json_array(repo_ids)
+    return db.all(
+        f"{NAMED}{' WHERE ' + ' AND '.join(where) if where else ''}"
+        " ORDER BY x.id DESC LIMIT :limit",
+        limit=limit,
+        **given,
+    )
+
+
+def run_step(db: Connection, run: Row, limit: int) -> tuple[Row, int]:
+    """Make the next `limit` deliveries of a run, or a few more; the run, which may be over now, and
+    how many were made. Overtaken where it is no longer where it was.
+    """
+    # First: where another worker has the run, nothing is done that would have to be undone.
+    run = RUNS.move(db, run)
+    made, after = replay_selection.create_deliveries(
+        db, selection_of(run), run["after_id"], run["last_id"], limit
+    )
+    row = db.one(
+        "UPDATE replaying SET made = made + :made, after_id = :after, ended_at = :ended_at,"
+        f" outcome = :outcome WHERE id = :id RETURNING {COLUMNS}",
+        made=made,
+        after=after or run["last_id"],
+        ended_at=None if after else db.now,
+        outcome=None if after else "done",
+        id=run["id"],
+    )
+    assert row is not None, "it has just moved"
+    return row, made
+
+
+def cancel(db: Connection, run_id: int) -> Row:
+    """End a run before it is through: what it has made stays. Missing for one that there is not,
+    Invalid for one that is over.
+    """
+    was_open = RUNS.cut(db, run_id)
+    run = get(db, run_id)
+    if not was_open:
+        raise Invalid(f"replay {run_id} is over", field="replay", code="custom", resource="Replay")
+    return run
+
+
+def progress(run: Row) -> float:
+    """How much of a run is done, from 0 to 1: by its deliveries where they were counted, else by
+    the events that it has gone through.
+    """
+    if run["outcome"] == "done":
+        return 1.0
+    if run["total"]:
+        return float(min(1.0, run["made"] / run["total"]))
+    way = run["last_id"] - run["first_id"]
+    return float(run["after_id"] - run["first_id"]) / way if way > 0 else 0.0

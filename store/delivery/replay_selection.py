@@ -1,0 +1,204 @@
+"""Which events are delivered once more, and to which hooks: found and counted in windows of so many
+events, so that no statement looks at more than that.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from store.clock import MINUTE
+from store.database.connection import Connection, json_array
+from store.delivery.attempts import DELIVERED, WAITING
+from store.delivery.event_names import PLATFORM_EVENTS, WILDCARD
+
+# Events that are looked at at most for one count, and for one batch, for which others wait.
+COUNTED, LOOKED = 5_000, 1_000
+# Transactions are not numbered in the order of their times: by so much they may differ.
+SLACK = MINUTE
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaySelection:
+    """Which events to replay, and to which hooks: those that subscribe to them now.
+
+    `failed` leaves out what was delivered to the hook, or may be yet. Times are microseconds.
+    """
+
+    since: int | None = None
+    until: int | None = None
+    repo_id: int | None = None
+    hook_id: int | None = None
+    event: str | None = None
+    failed: bool = False
+
+    def place(self) -> tuple[str, dict[str, Any]]:
+        """Where the events are, as an index has it: conditions on `e` in SQL, each with an AND
+        behind it, and the values for them.
+        """
+        if self.repo_id is not None:
+            where, given = "e.repo_id = :repo_id AND ", {"repo_id": self.repo_id}
+        elif self.hook_id is not None:
+            where = "e.repo_id = (SELECT h.repo_id FROM hook h WHERE h.id = :hook_id) AND "
+            given = {"hook_id": self.hook_id}
+        else:
+            return "", {}
+        if self.event is not None:
+            return f"{where}e.name = :event AND ", {**given, "event": self.event}
+        return where, given
+
+    def events(self) -> tuple[str, dict[str, Any]]:
+        """What is true of the events, where they are and beside that, as above."""
+        where, given = self.place()
+        where += "e.body IS NOT NULL AND e.name <> 'ping' AND "
+        for condition, name in (
+            ("e.received_at >= :since", "since"),
+            ("e.received_at < :before", "until"),
+            ("e.name = :event", "event"),
+        ):
+            value = getattr(self, name)
+            if value is not None:
+                where += f"{condition} AND "
+                given = {**given, condition.rpartition(":")[2]: value}
+        return where, given
+
+
+def first_event_since(db: Connection, at: int) -> int:
+    """From which id on events were received at a moment or later, found by halves: ids grow with
+    time. Above all that there are where none was.
+    """
+    found: int | None = db.value(
+        "WITH RECURSIVE part (low, high) AS ("
+        " SELECT (SELECT min(id) FROM event), (SELECT max(id) + 1 FROM event)"
+        " UNION ALL SELECT CASE WHEN e.received_at < :at THEN e.id + 1 ELSE p.low END,"
+        " CASE WHEN e.received_at < :at THEN p.high ELSE (p.low + p.high) / 2 END"
+        " FROM part p JOIN event e"
+        " ON e.id = (SELECT min(x.id) FROM event x WHERE x.id >= (p.low + p.high) / 2)"
+        " WHERE p.low < p.high) SELECT low FROM part WHERE low >= high",
+        at=at,
+    )
+    return found or 1
+
+
+def id_range(db: Connection, chosen: ReplaySelection) -> tuple[int, int]:
+    """Between which events those of a selection are: behind the first, up to the last."""
+    newest: int = db.value("SELECT max(id) FROM event") or 0
+    after, until = 0, newest
+    if chosen.since is not None:
+        after = first_event_since(db, chosen.since - SLACK) - 1
+    if chosen.until is not None:
+        until = min(newest, first_event_since(db, chosen.until + SLACK))
+    return after, until
+
+
+def _window(
+    db: Connection, chosen: ReplaySelection, after: int, until: int, looked: int
+) -> tuple[int, int]:
+    """The last event of the next window, and how many events it has."""
+    where, given = chosen.place()
+    found = db.tuples(
+        f"SELECT max(f.id), count(*) FROM (SELECT e.id FROM event e WHERE {where}e.id > :after"
+        " AND e.id <= :until ORDER BY e.id LIMIT :looked) AS f",
+        after=after,
+        until=until,
+        looked=looked,
+        **given,
+    )
+    last, many = found[0]
+    return last or 0, many
+
+
+def _pairs(
+    db: Connection, chosen: ReplaySelection, after: int, last: int
+) -> tuple[str, dict[str, Any]]:
+    """Each event of a window with each hook that wants it now."""
+    where, given = chosen.events()
+    pairs = (
+        " FROM event e JOIN subscription s ON s.repo_id = e.repo_id"
+        f" AND s.event IN (e.name, CASE WHEN e.name IN (SELECT name FROM"
+        f" {db.each('names', name='text')} AS n) THEN '{WILDCARD}' ELSE e.name END)"
+        # Of WebSub nothing is repeated: its content is what a topic holds.
+        f" WHERE {where}s.hook_id > 0 AND e.id > :after AND e.id <= :last"
+    )
+    given |= {"names": json_array(PLATFORM_EVENTS), "after": after, "last": last}
+    if chosen.hook_id is not None:
+        pairs += " AND s.hook_id = :hook_id"
+        given["hook_id"] = chosen.hook_id
+    if chosen.failed:
+        pairs += (
+            " AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.event_id = e.id"
+            f" AND d.hook_id = s.hook_id AND d.state IN ({WAITING}, {DELIVERED}))"
+        )
+    return pairs, given
+
+
+def count(
+    db: Connection, chosen: ReplaySelection, after: int, until: int, looked: int = COUNTED
+) -> tuple[int, int]:
+    """How many deliveries the next `looked` events behind `after` and up to `until` would make, and
+    the event to go on after (0: that was all).
+    """
+    last, many = _window(db, chosen, after, until, looked)
+    if not many:
+        return 0, 0
+    pairs, given = _pairs(db, chosen, after, last)
+    found: int = db.value(f"SELECT count(*){pairs}", **given)
+    return found, last if many == looked else 0
+
+
+def total(db: Connection, chosen: ReplaySelection) -> tuple[int, int]:
+    """How many deliveries there would be in all, and the last event of the selection."""
+    after, until = id_range(db, chosen)
+    many = 0
+    while True:
+        found, after = count(db, chosen, after, until)
+        many += found
+        if not after:
+            return many, until
+
+
+def create_deliveries(
+    db: Connection,
+    chosen: ReplaySelection,
+    after: int,
+    until: int,
+    limit: int,
+    looked: int = LOOKED,
+) -> tuple[int, int]:
+    """Make the next `limit` deliveries, or a few more, for no event is done by half, of the next
+    `looked` events behind `after` and up to `until`. Returns how many were made, and the event to
+    go on after (0: that was all).
+    """
+    last, many = _window(db, chosen, after, until, looked)
+    if not many:
+        return 0, 0
+    last, cut = _whole(db, chosen, after, last, limit)
+    pairs, given = _pairs(db, chosen, after, last)
+    made = db.tuples(
+        "INSERT INTO delivery (event_id, hook_id, repo_id, state, due_at, redelivery)"
+        f" SELECT e.id, s.hook_id, e.repo_id, {WAITING}, :now, 1{pairs} ORDER BY e.id"
+        " RETURNING hook_id",
+        now=db.now,
+        **given,
+    )
+    courier = db.courier
+    hook_ids = {row[0] for row in made}
+    db.after_commit(lambda: courier.wake(hook_ids))
+    return len(made), last if cut or many == looked else 0
+
+
+def _whole(
+    db: Connection, chosen: ReplaySelection, after: int, last: int, limit: int
+) -> tuple[int, bool]:
+    """The event that the next `limit` deliveries end with, none of which is of the one behind it;
+    and whether that is before the end of the window.
+    """
+    pairs, given = _pairs(db, chosen, after, last)
+    found = [
+        row[0]
+        for row in db.tuples(
+            f"SELECT e.id{pairs} ORDER BY e.id LIMIT :most", most=limit + 1, **given
+        )
+    ]
+    if len(found) <= limit:
+        return last, False
+    ended = [event_id for event_id in found if event_id < found[-1]]
+    return (ended or found)[-1], True

@@ -1,0 +1,86 @@
+"""Retention: what is let go of, and when. In small batches, so that nobody waits long behind one.
+
+Ids grow with time, so the oldest rows are found at the low end of the key without an index on time.
+"""
+
+from collections.abc import Callable
+
+from store.database.connection import Connection, json_array
+from store.delivery.attempts import WAITING
+
+
+def drop_bodies(db: Connection, before: int, limit: int) -> int:
+    """Let go of the bodies of events received before a time, unless one still waits for its
+    delivery; returns how many (less than `limit`: that was all).
+    """
+
+    def drop(ids: str) -> int:
+        return db.execute(
+            "UPDATE event SET body = NULL WHERE id IN"
+            f" (SELECT id FROM {db.each('ids', id='integer')} AS w)"
+            " AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.event_id = event.id"
+            f" AND d.state = {WAITING})",
+            ids=ids,
+        )
+
+    return _in_windows(db, "body IS NOT NULL AND id > :after", before, limit, drop)
+
+
+def _in_windows(
+    db: Connection, kept: str, before: int, limit: int, drop: Callable[[str], int]
+) -> int:
+    """Give `drop` the old events, `limit` of them at a time, until it took as many or there are
+    no more: those that have to stay are not in the way of those behind them.
+    """
+    dropped, after = 0, 0
+    while dropped < limit:
+        rows = db.tuples(
+            f"SELECT id, received_at FROM event WHERE {kept} ORDER BY id LIMIT :limit",
+            after=after,
+            limit=limit,
+        )
+        old = [event_id for event_id, received_at in rows if received_at < before]
+        dropped += drop(json_array(old))
+        if len(old) < limit:
+            break
+        after = old[-1]
+    return dropped
+
+
+def drop_attempts(db: Connection, before: int, limit: int) -> int:
+    """Forget attempts begun before a time; returns how many."""
+    rows = db.tuples("SELECT id, started_at FROM attempt ORDER BY id LIMIT :limit", limit=limit)
+    old = [attempt_id for attempt_id, started_at in rows if started_at < before]
+    db.execute(
+        f"DELETE FROM attempt WHERE id IN (SELECT id FROM {db.each('ids', id='integer')} AS w)",
+        ids=json_array(old),
+    )
+    return len(old)
+
+
+def drop_events(db: Connection, before: int, limit: int) -> int:
+    """Forget events received before a time with their deliveries, once none is waiting and no
+    attempt is kept; returns how many (less than `limit`: that was all).
+    """
+    return _in_windows(db, "id > :after", before, limit, lambda ids: _drop_events(db, ids))
+
+
+def _drop_events(db: Connection, ids: str) -> int:
+    chosen = f"(SELECT id FROM {db.each('ids', id='integer')} AS w)"
+    done = [
+        row[0]
+        for row in db.tuples(
+            f"SELECT e.id FROM event e WHERE e.id IN {chosen} AND NOT EXISTS (SELECT 1"
+            f" FROM delivery d WHERE d.event_id = e.id AND (d.state = {WAITING}"
+            " OR EXISTS (SELECT 1 FROM attempt a WHERE a.delivery_id = d.id)))",
+            ids=ids,
+        )
+    ]
+    db.execute(f"DELETE FROM delivery WHERE event_id IN {chosen}", ids=json_array(done))
+    db.execute(f"DELETE FROM event WHERE id IN {chosen}", ids=json_array(done))
+    return len(done)
+
+
+def drop_hooks(db: Connection, before: int) -> int:
+    """Forget hooks deleted before a time; returns how many."""
+    return db.execute("DELETE FROM hook WHERE deleted_at < :before", before=before)

@@ -1,0 +1,120 @@
+"""Who subscribes to what: a repository's topics with how many want each, repositories with how many
+subscribe to anything in them, and WebSub's subscriptions.
+"""
+
+from typing import Any
+
+from store.database.connection import Connection, Row, json_array
+from store.delivery import websub
+from store.delivery.event_names import WILDCARD
+
+
+def counts_by_event(db: Connection, repo_id: int) -> dict[str, Row]:
+    """By event (EVERY for hooks that want them all): how many `hooks` and how many `followers`, by
+    WebSub, are told of it.
+    """
+    rows = db.all(
+        "SELECT s.event, sum(CASE WHEN s.hook_id > 0 THEN 1 ELSE 0 END) AS hooks,"
+        " sum(CASE WHEN s.hook_id < 0 THEN 1 ELSE 0 END) AS followers"
+        " FROM subscription s WHERE s.repo_id = :repo_id GROUP BY s.event",
+        repo_id=repo_id,
+    )
+    return {
+        row["event"]: {"hooks": int(row["hooks"]), "followers": int(row["followers"])}
+        for row in rows
+    }
+
+
+def hooks_of_event(db: Connection, repo_id: int, event: str, limit: int) -> list[Row]:
+    """The hooks that are told of an event, with `url`, `every` (0/1: because they want all) and
+    `active`.
+    """
+    return db.all(
+        "SELECT h.id, h.url, h.active, CASE WHEN s.event = :every THEN 1 ELSE 0 END AS every"
+        " FROM subscription s JOIN hook h ON h.id = s.hook_id"
+        " WHERE s.repo_id = :repo_id AND s.event IN (:event, :every) ORDER BY h.id LIMIT :limit",
+        repo_id=repo_id,
+        event=event,
+        every=WILDCARD,
+        limit=limit,
+    )
+
+
+def subscription_counts(db: Connection, repo_id: int) -> dict[str, int]:
+    """By topic, how many follow it by WebSub."""
+    return dict(
+        db.tuples(
+            "SELECT topic_key, count(*) FROM websub WHERE repo_id = :repo_id AND ended_at IS NULL"
+            " GROUP BY topic_key",
+            repo_id=repo_id,
+        )
+    )
+
+
+def repositories(
+    db: Connection, *, limit: int, after: int = 0, repo_ids: list[int] | None = None
+) -> list[Row]:
+    """Repositories in their order, with `hooks` and `followers`; those of a list, or all."""
+    chosen = ""
+    given: dict[str, Any] = {}
+    if repo_ids is not None:
+        chosen = f" AND r.id IN (SELECT id FROM {db.each('repos', id='integer')} AS w)"
+        given["repos"] = json_array(repo_ids)
+    return db.all(
+        "SELECT r.id, a.login || '/' || r.name AS full_name, r.private,"
+        " (SELECT count(*) FROM hook h WHERE h.repo_id = r.id AND h.deleted_at IS NULL) AS hooks,"
+        " (SELECT count(*) FROM websub w WHERE w.repo_id = r.id AND w.ended_at IS NULL)"
+        " AS followers"
+        " FROM repository r JOIN account a ON a.id = r.owner_id"
+        f" WHERE r.id > :after{chosen} ORDER BY r.id LIMIT :limit",
+        after=after,
+        limit=limit,
+        **given,
+    )
+
+
+def list_subscriptions(
+    db: Connection, *, limit: int, before: int | None = None, repo_ids: list[int] | None = None
+) -> list[Row]:
+    """WebSub's subscriptions that last, newest first, with the `repository` of the topic."""
+    where = ["w.ended_at IS NULL"]
+    given: dict[str, Any] = {}
+    if before is not None:
+        where.append("w.id < :before")
+        given["before"] = before
+    if repo_ids is not None:
+        where.append(f"w.repo_id IN (SELECT id FROM {db.each('repos', id='integer')} AS x)")
+        given["repos"] = json_array(repo_ids)
+    return db.all(
+        "SELECT w.id, w.topic, w.callback, w.lease_ends_at, w.created_at,"
+        " CASE WHEN w.secret IS NULL THEN 0 ELSE 1 END AS signed,"
+        " a.login || '/' || r.name AS repository FROM websub w"
+        " LEFT JOIN repository r ON r.id = w.repo_id LEFT JOIN account a ON a.id = r.owner_id"
+        f" WHERE {' AND '.join(where)} ORDER BY w.id DESC LIMIT :limit",
+        limit=limit,
+        **given,
+    )
+
+
+def list_external_topics(db: Connection, limit: int) -> list[Row]:
+    """Topics of others that are fetched from where they are hosted, the last one first."""
+    return db.all(
+        "SELECT t.id, t.url, t.due_at, t.tries, t.fetched_at, t.error,"
+        " (SELECT count(*) FROM websub w WHERE w.repo_id = 0 AND w.topic_key = t.key"
+        " AND w.ended_at IS NULL) AS followers"
+        " FROM websub_topic t ORDER BY t.id DESC LIMIT :limit",
+        limit=limit,
+    )
+
+
+def versions(db: Connection, hook_ids: set[int]) -> dict[int, int]:
+    """The version that each of these hooks is at."""
+    followers = [hook_id for hook_id in hook_ids if hook_id < 0]
+    found = websub.versions(db, followers) if followers else {}
+    return found | dict(
+        db.tuples(
+            "SELECT id, version FROM hook WHERE id IN"
+            f" (SELECT hook_id FROM {db.each('hooks', hook_id='integer')} AS w)",
+            hooks=json_array(hook_ids),
+        )
+    )

@@ -1,0 +1,64 @@
+"""The key pair of a repository: secrets for its environments are sealed to it on their way here.
+
+They are libsodium's sealed boxes: Curve25519, XSalsa20 and Poly1305, with a key of the sender's
+that nobody keeps.
+"""
+
+import base64
+import binascii
+import secrets
+
+from nacl.exceptions import CryptoError
+from nacl.public import PrivateKey, SealedBox
+
+from store.database.connection import Connection, Row
+from store.errors import Invalid
+
+COLUMNS = "repo_id, key_id, public_key, private_key, created_at"
+RESOURCE = "DevenvSecret"
+KEY_IDS = 10**18
+
+
+def get(db: Connection, repo_id: int) -> Row | None:
+    """The repository's key: `key_id`, `public_key` in base64; its `private_key` is sealed."""
+    return db.one(f"SELECT {COLUMNS} FROM devenv_key WHERE repo_id = :repo_id", repo_id=repo_id)
+
+
+def make(db: Connection, repo_id: int) -> Row:
+    """A key for a repository that has none; the one there is where somebody else was first."""
+    private = PrivateKey.generate()
+    db.execute(
+        f"INSERT INTO devenv_key ({COLUMNS})"
+        " VALUES (:repo_id, :key_id, :public_key, :private_key, :now)"
+        " ON CONFLICT (repo_id) DO NOTHING",
+        repo_id=repo_id,
+        key_id=str(secrets.randbelow(KEY_IDS)),
+        public_key=_text(bytes(private.public_key)),
+        private_key=db.vault.seal(_text(bytes(private))),
+        now=db.now,
+    )
+    row = get(db, repo_id)
+    assert row is not None, "it was made a moment ago"
+    return row
+
+
+def private_key(db: Connection, repo_id: int, key_id: str, encrypted: str) -> bytes:
+    """What is in a sealed box, given in base64. Invalid for another key, or what does not open."""
+    row = get(db, repo_id)
+    if row is None or row["key_id"] != key_id:
+        raise _wrong("key_id", "it is not the id of the repository's public key")
+    private = PrivateKey(base64.b64decode(db.vault.open(row["private_key"])))
+    try:
+        return SealedBox(private).decrypt(base64.b64decode(encrypted, validate=True))
+    except binascii.Error:
+        raise _wrong("encrypted_value", "it is no base64") from None
+    except (CryptoError, ValueError):
+        raise _wrong("encrypted_value", "it was not sealed to the repository's key") from None
+
+
+def _text(key: bytes) -> str:
+    return base64.b64encode(key).decode()
+
+
+def _wrong(field: str, message: str) -> Invalid:
+    return Invalid(message, field=field, resource=RESOURCE)

@@ -1,0 +1,78 @@
+"""Kinds of machines for environments: those that the program knows, and what was told of others."""
+
+from dataclasses import dataclass
+
+import orjson
+
+from store.database import upsert
+from store.database.connection import Connection
+from store.devenvs import devenv_locations
+
+GIB = 2**30
+COLUMNS = "name, display_name, operating_system, storage_in_bytes, memory_in_bytes, cpus"
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A kind of machine. `locations` are names, None for everywhere."""
+
+    name: str
+    display_name: str
+    operating_system: str
+    storage_in_bytes: int
+    memory_in_bytes: int
+    cpus: int
+    locations: tuple[str, ...] | None = None
+    offered: bool = True
+
+    @property
+    def size(self) -> tuple[int, int, int, str]:
+        """What machines are sorted by."""
+        return self.cpus, self.memory_in_bytes, self.storage_in_bytes, self.name
+
+    def is_at(self, location: str) -> bool:
+        """Whether it is offered there."""
+        return self.offered and (self.locations is None or location in self.locations)
+
+
+def _linux(name: str, cpus: int, memory: int, storage: int) -> Machine:
+    said = f"{cpus} cores, {memory} GB RAM, {storage} GB storage"
+    return Machine(name, said, "linux", storage * GIB, memory * GIB, cpus)
+
+
+KNOWN = (
+    _linux("basicLinux32gb", 2, 8, 32),
+    _linux("standardLinux32gb", 4, 16, 32),
+    _linux("premiumLinux", 8, 32, 64),
+    _linux("largePremiumLinux", 16, 64, 128),
+    _linux("xLargePremiumLinux", 32, 128, 128),
+)
+
+
+def list_all(db: Connection) -> list[Machine]:
+    """Every kind of machine, offered or not, the smallest first."""
+    rows = db.tuples(f"SELECT {COLUMNS}, locations, offered FROM devenv_machine")
+    found = {one.name: one for one in KNOWN}
+    for name, shown, system, storage, memory, cpus, places, offered in rows:
+        where = None if places is None else tuple(orjson.loads(places))
+        found[name] = Machine(name, shown, system, storage, memory, cpus, where, bool(offered))
+    return sorted(found.values(), key=lambda one: one.size)
+
+
+def get(db: Connection, name: str) -> Machine | None:
+    """The kind of machine of this name."""
+    return next((one for one in list_all(db) if one.name == name), None)
+
+
+def put(db: Connection, told: Machine) -> bool:
+    """Add a kind of machine, or change one; whether that changes anything. Invalid for a location
+    that is not known.
+    """
+    places = told.locations and tuple(devenv_locations.named(db, one) for one in told.locations)
+    values = {name: getattr(told, name) for name in COLUMNS.split(", ")}
+    before = get(db, told.name)
+    if before == Machine(**values, locations=places, offered=told.offered):
+        return False
+    values["locations"] = None if places is None else orjson.dumps(places).decode()
+    upsert.insert_or_replace(db, "devenv_machine", values | {"offered": int(told.offered)}, "name")
+    return True

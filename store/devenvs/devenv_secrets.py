@@ -1,0 +1,90 @@
+"""Secrets that a repository gives to the environments its people work in. Kept sealed; nothing that
+lists or shows them has their values.
+"""
+
+import base64
+
+from store.agents import variable_names
+from store.database.connection import Connection, Row
+from store.devenvs.devenv_keys import RESOURCE
+from store.errors import Invalid
+
+COLUMNS = "repo_id, name, created_at, updated_at"
+MOST = 100
+"""How many a repository may have."""
+MOST_BYTES = 48 * 1024
+"""Of a value."""
+
+
+def put(db: Connection, repo_id: int, name: str, value: bytes) -> bool:
+    """Keep a secret; True where there was none of this name. Invalid for a name that cannot be, a
+    value that is too long, too many secrets.
+    """
+    known = variable_names.checked(name, RESOURCE, "secret_name")
+    if len(value) > MOST_BYTES:
+        raise _wrong("encrypted_value", f"a secret has at most {MOST_BYTES} bytes")
+    db.alone(f"secrets of {repo_id}")
+    before = get(db, repo_id, known)
+    if before is None and count(db, repo_id) >= MOST:
+        raise _wrong("secret_name", f"a repository has at most {MOST} secrets")
+    db.execute(
+        "INSERT INTO devenv_secret (repo_id, name, value, created_at, updated_at)"
+        " VALUES (:repo_id, :name, :value, :now, :now) ON CONFLICT (repo_id, name)"
+        " DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at",
+        repo_id=repo_id,
+        name=known,
+        value=db.vault.seal(base64.b64encode(value).decode()),
+        now=db.now,
+    )
+    return before is None
+
+
+def get(db: Connection, repo_id: int, name: str) -> Row | None:
+    """The secret of this name, whatever its case: COLUMNS, and so without its value."""
+    return db.one(
+        f"SELECT {COLUMNS} FROM devenv_secret WHERE repo_id = :repo_id AND name = :name",
+        repo_id=repo_id,
+        name=name.upper(),
+    )
+
+
+def value_of(db: Connection, row: Row) -> bytes:
+    """The value of a secret, for those whom it is meant for."""
+    sealed = db.value(
+        "SELECT value FROM devenv_secret WHERE repo_id = :repo_id AND name = :name",
+        repo_id=row["repo_id"],
+        name=row["name"],
+    )
+    return base64.b64decode(db.vault.open(sealed))
+
+
+def page(db: Connection, repo_id: int, *, limit: int, offset: int) -> list[Row]:
+    """The repository's secrets, by name: COLUMNS."""
+    return db.all(
+        f"SELECT {COLUMNS} FROM devenv_secret WHERE repo_id = :repo_id"
+        " ORDER BY name LIMIT :limit OFFSET :offset",
+        repo_id=repo_id,
+        limit=limit,
+        offset=offset,
+    )
+
+
+def count(db: Connection, repo_id: int) -> int:
+    """How many it has."""
+    found: int = db.value(
+        "SELECT count(*) FROM devenv_secret WHERE repo_id = :repo_id", repo_id=repo_id
+    )
+    return found
+
+
+def delete(db: Connection, row: Row) -> None:
+    """Forget a secret."""
+    db.execute(
+        "DELETE FROM devenv_secret WHERE repo_id = :repo_id AND name = :name",
+        repo_id=row["repo_id"],
+        name=row["name"],
+    )
+
+
+def _wrong(field: str, message: str) -> Invalid:
+    return Invalid(message, field=field, resource=RESOURCE)

@@ -1,0 +1,169 @@
+"""Environments of people, and which machines suit them: what is offered where they are, as far as
+their repository allows it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from store.database import upsert
+from store.database.connection import Connection, Row, json_array
+from store.devenvs import devenv_machines
+from store.devenvs.devenv_machines import Machine
+from store.repositories import refs
+
+COLUMNS = "id, name, account_id, repo_id, ref, machine, location"
+EVERY_REF = ""
+MOST_NAME = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Restriction:
+    """What is asked of a machine, in cores and bytes; `machines` are names, None for any."""
+
+    cpus: int = 0
+    memory_in_bytes: int = 0
+    storage_in_bytes: int = 0
+    machines: tuple[str, ...] | None = None
+
+    def allows(self, machine: Machine) -> bool:
+        """Whether this machine will do."""
+        return (
+            machine.cpus >= self.cpus
+            and machine.memory_in_bytes >= self.memory_in_bytes
+            and machine.storage_in_bytes >= self.storage_in_bytes
+            and (self.machines is None or machine.name in self.machines)
+        )
+
+
+def get(db: Connection, account_id: int, name: str) -> Row | None:
+    """The account's environment of this name: COLUMNS."""
+    return db.one(
+        f"SELECT {COLUMNS} FROM devenv WHERE name = :name AND account_id = :account_id",
+        name=name,
+        account_id=account_id,
+    )
+
+
+def by_name(db: Connection, name: str) -> Row | None:
+    """The environment of this name, whosever it is."""
+    return db.one(f"SELECT {COLUMNS} FROM devenv WHERE name = :name", name=name)
+
+
+def put(db: Connection, name: str, values: dict[str, Any]) -> bool:
+    """Make an environment, or change it: `values` are all of the other columns, or for one that
+    there is some of them. Whether that changes anything.
+    """
+    row = by_name(db, name)
+    if row is not None:
+        return upsert.update(db, "devenv", row, values)
+    return upsert.insert_if_absent(db, "devenv", {"name": name, **values}, "name") is not None
+
+
+def offered(db: Connection, repo: Row, ref: str, location: str) -> list[Machine]:
+    """The machines for a new environment of a repository at a branch or a commit."""
+    asked = restrictions(db, repo["id"], ref)
+    return [
+        one
+        for one in devenv_machines.list_all(db)
+        if one.is_at(location) and all(each.allows(one) for each in asked)
+    ]
+
+
+def reachable(db: Connection, devenv: Row, repo: Row) -> list[Machine]:
+    """The machines that an environment can move to: others of its operating system, where what it
+    has stored will fit.
+    """
+    before = devenv_machines.get(db, devenv["machine"])
+    return [
+        one
+        for one in offered(db, repo, devenv["ref"], devenv["location"])
+        if before is None or _follows(before, one)
+    ]
+
+
+def _follows(before: Machine, after: Machine) -> bool:
+    return (
+        after.name != before.name
+        and after.operating_system == before.operating_system
+        and after.storage_in_bytes >= before.storage_in_bytes
+    )
+
+
+def restrictions(db: Connection, repo_id: int, ref: str) -> list[Restriction]:
+    """What a repository asks of machines at a branch or a commit, and at all of them."""
+    rows = db.tuples(
+        "SELECT cpus, memory_in_bytes, storage_in_bytes, machines FROM devenv_restriction"
+        f" WHERE repo_id = :repo_id AND ref IN (SELECT w.ref FROM {db.each('refs', ref='text')}"
+        " AS w)",
+        repo_id=repo_id,
+        refs=json_array([EVERY_REF, *_names(db, repo_id, ref)]),
+    )
+    return [
+        Restriction(cpus, memory, storage, None if names is None else tuple(orjson.loads(names)))
+        for cpus, memory, storage, names in rows
+    ]
+
+
+def restrict(db: Connection, repo_id: int, ref: str, wanted: Restriction) -> None:
+    """Say what a repository asks of machines at a branch or a commit, or at EVERY_REF."""
+    names = None if wanted.machines is None else orjson.dumps(wanted.machines).decode()
+    values = {
+        "repo_id": repo_id,
+        "ref": _short(ref),
+        "cpus": wanted.cpus,
+        "memory_in_bytes": wanted.memory_in_bytes,
+        "storage_in_bytes": wanted.storage_in_bytes,
+        "machines": names,
+    }
+    upsert.insert_or_replace(db, "devenv_restriction", values, "repo_id, ref")
+
+
+def prebuilt(db: Connection, repo_id: int, ref: str) -> dict[str, str]:
+    """Machine to `ready` or `in_progress`, or `none`, for what has been built ahead at a branch or
+    a commit.
+    """
+    rows = db.tuples(
+        "SELECT machine, availability FROM devenv_prebuild WHERE repo_id = :repo_id"
+        f" AND ref IN (SELECT w.ref FROM {db.each('refs', ref='text')} AS w)"
+        # What is ready outdoes what is being made, and that what is not.
+        " ORDER BY CASE availability WHEN 'ready' THEN 2 WHEN 'in_progress' THEN 1 ELSE 0 END",
+        repo_id=repo_id,
+        refs=json_array(_names(db, repo_id, ref)),
+    )
+    return dict(rows)
+
+
+def prebuild(db: Connection, repo_id: int, ref: str, machine: str, availability: str) -> None:
+    """Say what has been built ahead."""
+    told = {"ref": _short(ref), "machine": machine, "availability": availability}
+    upsert.insert_or_replace(
+        db, "devenv_prebuild", {"repo_id": repo_id, **told}, "repo_id, ref, machine"
+    )
+
+
+def policy(db: Connection, repo_id: int) -> list[Row]:
+    """All that was said of what a repository has built ahead and asks for."""
+    return [
+        row
+        for table, order in (("devenv_prebuild", "ref, machine"), ("devenv_restriction", "ref"))
+        for row in db.all(
+            f"SELECT * FROM {table} WHERE repo_id = :repo_id ORDER BY {order}", repo_id=repo_id
+        )
+    ]
+
+
+def _short(ref: str) -> str:
+    return ref.removeprefix("refs/heads/")
+
+
+def _names(db: Connection, repo_id: int, ref: str) -> Iterable[str]:
+    """The branch or commit as it may have been told of: a branch is its commit too, and a commit
+    the branches that are at it.
+    """
+    short = _short(ref)
+    sha = refs.resolve(db, repo_id, ref)
+    at = refs.branches_at(db, repo_id, ref) if sha == ref else ()
+    return {short, sha or short, *at}

@@ -1,0 +1,4 @@
+"""Enterprises and their teams.
+
+Imports `repositories` and what is below it.
+"""

@@ -1,0 +1,121 @@
+"""Which of an enterprise's organizations a team of it is assigned to.
+
+A team is assigned to none, to all, or to those that are selected. Whoever adds to none, or takes
+away from all, has selected.
+"""
+
+from collections.abc import Collection
+
+from store.accounts import accounts
+from store.database.connection import ENDLESS, Connection, Row, json_array
+from store.enterprises import enterprise_teams
+
+JOINED = "FROM enterprise_organization o JOIN account a ON a.id = o.organization_id"
+SELECTED = (
+    "FROM enterprise_team_organization o JOIN account a ON a.id = o.organization_id"
+    " WHERE o.team_id = :team_id"
+)
+
+
+def _columns() -> str:
+    return ", ".join(f"a.{name}" for name in accounts.COLUMNS.split(", "))
+
+
+def _of(team: Row) -> tuple[str, dict[str, int]]:
+    if team["selection"] == "all":
+        where = f"{JOINED} WHERE o.enterprise_id = :enterprise_id"
+        return where, {"enterprise_id": team["enterprise_id"]}
+    return SELECTED, {"team_id": team["id"]}
+
+
+def page(db: Connection, team: Row, *, limit: int, offset: int) -> list[Row]:
+    """The organizations that the team is assigned to."""
+    where, given = _of(team)
+    return db.all(
+        f"SELECT {_columns()} {where} ORDER BY o.organization_id LIMIT :limit OFFSET :offset",
+        limit=limit,
+        offset=offset,
+        **given,
+    )
+
+
+def count(db: Connection, team: Row, most: int = ENDLESS) -> int:
+    """How many there are, counted to `most`."""
+    where, given = _of(team)
+    total: int = db.value(
+        f"SELECT count(*) FROM (SELECT o.organization_id {where} LIMIT :most) AS f",
+        most=most,
+        **given,
+    )
+    return total
+
+
+def among(db: Connection, team: Row, organization_ids: Collection[int]) -> set[int]:
+    """Those of these organizations that the team is assigned to."""
+    where, given = _of(team)
+    found = db.tuples(
+        f"SELECT o.organization_id {where} AND o.organization_id IN"
+        f" (SELECT w.id FROM {db.each('ids', id='integer')} AS w)",
+        ids=json_array(organization_ids),
+        **given,
+    )
+    return {organization_id for (organization_id,) in found}
+
+
+def candidate(db: Connection, team_id: int, login: str) -> Row | None:
+    """The organization of this login, if it is one of the team's enterprise."""
+    return db.one(
+        f"SELECT {_columns()} {JOINED} JOIN enterprise_team t"
+        " ON t.enterprise_id = o.enterprise_id WHERE t.id = :team_id AND a.login_key = :key",
+        team_id=team_id,
+        key=login.lower(),
+    )
+
+
+def candidates(db: Connection, enterprise_id: int, logins: Collection[str]) -> list[Row]:
+    """Those of the enterprise's organizations that have these logins, by id."""
+    return db.all(
+        f"SELECT {_columns()} {JOINED} JOIN {db.each('logins', login='text')} AS w"
+        " ON w.login = a.login_key WHERE o.enterprise_id = :enterprise_id ORDER BY a.id",
+        enterprise_id=enterprise_id,
+        logins=json_array({login.lower() for login in logins}),
+    )
+
+
+def add(db: Connection, team: Row, organization_ids: Collection[int]) -> None:
+    """Assign the team to these too."""
+    if team["selection"] == "all" or not organization_ids:
+        return
+    enterprise_teams.update(db, team, selection="selected")
+    _insert(db, team["id"], organization_ids)
+
+
+def remove(db: Connection, team: Row, organization_ids: Collection[int]) -> None:
+    """Assign the team to these no longer."""
+    if team["selection"] == "all" and organization_ids:
+        every = db.tuples(
+            "SELECT organization_id FROM enterprise_organization WHERE enterprise_id = :id",
+            id=team["enterprise_id"],
+        )
+        enterprise_teams.update(db, team, selection="selected")
+        _insert(db, team["id"], [found for (found,) in every])
+    db.execute(
+        "DELETE FROM enterprise_team_organization WHERE team_id = :team_id AND organization_id IN"
+        f" (SELECT w.id FROM {db.each('ids', id='integer')} AS w)",
+        team_id=team["id"],
+        ids=json_array(organization_ids),
+    )
+
+
+def _insert(db: Connection, team_id: int, organization_ids: Collection[int]) -> None:
+    db.insert_many(
+        "enterprise_team_organization",
+        "team_id, organization_id",
+        [(team_id, organization_id) for organization_id in organization_ids],
+        "ON CONFLICT (team_id, organization_id) DO NOTHING",
+    )
+
+
+def clear(db: Connection, team: Row) -> None:
+    """Forget what was selected."""
+    db.execute("DELETE FROM enterprise_team_organization WHERE team_id = :id", id=team["id"])

@@ -1,0 +1,75 @@
+"""Who is in an enterprise's team."""
+
+from collections.abc import Collection
+
+from store.accounts import accounts
+from store.database.connection import ENDLESS, Connection, Row, json_array
+
+IN_TEAM = (
+    "FROM enterprise_team_member m JOIN account a ON a.id = m.account_id WHERE m.team_id = :team_id"
+)
+
+
+def _columns() -> str:
+    return ", ".join(f"a.{name}" for name in accounts.COLUMNS.split(", "))
+
+
+def page(db: Connection, team_id: int, *, limit: int, offset: int) -> list[Row]:
+    """The team's members, by id."""
+    return db.all(
+        f"SELECT {_columns()} {IN_TEAM} ORDER BY m.account_id LIMIT :limit OFFSET :offset",
+        team_id=team_id,
+        limit=limit,
+        offset=offset,
+    )
+
+
+def count(db: Connection, team_id: int, most: int = ENDLESS) -> int:
+    """How many there are, counted to `most`."""
+    total: int = db.value(
+        "SELECT count(*) FROM (SELECT account_id FROM enterprise_team_member"
+        " WHERE team_id = :team_id LIMIT :most) AS f",
+        team_id=team_id,
+        most=most,
+    )
+    return total
+
+
+def among(db: Connection, team_id: int, account_ids: Collection[int]) -> set[int]:
+    """Those of these accounts that are members."""
+    found = db.tuples(
+        "SELECT m.account_id FROM enterprise_team_member m WHERE m.team_id = :team_id"
+        f" AND m.account_id IN (SELECT w.id FROM {db.each('ids', id='integer')} AS w)",
+        team_id=team_id,
+        ids=json_array(account_ids),
+    )
+    return {account_id for (account_id,) in found}
+
+
+def users(db: Connection, logins: Collection[str]) -> list[Row]:
+    """The users, not organizations, that have these logins, by id."""
+    return db.all(
+        f"SELECT {_columns()} FROM {db.each('logins', login='text')} AS w JOIN account a"
+        " ON a.login_key = w.login WHERE a.kind = 'User' ORDER BY a.id",
+        logins=json_array({login.lower() for login in logins}),
+    )
+
+
+def add(db: Connection, team_id: int, account_ids: Collection[int]) -> None:
+    """Make these members, who are not."""
+    db.insert_many(
+        "enterprise_team_member",
+        "team_id, account_id, created_at",
+        [(team_id, account_id, db.now) for account_id in account_ids],
+        "ON CONFLICT (team_id, account_id) DO NOTHING",
+    )
+
+
+def remove(db: Connection, team_id: int, account_ids: Collection[int]) -> None:
+    """End the membership of these, who have one."""
+    db.execute(
+        "DELETE FROM enterprise_team_member WHERE team_id = :team_id AND account_id IN"
+        f" (SELECT w.id FROM {db.each('ids', id='integer')} AS w)",
+        team_id=team_id,
+        ids=json_array(account_ids),
+    )

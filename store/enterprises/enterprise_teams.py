@@ -1,0 +1,126 @@
+"""Teams of an enterprise, known by their slug or their id."""
+
+import re
+from typing import Any
+
+from store.database.connection import ENDLESS, Connection, Row
+from store.errors import Invalid
+
+COLUMNS = (
+    "id, enterprise_id, slug, name, description, selection, group_id, notification_setting,"
+    " created_at, updated_at"
+)
+PREFIX = "ent:"
+LONGEST = 100
+NUMBER = re.compile(r"[0-9]{1,18}")
+
+
+def slug_of(name: str) -> str:
+    """What the team is called in paths: `ent:` and the name's letters and digits."""
+    return PREFIX + re.sub(r"[^a-z0-9_]+", "-", name.lower()).strip("-")
+
+
+def create(db: Connection, enterprise_id: int, name: str, **given: Any) -> Row:
+    """Make a team. Invalid for a name that makes no slug, or one that is taken."""
+    fields = {
+        "description": None,
+        "selection": "disabled",
+        "group_id": None,
+        "notification_setting": "notifications_enabled",
+        **given,
+    }
+    row = db.one(
+        "INSERT INTO enterprise_team (enterprise_id, slug, name, description, selection, group_id,"
+        " notification_setting, created_at, updated_at) VALUES (:enterprise_id, :slug, :name,"
+        " :description, :selection, :group_id, :notification_setting, :now, :now)"
+        f" ON CONFLICT (enterprise_id, slug) DO NOTHING RETURNING {COLUMNS}",
+        enterprise_id=enterprise_id,
+        slug=_checked(name),
+        name=name,
+        now=db.now,
+        **fields,
+    )
+    if row is None:
+        raise _taken(name)
+    return row
+
+
+def _checked(name: str) -> str:
+    slug = slug_of(name)
+    if slug == PREFIX or len(name) > LONGEST:
+        raise Invalid(
+            f"a team's name has a letter or digit, and {LONGEST} characters at most",
+            field="name",
+            resource="EnterpriseTeam",
+        )
+    return slug
+
+
+def _taken(name: str) -> Invalid:
+    return Invalid(
+        f"there is a team {name!r} already",
+        field="name",
+        code="already_exists",
+        resource="EnterpriseTeam",
+    )
+
+
+def find(db: Connection, enterprise_id: int, slug_or_id: str) -> Row | None:
+    """The enterprise's team of this slug, whatever its case, or of this id."""
+    if NUMBER.fullmatch(slug_or_id):
+        where, key = "id = :key", int(slug_or_id)
+    else:
+        where, key = "slug = :key", slug_or_id.lower()  # type: ignore[assignment] # by column
+    return db.one(
+        f"SELECT {COLUMNS} FROM enterprise_team WHERE enterprise_id = :enterprise_id AND {where}",
+        enterprise_id=enterprise_id,
+        key=key,
+    )
+
+
+def page(db: Connection, enterprise_id: int, *, limit: int, offset: int) -> list[Row]:
+    """The enterprise's teams, the oldest first."""
+    return db.all(
+        f"SELECT {COLUMNS} FROM enterprise_team WHERE enterprise_id = :enterprise_id"
+        " ORDER BY id LIMIT :limit OFFSET :offset",
+        enterprise_id=enterprise_id,
+        limit=limit,
+        offset=offset,
+    )
+
+
+def count(db: Connection, enterprise_id: int, most: int = ENDLESS) -> int:
+    """How many teams it has, counted to `most`."""
+    total: int = db.value(
+        "SELECT count(*) FROM (SELECT id FROM enterprise_team WHERE enterprise_id = :id"
+        " LIMIT :most) AS f",
+        id=enterprise_id,
+        most=most,
+    )
+    return total
+
+
+def update(db: Connection, team: Row, **changes: Any) -> Row:
+    """The team with these columns changed; another name is another slug. Invalid as in `create`."""
+    after = {**team, **changes}
+    if "name" in changes:
+        after["slug"] = _checked(changes["name"])
+    if after == team:
+        return team
+    other = find(db, team["enterprise_id"], after["slug"])
+    if other is not None and other["id"] != team["id"]:
+        raise _taken(after["name"])
+    after["updated_at"] = db.now
+    db.execute(
+        "UPDATE enterprise_team SET slug = :slug, name = :name, description = :description,"
+        " selection = :selection, group_id = :group_id,"
+        " notification_setting = :notification_setting, updated_at = :updated_at WHERE id = :id",
+        **{name: after[name] for name in COLUMNS.split(", ")
+           if name not in ("enterprise_id", "created_at")},
+    )  # fmt: skip
+    return after
+
+
+def delete(db: Connection, team: Row) -> None:
+    """End the team, its memberships and its assignments."""
+    db.execute("DELETE FROM enterprise_team WHERE id = :id", id=team["id"])

@@ -1,0 +1,155 @@
+"""Enterprises: who belongs to one, and which organizations are its own."""
+
+import re
+from collections.abc import Iterable
+
+from store.database.connection import Connection, Row, json_array
+from store.errors import Conflict, Invalid
+
+COLUMNS = "id, slug, name, usage_metrics, created_at, updated_at"
+SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,58}[a-z0-9])?")
+ROLES = ("member", "billing_manager", "owner")
+POLICIES = ("enabled", "disabled", "unconfigured")
+"""For its usage of the assistant: everywhere, nowhere, or left to others."""
+
+
+def create(db: Connection, slug: str, *, name: str | None = None) -> Row:
+    """Make an enterprise. Invalid for a bad slug, Conflict for a taken one."""
+    key = slug.lower()
+    if not SLUG.fullmatch(key):
+        raise Invalid(f"{slug!r} is no slug: up to 60 letters, digits and '-'", field="slug")
+    row = db.one(
+        "INSERT INTO enterprise (slug, name, created_at, updated_at)"
+        " VALUES (:slug, :name, :now, :now)"
+        f" ON CONFLICT (slug) DO NOTHING RETURNING {COLUMNS}",
+        slug=key,
+        name=name or slug,
+        now=db.now,
+    )
+    if row is None:
+        raise Conflict(f"there is an enterprise {slug!r} already")
+    return row
+
+
+def by_slug(db: Connection, slug: str) -> Row | None:
+    """The enterprise of this slug, whatever its case."""
+    return db.one(f"SELECT {COLUMNS} FROM enterprise WHERE slug = :slug", slug=slug.lower())
+
+
+def get(db: Connection, enterprise_id: int) -> Row | None:
+    """The enterprise with this id."""
+    return db.one(f"SELECT {COLUMNS} FROM enterprise WHERE id = :id", id=enterprise_id)
+
+
+def enable_usage_metrics(db: Connection, enterprise: Row, policy: str) -> None:
+    """Say whether its usage of the assistant is collected and shown: one of POLICIES."""
+    if policy not in POLICIES:
+        raise Invalid(f"{policy!r} is none of {', '.join(POLICIES)}", field="usage_metrics")
+    db.execute(
+        "UPDATE enterprise SET usage_metrics = :policy, updated_at = :now"
+        " WHERE id = :id AND usage_metrics <> :policy",
+        policy=policy,
+        now=db.now,
+        id=enterprise["id"],
+    )
+
+
+def rename(db: Connection, enterprise: Row, name: str) -> None:
+    """Give it another name; the slug stays."""
+    db.execute(
+        "UPDATE enterprise SET name = :name, updated_at = :now WHERE id = :id AND name <> :name",
+        name=name,
+        now=db.now,
+        id=enterprise["id"],
+    )
+
+
+def join(db: Connection, enterprise_id: int, account_id: int, role: str) -> None:
+    """Make a user an owner, a billing manager or a member."""
+    if role not in ROLES:
+        raise Invalid(f"{role!r} is no role in an enterprise: {', '.join(ROLES)}", field="role")
+    db.execute(
+        "INSERT INTO enterprise_member (enterprise_id, account_id, role)"
+        " VALUES (:enterprise_id, :account_id, :role)"
+        " ON CONFLICT (enterprise_id, account_id) DO UPDATE SET role = excluded.role",
+        enterprise_id=enterprise_id,
+        account_id=account_id,
+        role=role,
+    )
+
+
+def members(db: Connection, enterprise_id: int) -> dict[str, str]:
+    """Login to role, by login; without those who are members through an organization."""
+    return dict(
+        db.tuples(
+            "SELECT a.login, m.role FROM enterprise_member m JOIN account a ON a.id = m.account_id"
+            " WHERE m.enterprise_id = :enterprise_id ORDER BY a.login_key",
+            enterprise_id=enterprise_id,
+        )
+    )
+
+
+def role_of(db: Connection, enterprise: Row, account: Row) -> str | None:
+    """One of ROLES, or None. Who is in an organization of the enterprise is a member, and whoever
+    administers the site an owner. `account` needs `id` and `site_admin`.
+    """
+    if account["site_admin"]:
+        return "owner"
+    role: str | None = db.value(
+        "SELECT role FROM enterprise_member"
+        " WHERE enterprise_id = :enterprise_id AND account_id = :account_id",
+        enterprise_id=enterprise["id"],
+        account_id=account["id"],
+    )
+    if role is None and memberships_of(db, enterprise["id"], [account["id"]]):
+        return "member"
+    return role
+
+
+def memberships_of(db: Connection, enterprise_id: int, account_ids: Iterable[int]) -> set[int]:
+    """Those of these accounts that are members, be it through an organization."""
+    found = db.tuples(
+        f"SELECT w.id FROM {db.each('ids', id='integer')} AS w WHERE EXISTS"
+        " (SELECT 1 FROM enterprise_member e WHERE e.enterprise_id = :enterprise_id"
+        " AND e.account_id = w.id) OR EXISTS (SELECT 1 FROM membership m"
+        " JOIN enterprise_organization o ON o.organization_id = m.organization_id"
+        " WHERE m.account_id = w.id AND o.enterprise_id = :enterprise_id)",
+        ids=json_array(account_ids),
+        enterprise_id=enterprise_id,
+    )
+    return {account_id for (account_id,) in found}
+
+
+def adopt(db: Connection, enterprise_id: int, organization_id: int) -> bool:
+    """Make an organization the enterprise's; False where it is. Conflict for another one's."""
+    owner = of_organization(db, organization_id)
+    if owner is not None and owner["id"] != enterprise_id:
+        raise Conflict(f"the organization is one of the enterprise {owner['slug']!r}")
+    added = db.execute(
+        "INSERT INTO enterprise_organization (organization_id, enterprise_id)"
+        " VALUES (:organization_id, :enterprise_id) ON CONFLICT (organization_id) DO NOTHING",
+        organization_id=organization_id,
+        enterprise_id=enterprise_id,
+    )
+    return added > 0
+
+
+def of_organization(db: Connection, organization_id: int) -> Row | None:
+    """The enterprise that an organization belongs to."""
+    columns = ", ".join(f"e.{name}" for name in COLUMNS.split(", "))
+    return db.one(
+        f"SELECT {columns} FROM enterprise_organization o JOIN enterprise e"
+        " ON e.id = o.enterprise_id WHERE o.organization_id = :organization_id",
+        organization_id=organization_id,
+    )
+
+
+def organizations(db: Connection, enterprise_id: int) -> dict[int, str]:
+    """Id to login, of the enterprise's organizations."""
+    return dict(
+        db.tuples(
+            "SELECT a.id, a.login FROM enterprise_organization o JOIN account a"
+            " ON a.id = o.organization_id WHERE o.enterprise_id = :enterprise_id",
+            enterprise_id=enterprise_id,
+        )
+    )

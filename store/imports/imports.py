@@ -1,0 +1,167 @@
+"""Imports of a repository's history from elsewhere, as they are asked for."""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from store.database.connection import Connection, Row
+from store.errors import Invalid, Missing
+from store.jobs import jobs
+
+COLUMNS = (
+    "repo_id, round, account_id, vcs_url, vcs, project, username, password, status, step, due_at,"
+    " failed_step, error_message, commit_count, authors_count, import_percent, push_percent,"
+    " use_lfs, large_files_count, large_files_size, project_choices, created_at, updated_at"
+)
+FRESH = (
+    "failed_step = NULL, error_message = NULL, commit_count = NULL, authors_count = NULL,"
+    " import_percent = NULL, push_percent = NULL, large_files_count = 0, large_files_size = 0,"
+    " project_choices = '[]'"
+)
+AT_WORK = ("detecting", "importing", "mapping", "pushing")
+NEEDS_ATTENTION = (
+    "auth_failed",
+    "error",
+    "detection_needs_auth",
+    "detection_found_nothing",
+    "detection_found_multiple",
+)
+UNDER_WAY = "An import is under way for this repository: it can be updated, or cancelled"
+RESOURCE = "Import"
+
+
+def get(db: Connection, repo_id: int) -> Row | None:
+    """The repository's import: COLUMNS, the password as it is sealed, the choices as a list."""
+    row = db.one(f"SELECT {COLUMNS} FROM source_import WHERE repo_id = :id", id=repo_id)
+    return None if row is None else _opened(row)
+
+
+def start(
+    db: Connection,
+    repo_id: int,
+    account_id: int,
+    vcs_url: str,
+    *,
+    vcs: str | None = None,
+    project: str | None = None,
+    username: str | None = None,
+    password: str | None = None,
+) -> Row:
+    """Have a repository's history imported; without `vcs` it is found out what is at the URL.
+
+    Invalid while another import of this repository is under way; one that is not is forgotten.
+    """
+    db.alone(f"import {repo_id}")
+    before = get(db, repo_id)
+    if before is not None and before["status"] in AT_WORK:
+        raise Invalid(UNDER_WAY, field="vcs_url", code="custom", resource=RESOURCE)
+    delete(db, repo_id)
+    step = "detecting" if vcs is None else "importing"
+    db.execute(
+        "INSERT INTO source_import (repo_id, round, account_id, vcs_url, vcs, project, username,"
+        " password, status, step, due_at, use_lfs, large_files_count, large_files_size,"
+        " project_choices, created_at, updated_at) VALUES (:repo_id, :round, :account_id, :vcs_url,"
+        " :vcs, :project, :username, :password, :step, :step, :now, 'undecided', 0, 0, '[]', :now,"
+        " :now)",
+        repo_id=repo_id,
+        round=new_round(),
+        account_id=account_id,
+        vcs_url=vcs_url,
+        vcs=vcs,
+        project=project,
+        username=username,
+        password=_sealed(db, password),
+        step=step,
+        now=db.now,
+    )
+    jobs.notify_worker(db)
+    return needed(db, repo_id)
+
+
+def restart(db: Connection, row: Row, account_id: int, changed: Mapping[str, Any]) -> Row:
+    """Begin an import anew, with other values for `vcs`, `project`, `username` and `password`.
+
+    The names that authors were given are kept, and the choice about large files.
+    """
+    db.alone(f"import {row['repo_id']}")
+    row = needed(db, row["repo_id"])
+    given = {name: changed.get(name, row[name]) for name in ("vcs", "project", "username")}
+    password = _sealed(db, changed["password"]) if "password" in changed else row["password"]
+    step = "detecting" if given["vcs"] is None else "importing"
+    db.execute(
+        "UPDATE source_import SET vcs = :vcs, project = :project, username = :username,"
+        f" password = :password, account_id = :account_id, {FRESH} WHERE repo_id = :repo_id",
+        repo_id=row["repo_id"],
+        account_id=account_id,
+        password=password,
+        **given,
+    )
+    return _again(db, row, step)
+
+
+def remap(db: Connection, repo_id: int) -> None:
+    """Have the authors of what was imported rewritten once more, for they will be called otherwise
+    when this is committed. One that is under way finds them so by itself. Missing for no import.
+    """
+    db.alone(f"import {repo_id}")
+    row = needed(db, repo_id)
+    if row["status"] == "complete":
+        _again(db, row, "mapping")
+
+
+def _again(db: Connection, row: Row, step: str) -> Row:
+    db.execute(
+        "UPDATE source_import SET round = :round, status = :step, step = :step, due_at = :now,"
+        " push_percent = NULL, updated_at = :now WHERE repo_id = :repo_id",
+        round=new_round(),
+        step=step,
+        now=db.now,
+        repo_id=row["repo_id"],
+    )
+    jobs.notify_worker(db)
+    return needed(db, row["repo_id"])
+
+
+def new_round() -> int:
+    """None that there was, also not of an import that is forgotten by now."""
+    return int.from_bytes(os.urandom(7))
+
+
+def needed(db: Connection, repo_id: int) -> Row:
+    """The repository's import. Missing where there is none."""
+    row = get(db, repo_id)
+    if row is None:
+        raise Missing("import")
+    return row
+
+
+def delete(db: Connection, repo_id: int) -> bool:
+    """Forget a repository's import, and thereby cancel it. False where there is none."""
+    jobs.notify_worker(db)
+    return db.execute("DELETE FROM source_import WHERE repo_id = :id", id=repo_id) > 0
+
+
+def set_preferences(db: Connection, repo_id: int, use_lfs: str) -> Row:
+    """Say what is to be done with large files. Missing where there is no import."""
+    db.execute(
+        "UPDATE source_import SET use_lfs = :use_lfs, updated_at = :now WHERE repo_id = :id",
+        use_lfs=use_lfs,
+        now=db.now,
+        id=repo_id,
+    )
+    return needed(db, repo_id)
+
+
+def password_of(db: Connection, row: Row) -> str | None:
+    """The password that it was given."""
+    return None if row["password"] is None else db.vault.open(row["password"])
+
+
+def _sealed(db: Connection, password: str | None) -> bytes | None:
+    return None if password is None else db.vault.seal(password)
+
+
+def _opened(row: Row) -> Row:
+    return row | {"project_choices": orjson.loads(row["project_choices"])}

@@ -1,0 +1,4 @@
+"""Issues, pull requests, labels, milestones, comments, fields, and the events on timelines.
+
+Imports `repositories` and what is below it.
+"""

@@ -1,0 +1,208 @@
+"""Comments on commits: of a whole commit, of a file in it, or of a line."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from store.accounts import placeholder_accounts
+from store.database import payload_reader, upsert
+from store.database.connection import Connection, Row, json_array
+from store.issues.issues import ASSOCIATIONS
+from store.repositories import refs
+from store.repositories.markdown import Rendered
+
+COLUMNS = (
+    "id, repo_id, foreign_id, commit_id, path, position, line, author_id, author_association,"
+    " body, html, plain, created_at, updated_at, told_at"
+)
+MOST_BODY, MOST_PATH = 65_536, 4_096
+BODY = payload_reader.text(MOST_BODY)
+
+
+def _sha(value: Any) -> Any:
+    return value if isinstance(value, str) and refs.SHA.fullmatch(value) else payload_reader.INVALID
+
+
+FIELDS: payload_reader.Readers = {
+    "commit_id": _sha,
+    "path": payload_reader.nullable(payload_reader.text(MOST_PATH)),
+    "position": payload_reader.nullable(payload_reader.number),
+    "line": payload_reader.nullable(payload_reader.number),
+    "author_association": payload_reader.one_of(*ASSOCIATIONS),
+    "body": BODY,
+    "created_at": payload_reader.timestamp,
+    "updated_at": payload_reader.timestamp,
+    "told_at": ("updated_at", payload_reader.timestamp),
+}
+
+
+def create(
+    db: Connection,
+    repo_id: int,
+    author_id: int,
+    commit_id: str,
+    text: Rendered,
+    *,
+    association: str = "NONE",
+    path: str | None = None,
+    position: int | None = None,
+    line: int | None = None,
+) -> Row:
+    """Make a comment on the commit of this whole SHA: COLUMNS."""
+    values = {
+        "repo_id": repo_id,
+        "commit_id": commit_id,
+        "path": path,
+        "position": position,
+        "line": line,
+        "author_id": author_id,
+        "author_association": association,
+        "created_at": db.now,
+        "updated_at": db.now,
+        **_forms(text),
+    }
+    made = upsert.insert_if_absent(db, "commit_comment", values, "repo_id, foreign_id")
+    row = None if made is None else get(db, repo_id, made)
+    assert row is not None
+    return row
+
+
+def _forms(text: Rendered) -> Row:
+    return {"body": text.source, "html": text.html, "plain": text.text}
+
+
+def update(db: Connection, comment: Row, text: Rendered) -> Row:
+    """Change what a comment says."""
+    changes = {**_forms(text), "updated_at": db.now}
+    upsert.update(db, "commit_comment", comment, changes)
+    return {**comment, **changes}
+
+
+def delete(db: Connection, comment: Row) -> None:
+    """Take a comment away."""
+    db.execute("DELETE FROM commit_comment WHERE id = :id", id=comment["id"])
+
+
+def get(db: Connection, repo_id: int, comment_id: int) -> Row | None:
+    """The comment with this id: COLUMNS. One that a platform told of is also found by the id that
+    it has there.
+    """
+    return db.one(
+        f"SELECT {COLUMNS} FROM commit_comment WHERE repo_id = :repo_id AND id = :id",
+        repo_id=repo_id,
+        id=comment_id,
+    ) or by_foreign_id(db, repo_id, comment_id)
+
+
+def by_foreign_id(db: Connection, repo_id: int, foreign_id: int) -> Row | None:
+    """The comment that has this id where it comes from."""
+    return db.one(
+        f"SELECT {COLUMNS} FROM commit_comment"
+        " WHERE repo_id = :repo_id AND foreign_id = :foreign_id",
+        repo_id=repo_id,
+        foreign_id=foreign_id,
+    )
+
+
+def of(db: Connection, ids: Iterable[int]) -> dict[int, Row]:
+    """The comments with these ids, by id."""
+    rows = db.all(
+        f"SELECT {COLUMNS} FROM commit_comment WHERE id IN"
+        f" (SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)",
+        ids=json_array(set(ids)),
+    )
+    return {row["id"]: row for row in rows}
+
+
+def page(
+    db: Connection, repo_id: int, *, limit: int, offset: int, commit_id: str | None = None
+) -> list[Row]:
+    """A repository's comments, or those on one commit, by id."""
+    where, given = _where(repo_id, commit_id)
+    return db.all(
+        f"SELECT {COLUMNS} FROM commit_comment WHERE {where}"
+        " ORDER BY id LIMIT :limit OFFSET :offset",
+        limit=limit,
+        offset=offset,
+        **given,
+    )
+
+
+def count(db: Connection, repo_id: int, *, most: int, commit_id: str | None = None) -> int:
+    """How many there are of these, counted as far as `most`."""
+    where, given = _where(repo_id, commit_id)
+    total: int = db.value(
+        f"SELECT count(*) FROM (SELECT id FROM commit_comment WHERE {where} LIMIT :most) AS c",
+        most=most,
+        **given,
+    )
+    return total
+
+
+def _where(repo_id: int, commit_id: str | None) -> tuple[str, Row]:
+    if commit_id is None:
+        return "repo_id = :repo_id", {"repo_id": repo_id}
+    return (
+        "repo_id = :repo_id AND commit_id = :commit_id",
+        {"repo_id": repo_id, "commit_id": commit_id},
+    )
+
+
+def prepare(payload: dict[str, Any]) -> None:
+    """Render the comment in an event's payload, before the transaction that takes it up."""
+    given = payload_reader.read_object(payload, "comment") or {}
+    body = payload_reader.read_field(given, "body", BODY)
+    if body is not None:
+        given["rendered"] = Rendered(body)
+
+
+def put_reported(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
+    """Take up a `commit_comment` event."""
+    given = payload_reader.read_object(payload, "comment")
+    if given is not None:
+        put(db, repo, given, event)
+
+
+def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | None:
+    """Make or change the comment that is told of; its id, None for what is no comment."""
+    foreign_id = payload_reader.read_field(given, "id", payload_reader.number)
+    if foreign_id is None:
+        return None
+    fields = payload_reader.read_fields(given, FIELDS)
+    if "body" in fields:
+        fields |= _forms(_rendered(given, fields["body"]))
+    author_id = placeholder_accounts.get_or_create(db, given.get("user"))
+    if author_id is not None:
+        fields["author_id"] = author_id
+    before = by_foreign_id(db, repo["id"], foreign_id)
+    if before is None:
+        return _add(db, repo["id"], foreign_id, fields)
+    if not upsert.is_outdated(before, fields):
+        upsert.update(db, "commit_comment", before, fields)
+    return int(before["id"])
+
+
+def _rendered(given: dict[str, Any], body: str) -> Rendered:
+    found = given.get("rendered")
+    # From outside it would be a part of JSON.
+    return found if isinstance(found, Rendered) and found.source == body else Rendered(body)
+
+
+def _add(db: Connection, repo_id: int, foreign_id: int, fields: Row) -> int | None:
+    if "commit_id" not in fields:
+        return None
+    values = {
+        "repo_id": repo_id,
+        "foreign_id": foreign_id,
+        "author_association": "NONE",
+        "body": "",
+        "html": "",
+        "plain": "",
+        "created_at": db.now,
+        "updated_at": db.now,
+        **fields,
+    }
+    made = upsert.insert_if_absent(db, "commit_comment", values, "repo_id, foreign_id")
+    if made is not None:
+        return made
+    row = by_foreign_id(db, repo_id, foreign_id)
+    return None if row is None else int(row["id"])

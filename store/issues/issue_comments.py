@@ -1,0 +1,154 @@
+"""What is said on issues and pull requests: comments, reviews, and comments on a line."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import orjson
+
+from store.accounts import placeholder_accounts
+from store.database import payload_reader, upsert
+from store.database.connection import Connection, Row, json_array
+from store.issues.issues import ASSOCIATIONS
+
+COLUMNS = (
+    "id, repo_id, issue_id, kind, foreign_id, author_id, author_association, body, state,"
+    " commit_id, details, pinned_at, pinned_by_id, created_at, updated_at, told_at"
+)
+KINDS = ("comment", "review", "line")
+MOST_BODY = 262_144
+SHA = payload_reader.text(64)
+FIELDS: payload_reader.Readers = {
+    "author_association": payload_reader.one_of(*ASSOCIATIONS),
+    "body": payload_reader.nullable(payload_reader.text(MOST_BODY)),
+    "state": payload_reader.text(50),
+    "commit_id": payload_reader.nullable(SHA),
+    "created_at": payload_reader.timestamp,
+    "updated_at": payload_reader.timestamp,
+    "told_at": ("updated_at", payload_reader.timestamp),
+}
+# A review has no other times.
+SUBMITTED: payload_reader.Readers = {
+    "created_at": ("submitted_at", payload_reader.timestamp),
+    "updated_at": ("submitted_at", payload_reader.timestamp),
+}
+SIDE = payload_reader.nullable(payload_reader.one_of("LEFT", "RIGHT"))
+LINE = payload_reader.nullable(payload_reader.number)
+DETAILS: payload_reader.Readers = {
+    "path": payload_reader.text(4_096),
+    "diff_hunk": payload_reader.text(65_536),
+    "original_commit_id": SHA,
+    "subject_type": payload_reader.one_of("line", "file"),
+    "side": SIDE,
+    "start_side": SIDE,
+    **dict.fromkeys(
+        (
+            "position",
+            "original_position",
+            "line",
+            "original_line",
+            "start_line",
+            "original_start_line",
+            "in_reply_to_id",
+            "pull_request_review_id",
+        ),
+        LINE,
+    ),
+}
+
+
+def find(db: Connection, repo_id: int, kind: str, foreign_id: int) -> Row | None:
+    """What a platform told of under this id: COLUMNS, the details as a dict."""
+    row = db.one(
+        f"SELECT {COLUMNS} FROM issue_comment"
+        " WHERE repo_id = :repo_id AND kind = :kind AND foreign_id = :foreign_id",
+        repo_id=repo_id,
+        kind=kind,
+        foreign_id=foreign_id,
+    )
+    return None if row is None else decode_row(row)
+
+
+def of(db: Connection, ids: Iterable[int]) -> dict[int, Row]:
+    """What has these ids, by id."""
+    wanted = f"(SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)"
+    return _by_id(db, f"id IN {wanted}", ids)
+
+
+def pinned(db: Connection, issue_ids: Iterable[int]) -> dict[int, Row]:
+    """Issue to the comment that is pinned to it, the latest; issues without are left out."""
+    wanted = f"(SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)"
+    rows = _by_id(db, f"issue_id IN {wanted} AND pinned_at IS NOT NULL", issue_ids)
+    return {row["issue_id"]: row for row in rows.values()}
+
+
+def _by_id(db: Connection, where: str, ids: Iterable[int]) -> dict[int, Row]:
+    rows = db.all(
+        f"SELECT {COLUMNS} FROM issue_comment WHERE {where} ORDER BY pinned_at",
+        ids=json_array(set(ids)),
+    )
+    return {row["id"]: decode_row(row) for row in rows}
+
+
+def decode_row(row: Row) -> Row:
+    """A row as it was read, with its details as a dict."""
+    return row | {"details": orjson.loads(row["details"])}
+
+
+def put(
+    db: Connection, issue: Row, kind: str, given: Mapping[str, Any]
+) -> tuple[Row | None, Row | None]:
+    """Make or change what is told of: how it was before and how it is; None for what was not, or
+    is nothing of the kind.
+    """
+    foreign_id = payload_reader.read_field(given, "id", payload_reader.number)
+    if foreign_id is None:
+        return None, None
+    before = find(db, issue["repo_id"], kind, foreign_id)
+    fields = _fields(db, kind, given, {} if before is None else before["details"])
+    if before is None:
+        _add(db, issue, kind, foreign_id, fields)
+    elif not upsert.is_outdated(before, fields):
+        kept = before | {"details": orjson.dumps(before["details"]).decode()}
+        upsert.update(db, "issue_comment", kept, fields)
+    return before, find(db, issue["repo_id"], kind, foreign_id)
+
+
+def _fields(db: Connection, kind: str, given: Mapping[str, Any], before: Row) -> Row:
+    fields: Row = payload_reader.read_fields(
+        given, {**FIELDS, **(SUBMITTED if kind == "review" else {})}
+    )
+    if kind == "line":
+        details = before | payload_reader.read_fields(given, DETAILS)
+        fields["details"] = orjson.dumps(details).decode()
+    author_id = placeholder_accounts.get_or_create(db, given.get("user"))
+    return fields if author_id is None else {**fields, "author_id": author_id}
+
+
+def _add(db: Connection, issue: Row, kind: str, foreign_id: int, fields: Row) -> None:
+    values = {
+        "repo_id": issue["repo_id"],
+        "issue_id": issue["id"],
+        "kind": kind,
+        "foreign_id": foreign_id,
+        "author_association": "NONE",
+        "details": "{}",
+        "created_at": db.now,
+        "updated_at": db.now,
+        **fields,
+    }
+    upsert.insert_if_absent(db, "issue_comment", values, "repo_id, kind, foreign_id")
+
+
+def pin(db: Connection, comment: Row, by: int | None, at: int | None) -> None:
+    """Pin a comment to its issue, or (at no time) take the pin off."""
+    db.execute(
+        "UPDATE issue_comment SET pinned_at = :at, pinned_by_id = :by WHERE id = :id",
+        at=at,
+        by=by if at is not None else None,
+        id=comment["id"],
+    )
+
+
+def delete(db: Connection, comment: Row) -> None:
+    """Take away what was said."""
+    db.execute("DELETE FROM issue_comment WHERE id = :id", id=comment["id"])

@@ -1,0 +1,174 @@
+"""What happened to issues and pull requests: their events, and their timelines, which also have
+what was said.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any
+
+import orjson
+
+from store.database.connection import Connection, Row, json_array
+from store.issues.issue_event_kinds import KINDS, NOT_LISTED, NOT_SHOWN
+
+COLUMNS = "id, repo_id, issue_id, kind, actor_id, commit_id, subject_id, members, created_at"
+STORED = (
+    "repo_id, issue_id, kind, actor_id, commit_id, subject_id, members, created_at, listed, shown,"
+    " digest"
+)
+
+
+@dataclass(slots=True)
+class IssueEventData:
+    """Something that happened to an issue. `members` are JSON; in them accounts are ids."""
+
+    kind: str
+    actor_id: int | None
+    created_at: int
+    members: Mapping[str, Any] = field(default_factory=dict)
+    commit_id: str | None = None
+    subject_id: int | None = None
+
+    def __post_init__(self) -> None:
+        assert self.kind in KINDS, self.kind
+
+    def row(self, issue: Row) -> tuple[Any, ...]:
+        """As it is STORED."""
+        members = orjson.dumps(self.members, option=orjson.OPT_SORT_KEYS)
+        about = f"{self.actor_id} {self.commit_id} {self.subject_id} ".encode()
+        return (
+            issue["repo_id"],
+            issue["id"],
+            self.kind,
+            self.actor_id,
+            self.commit_id,
+            self.subject_id,
+            members.decode(),
+            self.created_at,
+            int(self.kind not in NOT_LISTED),
+            int(self.kind not in NOT_SHOWN),
+            blake2b(about + members, digest_size=12).hexdigest(),
+        )
+
+
+def add(db: Connection, issue: Row, happenings: Iterable[IssueEventData]) -> int:
+    """Remember what happened to an issue; how much of it was not known yet."""
+    rows = [one.row(issue) for one in happenings]
+    if not rows:
+        return 0
+    then = "ON CONFLICT (issue_id, kind, created_at, digest) DO NOTHING RETURNING id"
+    return len(db.insert_many("issue_event", STORED, rows, then))
+
+
+def get(db: Connection, repo_id: int, event_id: int) -> Row | None:
+    """The event with this id, also of an issue that is gone since (`deleted_at`); None for what is
+    in timelines alone.
+    """
+    columns = ", ".join(f"e.{name}" for name in COLUMNS.split(", "))
+    row = db.one(
+        f"SELECT {columns}, coalesce(i.deleted_at, CASE WHEN i.moved_to IS NOT NULL"
+        " THEN e.created_at END) AS deleted_at"
+        " FROM issue_event e JOIN issue i ON i.id = e.issue_id"
+        " WHERE e.id = :id AND e.repo_id = :repo_id",
+        id=event_id,
+        repo_id=repo_id,
+    )
+    return None if row is None or row["kind"] in NOT_LISTED else _opened(row)
+
+
+def of_repository(db: Connection, repo_id: int, *, limit: int, offset: int) -> list[Row]:
+    """The events of a repository's issues, the newest first."""
+    return _page(db, "repo_id = :of AND listed = 1", "DESC", limit, offset, of=repo_id)
+
+
+def of_issue(db: Connection, issue_id: int, *, limit: int, offset: int) -> list[Row]:
+    """An issue's events, the oldest first."""
+    return _page(db, "issue_id = :of AND listed = 1", "ASC", limit, offset, of=issue_id)
+
+
+def timeline(
+    db: Connection, issue_id: int, *, limit: int, offset: int, but: Collection[str] = ()
+) -> list[Row]:
+    """An issue's timeline, the oldest first, without these kinds."""
+    where, given = _shown(db, issue_id, but)
+    return _page(db, where, "ASC", limit, offset, **given)
+
+
+def count_of_repository(db: Connection, repo_id: int, most: int) -> int:
+    """How many events a repository's issues have, counted as far as `most`."""
+    return _count(db, "repo_id = :of AND listed = 1", most, of=repo_id)
+
+
+def count_of_issue(db: Connection, issue_id: int, most: int) -> int:
+    """How many events an issue has, counted as far as `most`."""
+    return _count(db, "issue_id = :of AND listed = 1", most, of=issue_id)
+
+
+def count_timeline(db: Connection, issue_id: int, most: int, *, but: Collection[str] = ()) -> int:
+    """How much is in an issue's timeline, without these kinds, counted as far as `most`."""
+    where, given = _shown(db, issue_id, but)
+    return _count(db, where, most, **given)
+
+
+def _shown(db: Connection, issue_id: int, but: Collection[str]) -> tuple[str, Row]:
+    where = "issue_id = :of AND shown = 1"
+    if not but:
+        return where, {"of": issue_id}
+    kinds = f"(SELECT b.kind FROM {db.each('but', kind='text')} AS b)"
+    return f"{where} AND kind NOT IN {kinds}", {"of": issue_id, "but": json_array(but)}
+
+
+def _page(
+    db: Connection, where: str, order: str, limit: int, offset: int, **given: Any
+) -> list[Row]:
+    rows = db.all(
+        f"SELECT {COLUMNS} FROM issue_event WHERE {where}"
+        f" ORDER BY created_at {order}, id {order} LIMIT :limit OFFSET :offset",
+        limit=limit,
+        offset=offset,
+        **given,
+    )
+    return [_opened(row) for row in rows]
+
+
+def _opened(row: Row) -> Row:
+    return row | {"members": orjson.loads(row["members"])}
+
+
+def _count(db: Connection, where: str, most: int, **given: Any) -> int:
+    total: int = db.value(
+        f"SELECT count(*) FROM (SELECT id FROM issue_event WHERE {where} LIMIT :most) AS e",
+        most=most,
+        **given,
+    )
+    return total
+
+
+def last(db: Connection, issue_id: int, kinds: Collection[str]) -> str | None:
+    """Which of these kinds happened to an issue last, if any."""
+    found: str | None = db.value(
+        "SELECT kind FROM issue_event WHERE issue_id = :issue_id"
+        f" AND kind IN (SELECT k.kind FROM {db.each('kinds', kind='text')} AS k)"
+        " ORDER BY created_at DESC, id DESC LIMIT 1",
+        issue_id=issue_id,
+        kinds=json_array(kinds),
+    )
+    return found
+
+
+def forget(db: Connection, kind: str, subject_id: int) -> None:
+    """Take away what was about something that is there no more."""
+    db.execute(
+        "DELETE FROM issue_event WHERE subject_id = :subject_id AND kind = :kind",
+        subject_id=subject_id,
+        kind=kind,
+    )
+
+
+def hide(db: Connection, issue_id: int) -> None:
+    """Take what happened to an issue that is gone out of all lists."""
+    db.execute(
+        "UPDATE issue_event SET listed = 0, shown = 0 WHERE issue_id = :issue_id",
+        issue_id=issue_id,
+    )

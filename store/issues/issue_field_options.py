@@ -1,0 +1,125 @@
+"""The options that issue fields are chosen from."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from store.database import upsert
+from store.database.connection import Connection, Row, json_array
+from store.errors import Invalid
+
+COLUMNS = "id, field_id, name, description, color, priority, created_at, updated_at"
+COLORS = ("gray", "blue", "green", "yellow", "orange", "red", "pink", "purple")
+CHOOSING = ("single_select", "multi_select")
+"""Types of fields that have options."""
+MOST = 50
+"""How many a field may have."""
+
+Option = Mapping[str, Any]
+"""name, color, priority, and a description or none; `id` of one that is there."""
+
+
+def named(name: str) -> dict[str, str]:
+    """A name as it is kept, and as it is told from others. Invalid for a blank one."""
+    name = name.strip()
+    if not name:
+        raise Invalid("a name is not blank")
+    return {"name": name, "name_key": name.lower()}
+
+
+def of(db: Connection, field_ids: Iterable[int]) -> dict[int, list[Row]]:
+    """Field to its options, by priority."""
+    found: dict[int, list[Row]] = {field_id: [] for field_id in field_ids}
+    rows = db.all(
+        f"SELECT {COLUMNS}, name_key FROM issue_field_option WHERE field_id IN"
+        f" (SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)"
+        " ORDER BY field_id, priority, id",
+        ids=json_array(found),
+    )
+    for row in rows:
+        found[row["field_id"]].append(row)
+    return found
+
+
+def check(data_type: str, options: Sequence[Option] | None) -> None:
+    """Invalid for options that a field of this type cannot have."""
+    if data_type not in CHOOSING:
+        if options:
+            raise Invalid(f"a field of type {data_type} has no options")
+        return
+    if not options:
+        raise Invalid(f"a field of type {data_type} has options")
+    if len(options) > MOST:
+        raise Invalid(f"a field has at most {MOST} options")
+    names = [named(option["name"])["name_key"] for option in options]
+    if len({*names}) < len(names):
+        raise Invalid("each option has a name of its own")
+
+
+def choose(db: Connection, field_id: int, options: Sequence[Option]) -> bool:
+    """Make these the options of a field; whether that changes anything."""
+    before = {row["id"]: row for row in of(db, [field_id])[field_id]}
+    kept = _matched(before, options)
+    gone = before.keys() - {row["id"] for row in kept if row is not None}
+    _drop(db, gone)
+    changed = bool(gone)
+    # Names that are exchanged are in each other's way until none of them stands. No name begins so.
+    _rename_aside(db, field_id)
+    for row, option in zip(kept, options, strict=True):
+        changed = _set_option(db, field_id, row, option) or changed
+    return changed
+
+
+def _matched(before: Mapping[int, Row], options: Sequence[Option]) -> list[Row | None]:
+    """Which row each of the options is: the one that it names by its id, or else one of its name
+    that nobody names; None for a new one.
+    """
+    ids = [option["id"] for option in options if option.get("id") is not None]
+    if len({*ids}) < len(ids) or not before.keys() >= {*ids}:
+        raise Invalid("ids are those of the field's options, each once")
+    free = {row["name_key"]: row for number, row in before.items() if number not in ids}
+    return [
+        free.get(named(option["name"])["name_key"])
+        if option.get("id") is None
+        else before[option["id"]]
+        for option in options
+    ]
+
+
+def _drop(db: Connection, option_ids: Iterable[int]) -> None:
+    ids = json_array(option_ids)
+    wanted = f"(SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)"
+    # An issue for which nothing else was chosen has no value any more.
+    db.execute(
+        "DELETE FROM issue_field_value WHERE id IN (SELECT c.value_id FROM issue_field_choice c"
+        f" WHERE c.option_id IN {wanted}) AND NOT EXISTS (SELECT 1 FROM issue_field_choice o"
+        f" WHERE o.value_id = issue_field_value.id AND o.option_id NOT IN {wanted})",
+        ids=ids,
+    )
+    db.execute(f"DELETE FROM issue_field_option WHERE id IN {wanted}", ids=ids)
+
+
+def _rename_aside(db: Connection, field_id: int) -> None:
+    db.execute(
+        "UPDATE issue_field_option SET name_key = ' ' || id WHERE field_id = :field_id",
+        field_id=field_id,
+    )
+
+
+def _set_option(db: Connection, field_id: int, row: Row | None, option: Option) -> bool:
+    values = {
+        **named(option["name"]),
+        "description": option.get("description"),
+        "color": option["color"],
+        "priority": option["priority"],
+    }
+    if row is None:
+        moments = {"created_at": db.now, "updated_at": db.now}
+        whole = {"field_id": field_id, **values, **moments}
+        made = upsert.insert_if_absent(db, "issue_field_option", whole, "field_id, name_key")
+        assert made is not None, "their names are checked"
+        return True
+    aside = row | {"name_key": ""}
+    changed = any(row[column] != value for column, value in values.items())
+    moment = db.now if changed else row["updated_at"]
+    upsert.update(db, "issue_field_option", aside, {**values, "updated_at": moment})
+    return changed

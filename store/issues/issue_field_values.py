@@ -1,0 +1,231 @@
+"""What the fields of an organization are filled with on an issue: a value a field."""
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+import orjson
+
+from store.database.connection import Connection, Row, json_array
+from store.errors import Invalid
+
+COLUMNS = "v.id, v.issue_id, v.field_id, v.value, f.name, f.data_type, f.visibility"
+MOST_TEXT = 4_096
+NUMBER = re.compile(r"[+-]?[0-9]{1,300}(\.[0-9]{1,300})?")
+
+
+def at(code: str = "invalid") -> dict[str, Any]:
+    """Where in the API something is wrong."""
+    return {"field": "value", "code": code, "resource": "IssueFieldValue"}
+
+
+@dataclass(frozen=True, slots=True)
+class FieldAssignment:
+    """What a field is to be filled with: text, number or date, or the ids of what is chosen."""
+
+    value: str | int | float | None = None
+    options: tuple[int, ...] = ()
+
+
+def assignment_of(field: Row, value: Any) -> FieldAssignment:
+    """What a value, as it is given, says for a field (with its options). Invalid where it is not of
+    the field's type, or none of its options.
+
+    Options of a `multi_select` are an array of their names, or these with commas between.
+    """
+    kind = field["data_type"]
+    if kind == "single_select":
+        return FieldAssignment(options=(_option(field, value),))
+    if kind == "multi_select":
+        chosen = {_option(field, name) for name in _names(field, value)}
+        return FieldAssignment(options=tuple(sorted(chosen)))
+    return FieldAssignment(READERS[kind](field, value))
+
+
+def _wrong(field: Row, what: str) -> Invalid:
+    return Invalid(f"{field['name']!r} is a field of type {field['data_type']}: {what}", **at())
+
+
+def _text(field: Row, value: Any) -> str:
+    if not isinstance(value, str):
+        raise _wrong(field, "its value is a text")
+    if len(value) > MOST_TEXT:
+        raise _wrong(field, f"its value has at most {MOST_TEXT:,} characters")
+    return value
+
+
+def _number(field: Row, value: Any) -> int | float:
+    if isinstance(value, str) and NUMBER.fullmatch(value):
+        value = float(value) if "." in value else int(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise _wrong(field, "its value is a number")
+    # What JSON has as a number, and both engines of a script on the other side.
+    if not math.isfinite(value) or abs(value) > 2**53:
+        raise _wrong(field, "its value is a number between -2^53 and 2^53")
+    return value
+
+
+def _date(field: Row, value: Any) -> str:
+    try:
+        return date.fromisoformat(value).isoformat()
+    except (TypeError, ValueError):
+        raise _wrong(field, "its value is an ISO 8601 date such as 2026-11-21") from None
+
+
+READERS = {"text": _text, "number": _number, "date": _date}
+
+
+def _names(field: Row, value: Any) -> Sequence[Any]:
+    if isinstance(value, list) and value:
+        return value
+    if not isinstance(value, str):
+        raise _wrong(field, "its value is an array of names of options, of one at least")
+    known = {option["name"] for option in field["options"]}
+    # A name may have a comma in it.
+    return [value] if value in known else [name.strip() for name in value.split(",")]
+
+
+def _option(field: Row, name: Any) -> int:
+    for option in field["options"]:
+        if option["name"] == name:
+            return int(option["id"])
+    if not isinstance(name, str):
+        raise _wrong(field, "its value is the name of an option")
+    raise Invalid(f"{field['name']!r} has no option {name[:100]!r}", **at("missing"))
+
+
+def of_issue(
+    db: Connection, issue_id: int, *, members: bool = True, limit: int = 100, offset: int = 0
+) -> list[Row]:
+    """The values of an issue by field: COLUMNS, the value as such, and the `options` chosen; those
+    that not only `members` of the organization may see, or all.
+    """
+    rows = db.all(
+        f"SELECT {COLUMNS} FROM issue_field_value v JOIN issue_field f ON f.id = v.field_id"
+        f" WHERE v.issue_id = :issue_id{_seen(members)}"
+        " ORDER BY v.field_id LIMIT :limit OFFSET :offset",
+        issue_id=issue_id,
+        limit=limit,
+        offset=offset,
+    )
+    return _whole(db, rows)
+
+
+def of(db: Connection, value_ids: Sequence[int]) -> dict[int, Row]:
+    """The values with these ids, by id, as `of_issue` gives them."""
+    rows = db.all(
+        f"SELECT {COLUMNS} FROM issue_field_value v JOIN issue_field f ON f.id = v.field_id"
+        f" WHERE v.id IN (SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)",
+        ids=json_array(value_ids),
+    )
+    return {row["id"]: row for row in _whole(db, rows)}
+
+
+def _whole(db: Connection, rows: list[Row]) -> list[Row]:
+    chosen = _chosen(db, [row["id"] for row in rows])
+    return [
+        row | {"value": orjson.loads(row["value"]), "options": chosen.get(row["id"], [])}
+        for row in rows
+    ]
+
+
+def _seen(members: bool) -> str:
+    return "" if members else " AND f.visibility = 'all'"
+
+
+def _chosen(db: Connection, value_ids: Iterable[int]) -> dict[int, list[Row]]:
+    rows = db.all(
+        "SELECT c.value_id, o.id, o.name, o.color FROM issue_field_choice c"
+        " JOIN issue_field_option o ON o.id = c.option_id WHERE c.value_id IN"
+        f" (SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)"
+        " ORDER BY o.priority, o.id",
+        ids=json_array(value_ids),
+    )
+    found: dict[int, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row.pop("value_id"), []).append(row)
+    return found
+
+
+def count(db: Connection, issue_id: int, *, members: bool) -> int:
+    """How many values an issue has, of those that may be seen."""
+    total: int = db.value(
+        "SELECT count(*) FROM issue_field_value v JOIN issue_field f ON f.id = v.field_id"
+        f" WHERE v.issue_id = :issue_id{_seen(members)}",
+        issue_id=issue_id,
+    )
+    return total
+
+
+def get(db: Connection, issue_id: int, field_id: int) -> Row | None:
+    """The value of a field on an issue."""
+    rows = of_issue(db, issue_id)
+    return next((row for row in rows if row["field_id"] == field_id), None)
+
+
+Change = tuple[Row | None, Row | None]
+"""A value as it was and as it is: None where there was or is none."""
+
+
+def fill(
+    db: Connection, issue: Row, wanted: Mapping[int, FieldAssignment], *, instead: bool = False
+) -> list[Change]:
+    """Fill fields, by their ids; with `instead` the others are emptied. Returns what changed."""
+    db.alone(f"issue field values of {issue['id']}")
+    before = {row["field_id"]: row for row in of_issue(db, issue["id"])}
+    if instead:
+        _empty(db, issue["id"], before.keys() - wanted.keys())
+    for field_id, one in wanted.items():
+        known = before.get(field_id)
+        if known is None or one != _filled(known):
+            _put(db, issue["id"], field_id, one)
+    return _changed(db, issue, before)
+
+
+def empty(db: Connection, issue: Row, field_ids: Iterable[int]) -> list[Change]:
+    """Let fields have no value. Returns what changed."""
+    db.alone(f"issue field values of {issue['id']}")
+    before = {row["field_id"]: row for row in of_issue(db, issue["id"])}
+    _empty(db, issue["id"], field_ids)
+    return _changed(db, issue, before)
+
+
+def _filled(row: Row) -> FieldAssignment:
+    return FieldAssignment(row["value"], tuple(sorted(option["id"] for option in row["options"])))
+
+
+def _changed(db: Connection, issue: Row, before: Mapping[int, Row]) -> list[Change]:
+    after = {row["field_id"]: row for row in of_issue(db, issue["id"])}
+    pairs = [(before.get(key), after.get(key)) for key in sorted(before.keys() | after.keys())]
+    changed = [(one, other) for one, other in pairs if one != other]
+    if changed:
+        db.execute("UPDATE issue SET updated_at = :now WHERE id = :id", now=db.now, id=issue["id"])
+    return changed
+
+
+def _empty(db: Connection, issue_id: int, field_ids: Iterable[int]) -> None:
+    db.execute(
+        "DELETE FROM issue_field_value WHERE issue_id = :issue_id AND field_id IN"
+        f" (SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)",
+        issue_id=issue_id,
+        ids=json_array(field_ids),
+    )
+
+
+def _put(db: Connection, issue_id: int, field_id: int, one: FieldAssignment) -> None:
+    value_id = db.value(
+        "INSERT INTO issue_field_value (issue_id, field_id, value, created_at, updated_at)"
+        " VALUES (:issue_id, :field_id, :value, :now, :now) ON CONFLICT (issue_id, field_id)"
+        " DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at RETURNING id",
+        issue_id=issue_id,
+        field_id=field_id,
+        value=orjson.dumps(one.value).decode(),
+        now=db.now,
+    )
+    db.execute("DELETE FROM issue_field_choice WHERE value_id = :id", id=value_id)
+    if one.options:
+        rows = [(value_id, option_id) for option_id in one.options]
+        db.insert_many("issue_field_choice", "value_id, option_id", rows)

@@ -1,0 +1,126 @@
+"""Fields that an organization gives the issues of its repositories, and their options."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from store.database import upsert
+from store.database.connection import Connection, Row, json_array
+from store.errors import Invalid, Missing
+from store.issues import issue_field_options
+from store.issues.issue_field_options import Option, named
+
+COLUMNS = "id, organization_id, name, description, data_type, visibility, created_at, updated_at"
+TYPES = ("text", "number", "date", "single_select", "multi_select")
+VISIBILITIES = ("organization_members_only", "all")
+MOST = 25
+"""How many an organization may have."""
+
+
+def create(
+    db: Connection,
+    organization_id: int,
+    name: str,
+    data_type: str,
+    *,
+    description: str | None = None,
+    visibility: str = VISIBILITIES[0],
+    options: Sequence[Option] | None = None,
+) -> Row:
+    """Make a field: COLUMNS and its options. Invalid for what cannot be: a name that another has,
+    options where none are chosen or none where they are, too many of anything.
+    """
+    _alone(db, organization_id)
+    issue_field_options.check(data_type, options)
+    if len(of_organization(db, organization_id)) >= MOST:
+        raise Invalid(f"an organization has at most {MOST} issue fields")
+    values = {
+        "organization_id": organization_id,
+        **named(name),
+        "description": description,
+        "data_type": data_type,
+        "visibility": visibility,
+        "created_at": db.now,
+        "updated_at": db.now,
+    }
+    made = upsert.insert_if_absent(db, "issue_field", values, "organization_id, name_key")
+    if made is None:
+        raise _taken(name)
+    issue_field_options.choose(db, made, options or ())
+    return _again(db, made)
+
+
+def update(
+    db: Connection, field: Row, options: Sequence[Option] | None = None, **changes: Any
+) -> Row:
+    """Change a field's name, description or visibility, and which options it has: those that are
+    not among them are gone, from the issues too. Invalid as for `create`, Missing where it is gone.
+    """
+    _alone(db, field["organization_id"])
+    before = _again(db, field["id"])
+    if options is not None:
+        issue_field_options.check(field["data_type"], options)
+    if "name" in changes:
+        changes |= named(changes["name"])
+        other = _named_so(db, field["organization_id"], changes["name_key"])
+        if other not in (None, field["id"]):
+            raise _taken(changes["name"])
+    upsert.update(db, "issue_field", before, changes)
+    if options is not None and issue_field_options.choose(db, field["id"], options):
+        db.execute(
+            "UPDATE issue_field SET updated_at = :now WHERE id = :id", now=db.now, id=field["id"]
+        )
+    return _again(db, field["id"])
+
+
+def delete(db: Connection, field: Row) -> None:
+    """Take a field away, from the issues too."""
+    db.execute("DELETE FROM issue_field WHERE id = :id", id=field["id"])
+
+
+def get(db: Connection, organization_id: int, field_id: int) -> Row | None:
+    """The organization's field with this id: COLUMNS and its options."""
+    row = of(db, [field_id]).get(field_id)
+    return row if row is not None and row["organization_id"] == organization_id else None
+
+
+def of(db: Connection, field_ids: Iterable[int]) -> dict[int, Row]:
+    """The fields with these ids, by id: COLUMNS and their options."""
+    wanted = f"(SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)"
+    rows = _select(db, f"id IN {wanted}", ids=json_array(field_ids))
+    return {row["id"]: row for row in rows}
+
+
+def of_organization(db: Connection, organization_id: int) -> list[Row]:
+    """An organization's fields, the oldest first: COLUMNS and their options."""
+    return _select(db, "organization_id = :organization_id", organization_id=organization_id)
+
+
+def _select(db: Connection, where: str, **given: Any) -> list[Row]:
+    rows = db.all(f"SELECT {COLUMNS}, name_key FROM issue_field WHERE {where} ORDER BY id", **given)
+    found = issue_field_options.of(db, [row["id"] for row in rows])
+    return [row | {"options": found[row["id"]]} for row in rows]
+
+
+def _alone(db: Connection, organization_id: int) -> None:
+    # Two that count first would both find room.
+    db.alone(f"issue fields of {organization_id}")
+
+
+def _again(db: Connection, field_id: int) -> Row:
+    found = of(db, [field_id]).get(field_id)
+    if found is None:
+        raise Missing("issue field")
+    return found
+
+
+def _named_so(db: Connection, organization_id: int, key: str) -> int | None:
+    found: int | None = db.value(
+        "SELECT id FROM issue_field WHERE organization_id = :organization_id AND name_key = :key",
+        organization_id=organization_id,
+        key=key,
+    )
+    return found
+
+
+def _taken(name: str) -> Invalid:
+    return Invalid(f"the organization has an issue field {name!r} already")

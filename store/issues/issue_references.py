@@ -1,0 +1,108 @@
+"""Whom and what a text speaks of: `@login`, `#7`, `owner/name#7`; and what comes of it."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from store.accounts import accounts
+from store.database.connection import Connection, Row, json_array
+from store.issues import issue_events, issues
+from store.issues.issue_events import IssueEventData
+from store.repositories import repositories
+
+# Characters of a text that are looked at, and how much of each kind is found in it.
+LOOKED_AT = 65_536
+MOST = 50
+CODE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`", re.DOTALL)
+MENTION = re.compile(r"(?<![\w/@.`-])@([A-Za-z0-9](?:[A-Za-z0-9-]{0,98}[A-Za-z0-9])?)(?![\w/@-])")
+ISSUE = re.compile(
+    r"(?<![\w/&#.-])(?:([A-Za-z0-9_.-]{1,100})/([A-Za-z0-9_.-]{1,100}))?#([0-9]{1,9})(?![\w#])"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class References:
+    """What a text speaks of: logins in lower case, and issues by owner and name of the
+    repository (None: the text's own) and number.
+    """
+
+    logins: tuple[str, ...]
+    issues: tuple[tuple[str | None, str | None, int], ...]
+
+
+def references_of(text: str | None) -> References:
+    """What is in a text, but for what is code in it."""
+    plain = CODE.sub(" ", (text or "")[:LOOKED_AT])
+    logins = dict.fromkeys(found[1].lower() for found in MENTION.finditer(plain))
+    numbers = dict.fromkeys((found[1], found[2], int(found[3])) for found in ISSUE.finditer(plain))
+    return References(tuple(logins)[:MOST], tuple(numbers)[:MOST])
+
+
+def references_in(
+    db: Connection, repo: Row, issue: Row, text: str | None, *, by: int | None, at: int
+) -> None:
+    """Take up what a text on an issue speaks of: people are mentioned and told from then on, and
+    other issues of the repository know of this one. Each once, however often it is said.
+    """
+    found = references_of(text)
+    if found.logins:
+        issue_events.add(db, issue, _mentioned(db, repo, issue, found.logins, at))
+    for other in _issues(db, repo, found.issues):
+        if other["id"] != issue["id"] and not _known(db, other, issue):
+            made = IssueEventData("cross-referenced", by, at, subject_id=issue["id"])
+            issue_events.add(db, other, [made])
+
+
+def _mentioned(
+    db: Connection, repo: Row, issue: Row, logins: Iterable[str], at: int
+) -> Iterator[IssueEventData]:
+    people = accounts.users_by_login(db, logins).values()
+    before = _actors(db, issue, [person["id"] for person in people])
+    for person in people:
+        if repositories.role_of(db, repo, person) is None:
+            continue
+        for kind in ("mentioned", "subscribed"):
+            if (kind, person["id"]) not in before:
+                yield IssueEventData(kind, person["id"], at)
+
+
+def _actors(db: Connection, issue: Row, ids: Iterable[int]) -> set[tuple[str, int]]:
+    rows = db.tuples(
+        "SELECT e.kind, e.actor_id FROM issue_event e"
+        " WHERE e.issue_id = :issue_id AND e.kind IN ('mentioned', 'subscribed')"
+        f" AND e.actor_id IN (SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)",
+        issue_id=issue["id"],
+        ids=json_array(ids),
+    )
+    return {(kind, actor_id) for kind, actor_id in rows}
+
+
+def _issues(
+    db: Connection, repo: Row, wanted: Iterable[tuple[str | None, str | None, int]]
+) -> Iterator[Row]:
+    # What is said in one repository changes nothing in another one.
+    own = (repo["owner"].lower(), repo["name"].lower())
+    for owner, name, number in wanted:
+        if owner is not None and name is not None and (owner.lower(), name.lower()) != own:
+            continue
+        found = issues.get(db, repo["id"], number)
+        if found is not None and found["deleted_at"] is None and found["moved_to"] is None:
+            yield found
+
+
+def _known(db: Connection, issue: Row, source: Row) -> bool:
+    found = db.value(
+        "SELECT 1 FROM issue_event WHERE subject_id = :source AND kind = 'cross-referenced'"
+        " AND issue_id = :issue_id",
+        source=source["id"],
+        issue_id=issue["id"],
+    )
+    return found is not None
+
+
+def referenced(
+    db: Connection, repo: Row, message: str, sha: str, *, by: int | None, at: int
+) -> None:
+    """Take up which of the repository's issues a commit's message speaks of."""
+    for issue in _issues(db, repo, references_of(message).issues):
+        issue_events.add(db, issue, [IssueEventData("referenced", by, at, commit_id=sha)])

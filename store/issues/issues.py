@@ -1,0 +1,184 @@
+"""Issues, and what pull requests have of an issue: one count of numbers in a repository."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from store.accounts import placeholder_accounts
+from store.database import payload_reader, upsert
+from store.database.connection import Connection, Row, json_array
+from store.issues import issue_events, labels, milestones
+
+COLUMNS = (
+    "id, repo_id, number, foreign_id, is_pull, title, body, state, state_reason, author_id,"
+    " author_association, closed_by_id, milestone_id, locked, lock_reason, comments, closed_at,"
+    " created_at, updated_at, told_at, deleted_at, moved_to, moved_number"
+)
+REASONS = ("completed", "reopened", "not_planned", "duplicate")
+ASSOCIATIONS = (
+    "COLLABORATOR",
+    "CONTRIBUTOR",
+    "FIRST_TIMER",
+    "FIRST_TIME_CONTRIBUTOR",
+    "MANNEQUIN",
+    "MEMBER",
+    "NONE",
+    "OWNER",
+)
+MOST_BODY = 262_144
+FIELDS: payload_reader.Readers = {
+    "foreign_id": ("id", payload_reader.number),
+    "title": payload_reader.text(1_024),
+    "body": payload_reader.nullable(payload_reader.text(MOST_BODY)),
+    "state": payload_reader.one_of("open", "closed"),
+    "state_reason": payload_reader.nullable(payload_reader.one_of(*REASONS)),
+    "author_association": payload_reader.one_of(*ASSOCIATIONS),
+    "locked": payload_reader.flag,
+    "lock_reason": ("active_lock_reason", payload_reader.nullable(payload_reader.text(100))),
+    "comments": payload_reader.number,
+    "closed_at": payload_reader.nullable(payload_reader.timestamp),
+    "created_at": payload_reader.timestamp,
+    "updated_at": payload_reader.timestamp,
+    "told_at": ("updated_at", payload_reader.timestamp),
+}
+NAMED = re.compile(r"[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}")
+PEOPLE = {"author_id": "user", "closed_by_id": "closed_by"}
+
+
+def get(db: Connection, repo_id: int, number: int) -> Row | None:
+    """The issue or pull request of this number, one that was deleted (`deleted_at`) or moved to
+    another repository (`moved_to`, `moved_number`) too.
+    """
+    return db.one(
+        f"SELECT {COLUMNS} FROM issue WHERE repo_id = :repo_id AND number = :number",
+        repo_id=repo_id,
+        number=number,
+    )
+
+
+def of(db: Connection, issue_ids: Iterable[int]) -> dict[int, Row]:
+    """The issues with these ids, by id."""
+    rows = db.all(
+        f"SELECT {COLUMNS} FROM issue WHERE id IN"
+        f" (SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)",
+        ids=json_array(set(issue_ids)),
+    )
+    return {row["id"]: row for row in rows}
+
+
+def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | None:
+    """Make or change the issue that is told of, with its labels, milestone and assignees; its id,
+    None for what is no issue.
+    """
+    number = payload_reader.read_field(given, "number", payload_reader.number)
+    if number is None:
+        return None
+    fields = payload_reader.read_fields(given, FIELDS)
+    if payload_reader.read_object(given, "pull_request") is not None:
+        fields["is_pull"] = 1
+    before = get(db, repo["id"], number)
+    if before and (before["deleted_at"] or upsert.is_outdated(before, fields)):
+        return int(before["id"])
+    fields |= _people(db, given) | _milestone(db, repo, given, event)
+    issue_id = _write(db, repo["id"], number, before, fields)
+    _set(db, repo, issue_id, given, event)
+    return issue_id
+
+
+def _people(db: Connection, given: dict[str, Any]) -> Row:
+    met = {
+        column: placeholder_accounts.get_or_create(db, given.get(name))
+        for column, name in PEOPLE.items()
+    }
+    return {column: account_id for column, account_id in met.items() if account_id is not None}
+
+
+def _milestone(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> Row:
+    if "milestone" not in given:
+        return {}
+    told = payload_reader.read_object(given, "milestone")
+    return {"milestone_id": None if told is None else milestones.put(db, repo, told, event)}
+
+
+def _write(db: Connection, repo_id: int, number: int, before: Row | None, fields: Row) -> int:
+    if before is None:
+        made = upsert.insert_with_number(db, "issue", repo_id, number, fields)
+        if made is not None:
+            return made
+        before = get(db, repo_id, number)
+        assert before is not None
+    upsert.update(db, "issue", before, fields)
+    return int(before["id"])
+
+
+def _set(db: Connection, repo: Row, issue_id: int, given: dict[str, Any], event: Row) -> None:
+    assignees = placeholder_accounts.get_or_create_many(db, given, "assignees")
+    if assignees is not None:
+        upsert.set_related(db, "issue_assignee", ("issue_id", "account_id"), issue_id, assignees)
+    told = payload_reader.read_object_list(given, "labels")
+    if told is not None:
+        ids = [labels.put(db, repo, each, event) for each in told]
+        known = [each for each in ids if each is not None]
+        upsert.set_related(db, "issue_label", ("issue_id", "label_id"), issue_id, known)
+
+
+def assignees(db: Connection, issue_ids: Iterable[int]) -> dict[int, list[int]]:
+    """Issue to the accounts that it is assigned to; issues without any are left out."""
+    rows = db.tuples(
+        f"SELECT i.issue_id, i.account_id FROM {db.each('ids', wanted='integer')} AS w"
+        " JOIN issue_assignee i ON i.issue_id = w.wanted ORDER BY i.issue_id, i.account_id",
+        ids=json_array(set(issue_ids)),
+    )
+    found: dict[int, list[int]] = {}
+    for issue_id, account_id in rows:
+        found.setdefault(issue_id, []).append(account_id)
+    return found
+
+
+def delete(db: Connection, issue: Row) -> None:
+    """Let an issue be gone, and what happened to it; its number is not used again."""
+    db.execute(
+        "UPDATE issue SET deleted_at = :now WHERE id = :id AND deleted_at IS NULL",
+        now=db.now,
+        id=issue["id"],
+    )
+    issue_events.hide(db, issue["id"])
+
+
+def move(db: Connection, issue: Row, repository: str, number: int) -> None:
+    """Let an issue have gone to another repository (`owner/name`), where it has this number, and
+    what happened to it with it.
+    """
+    db.execute(
+        "UPDATE issue SET moved_to = :moved_to, moved_number = :number WHERE id = :id",
+        moved_to=repository,
+        number=number,
+        id=issue["id"],
+    )
+    issue_events.hide(db, issue["id"])
+
+
+def record_event(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
+    """Take up what an `issues` event says beyond the issue: who closed it, that it is gone."""
+    told = payload_reader.read_object(payload, "issue") or {}
+    number = payload_reader.read_field(told, "number", payload_reader.number)
+    issue = None if number is None else get(db, repo["id"], number)
+    if issue is None:
+        return
+    if event["action"] == "deleted":
+        delete(db, issue)
+    elif event["action"] == "closed" and event["sender_id"] is not None:
+        # Told with the issue, whose time stays.
+        told_with = {"closed_by_id": event["sender_id"], "updated_at": issue["updated_at"]}
+        upsert.update(db, "issue", issue, told_with)
+    elif event["action"] == "transferred":
+        _transferred(db, issue, payload_reader.read_object(payload, "changes") or {})
+
+
+def _transferred(db: Connection, issue: Row, changes: dict[str, Any]) -> None:
+    repository = payload_reader.read_object(changes, "new_repository") or {}
+    name = payload_reader.read_field(repository, "full_name", payload_reader.text(201))
+    new = payload_reader.read_object(changes, "new_issue") or {}
+    number = payload_reader.read_field(new, "number", payload_reader.number)
+    if name is not None and NAMED.fullmatch(name) and number is not None:
+        move(db, issue, name, number)

@@ -1,0 +1,106 @@
+"""Labels of a repository's issues."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from store.database import payload_reader, upsert
+from store.database.connection import Connection, Row, json_array
+
+COLUMNS = (
+    "id, repo_id, name, name_key, foreign_id, color, description, is_default, created_at,"
+    " updated_at"
+)
+GREY = "ededed"
+
+
+def _color(value: Any) -> Any:
+    plain = value.removeprefix("#").lower() if isinstance(value, str) else ""
+    return plain if re.fullmatch(r"[0-9a-f]{6}", plain) else payload_reader.INVALID
+
+
+FIELDS: payload_reader.Readers = {
+    "name": payload_reader.text(255),
+    "foreign_id": ("id", payload_reader.number),
+    "color": _color,
+    "description": payload_reader.nullable(payload_reader.text(1_000)),
+    "is_default": ("default", payload_reader.flag),
+}
+
+
+def by_name(db: Connection, repo_id: int, name: str) -> Row | None:
+    """The label of this name, whatever the case."""
+    return db.one(
+        f"SELECT {COLUMNS} FROM label WHERE repo_id = :repo_id AND name_key = :key",
+        repo_id=repo_id,
+        key=name.lower(),
+    )
+
+
+def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | None:
+    """Make or change the label that is told of; its id, None for what is no label.
+
+    One that was renamed is known again by the platform's id for it.
+    """
+    fields = payload_reader.read_fields(given, FIELDS)
+    if not fields.get("name"):
+        return None
+    fields["name_key"] = fields["name"].lower()
+    before = by_name(db, repo["id"], fields["name"]) or _by_foreign_id(db, repo["id"], fields)
+    if before is None:
+        return _add(db, repo["id"], fields)
+    upsert.update(db, "label", before, fields)
+    found: int = before["id"]
+    return found
+
+
+def _by_foreign_id(db: Connection, repo_id: int, fields: Row) -> Row | None:
+    if "foreign_id" not in fields:
+        return None
+    return db.one(
+        f"SELECT {COLUMNS} FROM label WHERE repo_id = :repo_id AND foreign_id = :foreign_id",
+        repo_id=repo_id,
+        foreign_id=fields["foreign_id"],
+    )
+
+
+def _add(db: Connection, repo_id: int, fields: Row) -> int | None:
+    times = {"created_at": db.now, "updated_at": db.now}
+    values = {"repo_id": repo_id, "color": GREY, **fields, **times}
+    made = upsert.insert_if_absent(db, "label", values, "repo_id, name_key")
+    if made is not None:
+        return made
+    row = by_name(db, repo_id, fields["name"])
+    return None if row is None else row["id"]
+
+
+def delete(db: Connection, repo_id: int, name: str) -> bool:
+    """Take a label away, from the issues too. False where there is none of this name."""
+    gone = db.execute(
+        "DELETE FROM label WHERE repo_id = :repo_id AND name_key = :key",
+        repo_id=repo_id,
+        key=name.lower(),
+    )
+    return gone > 0
+
+
+def of_issues(db: Connection, issue_ids: Iterable[int]) -> dict[int, list[Row]]:
+    """Issue to its labels, by name; issues without any are left out."""
+    columns = ", ".join(f"l.{name.strip()}" for name in COLUMNS.split(","))
+    rows = db.all(
+        f"SELECT i.issue_id, {columns} FROM {db.each('ids', wanted='integer')} AS w"
+        " JOIN issue_label i ON i.issue_id = w.wanted JOIN label l ON l.id = i.label_id"
+        " ORDER BY l.name_key",
+        ids=json_array(set(issue_ids)),
+    )
+    found: dict[int, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row.pop("issue_id"), []).append(row)
+    return found
+
+
+def list_all(db: Connection, repo_id: int) -> list[Row]:
+    """A repository's labels, by name."""
+    return db.all(
+        f"SELECT {COLUMNS} FROM label WHERE repo_id = :repo_id ORDER BY name_key", repo_id=repo_id
+    )

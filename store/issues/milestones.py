@@ -1,0 +1,94 @@
+"""Milestones of a repository: what its issues are due for."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from store.accounts import placeholder_accounts
+from store.database import payload_reader, upsert
+from store.database.connection import Connection, Row, json_array
+
+COLUMNS = (
+    "id, repo_id, number, foreign_id, title, description, state, creator_id, open_issues,"
+    " closed_issues, due_on, closed_at, created_at, updated_at, told_at"
+)
+FIELDS: payload_reader.Readers = {
+    "foreign_id": ("id", payload_reader.number),
+    "title": payload_reader.text(1_024),
+    "description": payload_reader.nullable(payload_reader.text(65_536)),
+    "state": payload_reader.one_of("open", "closed"),
+    "open_issues": payload_reader.number,
+    "closed_issues": payload_reader.number,
+    "due_on": payload_reader.nullable(payload_reader.timestamp),
+    "closed_at": payload_reader.nullable(payload_reader.timestamp),
+    "created_at": payload_reader.timestamp,
+    "updated_at": payload_reader.timestamp,
+    "told_at": ("updated_at", payload_reader.timestamp),
+}
+
+
+def get(db: Connection, repo_id: int, number: int) -> Row | None:
+    """The milestone of this number."""
+    return db.one(
+        f"SELECT {COLUMNS} FROM milestone WHERE repo_id = :repo_id AND number = :number",
+        repo_id=repo_id,
+        number=number,
+    )
+
+
+def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | None:
+    """Make or change the milestone that is told of; its id, None for what is no milestone."""
+    number = payload_reader.read_field(given, "number", payload_reader.number)
+    if number is None:
+        return None
+    fields = payload_reader.read_fields(given, FIELDS)
+    creator_id = placeholder_accounts.get_or_create(db, given.get("creator"))
+    if creator_id is not None:
+        fields["creator_id"] = creator_id
+    before = get(db, repo["id"], number)
+    if before is None:
+        return _add(db, repo["id"], number, fields)
+    if not upsert.is_outdated(before, fields):
+        upsert.update(db, "milestone", before, fields)
+    found: int = before["id"]
+    return found
+
+
+def _add(db: Connection, repo_id: int, number: int, fields: Row) -> int | None:
+    made = upsert.insert_with_number(db, "milestone", repo_id, number, fields)
+    if made is not None:
+        return made
+    row = get(db, repo_id, number)
+    return None if row is None else row["id"]
+
+
+def delete(db: Connection, repo_id: int, number: int) -> bool:
+    """Take a milestone away, from its issues too. False where there is none of this number."""
+    gone = db.execute(
+        "DELETE FROM milestone WHERE repo_id = :repo_id AND number = :number",
+        repo_id=repo_id,
+        number=number,
+    )
+    return gone > 0
+
+
+def of(db: Connection, milestone_ids: Iterable[int]) -> dict[int, Row]:
+    """The milestones with these ids, by id."""
+    rows = db.all(
+        f"SELECT {COLUMNS} FROM milestone WHERE id IN"
+        f" (SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)",
+        ids=json_array(set(milestone_ids)),
+    )
+    return {row["id"]: row for row in rows}
+
+
+def recount(db: Connection, repo_id: int) -> None:
+    """Count the issues of those milestones that no platform told of."""
+    counted = (
+        "(SELECT count(*) FROM issue i WHERE i.milestone_id = milestone.id AND i.state = '{}')"
+    )
+    db.execute(
+        f"UPDATE milestone SET open_issues = {counted.format('open')},"
+        f" closed_issues = {counted.format('closed')}"
+        " WHERE repo_id = :repo_id AND foreign_id IS NULL",
+        repo_id=repo_id,
+    )

@@ -1,0 +1,107 @@
+"""What a pull request has beyond an issue: where it comes from and where it is to go."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from store.accounts import placeholder_accounts
+from store.database import payload_reader, upsert
+from store.database.connection import Connection, Row, json_array
+from store.issues import issues
+
+COLUMNS = (
+    "p.id, p.issue_id, p.repo_id, i.number, p.foreign_id, p.draft, p.head_ref, p.head_sha,"
+    " p.head_repo, p.base_ref, p.base_sha, p.merged_at, p.merged_by_id, p.merge_commit_sha"
+)
+NAMES = tuple(name.partition(".")[2] for name in COLUMNS.split(", "))
+FROM = "FROM pull p JOIN issue i ON i.id = p.issue_id"
+SHA = payload_reader.text(64)
+FIELDS: payload_reader.Readers = {
+    "foreign_id": ("id", payload_reader.number),
+    "draft": payload_reader.flag,
+    "merged_at": payload_reader.nullable(payload_reader.timestamp),
+    "merge_commit_sha": payload_reader.nullable(SHA),
+}
+END: payload_reader.Readers = {"ref": payload_reader.text(255), "sha": SHA}
+
+
+def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | None:
+    """Make or change the pull request that is told of, the issue that it is too included; the
+    issue's id, None for what is no pull request.
+    """
+    # Its id is another one than that of the issue.
+    told = {**given, "pull_request": {}}
+    told.pop("id", None)
+    number = payload_reader.read_field(given, "number", payload_reader.number)
+    before = None if number is None else issues.get(db, repo["id"], number)
+    stale = upsert.is_outdated(before, payload_reader.read_fields(given, issues.FIELDS))
+    issue_id = issues.put(db, repo, told, event)
+    if issue_id is not None and not stale:
+        _write(db, repo["id"], issue_id, _fields(db, given))
+    return issue_id
+
+
+def _fields(db: Connection, given: dict[str, Any]) -> Row:
+    fields: Row = payload_reader.read_fields(given, FIELDS)
+    for end in ("head", "base"):
+        told = payload_reader.read_object(given, end) or {}
+        fields |= {
+            f"{end}_{key}": value for key, value in payload_reader.read_fields(told, END).items()
+        }
+    head = payload_reader.read_object(given, "head") or {}
+    if "repo" in head:
+        source = payload_reader.read_object(head, "repo") or {}
+        fields["head_repo"] = payload_reader.read_field(
+            source, "full_name", payload_reader.text(201)
+        )
+    merged_by = placeholder_accounts.get_or_create(db, given.get("merged_by"))
+    return fields if merged_by is None else {**fields, "merged_by_id": merged_by}
+
+
+def _write(db: Connection, repo_id: int, issue_id: int, fields: Row) -> None:
+    before = of_issues(db, [issue_id]).get(issue_id)
+    if before is not None:
+        upsert.update(db, "pull", before, fields)
+        return
+    ends = {"head_ref": "", "head_sha": "", "base_ref": "", "base_sha": ""}
+    values = {"repo_id": repo_id, "issue_id": issue_id, **ends, **fields}
+    upsert.insert_if_absent(db, "pull", values, "issue_id")
+
+
+def of_issues(db: Connection, issue_ids: Iterable[int]) -> dict[int, Row]:
+    """Issue to its pull request; those that are none are left out."""
+    rows = db.all(
+        f"SELECT {COLUMNS} {FROM} WHERE p.issue_id IN"
+        f" (SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)",
+        ids=json_array(set(issue_ids)),
+    )
+    return {row["issue_id"]: row for row in rows}
+
+
+def of_branch(db: Connection, repo: Row, branch: str, *, most: int) -> list[Row]:
+    """The pull requests of a repository that come from this branch of it, open or not (`state`),
+    the latest.
+    """
+    return db.all(
+        f"SELECT {COLUMNS}, i.state {FROM} WHERE p.repo_id = :repo_id AND p.head_ref = :branch"
+        " AND p.head_repo = :head_repo AND i.deleted_at IS NULL"
+        " ORDER BY p.id DESC LIMIT :most",
+        repo_id=repo["id"],
+        branch=branch,
+        head_repo=repo["full_name"],
+        most=most,
+    )
+
+
+def of_heads(db: Connection, repo_id: int, shas: Iterable[str]) -> dict[str, list[Row]]:
+    """Commit to the open pull requests of a repository whose head it is, by number."""
+    rows = db.all(
+        f"SELECT {COLUMNS} {FROM} JOIN {db.each('shas', wanted='text')} AS w"
+        " ON w.wanted = p.head_sha WHERE p.repo_id = :repo_id AND i.state = 'open'"
+        " AND i.deleted_at IS NULL ORDER BY i.number",
+        repo_id=repo_id,
+        shas=json_array(set(shas)),
+    )
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row["head_sha"], []).append(row)
+    return found

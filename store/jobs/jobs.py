@@ -1,0 +1,207 @@
+"""Jobs: what is done at its time, once however many workers there are. What is due is kept here, so
+that a restart or a clock that jumped loses nothing.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from store.clock import HOUR, SECOND
+from store.database.backoff import backoff_delay
+from store.database.connection import Connection, Row
+from store.errors import Missing
+
+JOBS_WAKEUP = -(1 << 62)
+"""No hook: a worker that is woken for it looks for which jobs are due."""
+# Whoever has a job in hand says so again before this is over.
+CLAIM_TIMEOUT = 60 * SECOND
+# A job that fails is tried again after a minute, and later after an hour at most.
+FIRST_RETRY_DELAY, MAX_RETRY_DELAY = 60.0, 3600.0
+COLUMNS = (
+    "name, schedule, due_at, served_at, asked_at, held_until, holder, started_at, ended_at,"
+    " outcome, error, failures, rests_until"
+)
+# A moment that is further off than it can have been put was written by a clock that was ahead.
+FREE = "(held_until <= :now OR held_until > :now + :hold)"
+RETRY_DUE = "(rests_until <= :now OR rests_until > :now + :longest)"
+READY = f"{FREE} AND (asked_at IS NOT NULL OR (due_at <= :now AND {RETRY_DUE}))"
+BOUNDS = {"hold": CLAIM_TIMEOUT, "longest": HOUR}
+
+
+@dataclass(frozen=True, slots=True)
+class JobSchedule:
+    """When a job is due next, and how that is said in words."""
+
+    name: str
+    schedule: str
+    due_at: int | None
+
+
+def notify_worker(db: Connection) -> None:
+    """Tell a worker, once this is committed, that something may be due before what it knows of."""
+    courier = db.courier
+    db.after_commit(lambda: courier.wake([JOBS_WAKEUP]))
+
+
+def every(db: Connection) -> list[Row]:
+    """Every job that was ever planned, by name: COLUMNS."""
+    return db.all(f"SELECT {COLUMNS} FROM job ORDER BY name")
+
+
+def get(db: Connection, name: str) -> Row | None:
+    """The job of this name."""
+    return db.one(f"SELECT {COLUMNS} FROM job WHERE name = :name", name=name)
+
+
+def new_row(name: str, schedule: str, due_at: int | None) -> Row:
+    """A job that was never planned, as it would be kept."""
+    row: Row = dict.fromkeys(COLUMNS.split(", "))
+    zero = {"held_until": 0, "failures": 0, "rests_until": 0}
+    return row | zero | {"name": name, "schedule": schedule, "due_at": due_at}
+
+
+def save_schedules(db: Connection, plans: Iterable[JobSchedule]) -> None:
+    """Keep when these jobs are due; those that somebody has in hand stay as they are."""
+    for each in plans:
+        db.execute(
+            "INSERT INTO job (name, schedule, due_at) VALUES (:name, :schedule, :due_at)"
+            " ON CONFLICT (name) DO UPDATE SET schedule = excluded.schedule,"
+            " due_at = excluded.due_at"
+            " WHERE job.held_until <= :now OR job.held_until > :now + :hold",
+            name=each.name,
+            schedule=each.schedule,
+            due_at=each.due_at,
+            now=db.now,
+            hold=CLAIM_TIMEOUT,
+        )
+
+
+def is_claimed(row: Row, now: int) -> bool:
+    """Whether somebody has a job in hand."""
+    return bool(now < row["held_until"] <= now + CLAIM_TIMEOUT)
+
+
+def outcome_of(row: Row, now: int) -> str | None:
+    """How the last run went: running, done, failed, or stopped before its end; None without one."""
+    if row["started_at"] is None or row["outcome"] is not None:
+        found: str | None = row["outcome"]
+        return found
+    return "running" if is_claimed(row, now) else "stopped"
+
+
+def ready_at(row: Row, now: int) -> int | None:
+    """From when on a job can be taken, as READY has it in SQL; None where it is not due at all."""
+    if is_claimed(row, now):
+        return int(row["held_until"])
+    if row["asked_at"] is not None:
+        return now
+    if row["due_at"] is None:
+        return None
+    rests = now < row["rests_until"] <= now + HOUR
+    return max(row["due_at"], row["rests_until"]) if rests else int(row["due_at"])
+
+
+def claim(db: Connection, name: str, holder: str) -> Row | None:
+    """Take a job that is due, or asked for; None where it is not, or another has it."""
+    return db.one(
+        "UPDATE job SET holder = :holder, held_until = :now + :hold, started_at = :now,"
+        " ended_at = NULL, outcome = NULL, error = NULL"
+        f" WHERE name = :name AND {READY} RETURNING {COLUMNS}",
+        name=name,
+        holder=holder,
+        now=db.now,
+        **BOUNDS,
+    )
+
+
+def extend_claim(db: Connection, name: str, holder: str) -> bool:
+    """Keep a job in hand; False where another has it by now."""
+    kept = db.execute(
+        "UPDATE job SET held_until = :now + :hold"
+        " WHERE name = :name AND holder = :holder AND ended_at IS NULL",
+        name=name,
+        holder=holder,
+        now=db.now,
+        hold=CLAIM_TIMEOUT,
+    )
+    return kept > 0
+
+
+def complete(db: Connection, taken: Row, due_at: int | None) -> None:
+    """A job that was taken has ended well; it is due next at `due_at`."""
+    # Run by hand before its time, it is still to be run at its time.
+    on_time = taken["due_at"] is not None and taken["due_at"] <= taken["started_at"]
+    served_at = taken["started_at"] if on_time else taken["served_at"]
+    _end(db, taken, "done", None, due_at=due_at, served_at=served_at, failures=0, rests_until=0)
+
+
+def fail(db: Connection, taken: Row, error: str) -> None:
+    """A job that was taken has failed: it stays due, and rests before it is tried again."""
+    failures = taken["failures"] + 1
+    rest = backoff_delay(failures, first=FIRST_RETRY_DELAY, longest=MAX_RETRY_DELAY)
+    _end(
+        db,
+        taken,
+        "failed",
+        error,
+        due_at=taken["due_at"],
+        served_at=taken["served_at"],
+        failures=failures,
+        rests_until=db.now + round(rest * SECOND),
+    )
+
+
+def release(db: Connection, taken: Row) -> None:
+    """A job was cut off: it is as due as before."""
+    kept = {name: taken[name] for name in ("due_at", "served_at", "failures", "rests_until")}
+    _end(db, taken, "stopped", None, asked_at=taken["asked_at"], **kept)
+
+
+def _end(
+    db: Connection,
+    taken: Row,
+    outcome: str,
+    error: str | None,
+    *,
+    due_at: int | None,
+    served_at: int | None,
+    failures: int,
+    rests_until: int,
+    asked_at: int | None = None,
+) -> None:
+    # Asked for once more since it was taken, it is to be run once more.
+    db.execute(
+        "UPDATE job SET held_until = 0, ended_at = :now, outcome = :outcome, error = :error,"
+        " due_at = :due_at, served_at = :served_at, failures = :failures,"
+        " rests_until = :rests_until, asked_at ="
+        " CASE WHEN asked_at > :started_at THEN asked_at ELSE CAST(:asked_at AS BIGINT) END"
+        " WHERE name = :name AND holder = :holder AND ended_at IS NULL",
+        now=db.now,
+        name=taken["name"],
+        holder=taken["holder"],
+        started_at=taken["started_at"],
+        outcome=outcome,
+        error=error,
+        due_at=due_at,
+        served_at=served_at,
+        failures=failures,
+        rests_until=rests_until,
+        asked_at=asked_at,
+    )
+
+
+def request_run(db: Connection, name: str) -> None:
+    """Have a job run now, whatever its time. Missing for one that no worker has planned yet."""
+    if not db.execute("UPDATE job SET asked_at = :now WHERE name = :name", now=db.now, name=name):
+        raise Missing(f"there is no job {name!r}")
+    notify_worker(db)
+
+
+def release_all(db: Connection) -> int:
+    """End what a crash has left in somebody's hand, where there can be no other worker; returns how
+    many jobs those are.
+    """
+    return db.execute(
+        "UPDATE job SET held_until = 0, ended_at = :now, outcome = 'stopped'"
+        " WHERE started_at IS NOT NULL AND ended_at IS NULL",
+        now=db.now,
+    )

@@ -1,0 +1,171 @@
+"""How things stand, at a cost that does not grow with what was delivered: backlog, lag, trouble.
+
+Counts are of indexes that hold only what is asked for, and end at a bound.
+"""
+
+from dataclasses import dataclass
+
+from store.clock import SECOND
+from store.database import migrations
+from store.database.connection import Connection, Row
+from store.jobs import jobs
+
+# Counted no further: this many means this many or more.
+MOST = 250_000
+# Hooks among which the one that waits longest is looked for.
+MOST_HOOKS = 10_000
+# A worker says that it is there every five seconds.
+SILENT = 15 * SECOND
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryStats:
+    """As of `now`. Moments are microseconds; `due`, `later` and `held` are deliveries."""
+
+    now: int
+    oldest_due_at: int | None
+    """When the delivery was due that has been due for longest and has no outcome yet."""
+    due: int
+    later: int
+    """Waiting for their next attempt."""
+    held: int
+    """In the hands of workers."""
+    failing: int
+    """Hooks whose last deliveries failed."""
+    disabled: int
+    leases: list[Row]
+    """Of workers, each with `holder`, `seen_at`, and `lag` in microseconds."""
+    jobs: list[Row]
+
+    @property
+    def workers(self) -> list[Row]:
+        """The leases of those that said lately that they are there."""
+        return [lease for lease in self.leases if self._silence(lease) <= SILENT]
+
+    @property
+    def age(self) -> int:
+        """For how long (microseconds) the oldest due delivery has been due."""
+        return 0 if self.oldest_due_at is None else max(self.now - self.oldest_due_at, 0)
+
+    @property
+    def lag(self) -> int:
+        """For how long (microseconds) deliveries wait for workers, and not for their endpoints."""
+        if not self.leases:
+            return self.age
+        return min(self.age, max(self._lag_of(lease) for lease in self.leases))
+
+    def _lag_of(self, lease: Row) -> int:
+        silence = self._silence(lease)
+        return silence if silence > SILENT else int(lease["lag"])
+
+    def _silence(self, lease: Row) -> int:
+        return self.now - int(lease["seen_at"])
+
+
+def collect(db: Connection) -> DeliveryStats:
+    """The figures of this moment."""
+    due, later = _waiting(db)
+    return DeliveryStats(
+        db.now,
+        oldest_due_at(db),
+        due,
+        later,
+        _held(db),
+        _hooks(db, "failing_since"),
+        _hooks(db, "disabled_reason"),
+        _leases(db),
+        jobs.every(db),
+    )
+
+
+def oldest_due_at(db: Connection) -> int | None:
+    """When the delivery was due that has been due for longest, in a worker's hand or not; of more
+    than 10,000 hooks with deliveries, those of the first are looked at.
+    """
+    moments = [moment for moment in (_oldest_free(db), _oldest_held(db)) if moment is not None]
+    return min(moments, default=None)
+
+
+def _oldest_free(db: Connection) -> int | None:
+    waiting = "x.state = 0 AND x.lease_id IS NULL"
+    found: int | None = db.value(
+        "WITH RECURSIVE w (hook_id, step) AS ("
+        f" SELECT min(x.hook_id), 1 FROM delivery x WHERE {waiting}"
+        f" UNION ALL SELECT (SELECT min(x.hook_id) FROM delivery x WHERE {waiting}"
+        " AND x.hook_id > w.hook_id), w.step + 1"
+        " FROM w WHERE w.hook_id IS NOT NULL AND w.step < :most)"
+        f" SELECT min(f.due_at) FROM (SELECT (SELECT min(x.due_at) FROM delivery x WHERE {waiting}"
+        " AND x.hook_id = w.hook_id) AS due_at FROM w WHERE w.hook_id IS NOT NULL) AS f",
+        most=MOST_HOOKS,
+    )
+    return found if found is not None and found <= db.now else None
+
+
+def _oldest_held(db: Connection) -> int | None:
+    found: int | None = db.value(
+        "WITH RECURSIVE w (lease_id) AS ("
+        " SELECT min(x.lease_id) FROM delivery x WHERE x.lease_id IS NOT NULL"
+        " UNION ALL SELECT (SELECT min(x.lease_id) FROM delivery x"
+        " WHERE x.lease_id > w.lease_id) FROM w WHERE w.lease_id IS NOT NULL)"
+        " SELECT min(f.due_at) FROM (SELECT (SELECT min(x.due_at) FROM delivery x"
+        " WHERE x.lease_id = w.lease_id) AS due_at FROM w WHERE w.lease_id IS NOT NULL) AS f"
+    )
+    return found
+
+
+def _waiting(db: Connection) -> tuple[int, int]:
+    """How many are due, and how many will be."""
+    counted = db.tuples(
+        "SELECT count(*), sum(CASE WHEN f.due_at <= :now THEN 1 ELSE 0 END)"
+        " FROM (SELECT x.due_at FROM delivery x WHERE x.state = 0 AND x.lease_id IS NULL"
+        " ORDER BY x.hook_id, x.due_at LIMIT :most) AS f",
+        now=db.now,
+        most=MOST,
+    )
+    every, due = counted[0][0], int(counted[0][1] or 0)
+    return due, every - due
+
+
+def _held(db: Connection) -> int:
+    counted: int = db.value(
+        "SELECT count(*) FROM (SELECT x.due_at FROM delivery x WHERE x.lease_id IS NOT NULL"
+        " ORDER BY x.lease_id, x.due_at LIMIT :most) AS f",
+        most=MOST,
+    )
+    return counted
+
+
+def _hooks(db: Connection, column: str) -> int:
+    counted: int = db.value(
+        f"SELECT count(*) FROM (SELECT h.id FROM hook h WHERE h.{column} IS NOT NULL"
+        " AND h.deleted_at IS NULL ORDER BY h.id LIMIT :most) AS f",
+        most=MOST,
+    )
+    return counted
+
+
+def _leases(db: Connection) -> list[Row]:
+    return db.all(
+        "SELECT id, holder, seen_at, lag, expires_at FROM lease WHERE expires_at > :now"
+        " ORDER BY id",
+        now=db.now,
+    )
+
+
+def probe(db: Connection, place: int) -> None:
+    """Write something, to find out whether that is possible; each process has a place of its own,
+    lest they wait for each other.
+    """
+    db.execute(
+        "INSERT INTO probe (id, tried_at) VALUES (:place, :now)"
+        " ON CONFLICT (id) DO UPDATE SET tried_at = excluded.tried_at",
+        place=place,
+        now=db.now,
+    )
+
+
+def migrations_ahead(db: Connection) -> int:
+    """How many steps of migration the database has been taken beyond this program."""
+    known = migrations.steps()[-1][0]
+    newest: int = db.value("SELECT max(number) FROM migration") or 0
+    return max(newest - known, 0)

@@ -1,0 +1,4 @@
+"""Moves an installation from SQLite to PostgreSQL while it runs.
+
+Imports `database` and what is below it.
+"""

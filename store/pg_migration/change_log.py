@@ -1,0 +1,145 @@
+"""How a database that is being moved remembers what changes: triggers, for there is no other
+place where the writes of all processes meet.
+
+Only what changes behind the marks is noted: up to its mark a table's rows may have been copied,
+those beyond are yet to be found by their keys. So rows that come and go as usual cost nothing.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from store.database.connection import Connection, json_array
+from store.pg_migration.tables import Table
+
+CHUNK = 500
+# What is watched, and whose first key is noted.
+WATCHED = (
+    ("insert", "INSERT", "NEW"),
+    ("delete", "DELETE", "OLD"),
+    ("update", "UPDATE", "OLD"),
+    ("rekey", "UPDATE OF {first}", "NEW"),
+)
+MADE = (
+    "CREATE TABLE moving (key TEXT PRIMARY KEY, number INTEGER NOT NULL)",
+    "CREATE TABLE moving_mark (name TEXT PRIMARY KEY, high) WITHOUT ROWID",
+    "CREATE TABLE moving_change (name TEXT, first, number INTEGER NOT NULL,"
+    " PRIMARY KEY (name, first)) WITHOUT ROWID",
+)
+# In a trigger `INSERT OR ...` would mean what the statement that fired it says.
+NOTED = " ON CONFLICT (name, first) DO UPDATE SET number = excluded.number"
+
+
+class ChangeLog:
+    """What has changed, by table and first key, each under the number of its latest change."""
+
+    def __init__(self, db: Connection, tables: Sequence[Table]) -> None:
+        self._db = db
+        self._tables = tables
+
+    def key(self) -> str | None:
+        """The move that is under way, or None."""
+        if not self._db.value("SELECT 1 FROM sqlite_master WHERE name = 'moving'"):
+            return None
+        found: str = self._db.value("SELECT key FROM moving")
+        return found
+
+    def begin(self, key: str) -> None:
+        """Remember what changes from now on."""
+        self.end()
+        for statement in MADE:
+            self._db.execute(statement)
+        self._db.execute("INSERT INTO moving (key, number) VALUES (:key, 0)", key=key)
+        for table in self._tables:
+            self._db.execute("INSERT INTO moving_mark (name) VALUES (:name)", name=table.name)
+            for verb, event, row in WATCHED:
+                self._db.execute(_watching(table, verb, event, row))
+
+    def complete(self) -> bool:
+        """Whether every change is remembered."""
+        return len(self._triggers("moving_note_%")) == len(WATCHED) * len(self._tables)
+
+    def mark(self) -> int:
+        """Set each table's mark to its last row, and a new number; returns the one before."""
+        for table in self._tables:
+            self._db.execute(
+                "UPDATE moving_mark SET high = coalesce(max(high, f.last), f.last, high) FROM"
+                f' (SELECT max({table.first}) AS last FROM "{table.name}") AS f'
+                " WHERE name = :name",
+                name=table.name,
+            )
+        number: int = self._db.value("UPDATE moving SET number = number + 1 RETURNING number - 1")
+        return number
+
+    def high(self, table: Table) -> Any:
+        """The table's mark: the first key of its last row then; None where it was empty."""
+        return self._db.value("SELECT high FROM moving_mark WHERE name = :name", name=table.name)
+
+    def changed(self, table: Table, number: int) -> Iterator[list[Any]]:
+        """The first keys noted up to this number, in chunks."""
+        sql = "SELECT first FROM moving_change WHERE name = :name AND number <= :number"
+        found = self._db.tuples(
+            f"{sql} ORDER BY first LIMIT {CHUNK}", name=table.name, number=number
+        )
+        while found:
+            firsts = [row[0] for row in found]
+            yield firsts
+            found = self._db.tuples(
+                f"{sql} AND first > :after ORDER BY first LIMIT {CHUNK}",
+                name=table.name,
+                number=number,
+                after=firsts[-1],
+            )
+
+    def recorded(self, table: Table, firsts: Sequence[Any]) -> set[Any]:
+        """Those of these first keys that are noted."""
+        sql = (
+            "SELECT first FROM moving_change WHERE name = :name"
+            " AND first IN (SELECT value FROM json_each(:firsts))"
+        )
+        return {row[0] for row in self._db.tuples(sql, name=table.name, firsts=json_array(firsts))}
+
+    def forget(self, number: int) -> None:
+        """Forget what was noted up to this number and has not changed since."""
+        self._db.execute("DELETE FROM moving_change WHERE number <= :number", number=number)
+
+    def note(self, table: Table, firsts: Sequence[Any]) -> None:
+        """Note these first keys as changed."""
+        rows = [(table.name, first, 0) for first in firsts]
+        self._db.insert_many("moving_change", "name, first, number", rows, NOTED)
+
+    def end(self) -> None:
+        """Remember nothing any more."""
+        for name in self._triggers("moving_note_%"):
+            self._db.execute(f'DROP TRIGGER "{name}"')
+        for name in ("moving_change", "moving_mark", "moving"):
+            self._db.execute(f"DROP TABLE IF EXISTS {name}")
+
+    def refuse_writes(self, reason: str) -> None:
+        """Have every write fail with this reason, that of connections open already too."""
+        said = reason.replace("'", "''")
+        for table in self._tables:
+            for verb in ("INSERT", "UPDATE", "DELETE"):
+                self._db.execute(
+                    f'CREATE TRIGGER "moving_stop_{table.name}_{verb}" BEFORE {verb}'
+                    f" ON \"{table.name}\" BEGIN SELECT RAISE(ABORT, '{said}'); END"
+                )
+
+    def allow_writes(self) -> None:
+        """Take that back."""
+        for name in self._triggers("moving_stop_%"):
+            self._db.execute(f'DROP TRIGGER "{name}"')
+
+    def _triggers(self, pattern: str) -> list[str]:
+        sql = "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE :pattern"
+        return [row[0] for row in self._db.tuples(sql, pattern=pattern)]
+
+
+def _watching(table: Table, verb: str, event: str, row: str) -> str:
+    first = f"{row}.{table.first}"
+    return (
+        f'CREATE TRIGGER "moving_note_{table.name}_{verb}"'
+        f' AFTER {event.format(first=table.first)} ON "{table.name}"'
+        f" WHEN {first} <= (SELECT high FROM moving_mark WHERE name = '{table.name}')"
+        " BEGIN INSERT INTO moving_change (name, first, number)"
+        f" VALUES ('{table.name}', {first}, (SELECT number FROM moving)){NOTED}; END"
+    )

@@ -1,0 +1,90 @@
+"""Comparing what was copied: each row is read once more on both sides."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from store.errors import Conflict
+from store.pg_migration.source import SqliteSource
+from store.pg_migration.tables import MASK, Table, Values, checksum, differing
+
+if TYPE_CHECKING:
+    from store.pg_migration.target import (
+        PostgresTarget,  # with it comes the driver, which may not be there
+    )
+
+# Tables of so many rows are read once more while nothing is written.
+SMALL = 20_000
+# How many of many are named in a message.
+NAMED = 5
+
+TableProgress = Callable[[str, str, int, int], None]
+"""Hears of progress: `copying` or `comparing`, the table, rows done, and rows there are to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableCheck:
+    """A table, and its rows as they were counted and, unless it was large, checksummed."""
+
+    table: str
+    rows: int
+    checksum: str | None
+
+
+class Comparison:
+    """Compares tables, and remembers what was wrong in them. A row may differ if it was noted as
+    changed.
+    """
+
+    def __init__(self, source: SqliteSource, target: "PostgresTarget", tell: TableProgress) -> None:
+        self._source = source
+        self._target = target
+        self._tell = tell
+        self._wrong: dict[Table, set[Any]] = {}
+
+    def compare(self, table: Table) -> TableCheck:
+        """Read what was copied of a table on both sides."""
+        reached = self._target.reached(table)
+        total = 0 if reached is None else self._source.count(table, None, reached)
+        after: Any = None
+        done = summed = 0
+        for rows in self._source.after(table, None, reached) if total else ():
+            theirs = self._target.between(table, after, rows[-1][0])
+            summed += self._checksum(table, rows, theirs)
+            after, done = rows[-1][0], done + len(rows)
+            self._tell("comparing", table.name, done, max(done, total))
+        self._checksum(table, [], self._target.between(table, after, None))
+        return TableCheck(table.name, done, f"{summed & MASK:032x}")
+
+    def count(self, table: Table) -> TableCheck:
+        """Count a large table on both sides; read it where it is small, or the counts differ."""
+        ours, theirs = self._source.count(table), self._target.count(table)
+        if ours != theirs or ours <= SMALL:
+            return self.compare(table)
+        return TableCheck(table.name, ours, None)
+
+    def _checksum(self, table: Table, ours: list[Values], theirs: list[Values]) -> int:
+        wrong = differing(table, ours, theirs)
+        # Asked after the rows were read: what they show was noted before.
+        wrong -= self._source.log.recorded(table, list(wrong)) if wrong else set()
+        self._wrong.setdefault(table, set()).update(wrong)
+        return checksum(ours)
+
+    def judge(self) -> None:
+        """Conflict where a row was wrong. All of them are noted, to be copied again."""
+        complaints = []
+        for table, wrong in self._wrong.items():
+            if wrong:
+                self._source.note(table, list(wrong))
+                complaints.append(_complaint(table, sorted(wrong)))
+        if complaints:
+            raise Conflict(
+                f"rows in the target are not those of the database: {'; '.join(complaints)}."
+                " Does anything else write there? Run again, and they are copied anew"
+            )
+
+
+def _complaint(table: Table, wrong: list[Any]) -> str:
+    more = ", ..." if len(wrong) > NAMED else ""
+    named = ", ".join(str(first) for first in wrong[:NAMED])
+    return f"{len(wrong)} in {table.name} ({table.columns[0]} {named}{more})"

@@ -1,0 +1,220 @@
+"""The mover: copies, compares and switches, as `store.pg_migration.pg_migration` tells."""
+
+import time
+import uuid
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from store.errors import StoreError, Unusable
+from store.pg_migration.comparison import NAMED, Comparison, TableCheck, TableProgress
+from store.pg_migration.source import SqliteSource
+from store.pg_migration.tables import Collision, Table, is_copied
+
+if TYPE_CHECKING:
+    from store.pg_migration.target import (
+        PostgresTarget,  # with it comes the driver, which may not be there
+    )
+
+# A pass that takes no longer, in seconds, has left little to be done.
+QUICK = 2.0
+PASSES = 20
+# A connection that was closed is listed for a moment longer, in seconds.
+LINGERS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchResult:
+    """What the switch ended with, and for how many seconds nothing could be written."""
+
+    compared: list[TableCheck]
+    pause: float
+
+
+class Mover:
+    """Moves what is in `source` to `target`. Any error leaves a move that can go on."""
+
+    def __init__(self, source: SqliteSource, target: "PostgresTarget") -> None:
+        self._source = source
+        self._target = target
+        self.tell: TableProgress = lambda *_: None
+        self._tables = source.tables
+
+    @property
+    def shown(self) -> str:
+        """The target, as it may be shown."""
+        return self._target.shown
+
+    @property
+    def path(self) -> Path:
+        """The database that is moved."""
+        return self._source.path
+
+    @property
+    def closed(self) -> bool:
+        """Whether the database takes no writes any more."""
+        return self._source.closed() is not None
+
+    # The beginning.
+
+    def begin(self) -> None:
+        """Begin the move, or take it up again. Unusable where that must not be."""
+        ours, theirs = self._source.key(), self._target.key()
+        reason = self._source.closed()
+        if reason is not None and (ours is None or ours != theirs):
+            raise Unusable(reason)
+        if theirs is None:
+            self._begin()
+        elif ours != theirs:
+            raise Unusable("another database is being moved to the target: give it an empty one")
+        if self._target.steps() != self._source.steps():
+            raise Unusable(
+                "the move was begun by another version of tocsin: begin again with an empty target"
+            )
+        self._target.resume()
+
+    def _begin(self) -> None:
+        held = self._target.held()
+        if held:
+            raise Unusable(
+                f"the target is not empty ({', '.join(held[:NAMED])}):"
+                " a move needs a database of its own"
+            )
+        self._refuse_company()
+        self._target.migrate()
+        here = {table.name: set(table.columns) for table in self._tables}
+        there = {name: found for name, found in self._target.columns().items() if is_copied(name)}
+        if here != there:
+            raise Unusable("the tables of the database are not those of the target")
+        key = str(uuid.uuid4())
+        self._source.begin(key)
+        self._target.begin(key)
+
+    def _refuse_company(self) -> None:
+        until = time.monotonic() + LINGERS
+        while self._target.others():
+            if time.monotonic() > until:
+                raise Unusable("a hub or a worker is connected to the target: stop it first")
+            time.sleep(0.1)
+
+    # The copy and its tail.
+
+    def catch_up(self) -> None:
+        """Copy until little is left."""
+        for left in reversed(range(PASSES)):
+            began = time.monotonic()
+            try:
+                self.follow()
+            except Collision:
+                if not left:
+                    raise
+            else:
+                if time.monotonic() - began < QUICK:
+                    return
+
+    def follow(self) -> int:
+        """Copy what came and what changed up to now; returns how many rows that took."""
+        number = self._source.mark()
+        moved = 0
+        for table in self._tables:
+            for firsts in self._source.log.changed(table, number):
+                moved += self._target.erase(table, firsts)
+        for table in self._tables:
+            moved += self._renew(table, number) + self._extend(table)
+        self._source.forget(number)
+        return moved
+
+    def _renew(self, table: Table, number: int) -> int:
+        """Copy rows that were noted, where the copy has reached their places."""
+        reached = self._target.reached(table)
+        moved = 0
+        for firsts in self._source.log.changed(table, number):
+            behind = [first for first in firsts if reached is not None and first <= reached]
+            for rows in self._source.groups(table, behind):
+                self._target.put(table, rows)
+                moved += len(rows)
+        return moved
+
+    def _extend(self, table: Table) -> int:
+        """Copy the rows up to the table's mark."""
+        reached, high = self._target.reached(table), self._source.log.high(table)
+        if high is None or high == reached:
+            return 0
+        moved, total = 0, self._source.count(table, reached, high)
+        for rows in self._source.after(table, reached, high):
+            self._target.extend(table, rows, rows[-1][0])
+            moved += len(rows)
+            self.tell("copying", table.name, moved, total)
+        self._target.extend(table, [], high)
+        return moved
+
+    def compare(self) -> list[TableCheck]:
+        """Compare all that was copied. Conflict where a row differs that nobody changed.
+
+        Afterwards the target is ready for queries.
+        """
+        comparison = Comparison(self._source, self._target, self.tell)
+        compared = [comparison.compare(table) for table in self._tables]
+        comparison.judge()
+        self._target.analyze()
+        return compared
+
+    # The switch.
+
+    def alone(self) -> bool:
+        """Take the worker's place; False while there is one."""
+        return self._source.alone()
+
+    def switch(self) -> SwitchResult:
+        """Close the database and finish the target. Unusable while there is a worker."""
+        if not self.alone():
+            raise Unusable("a worker is at work on the database: stop it first")
+        if not self.closed:
+            self.catch_up()
+            self._refuse_company()
+            self._source.refuse_writes(
+                f"this database was closed by `tocsin migrate`: its installation is at {self.shown}"
+                " now, which is what the setting store has to name. If the move was interrupted,"
+                " run it again with --switch"
+            )
+        began = time.monotonic()
+        compared = self._finish()
+        pause = time.monotonic() - began
+        # It is done, whether or not this last word can be written.
+        with suppress(StoreError):
+            self._source.end()
+        return SwitchResult(compared, pause)
+
+    def _finish(self) -> list[TableCheck]:
+        nothing_done = True
+        try:
+            self.follow()
+            comparison = Comparison(self._source, self._target, self.tell)
+            compared = [comparison.count(table) for table in self._tables]
+            comparison.judge()
+            numbered = {t: self._source.highest(t) for t in self._tables if t.has_integer_key}
+            with self._target.finished(numbered):
+                nothing_done = False
+        except BaseException:
+            # Whether a commit that failed took place is not known: then it stays closed.
+            if nothing_done:
+                self._source.allow_writes()
+            raise
+        return compared
+
+    def abandon(self) -> None:
+        """Give up the move: the database goes on as if there had been none. Unusable once it is
+        finished.
+        """
+        if self.closed:
+            if not self._unfinished():
+                raise Unusable("the move may be finished: the target has to be where it went to")
+            self._source.allow_writes()
+        self._source.end()
+
+    def _unfinished(self) -> bool:
+        """Whether the move that closed the database is known not to have ended."""
+        if self._target.key() is not None:
+            return self._target.key() == self._source.key()
+        return self.shown in (self._source.closed() or "") and not self._target.held()

@@ -1,0 +1,212 @@
+"""The side of a move that is left: a SQLite file that goes on being written until it is closed."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from store.clock import Clock
+from store.crypto.vault import open_vault
+from store.database.connection import json_array
+from store.database.migrations import CLOSED, migrate
+from store.database.sqlite.connections import SqliteSession
+from store.database.sqlite.engine import SqliteEngine
+from store.errors import Unusable
+from store.pg_migration.change_log import ChangeLog
+from store.pg_migration.tables import Table, Values, no_notifier, tables_of
+
+T = TypeVar("T")
+
+# A portion is what is in memory at once, and in one transaction of the target.
+ROWS = 2_000
+BYTES = 8 * 1024 * 1024
+
+
+class SqliteSource:
+    """An installation on SQLite. Nothing is read in a transaction longer than a portion: the
+    daemon's log could not be reset meanwhile.
+    """
+
+    def __init__(self, path: Path, key_path: Path) -> None:
+        if not path.exists():
+            raise Unusable(f"there is no database at {path} to be moved")
+        vault = open_vault(key_path, create=False)
+        self.path = path
+        self._engine = SqliteEngine(path, vault, no_notifier)
+        self._session = SqliteSession(path, vault, no_notifier, bounded=False)
+        try:
+            if self.closed() is None:
+                migrate(self._session, Clock().now(), self._engine.words)
+            self.tables = tables_of(self._session)
+            self.log = ChangeLog(self._session, self.tables)
+            self._key = self.log.key()
+        except BaseException:
+            self.close()
+            raise
+
+    def key(self) -> str | None:
+        """The move that is under way, or None."""
+        return self._key
+
+    def closed(self) -> str | None:
+        """Why the database is closed, or None."""
+        if not self._value("SELECT 1 FROM sqlite_master WHERE name = 'migration'"):
+            return None
+        found: str | None = self._value(f"SELECT name FROM migration WHERE number = {CLOSED}")
+        return found
+
+    def steps(self) -> list[int]:
+        """The migrations that made it."""
+        rows = self._session.tuples(
+            f"SELECT number FROM migration WHERE number < {CLOSED} ORDER BY number"
+        )
+        return [row[0] for row in rows]
+
+    def alone(self) -> bool:
+        """Become the one worker, so that nobody delivers; False while there is one."""
+        return self._engine.acquire_worker_lock()
+
+    # What it holds.
+
+    def after(self, table: Table, after: Any, until: Any) -> Iterator[list[Values]]:
+        """The rows beyond one first key (None: from the start) up to another, in portions."""
+        bounds = [] if after is None else [f"{table.first} > :after"]
+        bounds += [] if until is None else [f"{table.first} <= :until"]
+        return self._portions(table, bounds, after=after, until=until)
+
+    def groups(self, table: Table, firsts: Sequence[Any]) -> Iterator[list[Values]]:
+        """The rows with these first keys, in portions."""
+        where = f"{table.first} IN (SELECT value FROM json_each(:firsts))"
+        return self._portions(table, [where], after=None, firsts=json_array(firsts))
+
+    def _portions(self, table: Table, where: list[str], **given: Any) -> Iterator[list[Values]]:
+        while True:
+            chosen = [*where, f"{table.first} > :after"] if given["after"] is not None else where
+            sql = f'SELECT {table.listed} FROM "{table.name}"'
+            sql += f" WHERE {' AND '.join(chosen)}" if chosen else ""
+            cursor = self._session.run(f"{sql} ORDER BY {table.order}", given)
+            rows = _portion(cursor)
+            cursor.close()
+            if not rows:
+                return
+            yield rows
+            given["after"] = rows[-1][0]
+
+    def count(self, table: Table, after: Any = None, until: Any = None) -> int:
+        """How many rows there are, of all or beyond one first key up to another."""
+        where = "1" if after is None else f"{table.first} > :after"
+        where += "" if until is None else f" AND {table.first} <= :until"
+        sql = f'SELECT count(*) FROM "{table.name}" WHERE {where}'
+        found: int = self._session.value(sql, after=after, until=until)
+        return found
+
+    def highest(self, table: Table) -> int:
+        """The highest number that was ever a key of this table, as far as is known."""
+        highest = self._value(f'SELECT max({table.first}) FROM "{table.name}"') or 0
+        if self._value("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_sequence'"):
+            sql = "SELECT seq FROM sqlite_sequence WHERE name = :name"
+            highest = max(highest, self._session.value(sql, name=table.name) or 0)
+        return highest
+
+    def _value(self, sql: str) -> Any:
+        return self._session.value(sql)
+
+    # Changes to it.
+
+    def begin(self, key: str) -> None:
+        """Note from now on what changes, for the move of this key; an earlier move is off."""
+        self._write(lambda: self.log.begin(key))
+        self._key = key
+
+    def mark(self) -> int:
+        """Note what changes from now on under a new number; returns the one before."""
+        return self._move(self.log.mark)
+
+    def _move(self, function: Callable[[], T]) -> T:
+        """A write of the move under way. Unusable if there is another now, or another version of
+        tocsin has made other tables.
+        """
+
+        def moving() -> T:
+            same = tables_of(self._session) == self.tables and self.log.complete()
+            if self.log.key() != self._key or not same:
+                raise Unusable("the move was upset: begin it again with an empty target")
+            return function()
+
+        return self._write(moving)
+
+    def forget(self, number: int) -> None:
+        """What was noted up to this number is dealt with."""
+        self._move(lambda: self.log.forget(number))
+
+    def note(self, table: Table, firsts: Sequence[Any]) -> None:
+        """Have these rows moved again."""
+        self._move(lambda: self.log.note(table, firsts))
+
+    def refuse_writes(self, reason: str) -> None:
+        """Let go of all leases and refuse every write from now on, whoever gives it. Only while
+        `alone`.
+        """
+
+        def closing() -> None:
+            execute = self._session.execute
+            execute("UPDATE delivery SET lease_id = NULL WHERE lease_id IS NOT NULL")
+            execute("DELETE FROM lease")
+            self.log.refuse_writes(reason)
+            execute(
+                "INSERT INTO migration (number, name, applied_at) VALUES (:number, :name, :now)",
+                number=CLOSED,
+                name=reason,
+                now=Clock().now(),
+            )
+
+        self._move(closing)
+
+    def allow_writes(self) -> None:
+        """Take writes again."""
+
+        def opening() -> None:
+            self.log.allow_writes()
+            self._session.execute(f"DELETE FROM migration WHERE number = {CLOSED}")
+
+        self._write(opening)
+
+    def end(self) -> None:
+        """Note no changes any more; a closed database stays closed."""
+        self._write(self.log.end)
+
+    def _write(self, function: Callable[[], T]) -> T:
+        self._session.begin(Clock().now(), write=True)
+        try:
+            result = function()
+            self._session.commit()
+        except BaseException:
+            self._session.rollback()
+            raise
+        return result
+
+    def close(self) -> None:
+        """Let go of everything, the worker's lock too."""
+        self._session.close()
+        self._engine.close()
+
+
+def _portion(rows: Iterator[Values]) -> list[Values]:
+    """The next rows, not parting those with the same first key."""
+    taken: list[Values] = []
+    size = 0
+    for row in rows:
+        if (len(taken) >= ROWS or size > BYTES) and row[0] != taken[-1][0]:
+            break
+        taken.append(_fitting(row))
+        size += sum([len(value) for value in row if isinstance(value, (str, bytes))])
+    return taken
+
+
+def _fitting(row: Values) -> Values:
+    """The row as PostgreSQL can hold it, whose text has no NUL. The hub lets none in."""
+    return tuple(
+        [
+            value.replace("\0", "\N{REPLACEMENT CHARACTER}") if isinstance(value, str) else value
+            for value in row
+        ]
+    )

@@ -1,0 +1,214 @@
+"""The side of a move that is gone to: a PostgreSQL database that nobody may open until the end."""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from store.clock import Clock
+from store.crypto.vault import open_vault
+from store.database.migrations import CLOSED, migrate
+from store.database.postgres.engine import PostgresEngine
+from store.errors import Conflict
+from store.pg_migration.tables import Table, Values, by_key, is_copied, no_notifier, quoted
+from store.pg_migration.target_connection import TargetConnection
+
+UNFINISHED = "an installation is being moved to this database: `tocsin migrate` goes on with it"
+MADE = (
+    "CREATE TABLE moving (key TEXT PRIMARY KEY)",
+    "CREATE TABLE moving_reached (name TEXT PRIMARY KEY, last TEXT NOT NULL)",
+    "CREATE TABLE moving_reference (made TEXT PRIMARY KEY)",
+)
+# The information schema would look at everybody's rights first, a hundred times as long.
+COLUMNS = (
+    "SELECT CAST(c.relname AS text), CAST(a.attname AS text) FROM pg_class c"
+    " JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped"
+    " WHERE c.relnamespace = CAST(current_schema() AS regnamespace) AND c.relkind IN ('r', 'p')"
+)
+REFERENCES = (
+    "SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname),"
+    " format('ALTER TABLE %s ADD CONSTRAINT %I %s', conrelid::regclass, conname,"
+    " pg_get_constraintdef(oid)) FROM pg_constraint WHERE contype = 'f'"
+    " AND connamespace = CAST(current_schema() AS regnamespace)"
+)
+# What is not finished may lose entries of the audit log, which come again.
+TRIGGER = (
+    "ALTER TABLE audit DISABLE TRIGGER audit_delete",
+    "ALTER TABLE audit ENABLE TRIGGER audit_delete",
+)
+OTHERS = (
+    "SELECT count(*) FROM pg_stat_activity"
+    " WHERE datname = current_database() AND application_name = 'tocsin'"
+)
+
+
+class PostgresTarget:
+    """A PostgreSQL database. Every row that is written is read back before it counts."""
+
+    def __init__(self, url: str, key_path: Path) -> None:
+        self._url = url
+        self._key_path = key_path
+        self._link = TargetConnection(url)
+        self._reached: dict[str, Any] = {}
+
+    @property
+    def shown(self) -> str:
+        """The URL without its password."""
+        return self._link.shown
+
+    def columns(self) -> dict[str, set[str]]:
+        """The tables there are, each with its columns."""
+        found: dict[str, set[str]] = {}
+        for table, column in self._link.rows(COLUMNS):
+            found.setdefault(table, set()).add(column)
+        return found
+
+    def key(self) -> str | None:
+        """The move that was begun here and is not finished, or None."""
+        if "moving" not in self.columns():
+            return None
+        found: str = self._link.value("SELECT key FROM moving")
+        return found
+
+    def held(self) -> list[str]:
+        """The tables that hold anything, and those that are no installation's."""
+        found = self.columns()
+        if "migration" not in found:
+            return sorted(found)
+        return [
+            name
+            for name in sorted(found)
+            if is_copied(name) and self._link.value(f'SELECT EXISTS (SELECT 1 FROM "{name}")')
+        ]
+
+    def steps(self) -> list[int]:
+        """The migrations that made it."""
+        sql = f"SELECT number FROM migration WHERE number < {CLOSED} ORDER BY number"
+        return [row[0] for row in self._link.rows(sql)]
+
+    def others(self) -> int:
+        """How many connections hubs and workers have here."""
+        found: int = self._link.value(OTHERS)
+        return found
+
+    # The beginning.
+
+    def migrate(self) -> None:
+        """Make the tables. Unusable where the server is of no use, or the database is newer."""
+        engine = PostgresEngine(self._url, open_vault(self._key_path, create=False), no_notifier)
+        try:
+            session = engine.session()
+            migrate(session, Clock().now(), engine.words)
+            session.close()
+        finally:
+            engine.close()
+
+    def begin(self, key: str) -> None:
+        """Close a migrated and empty database for the move of this key.
+
+        Its references are dropped, and what guards the audit log is off, until the end: rows come
+        in no order, and one that has changed goes before it comes again.
+        """
+        with self._link.transaction():
+            for statement in MADE:
+                self._link.run(statement)
+            for dropped, made in [*self._link.rows(REFERENCES), TRIGGER]:
+                self._link.run(dropped)
+                self._link.run("INSERT INTO moving_reference (made) VALUES (%s)", [made])
+            self._link.run("INSERT INTO moving (key) VALUES (%s)", [key])
+            self._link.run(
+                "INSERT INTO migration (number, name, applied_at) VALUES (%s, %s, %s)",
+                [CLOSED, UNFINISHED, Clock().now()],
+            )
+
+    def resume(self) -> None:
+        """Take up where the last run ended."""
+        rows = self._link.rows("SELECT name, last FROM moving_reached")
+        self._reached = {name: orjson.loads(last) for name, last in rows}
+
+    # Rows.
+
+    def reached(self, table: Table) -> Any:
+        """The first key up to which the table was copied; None before the first row."""
+        return self._reached.get(table.name)
+
+    def extend(self, table: Table, rows: Sequence[Values], last: Any) -> None:
+        """Copy the next rows, and note that the copy now reaches to the first key `last`."""
+        with self._link.transaction():
+            if rows:
+                self._copy(table, rows)
+                _check(table, rows, self.between(table, self.reached(table), last))
+            self._link.run(
+                "INSERT INTO moving_reached (name, last) VALUES (%s, %s)"
+                " ON CONFLICT (name) DO UPDATE SET last = excluded.last",
+                [table.name, orjson.dumps(last).decode()],
+            )
+        self._reached[table.name] = last
+
+    def erase(self, table: Table, firsts: Sequence[Any]) -> int:
+        """Remove the rows with these first keys; returns how many there were."""
+        sql = f'DELETE FROM "{table.name}" WHERE {table.first} = ANY(%s)'
+        return self._link.run(sql, [firsts])
+
+    def put(self, table: Table, rows: Sequence[Values]) -> None:
+        """Copy rows whose places are empty."""
+        firsts = list({row[0] for row in rows})
+        with self._link.transaction():
+            self._copy(table, rows)
+            _check(table, rows, self._select(table, f"{table.first} = ANY(%s)", [firsts]))
+
+    def between(self, table: Table, after: Any, until: Any) -> list[Values]:
+        """The rows beyond one first key up to another; None leaves that side open."""
+        # Text is in the order of its bytes, as in SQLite.
+        first = f'{table.first} COLLATE "C"' if table.textual else table.first
+        bounds = {f"{first} > %s": after, f"{first} <= %s": until}
+        given = {bound: value for bound, value in bounds.items() if value is not None}
+        return self._select(table, " AND ".join(given) or "true", list(given.values()))
+
+    def count(self, table: Table) -> int:
+        """How many rows there are."""
+        found: int = self._link.value(f'SELECT count(*) FROM "{table.name}"')
+        return found
+
+    def _copy(self, table: Table, rows: Sequence[Values]) -> None:
+        self._link.copy(f'COPY "{table.name}" ({table.listed}) FROM STDIN', rows)
+
+    def _select(self, table: Table, where: str, given: list[Any]) -> list[Values]:
+        return self._link.rows(f'SELECT {table.listed} FROM "{table.name}" WHERE {where}', given)
+
+    # The end.
+
+    def analyze(self) -> None:
+        """Let the planner know what is there."""
+        self._link.run("ANALYZE")
+
+    @contextlib.contextmanager
+    def finished(self, highest: dict[Table, int]) -> Iterator[None]:
+        """Make the database whole: references, generated keys beyond these, no trace of the move.
+
+        What fails before the block is over leaves the move unfinished for certain.
+        """
+        with self._link.transaction():
+            for (made,) in self._link.rows("SELECT made FROM moving_reference"):
+                self._link.run(made)
+            for table, number in highest.items():
+                sequence = f"pg_get_serial_sequence('\"{table.name}\"', '{table.columns[0]}')"
+                self._link.run(f"SELECT setval({sequence}, {max(number, 1)}, {number > 0})")
+            own = [name for name in self.columns() if name.startswith("moving")]
+            self._link.run(f"DROP TABLE {quoted(own)}")
+            self._link.run("DELETE FROM migration WHERE number = %s", [CLOSED])
+            yield
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._link.close()
+
+
+def _check(table: Table, sent: Sequence[Values], found: Sequence[Values]) -> None:
+    if by_key(table, sent) != by_key(table, found):
+        raise Conflict(
+            f"rows of {table.name} came back from PostgreSQL other than they were sent:"
+            " does anything else write there? Begin again with an empty target"
+        )

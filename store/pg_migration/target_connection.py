@@ -1,0 +1,121 @@
+"""The mover's connection to PostgreSQL."""
+
+import contextlib
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+from urllib.parse import quote
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from store.database.postgres.errors import redact_error, translate_errors
+from store.errors import Conflict, Unusable
+from store.pg_migration.tables import Collision, Values
+
+# "tocsin" in ASCII: of movers, one at a time.
+LOCK = 0x746F6373696E
+NAME = "tocsin migrate"
+DEFAULTS: dict[str, Any] = {
+    "connect_timeout": 10,
+    "keepalives_idle": 10,
+    "tcp_user_timeout": 60_000,
+}
+# What is noted in the old database is forgotten once the new one has it for good.
+OPTIONS = "-c lock_timeout=10s -c statement_timeout=0 -c synchronous_commit=on"
+
+
+@contextlib.contextmanager
+def translate_server_errors() -> Iterator[None]:
+    """What the server does not take, in the store's words: Collision, Conflict, Unusable."""
+    try:
+        with translate_errors():
+            yield
+    except psycopg.errors.UniqueViolation as error:
+        raise Collision(f"two rows of the copy claim the same: {redact_error(error)}") from error
+    except (psycopg.DataError, psycopg.IntegrityError) as error:
+        raise Conflict(
+            f"PostgreSQL does not take what the database holds: {redact_error(error)}"
+        ) from error
+    except psycopg.ProgrammingError as error:
+        raise Unusable(
+            f"the target does not do what a move needs: {redact_error(error)}"
+        ) from error
+
+
+# Seconds.
+PATIENCE, AGAIN = 2.0, 0.05
+
+
+class TargetConnection:
+    """One connection, which has the target to itself among movers. Unusable where it cannot."""
+
+    def __init__(self, url: str) -> None:
+        self._raw = _connected(url)
+        if not self._alone():
+            self.close()
+            raise Unusable("another `tocsin migrate` is at work on this target")
+
+    def _alone(self) -> bool:
+        # A server may take a moment to see that the one before has gone.
+        patience = time.monotonic() + PATIENCE
+        while not self.value(f"SELECT pg_try_advisory_lock({LOCK})"):
+            if time.monotonic() > patience:
+                return False
+            time.sleep(AGAIN)
+        return True
+
+    @property
+    def shown(self) -> str:
+        """The URL without its password."""
+        info = self._raw.info
+        database = quote(info.dbname)
+        if info.host.startswith("/"):
+            return f"postgresql://{quote(info.user)}@/{database}?host={quote(info.host)}"
+        return f"postgresql://{quote(info.user)}@{info.host}:{info.port}/{database}"
+
+    def run(self, sql: str, given: Sequence[Any] | None = None) -> int:
+        """How many rows a statement changed."""
+        with translate_server_errors():
+            return self._raw.execute(sql, given).rowcount
+
+    def rows(self, sql: str, given: Sequence[Any] | None = None) -> list[Values]:
+        """What a query gives."""
+        with translate_server_errors(), self._raw.cursor(binary=True) as cursor:
+            return cursor.execute(sql, given).fetchall()
+
+    def value(self, sql: str) -> Any:
+        """The first column of what a query gives first, or None."""
+        found = self.rows(sql)
+        return found[0][0] if found else None
+
+    def copy(self, sql: str, rows: Sequence[Values]) -> None:
+        """COPY rows FROM STDIN."""
+        with translate_server_errors(), self._raw.cursor() as cursor, cursor.copy(sql) as copy:
+            for row in rows:
+                copy.write_row(row)
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All that is run in the block, or nothing."""
+        with translate_server_errors(), self._raw.transaction():
+            yield
+
+    def close(self) -> None:
+        """Let go of the connection, and with it of the lock."""
+        self._raw.close()
+
+
+def _connected(url: str) -> psycopg.Connection[Values]:
+    try:
+        given = conninfo_to_dict(url)
+        fixed = {
+            "options": f"{OPTIONS} {given.get('options', '')}",
+            "application_name": NAME,
+            "client_encoding": "UTF8",
+        }
+        return psycopg.connect(make_conninfo(**{**DEFAULTS, **given, **fixed}), autocommit=True)
+    except psycopg.ProgrammingError as error:
+        raise Unusable(f"the target is no PostgreSQL URL: {redact_error(error, url)}") from None
+    except psycopg.Error as error:
+        raise Unusable(f"the target cannot be reached: {redact_error(error, url)}") from None

@@ -1,0 +1,75 @@
+"""Check runs as platforms tell of them. What was made here is not changed by that."""
+
+from typing import Any
+
+from store.checks import check_runs, check_suites
+from store.database import payload_reader, upsert
+from store.database.connection import Connection, Row
+
+FIELDS: payload_reader.Readers = {
+    "name": payload_reader.text(255, 1),
+    "status": payload_reader.one_of(*check_suites.STATUSES),
+    "conclusion": payload_reader.nullable(payload_reader.one_of(*check_suites.CONCLUSIONS)),
+    "external_id": payload_reader.nullable(payload_reader.text(1_024)),
+    "details_url": payload_reader.nullable(payload_reader.text(2_048)),
+    "started_at": payload_reader.nullable(payload_reader.timestamp),
+    "completed_at": payload_reader.nullable(payload_reader.timestamp),
+}
+OUTPUT: payload_reader.Readers = {
+    "title": payload_reader.nullable(payload_reader.text(1_024)),
+    "summary": payload_reader.nullable(payload_reader.text(65_535)),
+    "content": ("text", payload_reader.nullable(payload_reader.text(65_535))),
+    "annotations": ("annotations_count", payload_reader.number),
+}
+
+
+def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> Row | None:
+    """Make or change the run that a platform tells of, and its suite. None for what is no run, and
+    for what has the number of one that was made here.
+    """
+    number = payload_reader.read_field(given, "id", payload_reader.number)
+    told = payload_reader.read_object(given, "check_suite")
+    if number is None or told is None:
+        return None
+    fields = payload_reader.read_fields(given, FIELDS) | payload_reader.read_fields(
+        payload_reader.read_object(given, "output") or {}, OUTPUT
+    )
+    # Its suite may be told of in short.
+    named: Row = {key: given[key] for key in ("app", "head_sha") if key in given}
+    suite = check_suites.put(db, repo, {**named, **told}, event)
+    before = check_runs.get(db, repo["id"], number)
+    if suite is None or (before and (not before["reflected"] or _older(fields, before))):
+        return None
+    if "pull_requests" in given:
+        fields["pulls"] = check_suites.pulls_of(given)
+    return _write(db, suite, number, before, fields)
+
+
+def _older(fields: Row, before: Row) -> bool:
+    """Whether this was so before what is kept; platforms give no time of the change."""
+    told, kept = _moment(before | fields), _moment(before)
+    again = before["status"] == "completed" and fields.get("status", "completed") != "completed"
+    return told < kept or (again and told == kept)
+
+
+def _moment(row: Row) -> int:
+    return int(row["completed_at"] or row["started_at"] or 0)
+
+
+def _write(db: Connection, suite: Row, number: int, before: Row | None, fields: Row) -> Row | None:
+    if before is not None:
+        return check_runs.update(db, before, fields)
+    if "name" not in fields:
+        return None
+    values = {
+        "number": number,
+        "repo_id": suite["repo_id"],
+        "suite_id": suite["id"],
+        "status": "queued",
+        "created_at": db.now,
+        "updated_at": db.now,
+        **fields,
+    }
+    check_runs.lock(db, suite["id"])
+    made = upsert.insert_if_absent(db, "check_run", values, "repo_id, number")
+    return None if made is None else check_runs.is_settled(db, made, None)

@@ -1,0 +1,128 @@
+"""From what platforms tell of comments and reviews to what was said, and to the timelines that it
+stands in.
+"""
+
+from typing import Any
+
+from store.database import payload_reader
+from store.database.connection import Connection, Row
+from store.issues import commit_comments, issue_comments, issue_events, issue_references, pulls
+from store.issues.issue_events import IssueEventData
+from store.projection.issue_event_projection import IssuePayload, subject
+
+# Kind of what is said to the kind of issue event that stands for it.
+STANDS = {"comment": "commented", "review": "reviewed", "line": "line-commented"}
+
+
+def commented(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
+    """Take up an `issue_comment` event."""
+    said = _said(db, repo, payload, event, "issue", "comment", "comment")
+    if said is not None and event["action"] in ("pinned", "unpinned"):
+        at = event["received_at"] if event["action"] == "pinned" else None
+        issue_comments.pin(db, said, event["sender_id"], at)
+
+
+def line_commented(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
+    """Take up a `pull_request_review_comment` event."""
+    _said(db, repo, payload, event, "pull_request", "comment", "line")
+
+
+def reviewed(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
+    """Take up a `pull_request_review` event."""
+    before = _known(db, repo, payload, "review", "review")
+    said = _said(db, repo, payload, event, "pull_request", "review", "review")
+    issue, told = subject(db, repo, payload, event, "pull_request")
+    if said is not None and issue is not None and event["action"] == "dismissed":
+        issue_events.add(db, issue, [_dismissed(told, said, before)])
+
+
+def _dismissed(told: IssuePayload, review: Row, before: Row | None) -> IssueEventData:
+    dismissed = {
+        "state": (before or review)["state"] or "dismissed",
+        "review_id": review["foreign_id"],
+        "dismissal_message": None,
+    }
+    return told.happening("review_dismissed", {"dismissed_review": dismissed})
+
+
+def _known(
+    db: Connection, repo: Row, payload: dict[str, Any], member: str, kind: str
+) -> Row | None:
+    number = payload_reader.read_field(
+        payload_reader.read_object(payload, member) or {}, "id", payload_reader.number
+    )
+    return None if number is None else issue_comments.find(db, repo["id"], kind, number)
+
+
+def _said(
+    db: Connection,
+    repo: Row,
+    payload: dict[str, Any],
+    event: Row,
+    on: str,
+    member: str,
+    kind: str,
+) -> Row | None:
+    """Keep what the payload's member says, as being of this kind, on the issue that the member
+    `on` is; None for what is no such thing, or there no more.
+    """
+    issue, _ = subject(db, repo, payload, event, on)
+    if issue is None or issue["deleted_at"] is not None:
+        return None
+    if event["action"] == "deleted":
+        known = _known(db, repo, payload, member, kind)
+        if known is not None:
+            delete_comment(db, known)
+        return None
+    return put_comment(db, repo, issue, kind, payload_reader.read_object(payload, member) or {})
+
+
+def put_comment(
+    db: Connection, repo: Row, issue: Row, kind: str, given: dict[str, Any]
+) -> Row | None:
+    """Keep what is said on an issue, and that it was said; None for what is nothing."""
+    before, said = issue_comments.put(db, issue, kind, given)
+    if said is None:
+        return None
+    by, at = said["author_id"], said["created_at"]
+    if before is None:
+        happening = IssueEventData(STANDS[kind], by, at, subject_id=said["id"])
+        issue_events.add(db, issue, [happening])
+    if before is None or before["body"] != said["body"]:
+        issue_references.references_in(db, repo, issue, said["body"], by=by, at=said["updated_at"])
+    return said
+
+
+def delete_comment(db: Connection, said: Row) -> None:
+    """Let what was said be gone, from the timeline too."""
+    issue_events.forget(db, STANDS[said["kind"]], said["id"])
+    issue_comments.delete(db, said)
+
+
+def commit_commented(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
+    """Take up that a commit was commented which is the head of open pull requests."""
+    number = payload_reader.read_field(
+        payload_reader.read_object(payload, "comment") or {}, "id", payload_reader.number
+    )
+    comment = None if number is None else commit_comments.by_foreign_id(db, repo["id"], number)
+    if comment is not None:
+        pin(db, repo, comment)
+
+
+def pin(db: Connection, repo: Row, comment: Row) -> None:
+    """Let a commit's comment stand in the timelines of the open pull requests whose head it is."""
+    sha = comment["commit_id"]
+    for pull in pulls.of_heads(db, repo["id"], [sha]).get(sha, ()):
+        happening = IssueEventData(
+            "commit-commented",
+            comment["author_id"],
+            comment["created_at"],
+            commit_id=sha,
+            subject_id=comment["id"],
+        )
+        issue_events.add(db, {"id": pull["issue_id"], "repo_id": repo["id"]}, [happening])
+
+
+def unpin(db: Connection, comment: Row) -> None:
+    """Take a commit's comment out of the timelines."""
+    issue_events.forget(db, "commit-commented", comment["id"])

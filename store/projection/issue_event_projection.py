@@ -1,0 +1,238 @@
+"""From what platforms tell of issues and pull requests to what happened to them: which action of
+an event is which kind of issue event, and what it has beyond the others.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from store.accounts import placeholder_accounts
+from store.database import payload_reader
+from store.database.connection import Connection, Row
+from store.issues import issue_events, issue_references, issues
+from store.issues.issue_events import IssueEventData
+from store.issues.issue_field_options import COLORS
+
+NAME = payload_reader.text(255)
+TITLE = payload_reader.text(1_024)
+TYPE = {
+    "id": payload_reader.number,
+    "name": NAME,
+    "color": payload_reader.nullable(payload_reader.one_of(*COLORS)),
+}
+TEAM = {
+    "id": payload_reader.number,
+    "name": NAME,
+    "slug": NAME,
+    "description": payload_reader.nullable(payload_reader.text(1_000)),
+    "privacy": NAME,
+    "notification_setting": NAME,
+    "permission": NAME,
+}
+
+Members = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class IssuePayload:
+    """What an event says of an issue or pull request."""
+
+    db: Connection
+    payload: Mapping[str, Any]
+    given: Mapping[str, Any]
+    """The issue or pull request as the event has it."""
+    event: Row
+
+    def part(self, name: str) -> Mapping[str, Any]:
+        """An object in the payload; an empty one where there is none."""
+        return payload_reader.read_object(self.payload, name) or {}
+
+    def before(self, name: str) -> Mapping[str, Any]:
+        """What the payload says of how something was before."""
+        return payload_reader.read_object(self.part("changes"), name) or {}
+
+    @property
+    def at(self) -> int:
+        """When it happened: as the platform says, and not after it was told."""
+        said: int | None = payload_reader.read_field(
+            self.given, "updated_at", payload_reader.timestamp
+        )
+        received: int = self.event["received_at"]
+        return received if said is None else min(said, received)
+
+    def happening(
+        self, kind: str, members: Members, commit_id: str | None = None
+    ) -> IssueEventData:
+        return IssueEventData(kind, self.event["sender_id"], self.at, members, commit_id)
+
+
+Reader = Callable[[IssuePayload], Members | None]
+"""What a kind has beyond others; None where the event does not say what it has to."""
+
+
+def _nothing(told: IssuePayload) -> Members:
+    return {}
+
+
+def _label(told: IssuePayload) -> Members | None:
+    given = told.part("label")
+    name = payload_reader.read_field(given, "name", NAME)
+    color = payload_reader.read_field(given, "color", payload_reader.text(20)) or ""
+    return None if name is None else {"label": {"name": name, "color": color}}
+
+
+def _assignee(told: IssuePayload) -> Members | None:
+    assignee = placeholder_accounts.get_or_create(told.db, told.payload.get("assignee"))
+    return {"assignee": assignee, "assigner": told.event["sender_id"]} if assignee else None
+
+
+def _milestone(told: IssuePayload) -> Members | None:
+    given = (
+        payload_reader.read_object(told.payload, "milestone")
+        or payload_reader.read_object(told.given, "milestone")
+        or {}
+    )
+    title = payload_reader.read_field(given, "title", TITLE)
+    return None if title is None else {"milestone": {"title": title}}
+
+
+def _lock(told: IssuePayload) -> Members:
+    return {
+        "lock_reason": payload_reader.read_field(
+            told.given, "active_lock_reason", payload_reader.text(100)
+        )
+    }
+
+
+def _state(told: IssuePayload) -> Members:
+    reason = payload_reader.read_field(
+        told.given, "state_reason", payload_reader.one_of(*issues.REASONS)
+    )
+    return {"state_reason": reason}
+
+
+def _rename(told: IssuePayload) -> Members | None:
+    before = payload_reader.read_field(told.before("title"), "from", TITLE)
+    after = payload_reader.read_field(told.given, "title", TITLE)
+    return None if before is None else {"rename": {"from": before, "to": after or ""}}
+
+
+def _type(told: IssuePayload) -> Members | None:
+    found = _one_type(told.part("type"))
+    return found and {"issue_type": found}
+
+
+def _first_type(told: IssuePayload) -> Members | None:
+    return None if told.before("type").get("from") else _type(told)
+
+
+def _changed_type(told: IssuePayload) -> Members | None:
+    found, before = (
+        _one_type(told.part("type")),
+        payload_reader.read_object(told.before("type"), "from"),
+    )
+    previous = _one_type(before or {})
+    return found and previous and {"issue_type": found, "prev_issue_type": previous}
+
+
+def _one_type(given: Mapping[str, Any]) -> Members | None:
+    found: Members = payload_reader.read_fields(given, TYPE)
+    return {"color": None, **found} if {"id", "name"} <= found.keys() else None
+
+
+def _reviewer(told: IssuePayload) -> Members | None:
+    requester = {"review_requester": told.event["sender_id"]}
+    reviewer = placeholder_accounts.get_or_create(told.db, told.payload.get("requested_reviewer"))
+    if reviewer is not None:
+        return {**requester, "requested_reviewer": reviewer}
+    team = payload_reader.read_fields(told.part("requested_team"), TEAM)
+    return {**requester, "requested_team": team} if {"id", "name", "slug"} <= team.keys() else None
+
+
+def _merge(told: IssuePayload) -> Members | None:
+    return {} if told.given.get("merged") is True else None
+
+
+def _base(told: IssuePayload) -> Members | None:
+    return {} if told.before("base") else None
+
+
+def _came(told: IssuePayload) -> Members | None:
+    """Of an issue that was opened here because it came from another repository."""
+    return {} if told.before("old_issue") else None
+
+
+Kinds = Mapping[str, Mapping[str, Reader]]
+"""Action to the kinds that it may be, each with what reads the rest of it."""
+
+SAME: Kinds = {
+    "assigned": {"assigned": _assignee},
+    "demilestoned": {"demilestoned": _milestone},
+    "labeled": {"labeled": _label},
+    "locked": {"locked": _lock},
+    "milestoned": {"milestoned": _milestone},
+    "unassigned": {"unassigned": _assignee},
+    "unlabeled": {"unlabeled": _label},
+    "unlocked": {"unlocked": _nothing},
+}
+ISSUES: Kinds = {
+    **SAME,
+    "closed": {"closed": _state},
+    "edited": {"renamed": _rename},
+    "opened": {"transferred": _came},
+    "pinned": {"pinned": _nothing},
+    "reopened": {"reopened": _state},
+    "typed": {"issue_type_added": _first_type, "issue_type_changed": _changed_type},
+    "unpinned": {"unpinned": _nothing},
+    "untyped": {"issue_type_removed": _type},
+}
+PULLS: Kinds = {
+    **SAME,
+    "closed": {"merged": _merge, "closed": _nothing},
+    "converted_to_draft": {"convert_to_draft": _nothing},
+    "edited": {"renamed": _rename, "base_ref_changed": _base},
+    "ready_for_review": {"ready_for_review": _nothing},
+    "reopened": {"reopened": _nothing},
+    "review_request_removed": {"review_request_removed": _reviewer},
+    "review_requested": {"review_requested": _reviewer},
+}
+
+
+def of_issues(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
+    """Remember what an `issues` event says."""
+    issue, told = subject(db, repo, payload, event, "issue")
+    if issue is not None and issue["deleted_at"] is None and issue["moved_to"] is None:
+        issue_events.add(db, issue, _happenings(told, ISSUES))
+        _references(repo, issue, told)
+
+
+def of_pulls(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
+    """Remember what a `pull_request` event says."""
+    issue, told = subject(db, repo, payload, event, "pull_request")
+    if issue is not None and issue["deleted_at"] is None:
+        issue_events.add(db, issue, _happenings(told, PULLS))
+        _references(repo, issue, told)
+
+
+def _references(repo: Row, issue: Row, told: IssuePayload) -> None:
+    if told.event["action"] in ("opened", "edited"):
+        by, at = issue["author_id"], told.at
+        issue_references.references_in(told.db, repo, issue, issue["body"], by=by, at=at)
+
+
+def subject(
+    db: Connection, repo: Row, payload: dict[str, Any], event: Row, name: str
+) -> tuple[Row | None, IssuePayload]:
+    """The issue or pull request that the payload's member of this name is, and what is said."""
+    given = payload_reader.read_object(payload, name) or {}
+    number = payload_reader.read_field(given, "number", payload_reader.number)
+    issue = None if number is None else issues.get(db, repo["id"], number)
+    return issue, IssuePayload(db, payload, given, event)
+
+
+def _happenings(told: IssuePayload, kinds: Kinds) -> Iterator[IssueEventData]:
+    for kind, read in kinds.get(str(told.event["action"]), {}).items():
+        members = read(told)
+        if members is not None:
+            sha = payload_reader.read_field(told.given, "merge_commit_sha", payload_reader.text(64))
+            yield told.happening(kind, members, sha if kind == "merged" else None)

@@ -1,0 +1,96 @@
+"""Issue field values as platforms tell of them.
+
+A field is its organization's, which an event of a repository may not change: what is told of one
+that is not known, or that is of another type here, is passed over, unless a source signed it.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from store.database import payload_reader
+from store.database.connection import Connection, Row
+from store.errors import Invalid
+from store.issues import issue_field_values, issue_fields
+from store.issues.issue_field_options import CHOOSING, COLORS
+from store.issues.issue_field_options import MOST as MOST_OPTIONS
+from store.issues.issue_field_values import FieldAssignment
+from store.projection import repository_projection
+from store.projection.issue_event_projection import subject
+
+NAME = payload_reader.text(100, least=1)
+FIELD = {
+    "name": NAME,
+    "data_type": payload_reader.one_of(*issue_fields.TYPES),
+    "description": payload_reader.nullable(payload_reader.text(1_000)),
+    "visibility": payload_reader.one_of(*issue_fields.VISIBILITIES),
+}
+OPTION = {
+    "name": NAME,
+    "color": payload_reader.one_of(*COLORS),
+    "description": payload_reader.nullable(payload_reader.text(1_000)),
+    "priority": payload_reader.number,
+}
+
+
+def project(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
+    """Take up what an `issues` event says of a field of its issue: `field_added` (also where it is
+    filled with something else) and `field_removed`.
+    """
+    if event["action"] not in ("field_added", "field_removed"):
+        return
+    issue, _ = subject(db, repo, payload, event, "issue")
+    if issue is None or issue["deleted_at"] is not None or issue["moved_to"] is not None:
+        return
+    field = _field(db, repo, payload_reader.read_object(payload, "issue_field") or {}, event)
+    if field is None:
+        return
+    if event["action"] == "field_removed":
+        issue_field_values.empty(db, issue, [field["id"]])
+        return
+    filling = _filling(field, payload_reader.read_object(payload, "issue_field_value") or {})
+    if filling is not None:
+        issue_field_values.fill(db, issue, {field["id"]: filling})
+
+
+def _field(db: Connection, repo: Row, given: Mapping[str, Any], event: Row) -> Row | None:
+    """The organization's field of this name and type, made where the event is believed."""
+    fields = payload_reader.read_fields(given, FIELD)
+    if repo["owner_kind"] != "Organization" or not {"name", "data_type"} <= fields.keys():
+        return None
+    key = fields["name"].strip().lower()
+    for row in issue_fields.of_organization(db, repo["owner_id"]):
+        if row["name_key"] == key:
+            return row if row["data_type"] == fields["data_type"] else None
+    if not repository_projection.is_trusted(event):
+        return None
+    options = _options(given) if fields["data_type"] in CHOOSING else None
+    try:
+        return issue_fields.create(db, repo["owner_id"], **fields, options=options)
+    except Invalid:
+        return None
+
+
+def _options(given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    told = payload_reader.read_object_list(given, "options") or []
+    read = [payload_reader.read_fields(each, OPTION) for each in told[:MOST_OPTIONS]]
+    return [
+        {"color": "gray", "priority": number, **one}
+        for number, one in enumerate(read)
+        if "name" in one
+    ]
+
+
+def _filling(field: Row, given: Mapping[str, Any]) -> FieldAssignment | None:
+    value = given.get("value")
+    if field["data_type"] == "single_select":
+        value = (payload_reader.read_object(given, "single_select_option") or {}).get("name")
+    elif field["data_type"] == "multi_select":
+        chosen = payload_reader.read_object_list(given, "multi_select_options") or []
+        value = [each.get("name") for each in chosen]
+    if isinstance(value, str):
+        # Not every engine keeps a NUL in a text.
+        value = value.replace("\0", "")
+    try:
+        return issue_field_values.assignment_of(field, value)
+    except Invalid:
+        return None

@@ -1,0 +1,193 @@
+"""How far the events have been turned into state: a cursor that moves in the transaction of the
+changes, so that each event is taken up once, in order, whatever happens to the worker.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from store.database import body_codec
+from store.database.connection import Connection, Row, json_array
+from store.errors import StoreError
+from store.projection import projection_table
+
+# Read at a time; of large events only as many as have so many bytes together.
+MOST_EVENTS = 200
+MOST_BYTES = 1_000_000
+COLUMNS = "id, name, action, repo_id, source_id, received_at, installation_id, body"
+NOTHING_YET: Row = {"event_id": 0, "skipped": 0, "lease_id": None, "moved_at": 0}
+
+
+class CursorMoved(StoreError):
+    """Another worker has moved the cursor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Events up to `upto` were seen, and not all before it: some may be in transactions that are
+    open, of those named in `writers`.
+    """
+
+    upto: int
+    writers: frozenset[str]
+
+
+@dataclass(slots=True)
+class PendingEvents:
+    """What follows the cursor `after`, up to `upto`: the events that are to be taken up, their
+    bodies packed. `gap` is what has to be known before there is more.
+    """
+
+    after: int
+    upto: int
+    events: list[Row] = field(default_factory=list)
+    gap: Gap | None = None
+
+
+@dataclass(slots=True)
+class PendingEvent:
+    """An event with its payload; None where that is no JSON object. `error` is why it cannot be
+    taken up, if that is known before.
+    """
+
+    event: Row
+    payload: dict[str, Any] | None
+    error: Exception | None = None
+
+
+def claim(db: Connection, lease_id: int) -> bool:
+    """Make this worker, if none that lives has done so, the one that turns events into state."""
+    taken = db.execute(
+        "INSERT INTO reflection (id, event_id, lease_id, moved_at) VALUES (1, 0, :lease_id, :now)"
+        " ON CONFLICT (id) DO UPDATE SET lease_id = excluded.lease_id"
+        " WHERE reflection.lease_id IS NULL OR reflection.lease_id = excluded.lease_id"
+        " OR NOT EXISTS (SELECT 1 FROM lease l"
+        " WHERE l.id = reflection.lease_id AND l.expires_at > :now)",
+        lease_id=lease_id,
+        now=db.now,
+    )
+    return taken > 0
+
+
+def state(db: Connection) -> Row:
+    """event_id, skipped, lease_id, moved_at, and `newest`: the id of the newest event."""
+    row = db.one("SELECT event_id, skipped, lease_id, moved_at FROM reflection WHERE id = 1")
+    newest = db.value("SELECT max(id) FROM event") or 0
+    return {**(row or NOTHING_YET), "newest": newest}
+
+
+def pending(db: Connection, gap: Gap | None) -> PendingEvents:
+    """What is to be taken up next.
+
+    The ids of events are given out before their transactions end, so one that is not there may
+    yet come, and is not passed over while anybody who could have it still writes.
+    """
+    # Before the events are read: who has ended by now, has left what he wrote.
+    over = gap is not None and not gap.writers & db.writers("event")
+    after = state(db)["event_id"]
+    rows = db.tuples(
+        "SELECT id, size, source_id FROM event WHERE id > :after ORDER BY id LIMIT :limit",
+        after=after,
+        limit=MOST_EVENTS,
+    )
+    upto = _settled([row[0] for row in rows], after, gap.upto if over and gap is not None else 0)
+    found = PendingEvents(after, upto)
+    if rows and upto < rows[-1][0]:
+        # And after: whoever has an id that is missed had it before the one behind it was seen.
+        found.gap = Gap(rows[-1][0], db.writers("event")) if over or gap is None else gap
+    # What was written here, for whatever reason, is in the state already.
+    _fill(db, found, [row[:2] for row in rows if row[0] <= upto and row[2] >= 0])
+    return found
+
+
+def _settled(ids: Sequence[int], after: int, final: int) -> int:
+    """The last of these ids before which none can come any more; `after` where there is none."""
+    upto = after
+    for event_id in ids:
+        if event_id != upto + 1 and event_id > final:
+            break
+        upto = event_id
+    return upto
+
+
+def _fill(db: Connection, found: PendingEvents, sized: Sequence[tuple[int, int]]) -> None:
+    chosen: list[int] = []
+    total = 0
+    for event_id, size in sized:
+        total += size
+        if chosen and total > MOST_BYTES:
+            found.upto = chosen[-1]
+            break
+        chosen.append(event_id)
+    if chosen:
+        found.events = db.all(
+            f"SELECT {COLUMNS} FROM event WHERE id IN"
+            f" (SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)"
+            " AND body IS NOT NULL ORDER BY id",
+            ids=json_array(chosen),
+        )
+
+
+def parsed(events: Sequence[Row]) -> list[PendingEvent]:
+    """Unpack and read the bodies: not in a transaction, which others would wait for."""
+    return [_item(event) for event in events]
+
+
+def _item(event: Row) -> PendingEvent:
+    payload = _payload(bytes(event.pop("body")))
+    prepare = projection_table.PREPARED.get(event["name"])
+    try:
+        if payload is not None and prepare is not None:
+            prepare(payload)
+    except Exception as error:
+        return PendingEvent(event, None, error)
+    return PendingEvent(event, payload)
+
+
+def _payload(packed: bytes) -> dict[str, Any] | None:
+    try:
+        found = orjson.loads(body_codec.decompress(packed))
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def advance(
+    db: Connection, after: int, items: Sequence[PendingEvent], upto: int, seconds: float = 0.0
+) -> int:
+    """Take up events, and move the cursor from `after` to the last of them, or to `upto` once all
+    are; not many more after so many seconds (0: all). Returns how many. Overtaken.
+    """
+    ends = time.monotonic() + seconds
+    done = 0
+    for item in items:
+        if item.error is not None:
+            raise item.error
+        if item.payload is not None:
+            projection_table.project(db, dict(item.event), item.payload)
+        done += 1
+        if seconds and time.monotonic() >= ends:
+            break
+    _move(db, after, upto if done == len(items) else items[done - 1].event["id"])
+    return done
+
+
+def skip(db: Connection, after: int, event_id: int) -> None:
+    """Move the cursor over an event that cannot be taken up. Overtaken."""
+    _move(db, after, event_id)
+    db.execute("UPDATE reflection SET skipped = skipped + 1 WHERE id = 1")
+
+
+def _move(db: Connection, after: int, upto: int) -> None:
+    moved = db.execute(
+        "UPDATE reflection SET event_id = :upto, moved_at = :now"
+        " WHERE id = 1 AND event_id = :after",
+        upto=upto,
+        after=after,
+        now=db.now,
+    )
+    if not moved:
+        raise CursorMoved("another worker turns events into state")

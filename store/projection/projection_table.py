@@ -1,0 +1,135 @@
+"""From ingested events to state: which of a payload's objects goes where.
+
+An event may change its repository's state, and make accounts known; nobody gets or loses a right
+by one. See `store.projection.repository_projection` for who is believed what.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from store.accounts import placeholder_accounts
+from store.checks import check_suites
+from store.database import payload_reader
+from store.database.connection import Connection, Row
+from store.issues import commit_comments, issues, labels, milestones, pulls
+from store.projection import (
+    check_run_projection,
+    issue_comment_projection,
+    issue_event_projection,
+    issue_field_projection,
+    issue_relation_projection,
+    pull_request_projection,
+    repository_projection,
+    workflow_projection,
+)
+from store.repositories import refs, rule_suites
+from store.secret_scanning import secret_alerts
+
+# In place of a source's id, and above all of them.
+OPERATOR = 2**62
+
+Put = Callable[[Connection, Row, dict[str, Any], Row], Any]
+"""Takes up one object: `put(db, repository, object, event)`."""
+Of = Callable[[Connection, Row, dict[str, Any], Row], Any]
+"""Takes up what an event says as a whole: `of(db, repository, payload, event)`."""
+
+
+def _label(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> None:
+    # A label is taken off its issues after it was deleted: that must not bring it back.
+    if event["action"] not in ("deleted", "unlabeled"):
+        labels.put(db, repo, given, event)
+
+
+def _milestone(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> None:
+    if event["action"] not in ("deleted", "demilestoned"):
+        milestones.put(db, repo, given, event)
+
+
+def _label_event(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
+    name = payload_reader.read_field(
+        payload_reader.read_object(payload, "label") or {}, "name", payload_reader.text(255)
+    )
+    if event["action"] == "deleted" and name is not None:
+        labels.delete(db, repo["id"], name)
+
+
+def _milestone_event(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
+    told = payload_reader.read_object(payload, "milestone") or {}
+    number = payload_reader.read_field(told, "number", payload_reader.number)
+    if event["action"] == "deleted" and number is not None:
+        milestones.delete(db, repo["id"], number)
+
+
+MEMBERS: dict[str, Put] = {
+    "repository": repository_projection.put,
+    "label": _label,
+    "milestone": _milestone,
+    "issue": issues.put,
+    "pull_request": pulls.put,
+    "check_suite": check_suites.put,
+    "check_run": check_run_projection.put,
+    "rule_suite": rule_suites.put,
+}
+"""A payload's member, by its name, in this order."""
+
+EVENTS: dict[str, tuple[Of, ...]] = {
+    "commit_comment": (commit_comments.put_reported, issue_comment_projection.commit_commented),
+    "create": (pull_request_projection.branch_made,),
+    "delete": (refs.deleted, pull_request_projection.branch_gone),
+    "deployment": (pull_request_projection.deployed,),
+    "issue_comment": (issue_comment_projection.commented,),
+    "issue_dependencies": (issue_relation_projection.related,),
+    "issues": (
+        issues.record_event,
+        issue_event_projection.of_issues,
+        issue_field_projection.project,
+    ),
+    "label": (_label_event,),
+    "milestone": (_milestone_event,),
+    "pull_request": (issue_event_projection.of_pulls,),
+    "pull_request_review": (issue_comment_projection.reviewed,),
+    "pull_request_review_comment": (issue_comment_projection.line_commented,),
+    "push": (refs.pushed, pull_request_projection.pushed),
+    "secret_scanning_alert": (secret_alerts.record,),
+    "sub_issues": (issue_relation_projection.related,),
+    "workflow_job": (workflow_projection.project_job,),
+    "workflow_run": (workflow_projection.project_run,),
+}
+"""What an event says beyond its objects, by its name; after them."""
+
+PREPARED: dict[str, Callable[[dict[str, Any]], None]] = {
+    "commit_comment": commit_comments.prepare,
+}
+"""What takes too long for a transaction is done to an event's payload before, by its name."""
+
+
+def project(db: Connection, event: Row, payload: dict[str, Any]) -> None:
+    """Take up an event: `event` has id, name, action, repo_id, source_id and received_at, and gets
+    `sender_id`, an account or None.
+
+    What is not understood is passed over.
+    """
+    event["sender_id"] = placeholder_accounts.get_or_create(db, payload.get("sender"))
+    placeholder_accounts.get_or_create(db, payload.get("organization"), organization=True)
+    repo = repository_projection.find(db, event, payload)
+    if repo is None:
+        return
+    for name, put in MEMBERS.items():
+        given = payload_reader.read_object(payload, name)
+        if given is not None:
+            put(db, repo, given, event)
+    for of in EVENTS.get(event["name"], ()):
+        of(db, repo, payload, event)
+
+
+def projected_events(db: Connection) -> Row:
+    """What stands for the event where an operator states something: now, and to be believed."""
+    return {
+        "id": 0,
+        "name": "",
+        "action": None,
+        "repo_id": 0,
+        "source_id": OPERATOR,
+        "received_at": db.now,
+        "sender_id": None,
+    }

@@ -1,0 +1,115 @@
+"""What happens to pull requests by what happens to their branches and commits."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from store.database import payload_reader
+from store.database.connection import Connection, Row
+from store.issues import issue_events, issue_references, pulls
+from store.issues.issue_events import IssueEventData
+from store.repositories import refs
+
+BRANCH = "refs/heads/"
+# Pull requests from one branch, and commits of one push, that are looked at.
+MOST_PULLS, MOST_COMMITS = 20, 250
+MOST_MESSAGE = 16_384
+WHO = {"name": payload_reader.text(255), "email": payload_reader.text(255)}
+
+
+def pushed(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
+    """Take up a push: its commits are those of the open pull requests from the branch, and may
+    speak of issues.
+    """
+    ref = payload_reader.read_field(payload, "ref", payload_reader.text(300)) or ""
+    commits = [*_commits(payload, event)]
+    if ref.startswith(BRANCH):
+        for pull in pulls.of_branch(db, repo, ref.removeprefix(BRANCH), most=MOST_PULLS):
+            if pull["state"] == "open":
+                issue_events.add(db, _issue(pull), [*_forced(payload, event), *commits])
+    for commit in commits:
+        message, sha = commit.members["message"], str(commit.commit_id)
+        by, at = event["sender_id"], commit.created_at
+        issue_references.referenced(db, repo, message, sha, by=by, at=at)
+
+
+def _issue(pull: Row) -> Row:
+    return {"id": pull["issue_id"], "repo_id": pull["repo_id"]}
+
+
+def _forced(payload: Mapping[str, Any], event: Row) -> Iterator[IssueEventData]:
+    after = payload_reader.read_field(payload, "after", payload_reader.text(64))
+    if payload.get("forced") is True and after is not None and refs.SHA.fullmatch(after):
+        yield IssueEventData(
+            "head_ref_force_pushed", event["sender_id"], event["received_at"], commit_id=after
+        )
+
+
+def _commits(payload: Mapping[str, Any], event: Row) -> Iterator[IssueEventData]:
+    parts = payload.get("commits")
+    for given in parts[:MOST_COMMITS] if isinstance(parts, list) else ():
+        sha = (
+            payload_reader.read_field(given, "id", payload_reader.text(64))
+            if isinstance(given, dict)
+            else None
+        )
+        if sha is None or not refs.SHA.fullmatch(sha):
+            continue
+        said = payload_reader.read_field(given, "timestamp", payload_reader.timestamp)
+        at = event["received_at"] if said is None else min(said, event["received_at"])
+        yield IssueEventData("committed", event["sender_id"], at, _commit(given), commit_id=sha)
+
+
+def _commit(given: Mapping[str, Any]) -> dict[str, Any]:
+    author = _who(given, "author")
+    return {
+        "message": payload_reader.read_field(given, "message", payload_reader.text(MOST_MESSAGE))
+        or "",
+        "tree": payload_reader.read_field(given, "tree_id", payload_reader.text(64)),
+        "author": author,
+        "committer": _who(given, "committer") or author,
+    }
+
+
+def _who(given: Mapping[str, Any], name: str) -> dict[str, Any]:
+    found: dict[str, Any] = payload_reader.read_fields(
+        payload_reader.read_object(given, name) or {}, WHO
+    )
+    return found
+
+
+def branch_gone(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
+    """Take up that a branch was deleted."""
+    for pull in _of_branch(db, repo, payload):
+        happening = IssueEventData("head_ref_deleted", event["sender_id"], event["received_at"])
+        issue_events.add(db, _issue(pull), [happening])
+
+
+def branch_made(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
+    """Take up that a branch was made; again, where it was deleted under pull requests."""
+    for pull in _of_branch(db, repo, payload):
+        last = issue_events.last(db, pull["issue_id"], ("head_ref_deleted", "head_ref_restored"))
+        if last == "head_ref_deleted":
+            happening = IssueEventData(
+                "head_ref_restored", event["sender_id"], event["received_at"]
+            )
+            issue_events.add(db, _issue(pull), [happening])
+
+
+def _of_branch(db: Connection, repo: Row, payload: Mapping[str, Any]) -> list[Row]:
+    name = payload_reader.read_field(payload, "ref", payload_reader.text(300))
+    if name is None or payload.get("ref_type") != "branch":
+        return []
+    return pulls.of_branch(db, repo, name, most=MOST_PULLS)
+
+
+def deployed(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
+    """Take up a deployment of a commit that is the head of open pull requests."""
+    given = payload_reader.read_object(payload, "deployment") or {}
+    sha = payload_reader.read_field(given, "sha", payload_reader.text(64))
+    if sha is None or event["action"] not in (None, "created"):
+        return
+    said = payload_reader.read_field(given, "created_at", payload_reader.timestamp)
+    at = event["received_at"] if said is None else min(said, event["received_at"])
+    happening = IssueEventData("deployed", event["sender_id"], at)
+    for pull in pulls.of_heads(db, repo["id"], [sha]).get(sha, ()):
+        issue_events.add(db, _issue(pull), [happening])

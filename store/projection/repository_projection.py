@@ -1,0 +1,136 @@
+"""Repositories as platforms tell of them.
+
+What happened to a repository is believed of whoever may post its events. Its settings, which only
+its administrators change, are believed of a platform that signs; and that a private one is public
+only where that is what the event is about.
+"""
+
+from typing import Any
+
+import orjson
+
+from store.accounts import accounts, placeholder_accounts
+from store.database import payload_reader, upsert
+from store.database.connection import Connection, Row
+from store.delivery import sources, websub
+from store.errors import Conflict, Invalid
+from store.repositories import repositories
+
+HAPPENED: payload_reader.Readers = {
+    "stars": ("stargazers_count", payload_reader.number),
+    "forks": ("forks_count", payload_reader.number),
+    "size": payload_reader.number,
+    "language": payload_reader.nullable(payload_reader.text(100)),
+    "pushed_at": payload_reader.nullable(payload_reader.timestamp),
+    "updated_at": payload_reader.timestamp,
+    "told_at": ("updated_at", payload_reader.timestamp),
+}
+MOST_TOPICS = 100
+
+
+def _topics(value: Any) -> Any:
+    if not isinstance(value, list):
+        return payload_reader.INVALID
+    named = [each[:100] for each in value[:MOST_TOPICS] if isinstance(each, str)]
+    return orjson.dumps(named).decode()
+
+
+SETTINGS: payload_reader.Readers = {
+    "foreign_id": ("id", payload_reader.number),
+    "description": payload_reader.nullable(payload_reader.text(1_000)),
+    "homepage": payload_reader.nullable(payload_reader.text(1_000)),
+    "default_branch": payload_reader.text(255, least=1),
+    "topics": _topics,
+    "fork": payload_reader.flag,
+    "archived": payload_reader.flag,
+    "created_at": payload_reader.timestamp,
+}
+COLUMNS = ", ".join(("id", "private", *HAPPENED, *SETTINGS))
+PUBLISHED = (("public", None), ("repository", "publicized"))
+
+
+def is_trusted(event: Row) -> bool:
+    """Whether a source signed the event, and it was not posted by somebody with a token."""
+    return bool(event["source_id"] > 0)
+
+
+def find(db: Connection, event: Row, payload: dict[str, Any]) -> Row | None:
+    """The repository that the event is of, made if its source may speak for it and tells what it
+    is. None where there is none.
+    """
+    if event["repo_id"]:
+        return repositories.get(db, event["repo_id"])
+    given = payload_reader.read_object(payload, "repository") or {}
+    owner, slash, name = str(given.get("full_name", "")).partition("/")
+    if not slash or "\0" in owner + name or not _may_describe(db, event, owner):
+        return None
+    known = repositories.find(db, owner, name)
+    return known or _renamed(db, payload, owner, name) or _make(db, given, owner, name)
+
+
+def _may_describe(db: Connection, event: Row, owner: str) -> bool:
+    # A ping is about a platform's own webhook.
+    source = sources.get(db, event["source_id"]) if event["name"] != "ping" else None
+    if source is None or source["owner_id"] is None:
+        return source is not None
+    account = accounts.by_login(db, owner)
+    return account is not None and account["id"] == source["owner_id"]
+
+
+def _renamed(db: Connection, payload: dict[str, Any], owner: str, name: str) -> Row | None:
+    """The repository that the event gives a new name, which it then has."""
+    changes = payload_reader.read_object(payload, "changes") or {}
+    renamed = (
+        payload_reader.read_object(payload_reader.read_object(changes, "repository") or {}, "name")
+        or {}
+    )
+    before = payload_reader.read_field(renamed, "from", payload_reader.text(100))
+    known = None if before is None else repositories.find(db, owner, before)
+    told = payload_reader.read_field(payload["repository"], "id", payload_reader.number)
+    if known is None or told is None or told != _row(db, known["id"])["foreign_id"]:
+        return None
+    try:
+        return repositories.rename(db, known, name)
+    except (Invalid, Conflict):
+        return None
+
+
+def _make(db: Connection, given: dict[str, Any], owner: str, name: str) -> Row | None:
+    owner_id = placeholder_accounts.get_or_create(
+        db, (payload_reader.read_object(given, "owner") or {}) | {"login": owner}
+    )
+    if owner_id is None:
+        return None
+    try:
+        # What is not said to be public is not shown.
+        private = payload_reader.read_field(given, "private", payload_reader.flag) != 0
+        return repositories.create(db, owner_id, name, private=private)
+    except (Invalid, Conflict):
+        return None
+
+
+def _row(db: Connection, repo_id: int) -> Row:
+    row = db.one(f"SELECT {COLUMNS} FROM repository WHERE id = :id", id=repo_id)
+    assert row is not None
+    return row
+
+
+def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> None:
+    """Take up what is told of the repository. Neither its name nor its owner changes by it."""
+    fields = payload_reader.read_fields(
+        given, {**HAPPENED, **(SETTINGS if is_trusted(event) else {})}
+    )
+    before = _row(db, repo["id"])
+    if upsert.is_outdated(before, fields):
+        return
+    upsert.update(db, "repository", before, fields | _visibility(given, event))
+    after = payload_reader.read_field(given, "private", payload_reader.flag)
+    if is_trusted(event) and after and not before["private"]:
+        websub.end_private(db, repo["id"])
+
+
+def _visibility(given: dict[str, Any], event: Row) -> Row:
+    private = payload_reader.read_field(given, "private", payload_reader.flag)
+    published = (event["name"], event["action"]) in PUBLISHED
+    believed = is_trusted(event) and (private == 1 or (private == 0 and published))
+    return {"private": private} if believed else {}

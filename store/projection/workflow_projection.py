@@ -1,0 +1,144 @@
+"""Workflow runs and jobs as platforms tell of them, and who holds which concurrency group by it."""
+
+from typing import Any
+
+from store.database import payload_reader
+from store.database.connection import Connection, Row
+from store.projection import concurrency_projection
+from store.projection.concurrency_projection import MemberStatus
+from store.workflows import concurrency_members, workflow_runs
+from store.workflows.concurrency_members import GroupMember
+from store.workflows.workflow_runs import COMPLETED
+
+STATUSES = ("queued", "in_progress", COMPLETED, "requested", "waiting", "pending")
+# Of what is told of one moment, the later; others are 0.
+RANK = {"in_progress": 1, COMPLETED: 2}
+NAME = payload_reader.text(255, 1)
+RUN: payload_reader.Readers = {
+    "name": NAME,
+    "status": payload_reader.one_of(*STATUSES),
+    "attempt": ("run_attempt", payload_reader.number),
+    "created_at": payload_reader.timestamp,
+    "told_at": ("updated_at", payload_reader.timestamp),
+}
+JOB: payload_reader.Readers = {
+    "name": payload_reader.text(1_000, 1),
+    "status": payload_reader.one_of(*STATUSES),
+}
+
+
+def project_run(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
+    """Take up an event of a workflow run."""
+    given = payload_reader.read_object(payload, "workflow_run") or {}
+    number = payload_reader.read_field(given, "id", payload_reader.number)
+    if number is None:
+        return
+    fields = {**_named(payload, given), **payload_reader.read_fields(given, RUN)}
+    before = workflow_runs.get(db, repo["id"], number)
+    if before is not None and _outdated(before, fields):
+        return
+    run = workflow_runs.put(db, repo["id"], number, fields)
+    if before is not None and run["attempt"] > before["attempt"]:
+        # What the attempt before held is not this one's.
+        concurrency_members.leave_all(db, run["id"])
+    told = concurrency_projection.member(payload, given)
+    concurrency_projection.configured(db, run, told)
+    if run["status"] == COMPLETED:
+        told = {**told, "status": COMPLETED, "reusable": None}
+        concurrency_members.leave_all(db, run["id"])
+    concurrency_projection.called(db, run, told, event)
+    concurrency_projection.apply_status(
+        db, run, GroupMember(run["id"]), told, _of_run(run, fields, event)
+    )
+
+
+def _outdated(before: Row, fields: Row) -> bool:
+    """Whether this was so before what is kept; what tells no time is believed."""
+    if "told_at" not in fields:
+        return bool(fields.get("attempt", before["attempt"]) < before["attempt"])
+    return _moment(before | fields) < _moment(before)
+
+
+def _moment(run: Row) -> tuple[int, int, int]:
+    return run["attempt"], run["told_at"] or 0, RANK.get(run["status"], 0)
+
+
+def _named(payload: dict[str, Any], given: dict[str, Any]) -> Row:
+    """The name of a run that has none of its own."""
+    workflow = payload_reader.read_object(payload, "workflow") or {}
+    name = payload_reader.read_field(workflow, "name", NAME) or payload_reader.read_field(
+        given, "display_title", NAME
+    )
+    return {} if name is None else {"name": name}
+
+
+def _of_run(run: Row, fields: Row, event: Row) -> MemberStatus:
+    known = {"created_at": event["received_at"], "told_at": event["received_at"], **fields}
+    return MemberStatus(
+        known["created_at"],
+        known["told_at"],
+        holds=run["status"] == "in_progress",
+    )
+
+
+def project_job(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
+    """Take up an event of a job, and make its run known."""
+    given = payload_reader.read_object(payload, "workflow_job") or {}
+    number = payload_reader.read_field(given, "id", payload_reader.number)
+    run_number = payload_reader.read_field(given, "run_id", payload_reader.number)
+    if number is None or run_number is None:
+        return
+    attempt = payload_reader.read_field(given, "run_attempt", payload_reader.number) or 1
+    run = _run_of(db, repo, run_number, attempt, given)
+    told = concurrency_projection.member(payload, given)
+    job = _job_of(db, run, number, given, told)
+    if job is None:
+        return
+    concurrency_projection.configured(db, run, told)
+    over = run["status"] == COMPLETED or attempt < run["attempt"]
+    if not over:
+        concurrency_projection.called(db, run, told, event)
+    if over or job["status"] == COMPLETED:
+        told = {**told, "status": COMPLETED}
+    seat = GroupMember(run["id"], job_id=job["id"])
+    concurrency_projection.apply_status(db, run, seat, told, _of_job(job, given, event))
+
+
+def _run_of(db: Connection, repo: Row, number: int, attempt: int, given: dict[str, Any]) -> Row:
+    run = workflow_runs.get(db, repo["id"], number)
+    if run is not None and attempt <= run["attempt"]:
+        return run
+    if run is not None:
+        concurrency_members.leave_all(db, run["id"])
+    name = payload_reader.read_field(given, "workflow_name", NAME)
+    named = {} if name is None or run is not None else {"name": name}
+    fields = {"attempt": attempt, "status": "queued", **named}
+    return workflow_runs.put(db, repo["id"], number, fields)
+
+
+def _job_of(
+    db: Connection, run: Row, number: int, given: dict[str, Any], told: dict[str, Any]
+) -> Row | None:
+    """The job, changed as it is told of; None for what is another run's."""
+    fields = payload_reader.read_fields(given, JOB)
+    path = payload_reader.read_field(told, "path", concurrency_projection.PATH) or fields.get(
+        "name"
+    )
+    fields |= {} if path is None else {"path": path}
+    before = workflow_runs.job(db, run["repo_id"], number)
+    if before is not None:
+        if before["run_id"] != run["id"]:
+            return None
+        if RANK.get(fields.get("status", ""), 0) < RANK.get(before["status"], 0):
+            # Another attempt is another job: this was so before.
+            fields.pop("status", None)
+    return workflow_runs.put_job(db, run, number, fields)
+
+
+def _of_job(job: Row, given: dict[str, Any], event: Row) -> MemberStatus:
+    arrived = event["received_at"]
+    return MemberStatus(
+        payload_reader.read_field(given, "created_at", payload_reader.timestamp) or arrived,
+        payload_reader.read_field(given, "started_at", payload_reader.timestamp) or arrived,
+        holds=job["status"] == "in_progress",
+    )

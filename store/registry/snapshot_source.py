@@ -1,0 +1,112 @@
+"""One kind of thing that a repository has, and how to go through all of it in order.
+
+It is gone through repository by repository, each by a key for which there is an index, so that it
+can be gone on with at any place.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from store.database.connection import Connection, Row
+
+Key = int | str
+LOWEST_NUMBER, LOWEST_TEXT = -1, ""
+
+
+def _as_it_is(row: Row) -> Row:
+    return row
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotSource:
+    """A kind of thing. `columns` and `source` are its SELECT, `repo` the column with the
+    repository's id, `key` what it is gone through by.
+    """
+
+    name: str
+    event: str
+    """What its event is called: the last part of its topic."""
+    columns: str
+    source: str
+    repo: str
+    key: str
+    changed: str
+    """When it changed last, in SQL."""
+    lowest: Key = LOWEST_NUMBER
+    where: str = ""
+    opened: Callable[[Row], Row] = _as_it_is
+
+    @property
+    def condition(self) -> str:
+        """What is true of those that are there, after an AND."""
+        return f" AND {self.where}" if self.where else ""
+
+
+def page(db: Connection, one: SnapshotSource, repo_id: int, after: Key, limit: int) -> list[Row]:
+    """Those of a repository that follow `after`, with `key_` and `changed_`. They stay as they are
+    until the transaction ends.
+    """
+    sql = (
+        f"SELECT {one.columns}, {one.key} AS key_, {one.changed} AS changed_ FROM {one.source}"
+        f" WHERE {one.repo} = :repo_id AND {one.key} > :after{one.condition}"
+        f" ORDER BY {one.key} LIMIT :limit{db.for_share}"
+    )
+    rows = db.all(
+        sql, **_named_parameters(sql, repo_id=repo_id, after=after, limit=limit, now=db.now)
+    )
+    return [one.opened(row) for row in rows]
+
+
+def repositories_with(
+    db: Connection, one: SnapshotSource, owner: str, repo: str, first: int, limit: int
+) -> list[int]:
+    """The repositories of these patterns that have any, from the id `first` on."""
+    sql = (
+        f"SELECT g.id {MATCHING_REPOSITORIES} AND g.id >= :first"
+        f" AND EXISTS (SELECT 1 FROM {one.source} WHERE {one.repo} = g.id{one.condition})"
+        " ORDER BY g.id LIMIT :limit"
+    )
+    given = _patterns(owner, repo) | {"first": first, "limit": limit, "now": db.now}
+    return [row[0] for row in db.tuples(sql, **_named_parameters(sql, **given))]
+
+
+def count(
+    db: Connection, kinds: Iterable[SnapshotSource], owner: str, repo: str, since: int | None
+) -> dict[str, int]:
+    """How many there are of each kind in the repositories of these patterns; with `since`, of those
+    that have changed since then.
+    """
+    given = _patterns(owner, repo) | {"since": since, "now": db.now}
+    found = {}
+    for one in kinds:
+        later = "" if since is None else f" AND {one.changed} >= :since"
+        sql = (
+            f"SELECT count(*) FROM {one.source}"
+            f" WHERE {one.repo} IN (SELECT g.id {MATCHING_REPOSITORIES}){one.condition}{later}"
+        )
+        found[one.name] = db.value(sql, **_named_parameters(sql, **given))
+    return found
+
+
+MATCHING_REPOSITORIES = (
+    "FROM repository g JOIN account o ON o.id = g.owner_id"
+    " WHERE o.login_key LIKE :owner ESCAPE '!' AND g.name_key LIKE :repo ESCAPE '!'"
+)
+"""The repositories that two patterns name."""
+
+
+def _patterns(owner: str, repo: str) -> dict[str, Any]:
+    return {"owner": _like(owner), "repo": _like(repo)}
+
+
+def _like(pattern: str) -> str:
+    """A pattern in which `*` stands for anything, as LIKE has it."""
+    for special in "!%_":
+        pattern = pattern.replace(special, f"!{special}")
+    return pattern.lower().replace("*", "%")
+
+
+def _named_parameters(sql: str, **given: Any) -> dict[str, Any]:
+    """What a statement names of these parameters."""
+    return {name: value for name, value in given.items() if f":{name}" in sql}

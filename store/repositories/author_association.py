@@ -1,0 +1,18 @@
+"""What somebody who writes in a repository has to do with it."""
+
+from store.accounts import accounts
+from store.database.connection import Connection, Row
+
+
+def association_of(db: Connection, repo: Row, account_id: int) -> str:
+    """OWNER, MEMBER (of the organization that owns it), COLLABORATOR or NONE."""
+    if account_id == repo["owner_id"]:
+        return "OWNER"
+    if accounts.organization_role(db, repo["owner_id"], account_id) is not None:
+        return "MEMBER"
+    granted = db.value(
+        "SELECT role FROM collaborator WHERE repo_id = :repo_id AND account_id = :account_id",
+        repo_id=repo["id"],
+        account_id=account_id,
+    )
+    return "NONE" if granted is None else "COLLABORATOR"

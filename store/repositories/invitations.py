@@ -1,0 +1,192 @@
+"""Invitations to collaborate in a repository. One that is over is none, whether its end has been
+told yet or not.
+"""
+
+from dataclasses import dataclass
+
+from store.clock import DAY, SECOND
+from store.database.connection import Connection, Row
+from store.errors import Busy, Missing
+from store.jobs import jobs
+from store.repositories import membership_dump, repositories
+
+LIFETIME = 7 * DAY
+MOST, WINDOW = 50, DAY
+COLUMNS = "id, repo_id, invitee_id, inviter_id, role, created_at, expires_at"
+LIVE = "expires_at > :now"
+
+
+class TooManyInvitations(Busy):
+    """A repository has sent all that it may for now; the next one may be sent after `seconds`."""
+
+    def __init__(self, seconds: int) -> None:
+        super().__init__(f"more than {MOST} invitations in a day")
+        self.seconds = seconds
+
+
+@dataclass(frozen=True, slots=True)
+class InvitationSide:
+    """Whose invitations: those of a repository, or those to a person."""
+
+    column: str
+    key: int
+
+
+def of_repository(repo_id: int) -> InvitationSide:
+    return InvitationSide("repo_id", repo_id)
+
+
+def to_person(account_id: int) -> InvitationSide:
+    return InvitationSide("invitee_id", account_id)
+
+
+def page(db: Connection, side: InvitationSide, *, limit: int, offset: int) -> list[Row]:
+    """Open invitations, the oldest first: COLUMNS."""
+    return db.all(
+        f"SELECT {COLUMNS} FROM repository_invitation WHERE {side.column} = :key AND {LIVE}"
+        " ORDER BY id LIMIT :limit OFFSET :offset",
+        key=side.key,
+        now=db.now,
+        limit=limit,
+        offset=offset,
+    )
+
+
+def count(db: Connection, side: InvitationSide, most: int) -> int:
+    """How many there are of these, counted to `most`."""
+    found: int = db.value(
+        f"SELECT count(*) FROM (SELECT id FROM repository_invitation WHERE {side.column} = :key"
+        f" AND {LIVE} ORDER BY id LIMIT :most) AS f",
+        key=side.key,
+        now=db.now,
+        most=most,
+    )
+    return found
+
+
+def of_repo(db: Connection, repo_id: int, invitation_id: int) -> Row | None:
+    """The repository's open invitation with this id."""
+    return _get(db, of_repository(repo_id), invitation_id)
+
+
+def of_invitee(db: Connection, account_id: int, invitation_id: int) -> Row | None:
+    """The open invitation with this id, if it is to this person."""
+    return _get(db, to_person(account_id), invitation_id)
+
+
+def _get(db: Connection, side: InvitationSide, invitation_id: int) -> Row | None:
+    return db.one(
+        f"SELECT {COLUMNS} FROM repository_invitation"
+        f" WHERE id = :id AND {side.column} = :key AND {LIVE}",
+        id=invitation_id,
+        key=side.key,
+        now=db.now,
+    )
+
+
+def open_to(db: Connection, repo_id: int, invitee_id: int) -> Row | None:
+    """The open invitation of this person to this repository."""
+    return db.one(
+        f"SELECT {COLUMNS} FROM repository_invitation"
+        f" WHERE invitee_id = :invitee_id AND repo_id = :repo_id AND {LIVE}",
+        invitee_id=invitee_id,
+        repo_id=repo_id,
+        now=db.now,
+    )
+
+
+def invite(
+    db: Connection,
+    repo_id: int,
+    invitee_id: int,
+    inviter_id: int | None,
+    role: str,
+    *,
+    ends: int | None = None,
+    counted: bool = True,
+) -> tuple[Row, bool]:
+    """Invite somebody, or once more with this role; also returns whether there was none open.
+
+    It ends after 7 days, in whole seconds. TooMany beyond 50 of a repository in a day, if it is
+    `counted` among these.
+    """
+    db.alone(f"invitations of {repo_id}")
+    if counted:
+        _count_in(db, repo_id)
+    ends = ends or (db.now + LIFETIME) // SECOND * SECOND
+    before = open_to(db, repo_id, invitee_id)
+    if before is not None:
+        return _renewed(db, before, inviter_id, role, ends), False
+    row = db.one(
+        "INSERT INTO repository_invitation (repo_id, invitee_id, inviter_id, role, created_at,"
+        " expires_at) VALUES (:repo_id, :invitee_id, :inviter_id, :role, :now, :ends)"
+        f" RETURNING {COLUMNS}",
+        repo_id=repo_id,
+        invitee_id=invitee_id,
+        inviter_id=inviter_id,
+        role=role,
+        now=db.now,
+        ends=ends,
+    )
+    assert row is not None
+    jobs.notify_worker(db)
+    return row, True
+
+
+def _renewed(db: Connection, row: Row, inviter_id: int | None, role: str, ends: int) -> Row:
+    changed = {"inviter_id": inviter_id, "role": role, "expires_at": ends}
+    db.execute(
+        "UPDATE repository_invitation SET inviter_id = :inviter_id, role = :role,"
+        " expires_at = :expires_at WHERE id = :id",
+        id=row["id"],
+        **changed,
+    )
+    jobs.notify_worker(db)
+    return row | changed
+
+
+def _count_in(db: Connection, repo_id: int) -> None:
+    """Count one that is sent now."""
+    db.execute(
+        "DELETE FROM invitation_sent WHERE repo_id = :repo_id"
+        " AND (sent_at <= :before OR sent_at > :now)",
+        repo_id=repo_id,
+        before=db.now - WINDOW,
+        now=db.now,
+    )
+    sent = db.tuples(
+        "SELECT sent_at FROM invitation_sent WHERE repo_id = :repo_id ORDER BY sent_at",
+        repo_id=repo_id,
+    )
+    if len(sent) >= MOST:
+        raise TooManyInvitations((sent[0][0] + WINDOW - db.now) // SECOND + 1)
+    db.execute(
+        "INSERT INTO invitation_sent (repo_id, sent_at) VALUES (:repo_id, :now)",
+        repo_id=repo_id,
+        now=db.now,
+    )
+
+
+def change_role(db: Connection, row: Row, role: str) -> Row:
+    """Offer another role."""
+    db.execute(
+        "UPDATE repository_invitation SET role = :role WHERE id = :id", role=role, id=row["id"]
+    )
+    return row | {"role": role}
+
+
+def end(db: Connection, row: Row) -> bool:
+    """An invitation is answered or withdrawn. False where it has ended in the meantime."""
+    return db.execute("DELETE FROM repository_invitation WHERE id = :id", id=row["id"]) > 0
+
+
+def accept(db: Connection, row: Row) -> str | None:
+    """Make the invitee a collaborator; returns the role that they had before, if any. A higher one
+    is kept. Missing where the invitation has ended in the meantime.
+    """
+    if not end(db, row):
+        raise Missing("invitation")
+    held = membership_dump.granted(db, row["repo_id"], row["invitee_id"])
+    if not repositories.at_least(held, row["role"]):
+        repositories.grant(db, row["repo_id"], row["invitee_id"], row["role"])
+    return held

@@ -1,0 +1,80 @@
+"""The licenses that are known: their texts, and what they permit, ask and rule out.
+
+The data are those of choosealicense.com, which a package brings along.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import pychoosealicense
+
+OTHER = "other"
+"""The key of a license that is none of these."""
+HOME = "http://choosealicense.com/licenses"
+# The package makes templates of the texts, for str.format: {fullname} was [fullname].
+TEMPLATED = re.compile(r"\{\{|\}\}|\{(\w+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class License:
+    """A known license. `key` is its SPDX identifier in lower case; `common` ones are those that
+    most projects choose among, and `featured` the few to look at first.
+    """
+
+    key: str
+    name: str
+    spdx_id: str
+    description: str
+    implementation: str
+    permissions: tuple[str, ...]
+    conditions: tuple[str, ...]
+    limitations: tuple[str, ...]
+    body: str
+    featured: bool
+    common: bool
+
+    @property
+    def page(self) -> str:
+        """Where a person reads about it."""
+        return f"{HOME}/{self.key}/"
+
+
+@cache
+def list_all() -> tuple[License, ...]:
+    """Every known license: the featured ones, then the other common ones, then the rest."""
+    names = [file.name for file in files("pychoosealicense._licenses").iterdir()]
+    found = [_read(name.removesuffix(".txt")) for name in names if name.endswith(".txt")]
+    return tuple(sorted(found, key=lambda one: (not one.featured, not one.common, one.key)))
+
+
+@cache
+def _by_key() -> dict[str, License]:
+    return {one.key: one for one in list_all()}
+
+
+def get(key: str) -> License | None:
+    """The license of this key, whatever its case."""
+    return _by_key().get(key.lower())
+
+
+def _read(key: str) -> License:
+    known = pychoosealicense.get_license(key)
+    return License(
+        key=key,
+        name=known.title,
+        spdx_id=known.spdx_id,
+        description=_untemplated(known.description),
+        implementation=_untemplated(known.how),
+        permissions=tuple(rule.tag for rule in known.permissions),
+        conditions=tuple(rule.tag for rule in known.conditions),
+        limitations=tuple(rule.tag for rule in known.limitations),
+        body=_untemplated(known.content),
+        featured=known.featured,
+        common=not known.hidden,
+    )
+
+
+def _untemplated(text: str) -> str:
+    return TEMPLATED.sub(lambda found: f"[{found[1]}]" if found[1] else found[0][0], text)

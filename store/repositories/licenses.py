@@ -1,0 +1,113 @@
+"""The license files of repositories, and which known license each of them is."""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from licenseclassifier import identify_license
+from markdown_it import MarkdownIt
+
+from store.database.connection import Connection, Row, json_array
+from store.errors import Invalid
+from store.repositories import license_catalog
+from store.repositories.license_catalog import OTHER
+
+COLUMNS = "repo_id, branch, path, sha, content, html, license, updated_at"
+LARGEST = 256 * 1024
+"""Bytes of a license file."""
+MARKDOWN = (".md", ".markdown", ".mkd", ".mdown")
+# Shorter than any license: a title, or a link to one, that another license's text has in it.
+MENTION = 100
+
+
+@dataclass(slots=True)
+class LicenseFile:
+    """A license file before it is stored: what it takes to know about it is found out here, on
+    the caller's thread, where recognising and rendering may take their time.
+    """
+
+    path: str
+    content: bytes
+    license: str = field(init=False)
+    """The key of the known license that it is, or OTHER."""
+    html: str | None = field(init=False)
+    """Rendered, not sanitised; None for what is no Markdown."""
+    sha: str = field(init=False)
+    """That of the git blob."""
+
+    def __post_init__(self) -> None:
+        if not 0 < len(self.path) <= 255 or "\0" in self.path or self.path.startswith("/"):
+            raise Invalid(f"{self.path!r} is no path of a license file", field="path")
+        if len(self.content) > LARGEST:
+            raise Invalid(f"a license file is at most {LARGEST:,} bytes", field="content")
+        text = self.content.decode(errors="replace")
+        self.license = recognise(text)
+        markdown = self.path.lower().endswith(MARKDOWN)
+        self.html = MarkdownIt("commonmark").render(text.replace("\0", "")) if markdown else None
+        blob = b"blob %d\0" % len(self.content) + self.content
+        self.sha = hashlib.sha1(blob, usedforsecurity=False).hexdigest()
+
+
+def recognise(text: str) -> str:
+    """The key of the one known license whose text this is, or OTHER."""
+    found = identify_license(text)
+    whole = [match for match in found if match.end - match.start >= MENTION] or found
+    keys = {match.id.lower() for match in whole}
+    if len(keys) != 1:
+        return OTHER
+    known = license_catalog.get(keys.pop().removesuffix("-only").removesuffix("-or-later"))
+    return OTHER if known is None else known.key
+
+
+def put(db: Connection, repo_id: int, branch: str, file: LicenseFile) -> bool:
+    """Make this the branch's license file. False where it was already."""
+    given = {
+        "repo_id": repo_id,
+        "branch": branch,
+        "path": file.path,
+        "sha": file.sha,
+        "content": file.content,
+        "html": file.html,
+        "license": file.license,
+    }
+    changed = db.execute(
+        f"INSERT INTO license_file ({COLUMNS}) VALUES (:repo_id, :branch, :path, :sha, :content,"
+        " :html, :license, :now) ON CONFLICT (repo_id, branch) DO UPDATE SET path = excluded.path,"
+        " sha = excluded.sha, content = excluded.content, html = excluded.html,"
+        " license = excluded.license, updated_at = excluded.updated_at"
+        " WHERE license_file.sha <> excluded.sha OR license_file.path <> excluded.path"
+        " OR license_file.license <> excluded.license",
+        now=db.now,
+        **given,
+    )
+    return changed > 0
+
+
+def get(db: Connection, repo_id: int, branch: str) -> Row | None:
+    """The branch's license file: COLUMNS."""
+    return db.one(
+        f"SELECT {COLUMNS} FROM license_file WHERE repo_id = :repo_id AND branch = :branch",
+        repo_id=repo_id,
+        branch=branch,
+    )
+
+
+def remove(db: Connection, repo_id: int, branch: str) -> bool:
+    """Take the branch's license file away. False where there is none."""
+    taken = db.execute(
+        "DELETE FROM license_file WHERE repo_id = :repo_id AND branch = :branch",
+        repo_id=repo_id,
+        branch=branch,
+    )
+    return taken > 0
+
+
+def license_of(db: Connection, repo_ids: Iterable[int]) -> dict[int, str]:
+    """Repository to the key of its license, that of its default branch; not those without."""
+    rows = db.tuples(
+        "SELECT r.id, f.license"
+        f" FROM {db.each('ids', id='integer')} AS i JOIN repository r ON r.id = i.id"
+        " JOIN license_file f ON f.repo_id = r.id AND f.branch = r.default_branch",
+        ids=json_array(repo_ids),
+    )
+    return dict(rows)

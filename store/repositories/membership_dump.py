@@ -1,0 +1,55 @@
+"""Who was given what, as given: an organization's members, a repository's collaborators.
+
+What follows from it is `repositories.role_of`'s to say.
+"""
+
+from store.database.connection import Connection
+from store.repositories import watching
+
+
+def members(db: Connection, organization_id: int) -> dict[str, str]:
+    """Login to role (`member`, `admin`) in an organization, by login."""
+    return dict(
+        db.tuples(
+            "SELECT a.login, m.role FROM membership m JOIN account a ON a.id = m.account_id"
+            " WHERE m.organization_id = :organization_id ORDER BY a.login_key",
+            organization_id=organization_id,
+        )
+    )
+
+
+def collaborators(db: Connection, repo_id: int) -> dict[str, str]:
+    """Login to the role that was granted in a repository, by login."""
+    return dict(
+        db.tuples(
+            "SELECT a.login, c.role FROM collaborator c JOIN account a ON a.id = c.account_id"
+            " WHERE c.repo_id = :repo_id ORDER BY a.login_key",
+            repo_id=repo_id,
+        )
+    )
+
+
+def granted(db: Connection, repo_id: int, account_id: int) -> str | None:
+    """The role that was granted to an account in a repository."""
+    role: str | None = db.value(
+        "SELECT role FROM collaborator WHERE repo_id = :repo_id AND account_id = :account_id",
+        repo_id=repo_id,
+        account_id=account_id,
+    )
+    return role
+
+
+def delete(db: Connection, account_id: int) -> None:
+    """Let an account be gone, with all that is its own. It must own no repository and no app."""
+    watching.forget(db, account_id)
+    db.execute("DELETE FROM account WHERE id = :id", id=account_id)
+
+
+def set_site_admin(db: Connection, account_id: int, site_admin: bool) -> None:
+    """Say whether an account may do everything everywhere."""
+    db.execute(
+        "UPDATE account SET site_admin = :site_admin, updated_at = :now WHERE id = :id",
+        site_admin=int(site_admin),
+        now=db.now,
+        id=account_id,
+    )

@@ -1,0 +1,79 @@
+"""Caps on how many pull requests one user may have open, and whom they do not hold for."""
+
+from collections.abc import Collection
+
+from store.accounts import accounts
+from store.database.connection import Connection, Row, json_array
+from store.errors import Invalid
+
+LEAST, MOST, DEFAULT = 1, 1000, 10
+MOST_BYPASSING = 100
+# Whose cap it is, to the table and its key.
+TABLES = {
+    "organization": ("organization_cap", "account_id"),
+    "repository": ("repository_cap", "repo_id"),
+}
+
+
+def stored(db: Connection, whose: str, key: int) -> Row | None:
+    """The cap that was set: `enabled` (0 or 1) and `most`."""
+    table, column = TABLES[whose]
+    return db.one(f"SELECT enabled, most FROM {table} WHERE {column} = :key", key=key)
+
+
+def get(db: Connection, whose: str, key: int) -> Row:
+    """The cap of an `organization` or `repository`; where none was set, one that is off."""
+    return stored(db, whose, key) or {"enabled": 0, "most": DEFAULT}
+
+
+def put(db: Connection, whose: str, key: int, *, enabled: bool, most: int | None = None) -> Row:
+    """Set it; without `most` that stays as it is."""
+    table, column = TABLES[whose]
+    row = {"enabled": int(enabled), "most": most or get(db, whose, key)["most"]}
+    db.execute(
+        f"INSERT INTO {table} ({column}, enabled, most, updated_at)"
+        f" VALUES (:key, :enabled, :most, :now) ON CONFLICT ({column}) DO UPDATE SET"
+        " enabled = excluded.enabled, most = excluded.most, updated_at = excluded.updated_at",
+        key=key,
+        now=db.now,
+        **row,
+    )
+    return row
+
+
+def bypassing(db: Connection, repo_id: int) -> list[Row]:
+    """The accounts that no cap holds for in a repository, by login."""
+    columns = ", ".join(f"a.{name}" for name in accounts.COLUMNS.split(", "))
+    return db.all(
+        f"SELECT {columns} FROM cap_bypass b JOIN account a ON a.id = b.account_id"
+        " WHERE b.repo_id = :repo_id ORDER BY a.login_key",
+        repo_id=repo_id,
+    )
+
+
+def add_bypass(db: Connection, repo_id: int, account_ids: Collection[int]) -> set[int]:
+    """Add accounts to the list; returns those that were not on it. Invalid for more than 100."""
+    db.alone(f"cap bypass of {repo_id}")
+    known = {row["id"] for row in bypassing(db, repo_id)}
+    added = set(account_ids) - known
+    if len(known) + len(added) > MOST_BYPASSING:
+        raise Invalid(
+            f"The bypass list holds at most {MOST_BYPASSING} users.",
+            field="users",
+            code="unprocessable",
+            resource="PullRequestBypassList",
+        )
+    rows = [(repo_id, account_id, db.now) for account_id in sorted(added)]
+    db.insert_many("cap_bypass", "repo_id, account_id, created_at", rows)
+    return added
+
+
+def remove_bypass(db: Connection, repo_id: int, account_ids: Collection[int]) -> set[int]:
+    """Take accounts off the list; returns those that were on it."""
+    rows = db.tuples(
+        "DELETE FROM cap_bypass WHERE repo_id = :repo_id AND account_id IN"
+        f" (SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w) RETURNING account_id",
+        repo_id=repo_id,
+        ids=json_array(account_ids),
+    )
+    return {account_id for (account_id,) in rows}

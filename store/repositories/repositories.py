@@ -1,0 +1,238 @@
+"""Repositories, and the role that an account has in one."""
+
+import re
+from collections.abc import Iterable
+
+from store.accounts import accounts
+from store.database.connection import Connection, Row, json_array
+from store.delivery import websub
+from store.errors import Conflict, Invalid
+
+NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
+ROLES = ("read", "triage", "write", "maintain", "admin")
+SELECT = (
+    "SELECT r.id, r.owner_id, a.login AS owner, a.kind AS owner_kind, r.name,"
+    " a.login || '/' || r.name AS full_name, r.private, r.description, r.default_branch,"
+    " r.created_at, r.updated_at, r.pushed_at, r.homepage, r.language, r.topics, r.fork,"
+    " r.archived, r.forks, r.size"
+    " FROM repository r JOIN account a ON a.id = r.owner_id"
+)
+
+
+def _check_name(name: str) -> None:
+    if not NAME.fullmatch(name) or name in (".", ".."):
+        raise Invalid(
+            f"{name!r} is no repository name: 1 to 100 letters, digits, '.', '-' or '_'",
+            field="name",
+            resource="Repository",
+        )
+
+
+def create(
+    db: Connection,
+    owner_id: int,
+    name: str,
+    *,
+    private: bool = False,
+    description: str | None = None,
+    default_branch: str = "main",
+) -> Row:
+    """Make a repository. Invalid for a bad name, Conflict where the owner has one of that name."""
+    _check_name(name)
+    made = db.value(
+        "INSERT INTO repository (owner_id, name, name_key, private, description, default_branch,"
+        " created_at, updated_at) VALUES (:owner_id, :name, :key, :private, :description,"
+        " :default_branch, :now, :now) ON CONFLICT (owner_id, name_key) DO NOTHING RETURNING id",
+        owner_id=owner_id,
+        name=name,
+        key=name.lower(),
+        private=int(private),
+        description=description,
+        default_branch=default_branch,
+        now=db.now,
+    )
+    if made is None:
+        raise Conflict(f"the owner has a repository {name!r} already")
+    _forget_name(db, owner_id, name)
+    row = get(db, made)
+    assert row is not None
+    return row
+
+
+def rename(db: Connection, repo: Row, name: str) -> Row:
+    """Give a repository another name; the one it had leads to it until it is used again.
+
+    Invalid for a bad name, Conflict where the owner has another one of that name.
+    """
+    _check_name(name)
+    taken = find(db, repo["owner"], name)
+    if taken is not None and taken["id"] != repo["id"]:
+        raise Conflict(f"the owner has a repository {name!r} already")
+    db.execute(
+        "UPDATE repository SET name = :name, name_key = :key, updated_at = :now WHERE id = :id",
+        name=name,
+        key=name.lower(),
+        now=db.now,
+        id=repo["id"],
+    )
+    db.execute(
+        "INSERT INTO repository_name (owner_id, name_key, repo_id)"
+        " VALUES (:owner_id, :key, :repo_id)"
+        " ON CONFLICT (owner_id, name_key) DO UPDATE SET repo_id = excluded.repo_id",
+        owner_id=repo["owner_id"],
+        key=repo["name"].lower(),
+        repo_id=repo["id"],
+    )
+    _forget_name(db, repo["owner_id"], name)
+    row = get(db, repo["id"])
+    assert row is not None
+    return row
+
+
+def _forget_name(db: Connection, owner_id: int, name: str) -> None:
+    db.execute(
+        "DELETE FROM repository_name WHERE owner_id = :owner_id AND name_key = :key",
+        owner_id=owner_id,
+        key=name.lower(),
+    )
+
+
+def by_former_name(db: Connection, owner: str, name: str) -> Row | None:
+    """The repository that was called `owner/name` before, whatever the case."""
+    return db.one(
+        f"{SELECT} JOIN repository_name n ON n.repo_id = r.id"
+        " JOIN account o ON o.id = n.owner_id"
+        " WHERE o.login_key = :owner AND n.name_key = :name",
+        owner=owner.lower(),
+        name=name.lower(),
+    )
+
+
+def update(db: Connection, repo_id: int, *, private: bool, description: str | None) -> None:
+    """Change a repository's visibility and description."""
+    db.execute(
+        "UPDATE repository SET private = :private, description = :description, updated_at = :now"
+        " WHERE id = :id",
+        private=int(private),
+        description=description,
+        now=db.now,
+        id=repo_id,
+    )
+    if private:
+        websub.end_private(db, repo_id)
+
+
+def imported(db: Connection, repo_id: int, default_branch: str | None, size: int) -> None:
+    """Say that a repository has another history now, of so many bytes."""
+    db.execute(
+        "UPDATE repository SET default_branch = coalesce(:branch, default_branch),"
+        " size = :kilobytes, pushed_at = :now WHERE id = :id",
+        branch=default_branch,
+        kilobytes=-(-size // 1024),
+        now=db.now,
+        id=repo_id,
+    )
+
+
+def find(db: Connection, owner: str, name: str) -> Row | None:
+    """The repository `owner/name`, whatever the case."""
+    return db.one(
+        f"{SELECT} WHERE a.login_key = :owner AND r.name_key = :name",
+        owner=owner.lower(),
+        name=name.lower(),
+    )
+
+
+def get(db: Connection, repo_id: int) -> Row | None:
+    """The repository with this id."""
+    return db.one(f"{SELECT} WHERE r.id = :id", id=repo_id)
+
+
+def get_required(db: Connection, repo_ids: Iterable[int]) -> dict[int, Row]:
+    """The repositories with these ids, by id."""
+    rows = db.all(
+        f"{SELECT} JOIN {db.each('ids', wanted='integer')} AS i ON i.wanted = r.id",
+        ids=json_array(set(repo_ids)),
+    )
+    return {row["id"]: row for row in rows}
+
+
+def list_all(db: Connection) -> list[Row]:
+    """Every repository, by owner and name."""
+    return db.all(f"{SELECT} ORDER BY a.login_key, r.name_key")
+
+
+def grant(db: Connection, repo_id: int, account_id: int, role: str) -> None:
+    """Make an account a collaborator with this role."""
+    if role not in ROLES:
+        raise Invalid(f"{role!r} is no role: {', '.join(ROLES)}", field="role")
+    db.execute(
+        "INSERT INTO collaborator (repo_id, account_id, role) VALUES (:repo_id, :account_id, :role)"
+        " ON CONFLICT (repo_id, account_id) DO UPDATE SET role = excluded.role",
+        repo_id=repo_id,
+        account_id=account_id,
+        role=role,
+    )
+
+
+def role_of(db: Connection, repo: Row, account: Row | None) -> str | None:
+    """The role in effect, the highest of those that apply; None for who may not see it.
+
+    `account` needs `id` and `site_admin`; None is a caller without a name.
+    """
+    base = None if repo["private"] else "read"
+    if account is None:
+        return base
+    if account["site_admin"] or account["id"] == repo["owner_id"]:
+        return "admin"
+    granted = db.value(
+        "SELECT role FROM collaborator WHERE repo_id = :repo_id AND account_id = :account_id",
+        repo_id=repo["id"],
+        account_id=account["id"],
+    )
+    member = None
+    if repo["owner_kind"] == "Organization":
+        belongs = accounts.organization_role(db, repo["owner_id"], account["id"])
+        member = {"admin": "admin", "member": "read"}.get(belongs or "")
+    held = [role for role in (base, granted, member) if role is not None]
+    return max(held, key=ROLES.index, default=None)
+
+
+def find_visible_by_name(
+    db: Connection, owner: Row, account: Row, names: Iterable[str]
+) -> list[int]:
+    """The ids of the owner's repositories of these names (lower case) that the account may see."""
+    named = f"{db.each('wanted', wanted='text')} AS w JOIN repository r ON r.name_key = w.wanted"
+    return _seen(db, owner, account, named, names)
+
+
+def find_visible_by_id(db: Connection, owner: Row, account: Row, ids: Iterable[int]) -> list[int]:
+    """The ids of the owner's repositories, among these ids, that the account may see."""
+    named = f"{db.each('wanted', wanted='integer')} AS w JOIN repository r ON r.id = w.wanted"
+    return _seen(db, owner, account, named, ids)
+
+
+def _seen(
+    db: Connection, owner: Row, account: Row, named: str, wanted: Iterable[int | str]
+) -> list[int]:
+    # As `role_of` has it for one, for many with one statement.
+    whole = (
+        account["site_admin"]
+        or account["id"] == owner["id"]
+        or accounts.organization_role(db, owner["id"], account["id"]) is not None
+    )
+    rows = db.tuples(
+        f"SELECT r.id FROM {named} AND r.owner_id = :owner_id"
+        " WHERE r.private = 0 OR :whole = 1 OR EXISTS (SELECT 1 FROM collaborator c"
+        " WHERE c.repo_id = r.id AND c.account_id = :account_id) ORDER BY r.id",
+        wanted=json_array(wanted),
+        owner_id=owner["id"],
+        whole=int(bool(whole)),
+        account_id=account["id"],
+    )
+    return [number for (number,) in rows]
+
+
+def at_least(role: str | None, wanted: str) -> bool:
+    """Whether `role` includes `wanted`."""
+    return role is not None and ROLES.index(role) >= ROLES.index(wanted)

@@ -1,0 +1,231 @@
+"""Rule suites: what came of the rules of a repository or its organization at a push.
+
+They come with an event's member `rule_suite`, in the shape of the API's answer with all of its
+evaluations, or from a state document. The event that tells of a push that a rule refused may be of
+any name: a platform has none for it.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from store.accounts import placeholder_accounts
+from store.accounts.viewers import RepositoryViewer, may_see
+from store.database import payload_reader, upsert
+from store.database.connection import Connection, Row
+
+COLUMNS = (
+    "s.id, s.number, s.repo_id, s.owner_id, s.actor_id, s.before_sha, s.after_sha, s.ref,"
+    " s.ref_name, s.pushed_at, s.result, s.evaluation_result, s.active, s.evaluated, s.evaluations,"
+    " r.name AS repository_name, a.login AS actor_name"
+)
+FROM = (
+    "FROM rule_suite s JOIN repository r ON r.id = s.repo_id"
+    " LEFT JOIN account a ON a.id = s.actor_id"
+)
+PREFIXES = ("refs/heads/", "refs/tags/")
+RESULTS = ("pass", "fail", "bypass")
+FIELDS = {
+    "before_sha": payload_reader.text(64),
+    "after_sha": payload_reader.text(64),
+    "ref": payload_reader.text(300, 1),
+    "pushed_at": payload_reader.timestamp,
+    "result": payload_reader.one_of(*RESULTS),
+    "evaluation_result": payload_reader.nullable(payload_reader.one_of(*RESULTS)),
+}
+EVALUATION = {
+    "enforcement": payload_reader.one_of("active", "evaluate", "deleted ruleset"),
+    "result": payload_reader.one_of("pass", "fail"),
+    "rule_type": payload_reader.text(100, 1),
+    "details": payload_reader.nullable(payload_reader.text(2_000)),
+}
+SOURCE = {
+    "type": payload_reader.text(100, 1),
+    "id": payload_reader.nullable(payload_reader.number),
+    "name": payload_reader.nullable(payload_reader.text(255)),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleSuiteFilter:
+    """Which rule suites are meant: those of an organization (`owner_id`) or of a repository, pushed
+    since then. `ref` is a full name, or the short one of branches and tags alike; `active` and
+    `evaluated` ask for rules in force, or being tried, among them.
+    """
+
+    since: int
+    owner_id: int | None = None
+    repo_id: int | None = None
+    ref: str | None = None
+    actor_id: int | None = None
+    result: str | None = None
+    active: bool = False
+    evaluated: bool = False
+    viewer: RepositoryViewer | None = None
+    """Who has to see their repositories, where not all are theirs to see."""
+
+    def where(self, db: Connection) -> tuple[str, Row]:
+        """SQL, and its parameters."""
+        ref_column = "ref" if self.ref is not None and self.ref.startswith(PREFIXES) else "ref_name"
+        named = {
+            "s.owner_id": ("owner_id", None if self.repo_id is not None else self.owner_id),
+            "s.repo_id": ("repo_id", self.repo_id),
+            f"s.{ref_column}": ("ref", self.ref),
+            "s.actor_id": ("actor_id", self.actor_id),
+            "s.result": ("result", self.result),
+        }
+        asked = {column: name for column, (name, value) in named.items() if value is not None}
+        sql = [f"{column} = :{name}" for column, name in asked.items()]
+        sql += ["s.active = 1"] if self.active else []
+        sql += ["s.evaluated = 1"] if self.evaluated else []
+        given = {name: value for name, value in named.values() if value is not None}
+        if self.viewer is not None:
+            shown, more = _shown_to(db, self.viewer)
+            sql.append(shown)
+            given |= more
+        return " AND ".join(["s.pushed_at >= :since", *sql]), {"since": self.since, **given}
+
+
+def get(db: Connection, repo_id: int, number: int) -> Row | None:
+    """The repository's suite with this number: `evaluations` is a list; also `repository_name` and
+    `actor_name` (None for nobody known).
+    """
+    return _read(
+        db.one(
+            f"SELECT {COLUMNS} {FROM} WHERE s.repo_id = :repo_id AND s.number = :number",
+            repo_id=repo_id,
+            number=number,
+        )
+    )
+
+
+def in_organization(
+    db: Connection, organization_id: int, number: int, *, viewer: RepositoryViewer | None = None
+) -> Row | None:
+    """The suite with this number in a repository of the organization, one that the viewer sees if
+    there is one.
+    """
+    shown, given = ("1 = 1", {}) if viewer is None else _shown_to(db, viewer)
+    return _read(
+        db.one(
+            f"SELECT {COLUMNS} {FROM} WHERE s.owner_id = :owner_id AND s.number = :number"
+            f" AND {shown} ORDER BY s.id LIMIT 1",
+            owner_id=organization_id,
+            number=number,
+            **given,
+        )
+    )
+
+
+def _shown_to(db: Connection, viewer: RepositoryViewer) -> tuple[str, Row]:
+    """SQL for: the viewer may see the suite's repository. Also its parameters."""
+    shown, given = may_see(db, viewer)
+    return (
+        "EXISTS (SELECT 1 FROM repository r JOIN account a ON a.id = r.owner_id"
+        f" WHERE r.id = s.repo_id AND {shown})",
+        given,
+    )
+
+
+def _read(row: Row | None) -> Row | None:
+    if row is not None:
+        row["evaluations"] = orjson.loads(row["evaluations"])
+    return row
+
+
+def page(db: Connection, chosen: RuleSuiteFilter, *, limit: int, offset: int) -> list[Row]:
+    """The suites that are meant, those pushed last first; without their evaluations."""
+    where, given = chosen.where(db)
+    return db.all(
+        f"SELECT {COLUMNS} {FROM} WHERE {where}"
+        " ORDER BY s.pushed_at DESC, s.id DESC LIMIT :limit OFFSET :offset",
+        limit=limit,
+        offset=offset,
+        **given,
+    )
+
+
+def count(db: Connection, chosen: RuleSuiteFilter, most: int) -> int:
+    """How many are meant, counted up to the most."""
+    where, given = chosen.where(db)
+    found: int = db.value(
+        f"SELECT count(*) FROM (SELECT 1 FROM rule_suite s WHERE {where} LIMIT :most) AS n",
+        most=most,
+        **given,
+    )
+    return found
+
+
+def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> None:
+    """Make or change the suite that is told of; pass over what is none."""
+    number = payload_reader.read_field(given, "id", payload_reader.number)
+    if number is None:
+        return
+    fields = payload_reader.read_fields(given, FIELDS)
+    if "ref" in fields:
+        fields["ref_name"] = short(fields["ref"])
+    actor_id = (
+        placeholder_accounts.get_or_create(db, {"login": given.get("actor_name")})
+        or event["sender_id"]
+    )
+    if actor_id is not None:
+        fields["actor_id"] = actor_id
+    told = payload_reader.read_object_list(given, "rule_evaluations")
+    if told is not None:
+        fields |= _evaluated([one for one in map(_evaluation, told) if one is not None], fields)
+    _write(db, repo, number, fields, event)
+
+
+def short(ref: str) -> str:
+    """A ref's name without what says whether it is a branch or a tag."""
+    return next((ref.removeprefix(prefix) for prefix in PREFIXES if ref.startswith(prefix)), ref)
+
+
+def _evaluation(given: dict[str, Any]) -> Row | None:
+    fields: Row = payload_reader.read_fields(given, EVALUATION)
+    source = payload_reader.read_fields(
+        payload_reader.read_object(given, "rule_source") or {}, SOURCE
+    )
+    if not {"enforcement", "result", "rule_type"} <= fields.keys() or "type" not in source:
+        return None
+    source = {name: value for name, value in source.items() if value is not None}
+    return {"rule_source": source, "details": None, **fields}
+
+
+def _evaluated(evaluations: list[Row], fields: Row) -> Row:
+    """What follows from evaluations, and is not told itself."""
+    kinds = {one["enforcement"] for one in evaluations}
+    found = {
+        "evaluations": orjson.dumps(evaluations).decode(),
+        "active": int("active" in kinds),
+        "evaluated": int("evaluate" in kinds),
+    }
+    for column, kind in (("result", "active"), ("evaluation_result", "evaluate")):
+        results = {one["result"] for one in evaluations if one["enforcement"] == kind}
+        if column not in fields and results:
+            found[column] = "fail" if "fail" in results else "pass"
+    return found
+
+
+def _write(db: Connection, repo: Row, number: int, fields: Row, event: Row) -> None:
+    before = db.one(
+        f"SELECT {COLUMNS} {FROM} WHERE s.repo_id = :repo_id AND s.number = :number",
+        repo_id=repo["id"],
+        number=number,
+    )
+    if before is not None:
+        upsert.update(db, "rule_suite", before, fields)
+    elif {"ref", "before_sha", "after_sha"} <= fields.keys():
+        values = {
+            "repo_id": repo["id"],
+            "owner_id": repo["owner_id"],
+            "number": number,
+            "pushed_at": event["received_at"],
+            "result": "pass",
+            "active": 1,
+            "evaluated": int(fields.get("evaluation_result") is not None),
+            "evaluations": "[]",
+            **fields,
+        }
+        upsert.insert_if_absent(db, "rule_suite", values, "repo_id, number")

@@ -1,0 +1,178 @@
+"""Who watches a repository, and who wants to hear nothing of it. Neither is a star."""
+
+from collections.abc import Iterable
+
+from store.accounts import accounts
+from store.accounts.viewers import RepositoryViewer, may_see, visible_repositories
+from store.database.connection import ENDLESS, Connection, Row, json_array
+from store.repositories import repositories
+
+COLUMNS = "repo_id, account_id, subscribed, ignored, created_at"
+WATCHED = (
+    "JOIN watching w ON w.repo_id = r.id WHERE w.account_id = :account_id AND w.subscribed = 1"
+)
+
+
+def get(db: Connection, repo_id: int, account_id: int) -> Row | None:
+    """The subscription: COLUMNS, the flags as 0 or 1."""
+    return db.one(
+        f"SELECT {COLUMNS} FROM watching WHERE repo_id = :repo_id AND account_id = :account_id",
+        repo_id=repo_id,
+        account_id=account_id,
+    )
+
+
+def put(
+    db: Connection, repo_id: int, account_id: int, *, subscribed: bool, ignored: bool
+) -> tuple[Row, bool]:
+    """Set the subscription; also returns whether watching began with it.
+
+    One that neither watches nor ignores is none: it is not kept.
+    """
+    db.alone(f"watching {repo_id} {account_id}")
+    before = get(db, repo_id, account_id)
+    watched_before = bool(before and before["subscribed"])
+    row = {
+        "repo_id": repo_id,
+        "account_id": account_id,
+        "subscribed": int(subscribed),
+        "ignored": int(ignored),
+        "created_at": before["created_at"] if before else db.now,
+    }
+    if not subscribed and not ignored:
+        remove(db, repo_id, account_id)
+        return row, False
+    db.execute(
+        f"INSERT INTO watching ({COLUMNS})"
+        " VALUES (:repo_id, :account_id, :subscribed, :ignored, :created_at)"
+        " ON CONFLICT (repo_id, account_id) DO UPDATE SET"
+        " subscribed = excluded.subscribed, ignored = excluded.ignored",
+        **row,
+    )
+    _count(db, repo_id, int(subscribed) - int(watched_before))
+    return row, subscribed and not watched_before
+
+
+def remove(db: Connection, repo_id: int, account_id: int) -> bool:
+    """End the subscription. False where there is none."""
+    ended = db.tuples(
+        "DELETE FROM watching WHERE repo_id = :repo_id AND account_id = :account_id"
+        " RETURNING subscribed",
+        repo_id=repo_id,
+        account_id=account_id,
+    )
+    _count(db, repo_id, -sum(subscribed for (subscribed,) in ended))
+    return bool(ended)
+
+
+def forget(db: Connection, account_id: int) -> None:
+    """End all that an account watches or ignores: before it is deleted, for watchers are counted
+    where watching ends.
+    """
+    db.execute(
+        "UPDATE repository SET watchers = watchers - 1 WHERE id IN"
+        " (SELECT repo_id FROM watching WHERE account_id = :account_id AND subscribed = 1)",
+        account_id=account_id,
+    )
+    db.execute("DELETE FROM watching WHERE account_id = :account_id", account_id=account_id)
+
+
+def _count(db: Connection, repo_id: int, more: int) -> None:
+    if more:
+        db.execute(
+            "UPDATE repository SET watchers = watchers + :more WHERE id = :id",
+            more=more,
+            id=repo_id,
+        )
+
+
+def watchers(db: Connection, repo_id: int, *, limit: int, offset: int) -> list[Row]:
+    """The accounts that watch a repository, the longest first."""
+    columns = ", ".join(f"a.{name}" for name in accounts.COLUMNS.split(", "))
+    return db.all(
+        f"SELECT {columns} FROM watching w JOIN account a ON a.id = w.account_id"
+        " WHERE w.repo_id = :repo_id AND w.subscribed = 1"
+        " ORDER BY w.created_at, w.account_id LIMIT :limit OFFSET :offset",
+        repo_id=repo_id,
+        limit=limit,
+        offset=offset,
+    )
+
+
+def settings(db: Connection, repo_id: int) -> dict[str, str]:
+    """Login to `watching` or `ignoring`, by login."""
+    return dict(
+        db.tuples(
+            "SELECT a.login, CASE WHEN w.ignored = 1 THEN 'ignoring' ELSE 'watching' END"
+            " FROM watching w JOIN account a ON a.id = w.account_id"
+            " WHERE w.repo_id = :repo_id ORDER BY a.login_key",
+            repo_id=repo_id,
+        )
+    )
+
+
+def notified(db: Connection, repo_id: int) -> list[int]:
+    """The accounts that are told what happens in a repository: those that watch it, do not ignore
+    it, and may see it.
+    """
+    rows = db.tuples(
+        "SELECT w.account_id FROM watching w JOIN repository r ON r.id = w.repo_id"
+        " JOIN account a ON a.id = w.account_id"
+        " WHERE w.repo_id = :repo_id AND w.subscribed = 1 AND w.ignored = 0"
+        f" AND (a.site_admin = 1 OR {visible_repositories('w.account_id')})"
+        " ORDER BY w.account_id",
+        repo_id=repo_id,
+    )
+    return [account_id for (account_id,) in rows]
+
+
+def counts(db: Connection, repo_ids: Iterable[int]) -> dict[int, tuple[int, int]]:
+    """Repository to the number of its watchers and of its stars."""
+    rows = db.tuples(
+        "SELECT r.id, r.watchers, r.stars"
+        f" FROM {db.each('ids', id='integer')} AS i JOIN repository r ON r.id = i.id",
+        ids=json_array(repo_ids),
+    )
+    return {repo_id: (watching, stars) for repo_id, watching, stars in rows}
+
+
+def set_stars(db: Connection, repo_id: int, stars: int) -> bool:
+    """Say how many stars a repository has. False where it has as many."""
+    changed = db.execute(
+        "UPDATE repository SET stars = :stars WHERE id = :id AND stars <> :stars",
+        stars=stars,
+        id=repo_id,
+    )
+    return changed > 0
+
+
+def watched(
+    db: Connection, account_id: int, viewer: RepositoryViewer, *, limit: int, offset: int
+) -> list[Row]:
+    """The repositories that an account watches, of those that the viewer may see, the one it
+    watches longest first.
+    """
+    shown, given = may_see(db, viewer)
+    return db.all(
+        f"{repositories.SELECT} {WATCHED} AND {shown}"
+        " ORDER BY w.created_at, w.repo_id LIMIT :limit OFFSET :offset",
+        account_id=account_id,
+        limit=limit,
+        offset=offset,
+        **given,
+    )
+
+
+def count_watched(
+    db: Connection, account_id: int, viewer: RepositoryViewer, most: int = ENDLESS
+) -> int:
+    """How many there are of these, counted to `most`."""
+    shown, given = may_see(db, viewer)
+    total: int = db.value(
+        "SELECT count(*) FROM (SELECT 1 AS one FROM repository r"
+        f" JOIN account a ON a.id = r.owner_id {WATCHED} AND {shown} LIMIT :most) AS f",
+        account_id=account_id,
+        most=most,
+        **given,
+    )
+    return total

@@ -1,0 +1,4 @@
+"""Patterns of secrets, and the alerts that platforms report of them.
+
+Imports `repositories`, `enterprises` and what is below them.
+"""

@@ -1,0 +1,165 @@
+"""Concurrency groups: of a name only one member goes on at a time, the others wait in its queue."""
+
+from collections.abc import Sequence
+
+from store.database.connection import Connection, Row, json_array
+from store.workflows import workflow_runs
+from store.workflows.concurrency_members import RUN, key_of
+
+GROUP = "g.id, g.repo_id, g.name, g.name_key, g.members, g.last_acquired_at"
+MEMBER = (
+    "m.id, m.group_id, m.run_id, m.seat, m.job_id, m.path, m.waiting, r.number AS run_number,"
+    " r.name AS run_name, j.number AS job_number, j.name AS job_name"
+)
+MEMBERS = (
+    "concurrency_member m JOIN workflow_run r ON r.id = m.run_id"
+    " LEFT JOIN workflow_job j ON j.id = m.job_id"
+)
+QUEUE = "m.waiting, m.since, m.id"
+Key = bytes | None
+
+
+def get(db: Connection, repo_id: int, name: str) -> Row | None:
+    """The repository's group of this name, if it is active: somebody holds it or waits for it."""
+    return db.one(
+        f"SELECT {GROUP} FROM concurrency_group g"
+        " WHERE g.repo_id = :repo_id AND g.name_key = :key AND g.members > 0",
+        repo_id=repo_id,
+        key=key_of(name),
+    )
+
+
+def active(db: Connection, repo_id: int, *, limit: int, after: Key = None) -> list[Row]:
+    """A repository's active groups by name, from behind the key `after` on."""
+    behind = "" if after is None else " AND g.name_key > :after"
+    given = {} if after is None else {"after": after}
+    return db.all(
+        f"SELECT {GROUP} FROM concurrency_group g WHERE g.repo_id = :repo_id AND g.members > 0"
+        f"{behind} ORDER BY g.name_key LIMIT :limit",
+        repo_id=repo_id,
+        limit=limit,
+        **given,
+    )
+
+
+def count_active(db: Connection, repo_id: int) -> int:
+    """How many there are of these."""
+    found: int | None = db.value(
+        "SELECT active FROM concurrency_tally WHERE repo_id = :repo_id", repo_id=repo_id
+    )
+    return found or 0
+
+
+def of_run(
+    db: Connection, run_id: int, *, limit: int, before: Key = None, after: Key = None
+) -> list[Row]:
+    """The groups that a run's configuration names, by name: those behind the key `after`, or the
+    last ones up to and with the key `before`.
+    """
+    places = [" AND u.name_key > :after"] if after is not None else []
+    places += [" AND u.name_key <= :before"] if before is not None else []
+    given = {"after": after, "before": before}
+    rows = db.all(
+        f"SELECT {GROUP} FROM concurrency_use u JOIN concurrency_group g ON g.id = u.group_id"
+        f" WHERE u.run_id = :run_id{''.join(places)}"
+        f" ORDER BY u.name_key {'ASC' if before is None else 'DESC'} LIMIT :limit",
+        run_id=run_id,
+        limit=limit,
+        **{name: key for name, key in given.items() if key is not None},
+    )
+    return rows if before is None else rows[::-1]
+
+
+def members(db: Connection, group_id: int) -> list[Row]:
+    """All that hold a group or wait for it, in the order of its queue: `waiting` (0 or 1), the run
+    (`run_number`, `run_name`) and, where it is one, the job (`job_number`, `job_name`).
+    """
+    return db.all(
+        f"SELECT {MEMBER} FROM {MEMBERS} WHERE m.group_id = :group_id ORDER BY {QUEUE}",
+        group_id=group_id,
+    )
+
+
+def own_members(db: Connection, run_id: int, group_ids: Sequence[int]) -> dict[int, list[Row]]:
+    """Group to the run's own members of it, as `members` has them, each with its `position` in the
+    queue: 0 for who holds the group, then 1, 2, ...; groups without any are left out.
+    """
+    ahead = (
+        "SELECT count(*) FROM concurrency_member o WHERE o.group_id = m.group_id AND o.waiting = 1"
+        " AND (o.since < m.since OR o.since = m.since AND o.id <= m.id)"
+    )
+    rows = db.all(
+        f"SELECT {MEMBER}, CASE WHEN m.waiting = 0 THEN 0 ELSE ({ahead}) END AS position"
+        f" FROM {MEMBERS} JOIN {db.each('groups', wanted='integer')} AS w"
+        f" ON w.wanted = m.group_id WHERE m.run_id = :run_id ORDER BY {QUEUE}",
+        groups=json_array(group_ids),
+        run_id=run_id,
+    )
+    found: dict[int, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row["group_id"], []).append(row)
+    return found
+
+
+def ahead_of_run(db: Connection, group: Row, number: int) -> list[Row] | None:
+    """The members ahead of a run, it itself the last; None where it is not in the group.
+
+    The run is there itself, or by a reusable workflow that it calls. Its own jobs do not keep it
+    waiting.
+    """
+    run = workflow_runs.get(db, group["repo_id"], number)
+    if run is None:
+        return None
+    queue = [
+        row
+        for row in members(db, group["id"])
+        if row["run_id"] != run["id"] or row["job_id"] is None
+    ]
+    own = [row for row in queue if row["run_id"] == run["id"]]
+    return _up_to(queue, [row for row in own if row["seat"] == RUN] or own)
+
+
+def ahead_of_job(db: Connection, group: Row, number: int) -> list[Row] | None:
+    """The members ahead of a job, it itself the last; None where it is not in the group.
+
+    The job is there itself, or by a reusable workflow that it is, at whatever depth, a part of.
+    """
+    job = workflow_runs.job(db, group["repo_id"], number)
+    if job is None:
+        return None
+    queue = members(db, group["id"])
+    own = [row for row in queue if row["job_id"] == job["id"]]
+    return _up_to(queue, own or [row for row in queue if _calls(row, job)])
+
+
+def _calls(member: Row, job: Row) -> bool:
+    if member["run_id"] != job["run_id"] or member["path"] is None:
+        return False
+    return str(job["path"]).startswith(member["path"] + workflow_runs.DIVIDED)
+
+
+def _up_to(queue: list[Row], own: list[Row]) -> list[Row] | None:
+    # Of several the one that waits longest: what is ahead of it is all that is waited for.
+    return queue[: queue.index(own[-1]) + 1] if own else None
+
+
+def of_whole_run(db: Connection, run_id: int) -> list[Row]:
+    """Where all that belongs to a run is, and what its configuration names: what a state document
+    says of it.
+    """
+    return [
+        *db.all(
+            "SELECT group_id, seat, waiting, since FROM concurrency_member"
+            " WHERE run_id = :run_id ORDER BY seat",
+            run_id=run_id,
+        ),
+        *db.all(
+            "SELECT group_id FROM concurrency_use WHERE run_id = :run_id ORDER BY name_key",
+            run_id=run_id,
+        ),
+        *db.all(
+            "SELECT number, name, path, status FROM workflow_job WHERE run_id = :run_id"
+            " ORDER BY number",
+            run_id=run_id,
+        ),
+    ]

@@ -1,0 +1,72 @@
+"""Workflow runs and their jobs, as far as concurrency groups speak of them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from store.database import upsert
+from store.database.connection import Connection, Row
+
+RUN = "id, repo_id, number, name, status, attempt, groups_named, created_at, told_at"
+JOB = "id, repo_id, number, run_id, name, path, status"
+COMPLETED = "completed"
+DIVIDED = " / "
+"""Stands in a job's path between it and the jobs that call its workflow, the outermost first."""
+
+
+def get(db: Connection, repo_id: int, number: int) -> Row | None:
+    """The repository's run with this id of the platform's."""
+    return db.one(
+        f"SELECT {RUN} FROM workflow_run WHERE repo_id = :repo_id AND number = :number",
+        repo_id=repo_id,
+        number=number,
+    )
+
+
+def job(db: Connection, repo_id: int, number: int) -> Row | None:
+    """The repository's job with this id of the platform's."""
+    return db.one(
+        f"SELECT {JOB} FROM workflow_job WHERE repo_id = :repo_id AND number = :number",
+        repo_id=repo_id,
+        number=number,
+    )
+
+
+def put(db: Connection, repo_id: int, number: int, fields: Mapping[str, Any]) -> Row:
+    """Make or change a run; of one that is new and not told of, it is queued."""
+    before = get(db, repo_id, number)
+    if before is not None:
+        upsert.update(db, "workflow_run", before, fields)
+        return {**before, **fields}
+    values = {
+        "repo_id": repo_id,
+        "number": number,
+        "name": "",
+        "status": "queued",
+        "created_at": db.now,
+        **fields,
+    }
+    upsert.insert_if_absent(db, "workflow_run", values, "repo_id, number")
+    made = get(db, repo_id, number)
+    assert made is not None
+    return made
+
+
+def put_job(db: Connection, run: Row, number: int, fields: Mapping[str, Any]) -> Row:
+    """Make or change a job of a run."""
+    before = job(db, run["repo_id"], number)
+    if before is not None:
+        upsert.update(db, "workflow_job", before, fields)
+        return {**before, **fields}
+    values = {
+        "repo_id": run["repo_id"],
+        "number": number,
+        "run_id": run["id"],
+        "name": "",
+        "path": "",
+        "status": "queued",
+        **fields,
+    }
+    upsert.insert_if_absent(db, "workflow_job", values, "repo_id, number")
+    made = job(db, run["repo_id"], number)
+    assert made is not None
+    return made

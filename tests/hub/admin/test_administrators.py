@@ -1,0 +1,346 @@
+"""Who sees what is for administrators, from each angle; and who the API's reference."""
+
+import base64
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from asking import judge
+
+from hub.admin.observability import Observability
+from hub.admin_settings import AdminSettings, place
+from hub.app import create_admin_app, create_app
+from hub.settings import HubSettings
+from store import Connection, Store, open_store
+from store.accounts import accounts, tokens
+from store.errors import Unusable
+
+LOCAL = "http://127.0.0.1:8765"
+OURS = "a token for admins"
+OUT: dict[str, Any] = {"peer": "192.0.2.1", "host": "http://hub.example"}
+
+
+@asynccontextmanager
+async def asked(
+    store: Store,
+    *,
+    peer: str | None = "127.0.0.1",
+    apart: bool = False,
+    host: str = LOCAL,
+    scope: Mapping[str, Any] | None = None,
+    **given: Any,
+) -> AsyncIterator[httpx.AsyncClient]:
+    """A client from `peer` (None: through a socket of the file system) of a hub, or of its
+    administrators' listener.
+    """
+    settings = HubSettings(**given)
+    seeing = Observability(store)
+    if apart:
+        app: Any = create_admin_app(store, settings, judge, seeing, describes=True)
+    else:
+        app = create_app(store, settings, judge, seeing=seeing)
+
+    async def run(at: Any, receive: Any, send: Any) -> None:
+        if peer is None:
+            at = {**at, "client": None, "server": None}
+        await app({**at, **(scope or {})}, receive, send)
+
+    transport = httpx.ASGITransport(run, client=(peer or "", 1))
+    headers = {"User-Agent": "tests"}
+    async with httpx.AsyncClient(transport=transport, base_url=host, headers=headers) as client:
+        yield client
+    await seeing.close()
+
+
+async def status(store: Store, path: str = "/metrics", **given: Any) -> int:
+    headers = given.pop("headers", {})
+    async with asked(store, **given) as client:
+        return (await client.get(path, headers=headers)).status_code
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    opened = open_store("sqlite", data_dir=tmp_path)
+    yield opened
+    await opened.close()
+
+
+class TestLocal:
+    """By default whoever is at this machine, and comes directly."""
+
+    @pytest.mark.parametrize(
+        ("peer", "host"),
+        [
+            ("127.0.0.1", LOCAL),
+            ("127.9.9.9", "http://localhost:8765"),
+            ("::1", "http://[::1]:8765"),
+            ("::ffff:127.0.0.1", "http://127.0.0.1"),
+            (None, "http://localhost"),
+        ],
+    )
+    async def test_from_this_machine(self, store: Store, peer: str | None, host: str) -> None:
+        assert await status(store, peer=peer, host=host) == 200
+
+    @pytest.mark.parametrize("peer", ["192.0.2.1", "10.0.0.1", "::2", "2001:db8::1", "nonsense"])
+    async def test_from_elsewhere(self, store: Store, peer: str) -> None:
+        assert await status(store, peer=peer) == 401
+
+    @pytest.mark.parametrize("apart", [False, True])
+    @pytest.mark.parametrize("peer", ["127.0.0.1", None])
+    async def test_not_through_a_proxy(self, store: Store, apart: bool, peer: str | None) -> None:
+        names = [
+            "X-Forwarded-For", "X-Forwarded-Proto", "x-forwarded-host", "Forwarded", "Via",
+            "X-Real-IP", "CF-Connecting-IP", "True-Client-IP", "X-Client-IP",
+        ]  # fmt: skip
+        async with asked(store, peer=peer, apart=apart) as client:
+            assert (await client.get("/metrics")).status_code == 200
+            for name in names:
+                for value in ("127.0.0.1", "192.0.2.1", ""):
+                    answer = await client.get("/metrics", headers={name: value})
+                    assert answer.status_code == 401, name
+
+    async def test_a_proxy_that_says_nothing_speaks_an_older_http(self, store: Store) -> None:
+        assert await status(store, scope={"http_version": "1.0"}) == 401
+
+    @pytest.mark.parametrize("host", ["http://evil.example", "http://127.0.0.1.evil.example"])
+    async def test_not_by_a_name_that_leads_here(self, store: Store, host: str) -> None:
+        assert await status(store, host=host) == 401
+        assert await status(store, host=host, apart=True) == 401
+
+    @pytest.mark.parametrize(
+        "given",
+        [
+            {"base_url": "https://forge.example/api/v3"},
+            {"trusted_proxies": ["127.0.0.0/8"]},
+            {"trusted_proxies": ["192.0.2.0/24"]},
+        ],
+    )
+    async def test_not_beside_an_api_that_has_a_proxy_before_it(
+        self, store: Store, given: dict[str, Any]
+    ) -> None:
+        assert await status(store, **given) == 401
+        assert await status(store, peer=None, host="http://localhost", **given) == 401
+        assert await status(store, apart=True, **given) == 200
+
+    async def test_a_trusted_proxy_cannot_speak_for_somebody_here(self, store: Store) -> None:
+        headers = {"X-Forwarded-For": "127.0.0.1"}
+        given = {"trusted_proxies": ["192.0.2.0/24"]}
+        assert await status(store, peer="192.0.2.1", headers=headers, **given) == 401
+
+    async def test_a_connection_that_is_gone_is_no_socket_of_the_file_system(
+        self, store: Store
+    ) -> None:
+        gone = {"client": None, "server": ("127.0.0.1", 8765)}
+        assert await status(store, scope=gone) == 401
+
+
+@pytest.fixture
+def by_file(tmp_path: Path) -> dict[str, Any]:
+    path = tmp_path / "admin.token"
+    path.write_text(f"{OURS}\n")
+    return {"admin_token_file": path}
+
+
+def basic(password: str) -> str:
+    return "Basic " + base64.b64encode(f"prometheus:{password}".encode()).decode()
+
+
+class TestToken:
+    """From everywhere, for who has one."""
+
+    @pytest.mark.parametrize("access", ["local", "token"])
+    @pytest.mark.parametrize("filed", [False, True])
+    async def test_the_one_that_is_set(
+        self, store: Store, by_file: dict[str, Any], access: str, filed: bool
+    ) -> None:
+        given = by_file if filed else {"admin_token": OURS}
+        async with asked(store, admin_access=access, **OUT, **given) as client:
+            for form in (f"Bearer {OURS}", f"token {OURS}", f"bearer {OURS}"):
+                answer = await client.get("/metrics", headers={"Authorization": form})
+                assert answer.status_code == 200
+
+    async def test_as_a_password(self, store: Store) -> None:
+        headers = {"Authorization": basic(OURS)}
+        assert await status(store, headers=headers, admin_token=OURS, **OUT) == 200
+
+    async def test_another_one(self, store: Store) -> None:
+        wrong = [OURS[:-1], OURS + "x", OURS.upper(), "", "\xe9" * 20, "x" * 5000]
+        forms = [f"Bearer {one}" for one in wrong] + ["Bearer", "Digest x", "Basic ???", "x", ""]
+        for given in (OUT, {}):
+            async with asked(store, admin_token=OURS, **given) as client:
+                for form in forms:
+                    headers = {"Authorization": form.encode("latin-1")}
+                    answer = await client.get("/metrics", headers=headers)
+                    assert answer.status_code == 401, form
+
+    async def test_needed_by_all_where_that_is_set(self, store: Store) -> None:
+        assert await status(store, admin_access="token", admin_token=OURS) == 401
+        assert await status(store, admin_access="token", admin_token=OURS, apart=True) == 401
+
+    async def test_a_site_administrators(self, store: Store) -> None:
+        value = store.do(site_admin)
+        headers = {"Authorization": f"Bearer {value}"}
+        assert await status(store, headers=headers, **OUT) == 200
+
+    @pytest.mark.parametrize("scopes", [[], ["read:org"], ["repo", "admin:org", "user"]])
+    async def test_a_site_administrators_for_something_else(
+        self, store: Store, scopes: list[str]
+    ) -> None:
+        headers = {"Authorization": f"Bearer {store.do(site_admin, scopes=scopes)}"}
+        for path in ("/metrics", "/readyz?verbose", "/openapi.json"):
+            given = {"api_reference": "admin", **OUT}
+            assert await status(store, path, headers=headers, **given) == 403
+            # From this machine too: a token that is wrong is refused from everywhere.
+            assert await status(store, path, headers=headers, api_reference="admin") == 403
+
+    @pytest.mark.parametrize("kind", ["fine_grained", "oauth", "app_user", "installation"])
+    async def test_those_that_were_made_for_something_else(self, store: Store, kind: str) -> None:
+        value = store.do(lambda db: site_admin(db, kind=kind))
+        headers = {"Authorization": f"Bearer {value}"}
+        assert await status(store, headers=headers, **OUT) == 401
+
+    async def test_somebody_elses(self, store: Store) -> None:
+        value = store.do(lambda db: tokens.create(db, accounts.create(db, "eve")["id"])[0])
+        for given in (OUT, {}):
+            assert await status(store, headers={"Authorization": f"Bearer {value}"}, **given) == 401
+
+    async def test_guessing_is_ended(self, store: Store) -> None:
+        given = {"failed_tokens": 3, "admin_token": OURS, **OUT}
+        async with asked(store, **given) as client:
+            seen = []
+            for _ in range(5):
+                wrong = {"Authorization": f"Bearer {tokens.new_value('personal')}"}
+                seen.append((await client.get("/metrics", headers=wrong)).status_code)
+            assert seen == [401, 401, 401, 403, 403]
+            good = {"Authorization": f"Bearer {OURS}"}
+            answer = await client.get("/metrics", headers=good)
+        assert 'tocsin_failed_logins_total{kind="admin"} 3.0' in answer.text
+        assert 'tocsin_failed_logins_total{kind="blocked"} 2.0' in answer.text
+
+    async def test_the_refusal_says_how_to_ask(self, store: Store) -> None:
+        async with asked(store, **OUT) as client:
+            answer = await client.get("/metrics")
+        assert answer.headers.get_list("www-authenticate") == [
+            'Bearer realm="tocsin"',
+            'Basic realm="tocsin", charset="UTF-8"',
+        ]
+        assert "admin_access" in answer.json()["message"]
+
+
+def site_admin(
+    db: Connection, kind: str = "personal", scopes: Iterable[str] = ("read:enterprise",)
+) -> str:
+    account = accounts.create(db, "root", site_admin=True)
+    return tokens.create(db, account["id"], kind=kind, scopes=scopes)[0]
+
+
+async def test_anybody_where_that_is_set(store: Store) -> None:
+    for headers in ({}, {"Authorization": "Bearer x"}, {"X-Forwarded-For": "192.0.2.1"}):
+        assert await status(store, peer="192.0.2.1", admin_access="anybody", headers=headers) == 200
+
+
+class TestApart:
+    """With a listener of their own there is nothing for them beside the API."""
+
+    async def test_beside_the_api_there_are_probes_alone(self, store: Store) -> None:
+        given = {"admin_bind": "127.0.0.1:9186", "admin_token": OURS}
+        async with asked(store, **given) as client:
+            assert (await client.get("/metrics")).status_code == 404
+            for path in ("/healthz", "/readyz"):
+                assert (await client.get(path)).status_code in (200, 503)
+                answer = await client.get(f"{path}?verbose")
+                assert answer.status_code == 404
+                assert "checks" not in answer.text
+
+    async def test_there_is_nothing_else_there(self, store: Store) -> None:
+        async with asked(store, apart=True) as client:
+            for path in ("/versions", "/openapi.json", "/docs", "/", "/hub"):
+                assert (await client.get(path)).status_code == 404
+
+
+PATHS = ("/openapi.json", "/reference", "/reference/start.js", "/reference/swagger-ui.css")
+
+
+class TestReference:
+    @pytest.fixture
+    def user(self, store: Store) -> dict[str, str]:
+        value = store.do(lambda db: tokens.create(db, accounts.create(db, "eve")["id"])[0])
+        return {"Authorization": f"Bearer {value}"}
+
+    @pytest.mark.parametrize(
+        ("setting", "expected"),
+        [
+            ("public", (200, 200, 200, 200)), ("users", (401, 200, 200, 200)),
+            # The API's answer for what is not there comes after its look at the token.
+            ("admin", (401, 401, 200, 200)), ("off", (404, 404, 401, 404)),
+        ],
+    )  # fmt: skip
+    async def test_whom_each_setting_lets_see_it(
+        self, store: Store, user: dict[str, str], setting: str, expected: tuple[int, ...]
+    ) -> None:
+        given = {"api_reference": setting, "admin_token": OURS}
+        ours = {"Authorization": f"Bearer {OURS}"}
+        async with asked(store, **given, **OUT) as outside, asked(store, **given) as local:
+            for path in PATHS:
+                answers = [await outside.get(path, headers=one) for one in ({}, user, ours)]
+                answers.append(await local.get(path))
+                assert tuple(answer.status_code for answer in answers) == expected, path
+
+    async def test_it_is_not_public_unless_that_is_set(self, store: Store) -> None:
+        assert HubSettings().api_reference == "users"
+        assert await status(store, "/openapi.json", **OUT) == 401
+
+    async def test_a_wrong_token(self, store: Store) -> None:
+        wrong = {"Authorization": f"Bearer {tokens.new_value('personal')}"}
+        assert await status(store, "/openapi.json", headers=wrong) == 401
+
+    async def test_what_is_for_administrators_is_where_they_are(self, store: Store) -> None:
+        given = {"api_reference": "admin", "admin_bind": "127.0.0.1:9186"}
+        assert await status(store, "/openapi.json", **given) == 404
+        assert await status(store, "/openapi.json", apart=True, **given) == 200
+
+    async def test_the_page_without_schemas_says_nothing_of_what_is_off(self, store: Store) -> None:
+        async with asked(store, api_reference="off") as client:
+            assert "reference" not in (await client.get("/docs")).text.partition("<h2")[0]
+
+
+class TestSettings:
+    @pytest.mark.parametrize(
+        ("text", "found"),
+        [
+            ("127.0.0.1:9186", ("127.0.0.1", 9186)),
+            ("[::1]:9186", ("::1", 9186)),
+            ("metrics.internal:0", ("metrics.internal", 0)),
+            ("unix:/run/tocsin/admin.sock", Path("/run/tocsin/admin.sock")),
+        ],
+    )
+    def test_places(self, text: str, found: object) -> None:
+        assert place(text) == found
+
+    @pytest.mark.parametrize(
+        "text", ["", "9186", ":9186", "::1:9186", "host:99999", "unix:relative", "a b:1", "[::1]"]
+    )
+    def test_no_places(self, text: str) -> None:
+        with pytest.raises(ValueError, match="must be host:port"):
+            AdminSettings(admin_bind=text)
+
+    def test_a_token_that_can_be_guessed(self) -> None:
+        with pytest.raises(ValueError, match="at least 16"):
+            AdminSettings(admin_token="short")
+
+    def test_a_token_is_not_shown(self) -> None:
+        settings = AdminSettings(admin_token=OURS)
+        assert OURS not in repr(settings) + settings.model_dump_json()
+
+    @pytest.mark.parametrize("content", [None, b"", b"short", b"\xff" * 20])
+    async def test_a_file_that_holds_none(
+        self, store: Store, tmp_path: Path, content: bytes | None
+    ) -> None:
+        path = tmp_path / "token"
+        if content is not None:
+            path.write_bytes(content)
+        with pytest.raises(Unusable, match="admin_token_file"):
+            await status(store, admin_token_file=path)

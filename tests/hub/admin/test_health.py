@@ -1,0 +1,289 @@
+"""Liveness and readiness that mean it: what makes them fail, and that they come back."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import httpx
+import pytest
+from asking import judge
+from waiting import PATIENCE
+
+from hub.admin import health
+from hub.admin.observability import Observability
+from hub.app import create_app
+from hub.http.ttl_cache import TTLCache
+from hub.settings import HubSettings
+from store import Connection, Row, Store
+from store.clock import HOUR, MovableClock
+from store.database import migrations
+from store.delivery import hooks, leases
+from store.delivery.events import IncomingEvent, accept_all
+from store.errors import Unavailable
+from store.monitoring import stats
+
+# Seconds for which nothing is asked again.
+KEPT = 1.0
+Later = Callable[[], None]
+
+
+@asynccontextmanager
+async def probed(
+    store: Store, seeing: Observability | None = None, **settings: Any
+) -> AsyncIterator[httpx.AsyncClient]:
+    """A client at this machine."""
+    seeing = seeing or Observability(store)
+    assert seeing.figures._seconds == seeing.writable._seconds == KEPT
+    app = create_app(store, HubSettings(**settings), judge, seeing=seeing)
+    transport = httpx.ASGITransport(app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        yield client
+    await seeing.close()
+
+
+@pytest.fixture(autouse=True)
+async def closed(store: Store) -> AsyncIterator[None]:
+    yield
+    await store.close()
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "PATIENCE", PATIENCE)
+
+
+@pytest.fixture(autouse=True)
+def later(monkeypatch: pytest.MonkeyPatch) -> Later:
+    """What is kept is so until this is called: a moment takes as long as the test says."""
+    now = [1000.0]
+    monkeypatch.setattr("hub.http.ttl_cache.time", SimpleNamespace(monotonic=lambda: now[0]))
+
+    def call() -> None:
+        now[0] += 1.1 * KEPT
+
+    return call
+
+
+def failing(answer: httpx.Response) -> dict[str, Row]:
+    """The checks that failed, by name."""
+    found = {check["name"]: check for check in answer.json()["checks"] if not check["ok"]}
+    assert answer.status_code == (503 if found else 200)
+    assert answer.json()["status"] == ("failing" if found else "ok")
+    return found
+
+
+async def ready(client: httpx.AsyncClient) -> dict[str, Row]:
+    return failing(await client.get("/readyz?verbose"))
+
+
+async def test_everybody_is_told_whether_and_no_more(store: Store) -> None:
+    async with probed(store) as client:
+        for path in ("/healthz", "/readyz"):
+            answer = await client.get(path)
+            assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
+            assert answer.headers["cache-control"] == "no-store"
+            head = await client.head(path)
+            assert (head.status_code, head.content) == (200, b"")
+
+
+async def test_what_was_looked_at(store: Store) -> None:
+    async with probed(store) as client:
+        live = (await client.get("/healthz?verbose")).json()["checks"]
+        assert [check["name"] for check in live] == ["event_loop", "delivery_loop"]
+        checks = (await client.get("/readyz?verbose=1")).json()["checks"]
+    names = ["phase", "event_loop", "delivery_loop", "database", "schema", "lag"]
+    assert [check["name"] for check in checks] == names
+    assert all(check["ok"] and check["said"] and "remedy" not in check for check in checks)
+
+
+async def test_a_delivery_loop_that_stands_still(store: Store) -> None:
+    seen: list[float] = []
+
+    def stuck(limit: float) -> str:
+        seen.append(limit)
+        return "claiming: no sign of life for 40 s"
+
+    async with probed(store, Observability(store, stuck=stuck)) as client:
+        assert (await client.get("/healthz")).json() == {"status": "failing"}
+        found = failing(await client.get("/healthz?verbose"))["delivery_loop"]
+        assert found["said"] == "claiming: no sign of life for 40 s"
+        assert "restart" in found["remedy"]
+        assert list(await ready(client)) == ["delivery_loop"]
+    assert set(seen) == {health.STUCK}
+
+
+@pytest.mark.parametrize("phase", ["starting", "ending"])
+async def test_not_ready_before_and_after(store: Store, phase: Any) -> None:
+    async with probed(store, Observability(store, phase=phase)) as client:
+        assert (await client.get("/healthz")).status_code == 200
+        assert (await ready(client))["phase"]["said"] == f"it is {phase}"
+
+
+async def test_a_database_that_somebody_holds(
+    store: Store, later: Later, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is said within the bound, without a queue behind it, and it comes back."""
+    seeing = Observability(store)
+    async with probed(store, seeing) as client:
+        assert await ready(client) == {}
+        other = store.engine.session()
+        other.begin(0, write=True)
+        other.db.execute("UPDATE probe SET tried_at = 0")
+        later()
+        # Reading goes on beside it.
+        await seeing.figures.get(PATIENCE)
+        monkeypatch.setattr(health, "PATIENCE", 0.2)
+        found = await asyncio.gather(*(ready(client) for _ in range(20)))
+        assert all(list(one) == ["database"] for one in found)
+        assert "no answer within 0.2 s" in found[0]["database"]["said"]
+        assert "tocsin doctor" in found[0]["database"]["remedy"]
+        assert store.measures.waiting.read() == 1
+        other.rollback()
+        other.close()
+        async with asyncio.timeout(PATIENCE):
+            while await ready(client):
+                later()
+                await asyncio.sleep(0.05)
+
+
+async def test_a_database_that_cannot_be_written(
+    store: Store, later: Later, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(db: Connection, place: int) -> None:
+        raise Unavailable("attempt to write a readonly database")
+
+    async with probed(store) as client:
+        with monkeypatch.context() as patched:
+            patched.setattr(stats, "probe", refuse)
+            said = (await ready(client))["database"]["said"]
+            assert said == "nothing could be written: attempt to write a readonly database"
+            assert (await client.get("/readyz")).json() == {"status": "failing"}
+            assert (await client.get("/healthz")).status_code == 200
+        later()
+        assert await ready(client) == {}
+
+
+async def test_a_database_that_a_newer_program_has_changed(store: Store) -> None:
+    newest = migrations.steps()[-1][0]
+    async with probed(store) as client:
+        store.do(
+            lambda db: db.execute(
+                "INSERT INTO migration (number, name, applied_at) VALUES (:number, 'x', 0)",
+                number=newest + 2,
+            )
+        )
+        found = (await ready(client))["schema"]
+    assert found["said"] == "the database is 2 steps ahead of this program"
+
+
+async def test_asking_often_asks_the_store_once(
+    store: Store, later: Later, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    probe, look = stats.probe, stats.collect
+    monkeypatch.setattr(stats, "probe", lambda db, at: asked.append("probe") or probe(db, at))
+    monkeypatch.setattr(stats, "collect", lambda db: asked.append("look") or look(db))
+    async with probed(store) as client:
+        for _ in range(3):
+            await asyncio.gather(*(client.get("/readyz") for _ in range(20)))
+        assert asked.count("probe") == 1
+        assert 1 <= asked.count("look") <= 2  # a read may be begun twice
+        later()
+        await client.get("/readyz")
+        assert asked.count("probe") == 2
+
+
+class TestLag:
+    @pytest.fixture
+    def waiting(self, store: Store, seed: Any, clock: MovableClock) -> None:
+        """A delivery that has been due for 100 s."""
+        repo_id = seed.hello["id"]
+        store.do(hooks.create, repo_id, url="https://receiver.example/", events=["push"])
+        store.do(accept_all, [IncomingEvent(repo_id, "g", repo_id, "push", b"{}")])
+        clock.advance(100)
+
+    @pytest.mark.usefixtures("waiting")
+    async def test_without_a_worker(self, store: Store) -> None:
+        async with probed(store) as client:
+            found = (await ready(client))["lag"]
+        assert found["figure"] == 100
+        assert "0 workers" in found["said"]
+        assert "start a worker" in found["remedy"]
+
+    @pytest.mark.usefixtures("waiting")
+    @pytest.mark.parametrize(("allowed", "failed"), [(0, []), (101, []), (99, ["lag"])])
+    async def test_how_much_is_allowed(
+        self, store: Store, allowed: float, failed: list[str]
+    ) -> None:
+        async with probed(store, ready_lag=allowed) as client:
+            assert list(await ready(client)) == failed
+
+    @pytest.mark.usefixtures("waiting")
+    async def test_it_comes_back_with_a_worker(self, store: Store, later: Later) -> None:
+        async with probed(store) as client:
+            assert list(await ready(client)) == ["lag"]
+            lease = store.do(leases.acquire, "tests", HOUR)
+            later()
+            assert await ready(client) == {}
+            store.do(leases.renew, lease, HOUR, 61_000_000)
+            later()
+            assert list(await ready(client)) == ["lag"]
+
+
+class TestKept:
+    async def test_an_error_is_kept_too(self, later: Later) -> None:
+        asked = 0
+
+        async def ask() -> int:
+            nonlocal asked
+            asked += 1
+            raise Unavailable("away")
+
+        kept = TTLCache(ask, seconds=KEPT)
+        for _ in range(3):
+            with pytest.raises(Unavailable):
+                await kept.get(PATIENCE)
+        assert asked == 1
+        later()
+        with pytest.raises(Unavailable):
+            await kept.get(PATIENCE)
+        assert asked == 2
+
+    async def test_who_loses_patience_leaves_it_going_on(self) -> None:
+        answered = asyncio.Event()
+
+        async def ask() -> int:
+            await answered.wait()
+            return 7
+
+        kept = TTLCache(ask)
+        for _ in range(2):
+            with pytest.raises(TimeoutError):
+                await kept.get(0.01)
+        waiting = asyncio.create_task(kept.get(PATIENCE))
+        await asyncio.sleep(0)
+        answered.set()
+        assert await waiting == 7
+
+    async def test_nobody_hears_of_an_error(self) -> None:
+        async def ask() -> int:
+            await asyncio.sleep(0.01)
+            raise Unavailable("away")
+
+        kept = TTLCache(ask)
+        with pytest.raises(TimeoutError):
+            await kept.get(0)
+        await asyncio.sleep(0.02)
+        await kept.close()
+
+    async def test_closing(self) -> None:
+        async def ask() -> None:
+            await asyncio.sleep(60)
+
+        kept = TTLCache(ask)
+        await kept.close()
+        with pytest.raises(TimeoutError):
+            await kept.get(0)
+        await kept.close()

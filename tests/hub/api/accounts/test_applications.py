@@ -1,0 +1,331 @@
+"""Group 2: what an application does with the tokens that it holds for users."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import pytest
+from asking import asking
+from asserting import assert_error, bodies
+
+from hub.settings import HubSettings
+from store import Connection, Row, Store
+from store.accounts import accounts, apps, grants, tokens
+from store.clock import SECOND, iso
+from store.repositories import repositories
+
+SECRET = "s" * 40
+TOKEN = "/applications/lab-client/token"
+GRANT = "/applications/lab-client/grant"
+SCOPED = "/applications/mill-client/token/scoped"
+HELD = {"contents": "write", "webhooks": "write"}
+
+
+@dataclass
+class Held:
+    """Two apps of reader's, and a token that each has of octo."""
+
+    lab: Row
+    mill: Row
+    plain: str
+    narrow: str
+
+
+@pytest.fixture
+def held(store: Store, seed: Any) -> Held:
+    def make(db: Connection) -> Held:
+        lab, mill = (
+            apps.create(
+                db,
+                seed.reader["id"],
+                name,
+                url=f"https://{name}.example/",
+                kind=kind,
+                permissions=permissions,
+                client_id=f"{name}-client",
+                client_secret=SECRET,
+            )[1]
+            for name, kind, permissions in (("lab", "oauth", {}), ("mill", "integration", HELD))
+        )
+        plain, _ = grants.issue(db, lab, seed.octo["id"], scopes=["repo"], note="n")
+        narrow, _ = grants.issue(db, mill, seed.octo["id"])
+        return Held(lab, mill, plain, narrow)
+
+    return store.do(make)
+
+
+@pytest.fixture
+async def lab(store: Store, held: Held, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
+    """A client that asks as the app lab; its answers are held to the contract."""
+    async with asking(store, settings, auth=("lab-client", SECRET)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def mill(lab: httpx.AsyncClient) -> httpx.AsyncClient:
+    """The same client, asking as the app mill."""
+    lab.auth = httpx.BasicAuth("mill-client", SECRET)
+    return lab
+
+
+def named(value: str, **more: Any) -> dict[str, Any]:
+    return {"access_token": value} | more
+
+
+async def delete(client: httpx.AsyncClient, path: str, value: str) -> httpx.Response:
+    return await client.request("DELETE", path, json=named(value))
+
+
+async def test_a_token_is_checked(lab: httpx.AsyncClient, store: Store, held: Held) -> None:
+    answer = await lab.post(TOKEN, json=named(held.plain))
+    assert answer.status_code == 200
+    content = answer.json()
+    assert content["token"] == held.plain
+    assert content["hashed_token"] == tokens.digest(held.plain)
+    assert content["user"]["login"] == "octo"
+    assert content["scopes"] == ["repo"]
+    assert content["expires_at"] is None
+    assert content["app"]["client_id"] == "lab-client"
+    assert bodies(store, "authorization") == []
+
+
+async def test_when_it_ends_is_told(
+    lab: httpx.AsyncClient, store: Store, seed: Any, held: Held, clock: Any
+) -> None:
+    ends = clock.now() + 60 * SECOND
+    value, _ = store.do(
+        lambda db: grants.issue(db, held.lab, seed.octo["id"], fingerprint="f", expires_at=ends)
+    )
+    content = (await lab.post(TOKEN, json=named(value))).json()
+    assert (content["expires_at"], content["fingerprint"]) == (iso(ends), "f")
+    clock.advance(60)
+    assert_error(await lab.post(TOKEN, json=named(value)), 404, "Not Found")
+
+
+async def test_what_is_not_the_app_s_is_not_there(
+    lab: httpx.AsyncClient, store: Store, seed: Any, held: Held
+) -> None:
+    wrong = ["", "x", "x" * 255, tokens.new_value("oauth"), held.narrow, seed.token]
+    for value in wrong:
+        assert_error(await lab.post(TOKEN, json=named(value)), 404, "Not Found")
+        assert_error(await lab.patch(TOKEN, json=named(value)), 404, "Not Found")
+        for path in (TOKEN, GRANT):
+            assert_error(await delete(lab, path, value), 422, code="invalid")
+    assert store.look(tokens.find, held.narrow) is not None
+    assert store.look(tokens.find, seed.token) is not None
+
+
+async def test_bad_checks_are_no_failed_logins(lab: httpx.AsyncClient, held: Held) -> None:
+    for _ in range(60):
+        answer = await lab.post(TOKEN, json=named(tokens.new_value("oauth")))
+        assert answer.status_code == 404
+    assert (await lab.post(TOKEN, json=named(held.plain))).status_code == 200
+
+
+async def test_a_reset_takes_effect_at_once(
+    lab: httpx.AsyncClient, store: Store, held: Held, clock: Any
+) -> None:
+    before = (await lab.post(TOKEN, json=named(held.plain))).json()
+    clock.advance(5)
+    answer = await lab.patch(TOKEN, json=named(held.plain))
+    assert answer.status_code == 200
+    content = answer.json()
+    value = content["token"]
+    assert value != held.plain
+    assert value.startswith("tso_")
+    assert content == before | {
+        "token": value,
+        "hashed_token": tokens.digest(value),
+        "token_last_eight": value[-8:],
+        "updated_at": iso(clock.now()),
+    }
+    assert_error(await lab.post(TOKEN, json=named(held.plain)), 404)
+    assert store.look(tokens.find, held.plain) is None
+    assert store.look(tokens.find, value)["scopes"] == {"repo"}
+    (told,) = bodies(store, "authorization")
+    assert (told["action"], told["user"]["login"]) == ("reset", "octo")
+    assert value not in str(told)
+
+
+async def test_a_token_is_deleted_and_its_grant_stays(
+    lab: httpx.AsyncClient, store: Store, seed: Any, held: Held
+) -> None:
+    answer = await delete(lab, TOKEN, held.plain)
+    assert (answer.status_code, answer.content) == (204, b"")
+    assert store.look(tokens.find, held.plain) is None
+    assert store.look(grants.of_app, seed.octo["id"], held.lab["id"])["scopes"] == []
+    assert [told["action"] for told in bodies(store, "authorization")] == ["deleted"]
+
+
+async def test_with_a_grant_go_the_app_s_tokens_of_that_user(
+    lab: httpx.AsyncClient, store: Store, seed: Any, held: Held
+) -> None:
+    def more(db: Connection) -> tuple[str, str]:
+        second, _ = grants.issue(db, held.lab, seed.octo["id"], fingerprint="b")
+        theirs, _ = grants.issue(db, held.lab, seed.reader["id"])
+        return second, theirs
+
+    second, theirs = store.do(more)
+    assert (await delete(lab, GRANT, held.plain)).status_code == 204
+    for value, there in (
+        (held.plain, False),
+        (second, False),
+        (theirs, True),
+        (held.narrow, True),
+        (seed.token, True),
+    ):
+        assert (store.look(tokens.find, value) is not None) is there
+    assert store.look(grants.of_app, seed.octo["id"], held.lab["id"]) is None
+    (told,) = bodies(store, "application_grant")
+    assert (told["action"], told["user"]["login"]) == ("deleted", "octo")
+
+
+async def test_an_integration_is_told_that_it_was_revoked(
+    mill: httpx.AsyncClient, store: Store, held: Held
+) -> None:
+    answer = await delete(mill, "/applications/mill-client/grant", held.narrow)
+    assert answer.status_code == 204
+    (told,) = bodies(store, "github_app_authorization")
+    assert (told["action"], told["sender"]["login"]) == ("revoked", "octo")
+
+
+@pytest.mark.parametrize("body", [b"{}", b"", b'{"access_token": 1}', b'{"access_token": null}'])
+async def test_a_token_has_to_be_named(lab: httpx.AsyncClient, body: bytes) -> None:
+    for method, path in (
+        ("POST", TOKEN),
+        ("PATCH", TOKEN),
+        ("DELETE", TOKEN),
+        ("DELETE", GRANT),
+        ("POST", f"{TOKEN}/scoped"),
+    ):
+        assert_error(await lab.request(method, path, content=body), 422)
+
+
+async def test_an_app_asks_for_itself(lab: httpx.AsyncClient, seed: Any, held: Held) -> None:
+    other = await lab.post("/applications/mill-client/token", json=named(held.narrow))
+    assert_error(other, 404, "Not Found")
+    for auth in (("lab-client", "t" * 40), ("nobody-here", SECRET), ("octo", SECRET), ("", "")):
+        assert_error(await lab.post(TOKEN, json=named(held.plain), auth=auth), 401)
+    lab.auth = None
+    for value in (seed.token, held.plain):
+        header = {"Authorization": f"Bearer {value}"}
+        assert_error(await lab.post(TOKEN, json=named(held.plain), headers=header), 403)
+    assert_error(await lab.post(TOKEN, json=named(held.plain)), 401)
+
+
+async def test_a_scoped_token(mill: httpx.AsyncClient, store: Store, seed: Any, held: Held) -> None:
+    body = named(
+        held.narrow, target="OCTO", repositories=["Vault"], permissions={"contents": "read"}
+    )
+    answer = await mill.post(SCOPED, json=body)
+    assert answer.status_code == 200
+    content = answer.json()
+    assert content["token"].startswith("tsu_")
+    assert content["user"]["login"] == "octo"
+    found = content["installation"]
+    assert found["permissions"] == {"contents": "read"}
+    assert (found["repository_selection"], found["account"]["login"]) == ("selected", "octo")
+    row = store.look(tokens.find, content["token"])
+    assert (row["target_id"], row["repositories"]) == (seed.octo["id"], {seed.vault["id"]})
+    assert store.look(tokens.find, held.narrow)["target_id"] is None
+    again = await mill.post("/applications/mill-client/token", json=named(content["token"]))
+    assert again.json()["installation"] == found
+    (told,) = bodies(store, "authorization")
+    assert (told["action"], content["token"] in str(told)) == ("created", False)
+
+
+async def test_a_scoped_token_for_all_of_an_account(
+    mill: httpx.AsyncClient, seed: Any, held: Held
+) -> None:
+    answer = await mill.post(SCOPED, json=named(held.narrow, target_id=seed.octo["id"]))
+    found = answer.json()["installation"]
+    assert (found["repository_selection"], found["permissions"]) == ("all", HELD)
+
+
+@pytest.mark.parametrize(
+    ("narrowing", "code"),
+    [
+        ({}, "missing_field"),
+        ({"target": "nobody"}, "invalid"),
+        ({"target_id": 999}, "invalid"),
+        ({"target": "octo", "target_id": 999}, "invalid"),
+        ({"target": "octo", "repositories": ["hello"], "repository_ids": [1]}, "invalid"),
+        ({"target": "octo", "repositories": ["nothing"]}, None),
+        ({"target": "octo", "repository_ids": [999]}, None),
+        ({"target": "octo", "repositories": ["hello", "HIDDEN"]}, None),
+        ({"target": "reader", "repositories": ["hello"]}, None),
+        ({"target": "reader", "repositories": ["hidden"]}, None),
+        ({"target": "octo", "permissions": {"contents": "admin"}}, None),
+        ({"target": "octo", "permissions": {"checks": "read"}}, None),
+        ({"target": "octo", "permissions": {"checks": "all"}}, None),
+        ({"target": "octo", "repository_ids": [2**63]}, None),
+        ({"target_id": 2**70}, None),
+    ],
+)
+async def test_what_a_token_is_not_narrowed_to(
+    mill: httpx.AsyncClient,
+    store: Store,
+    seed: Any,
+    held: Held,
+    narrowing: dict[str, Any],
+    code: str | None,
+) -> None:
+    store.do(lambda db: repositories.create(db, seed.reader["id"], "hidden", private=True))
+    answer = await mill.post(SCOPED, json=named(held.narrow, **narrowing))
+    assert_error(answer, 422, code=code)
+    assert store.look(lambda db: db.value("SELECT count(*) FROM token")) == 4
+
+
+async def test_repositories_that_the_user_may_see(
+    mill: httpx.AsyncClient, store: Store, seed: Any, held: Held
+) -> None:
+    def organize(db: Connection) -> dict[str, int]:
+        guild = accounts.create(db, "guild", kind="Organization")
+        hall = repositories.create(db, guild["id"], "hall", private=True)
+        lent = repositories.create(db, seed.reader["id"], "lent", private=True)
+        repositories.grant(db, lent["id"], seed.octo["id"], "read")
+        return {"guild": guild["id"], "hall": hall["id"], "lent": lent["id"]}
+
+    made = store.do(organize)
+    lent = named(held.narrow, target="reader", repository_ids=[made["lent"], made["lent"]])
+    assert (await mill.post(SCOPED, json=lent)).status_code == 200
+    hall = named(held.narrow, target="guild", repositories=["hall"])
+    assert_error(await mill.post(SCOPED, json=hall), 422)
+    store.do(accounts.join, made["guild"], seed.octo["id"], "member")
+    assert (await mill.post(SCOPED, json=hall)).status_code == 200
+
+
+async def test_only_an_app_user_s_whole_token_is_narrowed(
+    mill: httpx.AsyncClient, held: Held
+) -> None:
+    scoped = (await mill.post(SCOPED, json=named(held.narrow, target="octo"))).json()["token"]
+    again = await mill.post(SCOPED, json=named(scoped, target="octo"))
+    assert_error(again, 422, code="invalid")
+    unknown = named(tokens.new_value("app_user"), target="octo")
+    assert_error(await mill.post(SCOPED, json=unknown), 404)
+    mill.auth = httpx.BasicAuth("lab-client", SECRET)
+    plain = await mill.post(f"{TOKEN}/scoped", json=named(held.plain, target="octo"))
+    assert_error(plain, 422, code="invalid")
+
+
+async def test_a_scoped_token_reaches_no_more(
+    mill: httpx.AsyncClient, store: Store, seed: Any, held: Held
+) -> None:
+    """Neither other repositories of the target nor those of others."""
+
+    def lend(db: Connection) -> None:
+        lent = repositories.create(db, seed.reader["id"], "lent", private=True)
+        repositories.grant(db, lent["id"], seed.octo["id"], "admin")
+
+    store.do(lend)
+    body = named(held.narrow, target="octo", repositories=["vault"])
+    scoped = (await mill.post(SCOPED, json=body)).json()["token"]
+    mill.auth = None
+    for value, expected in ((held.narrow, (200, 200, 200)), (scoped, (200, 403, 404))):
+        header = {"Authorization": f"Bearer {value}"}
+        found = [
+            (await mill.get(f"/repos/{name}/hooks", headers=header)).status_code
+            for name in ("octo/vault", "octo/hello", "reader/lent")
+        ]
+        assert tuple(found) == expected

@@ -1,0 +1,222 @@
+"""Group 13: the email addresses of the authenticated user."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+from asking import asking
+from asserting import assert_error, bodies, links
+
+from hub.settings import HubSettings
+from store import Store
+from store.accounts import emails, tokens
+
+EMAILS, VISIBILITY, PUBLIC = "/user/emails", "/user/email/visibility", "/user/public_emails"
+FIRST, SECOND = "octo@tower.example", "o@tower.example"
+
+
+@pytest.fixture
+async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
+    """A client that speaks for octo and may do all to its addresses; held to the contract."""
+    value, _ = store.do(tokens.create, seed.octo["id"], scopes=["user"])
+    headers = {"Authorization": f"Bearer {value}"}
+    async with asking(store, settings, headers=headers) as opened:
+        yield opened
+
+
+def by(store: Store, account: Any, **given: Any) -> dict[str, str]:
+    value, _ = store.do(tokens.create, account["id"], **given)
+    return {"Authorization": f"Bearer {value}"}
+
+
+async def remove(hub: httpx.AsyncClient, body: Any) -> httpx.Response:
+    return await hub.request("DELETE", EMAILS, json=body)
+
+
+async def listed(hub: httpx.AsyncClient) -> list[str]:
+    answer = await hub.get(EMAILS)
+    assert answer.status_code == 200
+    return [each["email"] for each in answer.json()]
+
+
+@pytest.mark.parametrize("body", [{"emails": [FIRST, SECOND]}, [FIRST, SECOND]])
+async def test_addresses_are_added(hub: httpx.AsyncClient, body: Any) -> None:
+    answer = await hub.post(EMAILS, json=body)
+    assert answer.status_code == 201
+    first = {"email": FIRST, "primary": True, "verified": False, "visibility": "private"}
+    second = {"email": SECOND, "primary": False, "verified": False, "visibility": None}
+    assert answer.json() == [first, second]
+    assert (await hub.get(EMAILS)).json() == [first, second]
+
+
+async def test_one_address_alone(hub: httpx.AsyncClient) -> None:
+    answer = await hub.post(EMAILS, json=FIRST)
+    assert answer.status_code == 201
+    (shown,) = answer.json()
+    assert shown["email"] == FIRST
+    await hub.post(EMAILS, json=SECOND)
+    assert (await remove(hub, SECOND)).status_code == 204
+    assert await listed(hub) == [FIRST]
+
+
+@pytest.mark.parametrize(
+    "body", [{}, None, {"emails": []}, [], {"emails": FIRST}, {"emails": [1]}, 7, [[FIRST]], True]
+)
+@pytest.mark.parametrize("method", ["POST", "DELETE"])
+async def test_other_bodies(hub: httpx.AsyncClient, method: str, body: Any) -> None:
+    assert_error(await hub.request(method, EMAILS, json=body), 422)
+
+
+@pytest.mark.parametrize("method", ["POST", "DELETE"])
+async def test_no_json(hub: httpx.AsyncClient, method: str) -> None:
+    answer = await hub.request(method, EMAILS, content=b"{")
+    assert_error(answer, 400, "Problems parsing JSON")
+
+
+@pytest.mark.parametrize("address", ["octo", "a@b", "a b@tower.example", "", "a@b.example\n"])
+async def test_what_is_no_address(hub: httpx.AsyncClient, address: str) -> None:
+    answer = await hub.post(EMAILS, json=[FIRST, address])
+    assert_error(answer, 422, "Validation Failed", code="invalid")
+    assert await listed(hub) == []
+
+
+@pytest.mark.parametrize("address", ["a\0@tower.example", "a" * 321])
+async def test_what_is_not_looked_at(hub: httpx.AsyncClient, address: str) -> None:
+    for method in ("POST", "DELETE"):
+        assert_error(await hub.request(method, EMAILS, json=[address]), 422)
+
+
+async def test_an_address_that_is_taken(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+    store.do(emails.add, seed.reader["id"], ["reader@tower.example"])
+    for taken in ("Reader@TOWER.example", FIRST.upper()):
+        await hub.post(EMAILS, json=FIRST)
+        answer = await hub.post(EMAILS, json=[SECOND, taken])
+        content = assert_error(answer, 422, "Validation Failed", code="already_exists")
+        assert content["errors"][0]["resource"] == "Email"
+        assert content["errors"][0]["field"] == "emails"
+    assert await listed(hub) == [FIRST]
+
+
+async def test_what_cannot_be_removed(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+    await hub.post(EMAILS, json=[FIRST, SECOND])
+    answer = await remove(hub, [SECOND, FIRST])
+    content = assert_error(answer, 422, "Validation Failed", code="custom")
+    assert "primary" in content["errors"][0]["message"]
+    (row,) = store.look(emails.of, seed.octo["id"], [SECOND])
+    store.do(emails.verify, row["id"])
+    answer = await remove(hub, {"emails": [SECOND]})
+    content = assert_error(answer, 422, code="custom")
+    assert "last verified" in content["errors"][0]["message"]
+    assert await listed(hub) == [FIRST, SECOND]
+
+
+async def test_removing_what_is_not_there(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+    store.do(emails.add, seed.reader["id"], ["reader@tower.example", "r@tower.example"])
+    await hub.post(EMAILS, json=[FIRST, SECOND])
+    for other in ("r@tower.example", "nobody@tower.example", "nothing"):
+        assert_error(await remove(hub, [SECOND, other]), 404, "Not Found")
+    assert await listed(hub) == [FIRST, SECOND]
+    assert (await remove(hub, {"emails": [SECOND.upper(), SECOND]})).status_code == 204
+    assert await listed(hub) == [FIRST]
+
+
+async def test_visibility(hub: httpx.AsyncClient) -> None:
+    assert_error(await hub.patch(VISIBILITY, json={"visibility": "public"}), 404)
+    await hub.post(EMAILS, json=[FIRST, SECOND])
+    assert (await hub.get(PUBLIC)).json() == []
+    answer = await hub.patch(VISIBILITY, json={"visibility": "public"})
+    shown = {"email": FIRST, "primary": True, "verified": False, "visibility": "public"}
+    assert (answer.status_code, answer.json()) == (200, [shown])
+    assert (await hub.get(PUBLIC)).json() == [shown]
+    await hub.patch(VISIBILITY, json={"visibility": "private"})
+    assert (await hub.get(PUBLIC)).json() == []
+
+
+@pytest.mark.parametrize("body", [{}, {"visibility": "hidden"}, {"visibility": None}])
+async def test_other_visibilities(hub: httpx.AsyncClient, body: dict[str, Any]) -> None:
+    assert_error(await hub.patch(VISIBILITY, json=body), 422)
+
+
+async def test_pages(hub: httpx.AsyncClient) -> None:
+    await hub.post(EMAILS, json=[f"a{number}@tower.example" for number in range(5)])
+    answer = await hub.get(f"{EMAILS}?per_page=2&page=2")
+    assert [each["email"][:2] for each in answer.json()] == ["a2", "a3"]
+    assert links(answer)["last"].endswith("per_page=2&page=3")
+
+
+async def test_an_event_tells_of_an_address_and_not_which(
+    hub: httpx.AsyncClient, store: Store
+) -> None:
+    await hub.post(EMAILS, json=[FIRST, SECOND])
+    await hub.patch(VISIBILITY, json={"visibility": "public"})
+    await remove(hub, SECOND)
+    told = bodies(store, "email")
+    actions = ["added", "added", "visibility_changed", "removed"]
+    assert [each["action"] for each in told] == actions
+    assert told[2]["email"] == {"primary": True, "verified": False, "visibility": "public"}
+    assert all(each["sender"]["login"] == "octo" for each in told)
+    assert "@" not in str(told)
+
+
+async def test_a_refused_change_is_no_event(hub: httpx.AsyncClient, store: Store) -> None:
+    await hub.post(EMAILS, json=[SECOND, "nothing"])
+    assert bodies(store, "email") == []
+
+
+CALLS = [
+    ("GET", EMAILS, None, "user:email", "read"),
+    ("GET", PUBLIC, None, "user:email", "read"),
+    ("POST", EMAILS, [SECOND], "user", "write"),
+    ("DELETE", EMAILS, [SECOND], "user", "write"),
+    ("PATCH", VISIBILITY, {"visibility": "public"}, "user", "write"),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "body", "scope", "level"), CALLS)
+async def test_who_may(
+    hub: httpx.AsyncClient,
+    store: Store,
+    seed: Any,
+    method: str,
+    path: str,
+    body: Any,
+    scope: str,
+    level: str,
+) -> None:
+    wanted = [FIRST] if method == "POST" else [FIRST, SECOND]
+    store.do(emails.add, seed.octo["id"], wanted)
+
+    async def status(**given: Any) -> int:
+        headers = by(store, seed.octo, **given)
+        return (await hub.request(method, path, json=body, headers=headers)).status_code
+
+    anonymous = {"Authorization": ""}
+    answer = await hub.request(method, path, json=body, headers=anonymous)
+    assert answer.status_code == 401
+    assert await status(scopes=["repo", "read:user"]) == 403
+    permissions = {"email_addresses": level}
+    assert await status(kind="fine_grained", permissions={"metadata": "read"}) == 403
+    assert await status(kind="installation", permissions=permissions) == 403
+    if level == "write":
+        assert await status(scopes=["user:email"]) == 403
+        assert await status(kind="fine_grained", permissions={"email_addresses": "read"}) == 403
+    assert await status(kind="fine_grained", permissions=permissions) < 300
+
+
+@pytest.mark.parametrize(("method", "path", "body", "scope", "level"), CALLS)
+async def test_the_scope_is_enough(
+    hub: httpx.AsyncClient,
+    store: Store,
+    seed: Any,
+    method: str,
+    path: str,
+    body: Any,
+    scope: str,
+    level: str,
+) -> None:
+    store.do(emails.add, seed.octo["id"], [FIRST] if method == "POST" else [FIRST, SECOND])
+    headers = by(store, seed.octo, scopes=[scope])
+    answer = await hub.request(method, path, json=body, headers=headers)
+    assert answer.is_success, answer.text
+    assert answer.headers["X-Accepted-OAuth-Scopes"] == scope

@@ -1,0 +1,362 @@
+"""Group 16: what an organization tells its agents."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import pytest
+from asking import asking
+from asserting import BASE, assert_error, bodies, links
+
+from hub.api.agents.agent_variables import NO_COLLABORATOR
+from hub.settings import HubSettings
+from store import Connection, Row, Store
+from store.accounts import accounts, tokens
+from store.agents.agent_variables import MOST, MOST_BYTES, create
+from store.clock import MovableClock
+from store.repositories import repositories
+
+AT = "/orgs/acme/agents/variables"
+Headers = dict[str, str]
+
+
+@dataclass
+class Acme:
+    """octo owns acme with the public tools and the private safe; plain is only a member, pusher
+    may also push to safe.
+    """
+
+    org: Row
+    tools: Row
+    safe: Row
+    octo: Headers
+    no_repo: Headers
+    plain: Headers
+    pusher: Headers
+    pusher_no_repo: Headers
+
+
+def _acme(db: Connection) -> Acme:
+    org = accounts.create(db, "acme", kind="Organization")
+    tools = repositories.create(db, org["id"], "tools")
+    safe = repositories.create(db, org["id"], "safe", private=True)
+    people = {}
+    for login, role in (("octo", "admin"), ("plain", "member"), ("pusher", "member")):
+        people[login] = accounts.create(db, login)["id"]
+        accounts.join(db, org["id"], people[login], role)
+    repositories.grant(db, safe["id"], people["pusher"], "write")
+
+    def by(login: str, *scopes: str) -> Headers:
+        value, _ = tokens.create(db, people[login], scopes=scopes)
+        return {"Authorization": f"Bearer {value}"}
+
+    return Acme(
+        org,
+        tools,
+        safe,
+        by("octo", "admin:org", "repo"),
+        by("octo", "admin:org"),
+        by("plain", "admin:org", "repo"),
+        by("pusher", "admin:org", "repo"),
+        by("pusher", "admin:org"),
+    )
+
+
+@pytest.fixture
+def acme(store: Store) -> Acme:
+    return store.do(_acme)
+
+
+@pytest.fixture
+async def hub(store: Store, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
+    bounds = settings.model_copy(update={"max_body_bytes": 1024 * 1024})
+    async with asking(store, bounds) as opened:
+        yield opened
+
+
+def wanted(name: str = "region", **given: Any) -> Row:
+    return {"name": name, "value": "north", "visibility": "all"} | given
+
+
+async def made(hub: httpx.AsyncClient, acme: Acme, **given: Any) -> str:
+    """The path of a new variable."""
+    answer = await hub.post(AT, headers=acme.octo, json=wanted(**given))
+    assert answer.status_code == 201, answer.text
+    return f"{AT}/{given.get('name', 'region')}"
+
+
+async def test_a_variable_from_beginning_to_end(
+    hub: httpx.AsyncClient, store: Store, acme: Acme, clock: MovableClock
+) -> None:
+    answer = await hub.post(AT, headers=acme.octo, json=wanted())
+    assert (answer.status_code, answer.json()) == (201, {})
+    assert answer.headers["Location"] == f"{BASE}{AT}/REGION"
+    shown = await hub.get(f"{AT}/region", headers=acme.octo)
+    assert shown.json() == {
+        "name": "REGION",
+        "value": "north",
+        "created_at": "2026-11-21T07:33:00Z",
+        "updated_at": "2026-11-21T07:33:00Z",
+        "visibility": "all",
+    }
+    listed = await hub.get(AT, headers=acme.octo)
+    assert listed.json() == {"total_count": 1, "variables": [shown.json()]}
+    clock.advance(60)
+    changes = {"name": "zone", "value": "", "visibility": "private"}
+    answer = await hub.patch(f"{AT}/REGION", headers=acme.octo, json=changes)
+    assert (answer.status_code, answer.content) == (204, b"")
+    assert_error(await hub.get(f"{AT}/region", headers=acme.octo), 404)
+    assert (await hub.get(f"{AT}/Zone", headers=acme.octo)).json() == {
+        "name": "ZONE",
+        "value": "",
+        "created_at": "2026-11-21T07:33:00Z",
+        "updated_at": "2026-11-21T07:34:00Z",
+        "visibility": "private",
+    }
+    assert (await hub.delete(f"{AT}/zone", headers=acme.octo)).status_code == 204
+    assert_error(await hub.delete(f"{AT}/zone", headers=acme.octo), 404)
+    told = bodies(store, "agent_variable")
+    assert [each["action"] for each in told] == ["created", "updated", "deleted"]
+    assert [each["variable"]["name"] for each in told] == ["REGION", "ZONE", "ZONE"]
+    assert told[0].keys() == {"action", "variable", "organization", "sender"}
+    assert told[0]["organization"]["login"] == "acme"
+    assert "north" not in str(told)
+
+
+async def test_every_change_may_be_left_out(
+    hub: httpx.AsyncClient, store: Store, acme: Acme
+) -> None:
+    at = await made(hub, acme)
+    for body in (None, {}, {"value": "north"}, {"name": "Region"}, {"visibility": "all"}):
+        assert (await hub.patch(at, headers=acme.octo, json=body)).status_code == 204
+    assert len(bodies(store, "agent_variable")) == 1
+    assert (await hub.patch(at, headers=acme.octo, json={"value": "south"})).status_code == 204
+    shown = (await hub.get(at, headers=acme.octo)).json()
+    assert (shown["name"], shown["value"], shown["visibility"]) == ("REGION", "south", "all")
+
+
+A_NAME_THAT_CANNOT_BE = ["", "1st", "a-b", "a b", "ü", "GITHUB_X", "github_token", "x" * 256, "a\n"]
+
+
+async def test_a_name_that_cannot_be(hub: httpx.AsyncClient, acme: Acme) -> None:
+    at = await made(hub, acme)
+    for name in A_NAME_THAT_CANNOT_BE:
+        answer = await hub.post(AT, headers=acme.octo, json=wanted(name))
+        assert_error(answer, 422, "Validation Failed", code="invalid")
+        answer = await hub.patch(at, headers=acme.octo, json={"name": name})
+        assert_error(answer, 422, "Validation Failed", code="invalid")
+
+
+A_NAME_IS_IN_UPPER_CASE = ["_", "a", "A1_b", "x" * 255, "GITHUBX"]
+
+
+async def test_a_name_is_in_upper_case(hub: httpx.AsyncClient, acme: Acme) -> None:
+    for name in A_NAME_IS_IN_UPPER_CASE:
+        at = await made(hub, acme, name=name)
+        assert (await hub.get(at, headers=acme.octo)).json()["name"] == name.upper()
+
+
+async def test_a_name_is_taken_whatever_its_case(hub: httpx.AsyncClient, acme: Acme) -> None:
+    await made(hub, acme)
+    at = await made(hub, acme, name="zone")
+    taken = "Already exists - the organization has a variable REGION."
+    answer = await hub.post(AT, headers=acme.octo, json=wanted("Region"))
+    assert_error(answer, 409, taken)
+    assert_error(await hub.patch(at, headers=acme.octo, json={"name": "rEGION"}), 409, taken)
+
+
+WHAT_CANNOT_BE_TAKEN = [
+    {"visibility": "some"},
+    {"visibility": None},
+    {"value": None},
+    {"value": 5},
+    {"value": "a\0b"},
+    {"value": "x" * (MOST_BYTES + 1)},
+    {"value": "ü" * (MOST_BYTES // 2 + 1)},
+    {"selected_repository_ids": [1]},
+    {"visibility": "private", "selected_repository_ids": [1]},
+    {"visibility": "selected", "selected_repository_ids": ["1"]},
+    {"visibility": "selected", "selected_repository_ids": [10**30]},
+    {"visibility": "selected", "selected_repository_ids": [1.5]},
+]
+
+
+async def test_what_cannot_be_taken(hub: httpx.AsyncClient, acme: Acme) -> None:
+    at = await made(hub, acme)
+    for bad in WHAT_CANNOT_BE_TAKEN:
+        assert_error(await hub.post(AT, headers=acme.octo, json=wanted("new", **bad)), 422)
+        assert_error(await hub.patch(at, headers=acme.octo, json=bad), 422)
+
+
+async def test_the_longest_value(hub: httpx.AsyncClient, acme: Acme) -> None:
+    at = await made(hub, acme, value="x" * MOST_BYTES)
+    assert len((await hub.get(at, headers=acme.octo)).json()["value"]) == MOST_BYTES
+
+
+async def test_who_may(hub: httpx.AsyncClient, acme: Acme) -> None:
+    await made(hub, acme)
+    for method, path in (("GET", AT), ("GET", f"{AT}/region"), ("POST", AT)):
+        answer = await hub.request(method, path, headers=acme.plain, json=wanted("other"))
+        assert_error(answer, 403, NO_COLLABORATOR)
+    assert (await hub.get(AT, headers=acme.pusher)).status_code == 200
+    assert (await hub.post(AT, headers=acme.pusher, json=wanted("o"))).status_code == 201
+    # What the one may push to is private, and the other token does not show that.
+    assert_error(await hub.get(AT, headers=acme.pusher_no_repo), 403, NO_COLLABORATOR)
+
+
+# Selected repositories
+
+
+async def test_selected_repositories(hub: httpx.AsyncClient, store: Store, acme: Acme) -> None:
+    ids = [acme.tools["id"], acme.safe["id"]]
+    at = await made(hub, acme, visibility="selected", selected_repository_ids=[ids[1], ids[1]])
+    shown = (await hub.get(at, headers=acme.octo)).json()
+    assert shown["selected_repositories_url"] == f"{BASE}{AT}/REGION/repositories"
+
+    async def names(who: Headers = acme.octo) -> list[str]:
+        answer = await hub.get(f"{at}/repositories", headers=who)
+        found = [repo["full_name"] for repo in answer.json()["repositories"]]
+        assert answer.json()["total_count"] == len(found)
+        return found
+
+    assert await names() == ["acme/safe"]
+    for _ in range(2):
+        answer = await hub.put(f"{at}/repositories/{ids[0]}", headers=acme.octo)
+        assert answer.status_code == 204
+    assert await names() == ["acme/tools", "acme/safe"]
+    assert await names(acme.no_repo) == ["acme/tools"]
+    for _ in range(2):
+        answer = await hub.delete(f"{at}/repositories/{ids[1]}", headers=acme.octo)
+        assert answer.status_code == 204
+    assert await names() == ["acme/tools"]
+    answer = await hub.put(
+        f"{at}/repositories", headers=acme.octo, json={"selected_repository_ids": ids}
+    )
+    assert answer.status_code == 204
+    assert await names() == ["acme/tools", "acme/safe"]
+    await hub.put(f"{at}/repositories", headers=acme.octo, json={"selected_repository_ids": []})
+    assert await names() == []
+    told = bodies(store, "agent_variable")
+    assert [each["action"] for each in told] == ["created", *["updated"] * 4]
+
+
+async def test_pages_of_selected_repositories(
+    hub: httpx.AsyncClient, store: Store, acme: Acme
+) -> None:
+    def several(db: Connection) -> list[int]:
+        owner = acme.org["id"]
+        return [repositories.create(db, owner, f"r{each}")["id"] for each in range(5)]
+
+    ids = store.do(several)
+    at = await made(hub, acme, visibility="selected", selected_repository_ids=ids)
+    answer = await hub.get(f"{at}/repositories?per_page=2&page=2", headers=acme.octo)
+    assert [repo["id"] for repo in answer.json()["repositories"]] == ids[2:4]
+    assert answer.json()["total_count"] == 5
+    assert links(answer).keys() == {"prev", "next", "first", "last"}
+
+
+WHERE_NONE_ARE_SELECTED = ["all", "private"]
+
+
+async def test_where_none_are_selected(hub: httpx.AsyncClient, acme: Acme) -> None:
+    for visibility in WHERE_NONE_ARE_SELECTED:
+        given = {"name": visibility, "visibility": visibility, "selected_repository_ids": []}
+        at = await made(hub, acme, **given)
+        message = "The visibility of this variable is not `selected`."
+        one = f"{at}/repositories/{acme.tools['id']}"
+        body = {"selected_repository_ids": [acme.tools["id"]]}
+        for asked in (
+            hub.get(f"{at}/repositories", headers=acme.octo),
+            hub.put(f"{at}/repositories", headers=acme.octo, json=body),
+            hub.put(one, headers=acme.octo),
+            hub.delete(one, headers=acme.octo),
+        ):
+            assert_error(await asked, 409, message)
+
+
+async def test_what_is_no_longer_selected(hub: httpx.AsyncClient, acme: Acme) -> None:
+    ids = [acme.tools["id"]]
+    at = await made(hub, acme, visibility="selected", selected_repository_ids=ids)
+    for visibility in ("all", "selected"):
+        answer = await hub.patch(at, headers=acme.octo, json={"visibility": visibility})
+        assert answer.status_code == 204
+    answer = await hub.get(f"{at}/repositories", headers=acme.octo)
+    assert answer.json() == {"total_count": 0, "repositories": []}
+    changes = {"selected_repository_ids": ids}
+    assert (await hub.patch(at, headers=acme.octo, json=changes)).status_code == 204
+    answer = await hub.get(f"{at}/repositories", headers=acme.octo)
+    assert answer.json()["total_count"] == 1
+
+
+async def test_what_may_not_be_selected(
+    hub: httpx.AsyncClient, store: Store, acme: Acme, seed_other: int
+) -> None:
+    at = await made(hub, acme, visibility="selected")
+    for who, repo_id in (
+        (acme.octo, seed_other),
+        (acme.octo, 987654321),
+        (acme.no_repo, acme.safe["id"]),
+    ):
+        body = {"selected_repository_ids": [acme.tools["id"], repo_id]}
+        for asked in (
+            hub.post(AT, headers=who, json=wanted("new", visibility="selected") | body),
+            hub.patch(at, headers=who, json=body),
+            hub.put(f"{at}/repositories", headers=who, json=body),
+        ):
+            content = assert_error(await asked, 422, "Validation Failed", code="missing")
+            assert content["errors"][0]["field"] == "selected_repository_ids"
+        for method in ("PUT", "DELETE"):
+            answer = await hub.request(method, f"{at}/repositories/{repo_id}", headers=who)
+            assert_error(answer, 404)
+    assert (await hub.get(f"{at}/repositories", headers=acme.octo)).json()["total_count"] == 0
+
+
+@pytest.fixture
+def seed_other(store: Store, acme: Acme) -> int:
+    """A repository that octo sees and that is not acme's."""
+
+    def make(db: Connection) -> int:
+        return repositories.create(db, accounts.create(db, "else")["id"], "where")["id"]
+
+    return store.do(make)
+
+
+async def test_too_many_selected(hub: httpx.AsyncClient, acme: Acme) -> None:
+    ids = list(range(1, MOST + 2))
+    bad = wanted(visibility="selected", selected_repository_ids=ids)
+    assert_error(await hub.post(AT, headers=acme.octo, json=bad), 422)
+
+
+# Pages and bounds
+
+
+def _many(db: Connection, organization_id: int, count: int) -> None:
+    for each in range(count):
+        create(db, organization_id, f"v{each:04}", "x", "all")
+
+
+async def test_thirty_a_page_at_most(hub: httpx.AsyncClient, store: Store, acme: Acme) -> None:
+    store.do(_many, acme.org["id"], 65)
+    for query, shown in (("", 30), ("?per_page=100", 30), ("?per_page=7", 7), ("?page=3", 5)):
+        answer = await hub.get(AT + query, headers=acme.octo)
+        assert answer.json()["total_count"] == 65
+        assert len(answer.json()["variables"]) == shown
+    first = await hub.get(AT, headers=acme.octo)
+    assert first.json()["variables"][0]["name"] == "V0000"
+    assert links(first) == {"next": f"{BASE}{AT}?page=2", "last": f"{BASE}{AT}?page=3"}
+
+
+async def test_an_organization_has_so_many(
+    hub: httpx.AsyncClient, store: Store, acme: Acme
+) -> None:
+    store.do(
+        lambda db: db.insert_many(
+            "agent_variable",
+            "organization_id, name, value, visibility, created_at, updated_at",
+            [(acme.org["id"], f"V{each}", "x", "all", 0, 0) for each in range(MOST)],
+        )
+    )
+    answer = await hub.post(AT, headers=acme.octo, json=wanted())
+    content = assert_error(answer, 422, "Validation Failed", code="invalid")
+    assert content["errors"][0]["message"] == "an organization has at most 1000 variables"

@@ -1,0 +1,217 @@
+"""Group 7: jobs that record a cluster's deployments, from the request to their end."""
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import httpx
+import pytest
+from artifact_world import (
+    CLUSTER,
+    RECORD,
+    Acme,
+    deployment,
+    digest,
+    make,
+    posted,
+    record,
+    records,
+)
+from asking import asking
+from asserting import assert_error, bodies
+
+from hub.settings import HubSettings
+from hub.worker_events import WorkerEvents
+from store import Row, Store
+from store.artifacts import deployment_jobs
+from store.clock import MovableClock
+from store.jobs import jobs
+from worker.jobs.record_deployments import record_deployments
+
+JOBS = f"{CLUSTER}/jobs"
+BUSY = "A job is already in progress for this cluster"
+
+
+@pytest.fixture
+def acme(store: Store) -> Acme:
+    return make(store)
+
+
+@pytest.fixture
+async def hub(store: Store, acme: Acme, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
+    bounds = settings.model_copy(update={"max_body_bytes": 1024 * 1024})
+    async with asking(store, bounds, headers=acme.by()) as opened:
+        yield opened
+
+
+@pytest.fixture
+def work(store: Store, settings: HubSettings) -> Callable[[], Any]:
+    """What the worker does when it is due."""
+    return lambda: record_deployments(store, WorkerEvents(settings))
+
+
+def wanted(*deployments: Row, **given: Any) -> Row:
+    return {"logical_environment": "production", "deployments": [*deployments]} | given
+
+
+async def made(hub: httpx.AsyncClient, body: Row, **how: Any) -> Row:
+    answer = await hub.post(JOBS, json=body, **how)
+    assert answer.status_code == 202, answer.text
+    return answer.json()
+
+
+async def shown(hub: httpx.AsyncClient, job_id: int) -> Row:
+    answer = await hub.get(f"{JOBS}/{job_id}")
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+async def test_a_job(
+    hub: httpx.AsyncClient, store: Store, clock: MovableClock, work: Callable[[], Any]
+) -> None:
+    job = await made(hub, wanted(deployment("web"), deployment("api"), physical_environment="n"))
+    assert job == {"job_id": job["job_id"], "errors": []}
+    waiting = {"job_id": job["job_id"], "status": "pending", "total_count": 0, "errors": []}
+    assert await shown(hub, job["job_id"]) == waiting
+    assert await records(hub) == []
+    assert store.look(deployment_jobs.next_due) == store.clock.now()
+    clock.advance(60)
+    await work()
+    assert await shown(hub, job["job_id"]) == waiting | {
+        "status": "completed",
+        "started_at": "2026-11-21T07:34:00Z",
+        "total_count": 2,
+    }
+    assert store.look(deployment_jobs.next_due) is None
+    found = await records(hub)
+    assert [each["deployment_name"] for each in found] == ["web", "api"]
+    assert {(each["cluster"], each["physical_environment"]) for each in found} == {("moon", "n")}
+    told = bodies(store, "deployment_record")
+    assert [each["action"] for each in told] == ["created", "created"]
+    assert {each["sender"]["login"] for each in told} == {"octo"}
+    assert told[0]["repository"]["full_name"] == "acme/tools"
+    assert told[0].keys() == {
+        "action",
+        "deployment_record",
+        "artifact",
+        "repository",
+        "organization",
+        "sender",
+    }
+
+
+async def test_the_same_change_as_at_once(
+    hub: httpx.AsyncClient, store: Store, work: Callable[[], Any]
+) -> None:
+    entries = [deployment("web", tags={"a": "b"}), deployment("api", version="2", name="other")]
+    await posted(hub, CLUSTER, wanted(*entries))
+    before = await records(hub)
+    await made(hub, wanted(*entries))
+    await work()
+    assert await records(hub) == before
+    # Nothing of it is new.
+    assert len(bodies(store, "deployment_record")) == 2
+    await made(hub, wanted(deployment("web", status="decommissioned")))
+    await work()
+    assert [each["status"] for each in await records(hub)] == ["decommissioned", "deployed"]
+    assert bodies(store, "deployment_record")[-1]["action"] == "updated"
+
+
+async def test_one_at_a_time_for_a_cluster(
+    hub: httpx.AsyncClient, store: Store, acme: Acme, work: Callable[[], Any]
+) -> None:
+    await made(hub, wanted(deployment()))
+    assert_error(await hub.post(JOBS, json=wanted(deployment("api"))), 409, BUSY)
+    other = f"{RECORD}/cluster/sun/jobs"
+    assert (await hub.post(other, json=wanted(deployment()))).status_code == 202
+    store.do(deployment_jobs.begin)
+    # While it is in process, too.
+    assert_error(await hub.post(JOBS, json=wanted(deployment("api"))), 409, BUSY)
+    await work()
+    assert len(await records(hub)) == 2
+    await made(hub, wanted(deployment("api")))
+
+
+async def test_what_is_rejected_is_told_at_once(
+    hub: httpx.AsyncClient, acme: Acme, work: Callable[[], Any]
+) -> None:
+    unknown = deployment("api", github_repository="nothing")
+    forbidden = deployment("db", github_repository="bells")
+    pusher = acme.by("pusher")
+    job = await made(hub, wanted(unknown, deployment(), forbidden), headers=pusher)
+    causes = [(each["cause"], each["deployment"]["deployment_name"]) for each in job["errors"]]
+    assert causes == [("not_found", "api"), ("unauthorized", "db")]
+    await work()
+    done = await shown(hub, job["job_id"])
+    assert (done["status"], done["total_count"], done["errors"]) == ("completed", 1, job["errors"])
+
+
+async def test_where_all_is_rejected(hub: httpx.AsyncClient, work: Callable[[], Any]) -> None:
+    job = await made(hub, wanted(deployment(github_repository="nothing")))
+    await work()
+    done = await shown(hub, job["job_id"])
+    assert (done["status"], done["total_count"], len(done["errors"])) == ("completed", 0, 1)
+
+
+async def test_a_repository_that_goes_meanwhile(
+    hub: httpx.AsyncClient, store: Store, acme: Acme, work: Callable[[], Any]
+) -> None:
+    job = await made(hub, wanted(deployment(), deployment("api", github_repository="bells")))
+    store.do(lambda db: db.execute("DELETE FROM repository WHERE id = :id", id=acme.tools["id"]))
+    await work()
+    done = await shown(hub, job["job_id"])
+    assert (done["status"], done["total_count"]) == ("completed", 1)
+    (error,) = done["errors"]
+    assert (error["cause"], error["deployment"]["deployment_name"]) == ("not_found", "web")
+
+
+async def test_what_cannot_be_taken(hub: httpx.AsyncClient) -> None:
+    for bad in (
+        wanted(deployment(digest="x")),
+        wanted(deployment(status="gone")),
+        wanted(deployment(), logical_environment=""),
+        wanted(deployment(), deployment()),
+        {"deployments": []},
+        wanted() | {"deployments": None},
+        wanted(*(deployment(f"web-{each}") for each in range(5_001))),
+    ):
+        assert_error(await hub.post(JOBS, json=bad), 422)
+    for cluster in ("a b", "x" * 129):
+        path = f"{RECORD}/cluster/{cluster}/jobs"
+        assert_error(await hub.post(path, json=wanted(deployment())), 422, code="invalid")
+
+
+async def test_a_job_is_its_organizations_and_clusters(
+    hub: httpx.AsyncClient, store: Store, acme: Acme
+) -> None:
+    job = await made(hub, wanted(deployment()))
+    assert_error(await hub.get(f"{RECORD}/cluster/sun/jobs/{job['job_id']}"), 404)
+    assert_error(await hub.get(f"{JOBS}/{job['job_id'] + 1}"), 404)
+    assert store.look(deployment_jobs.get, acme.org["id"] + 1, job["job_id"]) is None
+
+
+async def test_the_worker_is_woken(
+    hub: httpx.AsyncClient, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    woken: list[int] = []
+    monkeypatch.setattr(store.courier, "wake", woken.extend)
+    await made(hub, wanted(deployment()))
+    assert jobs.JOBS_WAKEUP in woken
+
+
+async def test_as_many_as_there_may_be(
+    hub: httpx.AsyncClient, store: Store, work: Callable[[], Any]
+) -> None:
+    many = [deployment(f"web-{each}", digest=digest(f"{each % 10}")) for each in range(5_000)]
+    job = await made(hub, wanted(*many))
+    # Told of one by one; that is not what this is about.
+    await record_deployments(store, lambda db, event, rows: None)
+    done = await shown(hub, job["job_id"])
+    assert (done["status"], done["total_count"]) == ("completed", 5_000)
+
+
+async def test_records_of_both_kinds(hub: httpx.AsyncClient, work: Callable[[], Any]) -> None:
+    await posted(hub, RECORD, record(cluster="moon"))
+    await made(hub, wanted(deployment()))
+    await work()
+    # It is the same combination.
+    assert len(await records(hub)) == 1

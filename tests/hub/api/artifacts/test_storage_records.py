@@ -1,0 +1,180 @@
+"""Group 7: where an organization's artifacts are kept."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+from artifact_world import AT, Acme, digest, make, posted, records
+from asking import asking
+from asserting import assert_error, bodies
+
+from hub.settings import HubSettings
+from store import Row, Store
+from store.artifacts import artifacts
+from store.clock import MovableClock
+
+STORAGE = f"{AT}/metadata/storage-record"
+REGISTRY = "https://registry.example/"
+
+
+@pytest.fixture
+def acme(store: Store) -> Acme:
+    return make(store)
+
+
+@pytest.fixture
+async def hub(store: Store, acme: Acme, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
+    async with asking(store, settings, headers=acme.by()) as opened:
+        yield opened
+
+
+def storage(**given: Any) -> Row:
+    return {
+        "name": "bell",
+        "digest": digest(),
+        "registry_url": REGISTRY,
+        "github_repository": "tools",
+    } | given
+
+
+async def put(hub: httpx.AsyncClient, **given: Any) -> Row:
+    shown = await posted(hub, STORAGE, storage(**given))
+    assert shown["total_count"] == 1
+    (one,) = shown["storage_records"]
+    return one
+
+
+async def test_a_record(hub: httpx.AsyncClient, store: Store) -> None:
+    more = {
+        "version": "1.0",
+        "artifact_url": "https://registry.example/bells/bell",
+        "path": "bells/bell",
+        "repository": "bells",
+    }
+    one = await put(hub, **more)
+    assert one == {
+        "id": one["id"],
+        "name": "bell",
+        "digest": digest(),
+        "registry_url": REGISTRY,
+        "artifact_url": "https://registry.example/bells/bell",
+        "repository": "bells",
+        "path": "bells/bell",
+        "status": "active",
+        "created_at": "2026-11-21T07:33:00Z",
+        "updated_at": "2026-11-21T07:33:00Z",
+    }
+    assert await records(hub, kind="storage") == [one]
+    assert await records(hub, "b", kind="storage") == []
+    (event,) = bodies(store, "storage_record")
+    assert (event["action"], event["storage_record"]) == ("created", one)
+    assert event["artifact"] == {"name": "bell", "version": "1.0", "digest": digest()}
+    assert event["repository"]["full_name"] == "acme/tools"
+    assert (event["organization"]["login"], event["sender"]["login"]) == ("acme", "octo")
+
+
+async def test_what_is_not_said_is_left_out(hub: httpx.AsyncClient) -> None:
+    one = await put(hub)
+    assert not {"artifact_url", "repository", "path"} & one.keys()
+
+
+async def test_one_for_each_place(
+    hub: httpx.AsyncClient, store: Store, clock: MovableClock
+) -> None:
+    first = await put(hub, artifact_url="https://registry.example/x")
+    others: list[Row] = [
+        {"registry_url": "https://other.example"},
+        {"repository": "bells"},
+        {"path": "bells"},
+        {"github_repository": "bells"},
+        {"digest": digest("b")},
+    ]
+    for other in others:
+        assert (await put(hub, **other))["id"] != first["id"]
+    clock.advance(60)
+    told = len(bodies(store, "storage_record"))
+    # What is not given stays, and what was told before is nothing to tell others.
+    again = await put(hub)
+    assert again == first | {"updated_at": "2026-11-21T07:34:00Z"}
+    assert len(bodies(store, "storage_record")) == told
+    for status in ("eol", "deleted", "active"):
+        assert (await put(hub, status=status))["status"] == status
+    assert bodies(store, "storage_record")[-1]["action"] == "updated"
+    assert len(await records(hub, kind="storage")) == 5
+
+
+async def test_it_has_the_artifacts_name(hub: httpx.AsyncClient) -> None:
+    await put(hub, name="first")
+    await put(hub, name="second", path="other")
+    assert {one["name"] for one in await records(hub, kind="storage")} == {"second"}
+
+
+async def test_records_where_they_are_asked_for(hub: httpx.AsyncClient) -> None:
+    shown = await posted(hub, STORAGE, storage(return_records=False))
+    assert shown == {"total_count": 1}
+
+
+async def test_which_repository(hub: httpx.AsyncClient, store: Store, acme: Acme) -> None:
+    nameless = storage()
+    del nameless["github_repository"]
+    assert_error(await hub.post(STORAGE, json=nameless), 404, "Not Found")
+    missing = storage(github_repository="nothing")
+    assert_error(await hub.post(STORAGE, json=missing), 404, "Not Found")
+    pusher = acme.by("pusher")
+    for repo, status in (("tools", 200), ("bells", 403)):
+        body = storage(github_repository=repo)
+        assert (await hub.post(STORAGE, json=body, headers=pusher)).status_code == status
+    store.do(artifacts.attest, acme.tools["id"], digest())
+    assert (await hub.post(STORAGE, json=nameless, headers=pusher)).status_code == 200
+    # The attestation says that it is from tools, whatever is named.
+    answer = await hub.post(STORAGE, json=storage(github_repository="bells"), headers=pusher)
+    assert answer.status_code == 200
+
+
+async def test_private_repositories(hub: httpx.AsyncClient, acme: Acme) -> None:
+    await put(hub, github_repository="safe")
+    assert len(await records(hub, kind="storage")) == 1
+    public = acme.by("octo", "public_repo")
+    assert await records(hub, kind="storage", headers=public) == []
+    body = storage(github_repository="safe")
+    assert_error(await hub.post(STORAGE, json=body, headers=public), 404, "Not Found")
+
+
+async def test_a_scope_for_the_repository(hub: httpx.AsyncClient, acme: Acme) -> None:
+    for scope in ("gist", "read:org", "admin:org"):
+        headers = acme.by("octo", scope)
+        assert_error(await hub.post(STORAGE, json=storage(), headers=headers), 403)
+        at = f"{AT}/{digest()}/metadata/storage-records"
+        assert_error(await hub.get(at, headers=headers), 403)
+    public = acme.by("octo", "public_repo")
+    assert (await hub.post(STORAGE, json=storage(), headers=public)).status_code == 200
+
+
+async def test_what_cannot_be_taken(hub: httpx.AsyncClient) -> None:
+    for bad in (
+        {"name": ""},
+        {"digest": "x"},
+        {"registry_url": ""},
+        {"registry_url": "http://registry.example"},
+        {"registry_url": "https://" + "x" * 249},
+        {"artifact_url": "ftp://registry.example"},
+        {"artifact_url": "https://" + "x" * 145},
+        {"path": "x" * 513},
+        {"repository": "x" * 129},
+        {"version": ""},
+        {"status": "gone"},
+        {"github_repository": "a/b"},
+        {"path": "a\0"},
+    ):
+        answer = await hub.post(STORAGE, json=storage(**bad))
+        assert answer.status_code == 422, bad
+    for name in ("name", "digest", "registry_url"):
+        body = storage()
+        del body[name]
+        content = assert_error(await hub.post(STORAGE, json=body), 422)
+        assert f'"{name}" wasn\'t supplied.' in content["message"]
+
+
+async def test_no_digest(hub: httpx.AsyncClient) -> None:
+    assert_error(await hub.get(f"{AT}/x/metadata/storage-records"), 404, "Not Found")

@@ -1,0 +1,431 @@
+"""Group 9: who of an organization has a seat at the assistant, and until when."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+from asking import asking
+from asserting import assert_error, bodies
+
+from hub.auth import authentications
+from hub.auth.authentications import Authentications
+from hub.settings import HubSettings
+from store import Connection, Store
+from store.accounts import accounts, teams, tokens
+from store.assistant import (
+    assistant_seats,
+    assistant_subscriptions,
+    membership_seats,
+    seat_activity,
+)
+from store.assistant.assistant_subscriptions import cycle
+from store.clock import DAY, SECOND, MovableClock, iso, parse
+from store.errors import Conflict
+
+AT = "/orgs/acme/assistant/billing"
+USERS, TEAMS = f"{AT}/selected_users", f"{AT}/selected_teams"
+
+
+def _acme(db: Connection) -> str:
+    """olga owns acme; ann, ben and cat are members, ann and ben in Ops, ben and cat in Web."""
+    org = accounts.create(db, "acme", kind="Organization")
+    people = {}
+    for login in ("olga", "ann", "ben", "cat", "stranger"):
+        people[login] = accounts.create(db, login)["id"]
+        if login != "stranger":
+            accounts.join(db, org["id"], people[login], "admin" if login == "olga" else "member")
+    for name, members in (("Ops", ("ann", "ben")), ("Web Folks", ("ben", "cat"))):
+        team = teams.create(db, org["id"], name)
+        teams.join(db, team["id"], [people[login] for login in members])
+    assistant_subscriptions.put(db, org["id"])
+    return tokens.create(db, people["olga"], scopes=["manage_billing:assistant"])[0]
+
+
+def organization_id(db: Connection) -> int:
+    found = accounts.by_login(db, "acme")
+    assert found is not None
+    return int(found["id"])
+
+
+@pytest.fixture
+async def client(store: Store, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
+    headers = {"Authorization": f"Bearer {store.do(_acme)}"}
+    async with asking(store, settings, headers=headers) as opened:
+        yield opened
+
+
+async def give(client: httpx.AsyncClient, *users: str) -> int:
+    answer = await client.post(USERS, json={"selected_usernames": users})
+    assert answer.status_code == 201
+    return int(answer.json()["seats_created"])
+
+
+async def give_teams(client: httpx.AsyncClient, *names: str) -> int:
+    answer = await client.post(TEAMS, json={"selected_teams": names})
+    assert answer.status_code == 201
+    return int(answer.json()["seats_created"])
+
+
+async def cancel(client: httpx.AsyncClient, *users: str) -> int:
+    answer = await client.request("DELETE", USERS, json={"selected_usernames": users})
+    assert answer.status_code == 200
+    return int(answer.json()["seats_cancelled"])
+
+
+async def cancel_teams(client: httpx.AsyncClient, *names: str) -> int:
+    answer = await client.request("DELETE", TEAMS, json={"selected_teams": names})
+    assert answer.status_code == 200
+    return int(answer.json()["seats_cancelled"])
+
+
+async def seats(client: httpx.AsyncClient) -> dict[str, Any]:
+    """Login to the date that the seat ends."""
+    found = (await client.get(f"{AT}/seats")).json()
+    shown = {
+        each["assignee"]["login"]: each["pending_cancellation_date"] for each in found["seats"]
+    }
+    assert found["total_seats"] == len(shown)
+    return shown
+
+
+def actions(store: Store) -> list[str]:
+    return [each["action"] for each in bodies(store, "assistant_seat")]
+
+
+async def test_a_seat_from_its_giving_to_its_end(
+    client: httpx.AsyncClient, store: Store, clock: MovableClock
+) -> None:
+    assert await give(client, "ann", "Ben", "ANN") == 2
+    assert await give(client, "ann") == 0, "who has one keeps it"
+    _, ends = cycle(clock.now())
+    assert await cancel(client, "ann") == 1
+    assert await cancel(client, "ann") == 0
+    assert await seats(client) == {"ann": iso(ends)[:10], "ben": None}
+    assert await give(client, "ann", "cat") == 2, "one is new and one refreshed"
+    assert await seats(client) == {"ann": None, "ben": None, "cat": None}
+    await cancel(client, "ann", "cat")
+    clock.advance((ends - clock.now()) / 1_000_000)
+    assert await seats(client) == {"ben": None}, "also where the worker is late"
+    assert_error(await client.get("/orgs/acme/members/ann/assistant"), 404)
+    assert await give(client, "ann") == 1
+    told = bodies(store, "assistant_seat")
+    assert [each["action"] for each in told] == (
+        ["created"] * 2 + ["cancellation_pending"] + ["created", "refreshed"]
+        + ["cancellation_pending"] * 2 + ["created"]
+    )  # fmt: skip
+    assert told[2]["seat"]["pending_cancellation_date"] == iso(ends)[:10]
+
+
+async def test_the_seats_of_teams(client: httpx.AsyncClient) -> None:
+    assert await give_teams(client, "Ops", "web-folks") == 3
+    ben = (await client.get("/orgs/acme/members/BEN/assistant")).json()
+    assert ben["assigning_team"]["name"] == "Ops"
+    assert ben["assigning_team"]["type"] == "organization"
+    assert await cancel(client, "ann") == 0, "ann keeps hers through the team"
+    await give(client, "ann")
+    assert await cancel_teams(client, "ops") == 0, "ben has his through the other, ann her own"
+    assert await cancel_teams(client, "Web Folks") == 2
+    pending = await seats(client)
+    assert pending["ann"] is None
+    assert None not in (pending["ben"], pending["cat"])
+
+
+async def test_the_summary_is_counted(
+    client: httpx.AsyncClient, store: Store, clock: MovableClock
+) -> None:
+    await give(client, "ann", "ben")
+    begins, ends = cycle(clock.now())
+    clock.advance((ends - clock.now()) / 1_000_000)
+    await give(client, "cat")
+    await cancel(client, "ben")
+
+    def use(db: Connection) -> None:
+        ann = accounts.by_login(db, "ann")
+        assert ann is not None
+        of = organization_id(db), ann["id"]
+        seat_activity.used(db, [(*of, db.now, "vim/9")])
+        seat_activity.used(db, [(*of, db.now - DAY, "older")])
+
+    store.do(use)
+    found = (await client.get(AT)).json()
+    assert found["seat_breakdown"] == {
+        "total": 3,
+        "added_this_cycle": 1,
+        "pending_cancellation": 1,
+        "pending_invitation": 0,
+        "active_this_cycle": 1,
+        "inactive_this_cycle": 2,
+    }
+    assert found["plan_type"] == "business"
+    assert found["seat_management_setting"] == "assign_selected"
+    ann = (await client.get("/orgs/acme/members/ann/assistant")).json()
+    assert ann["last_activity_editor"] == "vim/9"
+    assert ann["last_activity_at"] == iso(clock.now())
+    assert begins < ends
+
+
+async def test_when_the_holder_of_a_seat_authenticated(
+    client: httpx.AsyncClient,
+    store: Store,
+    clock: MovableClock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    saved, save = asyncio.Event(), Authentications.save
+
+    async def saving(self: Authentications) -> None:
+        await save(self)
+        saved.set()
+
+    monkeypatch.setattr(Authentications, "save", saving)
+
+    def token(db: Connection) -> str:
+        ann = accounts.by_login(db, "ann")
+        assert ann is not None
+        return tokens.create(db, ann["id"], scopes=["repo"])[0]
+
+    async def shown() -> Any:
+        return (await client.get("/orgs/acme/members/ann/assistant")).json()[
+            "last_authenticated_at"
+        ]
+
+    await give(client, "ann", "ben")
+    assert await shown() is None
+    headers = {"Authorization": f"Bearer {store.do(token)}"}
+    assert (await client.get("/rate_limit", headers=headers)).status_code == 200
+    await saved.wait()
+    assert await shown() == iso(clock.now())
+    ben = (await client.get("/orgs/acme/members/ben/assistant")).json()
+    assert ben["last_authenticated_at"] is None
+
+
+async def test_authenticating_often_writes_once_an_hour(
+    anyio_backend: str, store: Store, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[list[tuple[int, int]]] = []
+    monkeypatch.setattr(seat_activity, "authenticated", lambda db, rows: written.append(rows))
+    seen = Authentications(store)
+    begun = clock.now()
+    for _ in range(100):
+        seen.note(1)
+        seen.note(2)
+    await seen.save()
+    clock.advance(3599)
+    seen.note(1)
+    await seen.close()
+    assert written == [[(1, begun), (2, begun)]]
+    clock.advance(1)
+    seen.note(1)
+    clock.advance(-7200)
+    seen.note(1)
+    await seen.close()
+    assert written[1:] == [[(1, begun - 3600 * SECOND)]]
+
+
+async def test_what_could_not_be_written_is_with_the_next_request(
+    anyio_backend: str, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[int] = []
+
+    def failing(db: Connection, rows: list[tuple[int, int]]) -> None:
+        written.append(len(rows))
+        raise Conflict("not now")
+
+    monkeypatch.setattr(seat_activity, "authenticated", failing)
+    seen = Authentications(store)
+    for _ in range(2):
+        seen.note(1)
+        await seen.save()
+    await seen.close()
+    assert written == [1, 1]
+
+
+async def test_of_too_many_users_all_are_forgotten(
+    anyio_backend: str, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[int] = []
+    monkeypatch.setattr(authentications, "MOST", 3)
+    monkeypatch.setattr(
+        seat_activity, "authenticated", lambda db, rows: written.extend(key for key, _ in rows)
+    )
+    seen = Authentications(store)
+    for account_id in (1, 2, 3, 4, 1):
+        seen.note(account_id)
+        await seen.save()
+    await seen.close()
+    assert written == [1, 2, 3, 4, 1]
+
+
+async def test_pages_of_fifty(client: httpx.AsyncClient, store: Store) -> None:
+    def many(db: Connection) -> None:
+        found = [accounts.create(db, f"u{number}")["id"] for number in range(51)]
+        assistant_seats.give_users(db, organization_id(db), found)
+
+    store.do(many)
+    answer = await client.get(f"{AT}/seats")
+    assert len(answer.json()["seats"]) == 50
+    assert answer.json()["total_seats"] == 51
+    assert "next" in answer.links
+    assert (await client.get(AT)).json()["seat_breakdown"]["pending_invitation"] == 51
+
+
+@pytest.mark.parametrize(
+    "settings_of_acme",
+    [
+        {"payable": 0},
+        {"public_code": "unconfigured"},
+        {"seat_management": "assign_all"},
+        {"seat_management": "unconfigured"},
+    ],
+)
+async def test_what_has_to_be_before_seats_are_given(
+    client: httpx.AsyncClient, store: Store, settings_of_acme: dict[str, Any]
+) -> None:
+    store.do(lambda db: assistant_subscriptions.put(db, organization_id(db), **settings_of_acme))
+    assert_error(await client.post(TEAMS, json={"selected_teams": ["Ops"]}), 422)
+    assert_error(await client.post(USERS, json={"selected_usernames": ["ann"]}), 422)
+    assert actions(store) == []
+
+
+def manage(db: Connection, how: str) -> None:
+    """What a state document does."""
+    org = organization_id(db)
+    before = assistant_subscriptions.of(db, org)
+    after = assistant_subscriptions.put(db, org, seat_management=how)
+    assistant_seats.manage(db, org, before, after)
+
+
+async def test_all_members_have_a_seat(client: httpx.AsyncClient, store: Store) -> None:
+    await give(client, "ann", "ben")
+    await cancel(client, "ben")
+    store.do(manage, "assign_all")
+    everybody = dict.fromkeys(("ann", "ben", "cat", "olga"))
+    assert await seats(client) == everybody
+    found = (await client.get(AT)).json()
+    assert found["seat_management_setting"] == "assign_all"
+    assert found["seat_breakdown"] == {
+        "total": 4,
+        "added_this_cycle": 4,
+        "pending_cancellation": 0,
+        "pending_invitation": 0,
+        "active_this_cycle": 0,
+        "inactive_this_cycle": 4,
+    }
+    cat = (await client.get("/orgs/acme/members/cat/assistant")).json()
+    assert cat["assigning_team"] is None
+    for at, body in (
+        (USERS, {"selected_usernames": ["cat"]}),
+        (TEAMS, {"selected_teams": ["Ops"]}),
+    ):
+        for method in ("POST", "DELETE"):
+            assert_error(await client.request(method, at, json=body), 422)
+    assert await seats(client) == everybody
+
+
+async def test_a_new_member_has_a_seat_where_all_have_one(
+    client: httpx.AsyncClient, store: Store
+) -> None:
+    def come(db: Connection, login: str) -> None:
+        account = accounts.by_login(db, login) or accounts.create(db, login)
+        membership_seats.join(db, organization_id(db), account["id"], "member")
+
+    store.do(come, "early")
+    assert await seats(client) == {}
+    store.do(manage, "assign_all")
+    store.do(come, "stranger")
+    store.do(come, "stranger")
+    assert sorted(await seats(client)) == ["ann", "ben", "cat", "early", "olga", "stranger"]
+    assert (await client.get(AT)).json()["seat_breakdown"]["total"] == 6
+
+
+@pytest.mark.parametrize("after", ["assign_selected", "disabled", "unconfigured"])
+async def test_seats_that_only_all_had_end_with_the_cycle(
+    client: httpx.AsyncClient, store: Store, clock: MovableClock, after: str
+) -> None:
+    await give(client, "ann")
+    await give_teams(client, "Web Folks")
+    store.do(manage, "assign_all")
+    _, ends = cycle(clock.now())
+    store.do(manage, after)
+    kept = dict.fromkeys(("ann", "ben", "cat"))
+    assert await seats(client) == kept | {"olga": iso(ends)[:10]}
+    assert (await client.get(AT)).json()["seat_breakdown"]["pending_cancellation"] == 1
+    store.do(manage, after)
+    assert await seats(client) == kept | {"olga": iso(ends)[:10]}
+    store.do(manage, "assign_all")
+    assert await seats(client) == kept | {"olga": None}
+    store.do(manage, after)
+    clock.advance((ends - clock.now()) / 1_000_000)
+    assert await seats(client) == kept
+
+
+async def test_who_had_a_seat_that_is_over_has_a_new_one(
+    client: httpx.AsyncClient, store: Store, clock: MovableClock
+) -> None:
+    await give(client, "ann")
+    await cancel(client, "ann")
+    _, ends = cycle(clock.now())
+    clock.advance((ends - clock.now()) / 1_000_000)
+    store.do(manage, "assign_all")
+    assert (await seats(client))["ann"] is None
+    assert (await client.get(AT)).json()["seat_breakdown"]["added_this_cycle"] == 4
+
+
+async def test_who_gives_seats_selects(client: httpx.AsyncClient, store: Store) -> None:
+    store.do(
+        lambda db: assistant_subscriptions.put(db, organization_id(db), seat_management="disabled")
+    )
+    await give(client, "ann")
+    assert (await client.get(AT)).json()["seat_management_setting"] == "assign_selected"
+
+
+async def test_an_organization_that_cannot_pay(client: httpx.AsyncClient, store: Store) -> None:
+    store.do(lambda db: assistant_subscriptions.put(db, organization_id(db), payable=0))
+    assert_error(await client.get(AT), 422)
+    assert_error(await client.get("/orgs/acme/members/ann/assistant"), 422)
+    assert_error(await client.request("DELETE", TEAMS, json={"selected_teams": ["Ops"]}), 422)
+
+
+async def test_an_organization_without_a_subscription(
+    client: httpx.AsyncClient, store: Store
+) -> None:
+    def leave(db: Connection) -> None:
+        db.execute("DELETE FROM assistant_subscription")
+
+    store.do(leave)
+    assert_error(await client.get(AT), 404)
+    assert_error(await client.get(f"{AT}/seats"), 404)
+    assert_error(await client.post(USERS, json={"selected_usernames": ["ann"]}), 422)
+
+
+@pytest.mark.parametrize(
+    ("at", "body"),
+    [
+        (TEAMS, {"selected_teams": ["Ops", "Nobody"]}),
+        (TEAMS, {"selected_teams": []}),
+        (TEAMS, {"selected_teams": "Ops"}),
+        (USERS, {"selected_usernames": ["ann", "stranger"]}),
+        (USERS, {"selected_usernames": ["ann", "acme"]}),
+        (USERS, {"selected_usernames": []}),
+        (USERS, {}),
+    ],
+)
+@pytest.mark.parametrize("method", ["POST", "DELETE"])
+async def test_all_or_none(
+    client: httpx.AsyncClient, store: Store, method: str, at: str, body: Any
+) -> None:
+    assert_error(await client.request(method, at, json=body), 422)
+    assert await seats(client) == {}
+
+
+@pytest.mark.parametrize(
+    ("now", "begins", "ends"),
+    [
+        ("2026-11-21T07:33:00Z", "2026-11-01", "2026-12-01"),
+        ("2026-12-31T23:59:59Z", "2026-12-01", "2027-01-01"),
+        ("2027-01-01T00:00:00Z", "2027-01-01", "2027-02-01"),
+    ],
+)
+def test_a_cycle_is_a_month(now: str, begins: str, ends: str) -> None:
+    assert [iso(moment)[:10] for moment in cycle(parse(now))] == [begins, ends]

@@ -1,0 +1,315 @@
+"""Group 24: descriptors of reports, and the files that their links lead to."""
+
+import hashlib
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from asking import asking
+from asserting import BASE, assert_error
+from usage_world import Using, using
+
+from hub.settings import HubSettings
+from store import Connection, Row, Store
+from store.accounts import tokens
+from store.assistant import report_files, reports, usage_days
+from store.assistant.reports import OF_A_DAY, OF_A_WINDOW, ReportPart
+from store.clock import MovableClock
+from store.enterprises import enterprises
+
+AT = "/enterprises/globe/assistant/metrics/reports"
+DAY = "2026-11-20"
+CONTENT = b'{"n":1}\n{"n":2}\n'
+DIGEST = hashlib.sha256(CONTENT).hexdigest()
+ONE_DAY = ("enterprise-1-day", "users-1-day", "user-teams-1-day")
+WINDOWS = ("enterprise-28-day/latest", "users-28-day/latest")
+
+
+def made(db: Connection, enterprise_id: int, day: str, lines: int = 2) -> list[int]:
+    """All reports of a day and of those before it, each with CONTENT."""
+    number = usage_days.of_iso(day)
+    ids: list[int] = []
+    for kinds, first in ((OF_A_DAY, number), (OF_A_WINDOW, number - 27)):
+        begun = reports.begin(db, kinds, enterprise_id, first, number, 1)
+        for report_id in begun.values():
+            for at in range(2):
+                reports.put_part(db, report_id, at, CONTENT[8 * at : 8 * at + 8])
+        reports.finish(
+            db, [ReportPart(each, lines, len(CONTENT), DIGEST) for each in begun.values()]
+        )
+        ids += begun.values()
+    return ids
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> HubSettings:
+    return HubSettings(base_url=BASE, data_dir=tmp_path, report_link_seconds=600)
+
+
+@pytest.fixture
+def world(store: Store) -> Using:
+    found = store.do(using)
+    store.do(enterprises.join, found.enterprise["id"], found.ann["id"], "billing_manager")
+    store.do(made, found.enterprise["id"], DAY)
+    return found
+
+
+def headers(store: Store, user: Row, **given: Any) -> dict[str, str]:
+    given = given or {"scopes": ["manage_billing:assistant"]}
+    value, _ = store.do(lambda db: tokens.create(db, user["id"], **given))
+    return {"Authorization": f"Bearer {value}"}
+
+
+@pytest.fixture
+async def client(
+    store: Store, world: Using, settings: HubSettings
+) -> AsyncIterator[httpx.AsyncClient]:
+    async with asking(store, settings, headers=headers(store, world.ann)) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def link(client: httpx.AsyncClient) -> str:
+    answer = await client.get(f"{AT}/users-1-day?day={DAY}")
+    (found,) = answer.json()["download_links"]
+    del client.headers["Authorization"]
+    return str(found)
+
+
+async def test_descriptors(client: httpx.AsyncClient) -> None:
+    seen = set()
+    for kind in (*ONE_DAY, "repos-1-day"):
+        answer = await client.get(f"{AT}/{kind}?day={DAY}")
+        assert answer.status_code == 200
+        assert answer.json().keys() == {"download_links", "report_day"}
+        assert answer.json()["report_day"] == DAY
+        seen.update(answer.json()["download_links"])
+    for kind in WINDOWS:
+        answer = await client.get(f"{AT}/{kind}")
+        assert answer.status_code == 200
+        described = answer.json()
+        seen.update(described.pop("download_links"))
+        assert described == {"report_start_day": "2026-10-24", "report_end_day": DAY}
+    assert len(seen) == 6
+    assert all(re.fullmatch(rf"{BASE}/reports/\d+\?expires=\d+&signature=[0-9a-f]{{64}}", one)
+               for one in seen)  # fmt: skip
+
+
+async def test_days_without_a_report(
+    client: httpx.AsyncClient, store: Store, world: Using, clock: MovableClock
+) -> None:
+    for day in ("2025-10-09", "2025-11-20"):
+        store.do(made, world.enterprise["id"], day)
+    for day in ("2025-10-09", "2025-11-20", "2026-11-19", "2026-11-21", "2026-11-22", "9999-12-31"):
+        for kind in ONE_DAY:
+            assert_error(await client.get(f"{AT}/{kind}?day={day}"), 404, "Not Found")
+        answer = await client.get(f"{AT}/repos-1-day?day={day}")
+        assert (answer.status_code, answer.content) == (204, b"")
+
+
+async def test_history(
+    client: httpx.AsyncClient, store: Store, world: Using, clock: MovableClock
+) -> None:
+    clock.advance(-100 * 86_400)
+    for day, status in (("2025-10-10", 200), ("2025-10-09", 404)):
+        store.do(made, world.enterprise["id"], day)
+        assert (await client.get(f"{AT}/users-1-day?day={day}")).status_code == status
+    # It goes back a year.
+    clock.advance(58 * 86_400)
+    assert (await client.get(f"{AT}/users-1-day?day=2025-10-10")).status_code == 200
+    clock.advance(86_400)
+    assert (await client.get(f"{AT}/users-1-day?day=2025-10-10")).status_code == 404
+
+
+async def test_a_day_without_repositories(
+    client: httpx.AsyncClient, store: Store, world: Using
+) -> None:
+    store.do(made, world.enterprise["id"], "2026-11-18", 0)
+    answer = await client.get(f"{AT}/repos-1-day?day=2026-11-18")
+    assert (answer.status_code, answer.content) == (204, b"")
+    assert (await client.get(f"{AT}/user-teams-1-day?day=2026-11-18")).status_code == 200
+
+
+async def test_the_latest_is_of_the_last_day(
+    client: httpx.AsyncClient, store: Store, world: Using
+) -> None:
+    store.do(made, world.enterprise["id"], "2026-11-21")
+    described = (await client.get(f"{AT}/users-28-day/latest")).json()
+    assert described["report_end_day"] == "2026-11-21"
+    store.do(lambda db: db.execute("DELETE FROM report"))
+    for kind in WINDOWS:
+        assert_error(await client.get(f"{AT}/{kind}"), 404)
+
+
+async def test_what_is_no_day(client: httpx.AsyncClient) -> None:
+    for query in ("", "?day=", "?day=2026-1-1", "?day=2026-02-30", "?day=tomorrow"):
+        content = assert_error(await client.get(f"{AT}/users-1-day{query}"), 422)
+        assert "day" in content["message"]
+
+
+@pytest.mark.parametrize("policy", ["disabled", "unconfigured"])
+async def test_a_policy_that_is_not_on(
+    client: httpx.AsyncClient, store: Store, world: Using, policy: str
+) -> None:
+    store.do(enterprises.enable_usage_metrics, world.enterprise, policy)
+    told = "The usage metrics policy of the enterprise is not enabled everywhere."
+    for kind in (*ONE_DAY, "repos-1-day"):
+        for day in (DAY, "2026-01-01"):
+            assert_error(await client.get(f"{AT}/{kind}?day={day}"), 403, told)
+    for kind in WINDOWS:
+        assert_error(await client.get(f"{AT}/{kind}"), 403, told)
+
+
+async def test_who_may(client: httpx.AsyncClient, store: Store, world: Using) -> None:
+    at = f"{AT}/users-1-day?day={DAY}"
+    assert_error(await client.get(at, headers=headers(store, world.ben)), 403)
+    for role, status in (("member", 403), ("billing_manager", 200), ("owner", 200)):
+        store.do(enterprises.join, world.enterprise["id"], world.ben["id"], role)
+        answer = await client.get(at, headers=headers(store, world.ben))
+        assert answer.status_code == status, role
+    reading = {"kind": "fine_grained", "permissions": {"enterprise_assistant_metrics": "read"}}
+    assert (await client.get(at, headers=headers(store, world.ben, **reading))).status_code == 200
+    stranger = store.do(using, "moon").ann
+    assert_error(await client.get(at, headers=headers(store, stranger)), 404)
+
+
+# What the links lead to.
+
+
+async def test_a_download(client: httpx.AsyncClient, link: str, tmp_path: Path) -> None:
+    answer = await client.get(link)
+    assert (answer.status_code, answer.content) == (200, CONTENT)
+    assert answer.headers["Content-Type"] == "application/x-ndjson"
+    assert answer.headers["Content-Length"] == str(len(CONTENT))
+    name = f"globe-users-1-day-{DAY}.ndjson"
+    assert answer.headers["Content-Disposition"] == f'attachment; filename="{name}"'
+    assert answer.headers["ETag"] == f'"{DIGEST}"'
+    assert answer.headers["Last-Modified"] == "Sat, 21 Nov 2026 07:33:00 GMT"
+    assert answer.headers["X-Service-Request-Id"]
+    head = await client.head(link)
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers["Content-Length"] == str(len(CONTENT))
+    # Also where nothing is in front of the path.
+    assert (await client.get(link.replace("/api/v3", ""))).content == CONTENT
+
+
+async def test_parts_of_it(client: httpx.AsyncClient, link: str) -> None:
+    tag = f'"{DIGEST}"'
+    for given, status, content in (
+        ({"Range": "bytes=8-"}, 206, CONTENT[8:]),
+        ({"Range": "bytes=0-3"}, 206, CONTENT[:4]),
+        ({"Range": "bytes=-4"}, 206, CONTENT[-4:]),
+        ({"Range": "bytes=8-", "If-Range": tag}, 206, CONTENT[8:]),
+        ({"Range": "bytes=8-", "If-Range": '"of another file"'}, 200, CONTENT),
+        ({"Range": "bytes=8-", "If-Range": "Sat, 21 Nov 2026 07:33:00 GMT"}, 206, CONTENT[8:]),
+    ):
+        answer = await client.get(link, headers=given)
+        assert (answer.status_code, answer.content) == (status, content), given
+    answer = await client.get(link, headers={"Range": "bytes=8-11"})
+    assert answer.headers["Content-Range"] == "bytes 8-11/16"
+    answer = await client.get(link, headers={"Range": "bytes=99-"})
+    assert answer.status_code == 416
+    assert answer.headers["Content-Range"] == "bytes */16"
+    answer = await client.get(link, headers={"Range": "bytes=0-1,8-9"})
+    assert answer.status_code == 206
+    assert answer.headers["Content-Type"].startswith("multipart/byteranges")
+
+
+async def test_what_is_no_range_is_passed_over(client: httpx.AsyncClient, link: str) -> None:
+    for asked in (
+        "bytes=5-2", "bytes=", "bytes=a-b", "lines=0-1", "bytes", "bytes=-", "bytes=1--2",
+    ):  # fmt: skip
+        answer = await client.get(link, headers={"Range": asked})
+        assert (answer.status_code, answer.content) == (200, CONTENT), asked
+
+
+async def test_a_link_ends(
+    client: httpx.AsyncClient, link: str, clock: MovableClock, settings: HubSettings
+) -> None:
+    clock.advance(settings.report_link_seconds - 1)
+    assert (await client.get(link)).status_code == 200
+    clock.advance(1)
+    assert "its time is over" in assert_error(await client.get(link), 403)["message"]
+    assert (await client.head(link)).status_code == 403
+
+
+# What of a link is changed, and to what.
+ALTERED = [
+    (r"reports/\d+", "reports/1"),
+    (r"reports/\d+", "reports/x"),
+    (r"reports/\d+", "reports/99999999999999999999"),
+    (r"expires=\d+", "expires=9999999999"),
+    (r"expires=\d+", "expires="),
+    (r"expires=\d+", "expires=%F0%9F%94%94"),
+    (r"expires=\d+&", ""),
+    (r"signature=.", "signature=x"),
+    (r"signature=.*", "signature=" + "0" * 64),
+    (r"signature=.*", "signature=%F0%9F%94%94"),
+    (r"&signature=.*", ""),
+    (r"\?.*", ""),
+]
+
+
+async def test_a_link_that_was_altered(client: httpx.AsyncClient, link: str) -> None:
+    for pattern, instead in ALTERED:
+        altered, times = re.subn(pattern, instead, link)
+        assert times == 1
+        assert_error(await client.get(altered), 403)
+
+
+async def test_a_link_of_before_a_restore(
+    client: httpx.AsyncClient, store: Store, link: str
+) -> None:
+    store.do(lambda db: db.execute("UPDATE report SET digest = :other", other="cd" * 32))
+    assert_error(await client.get(link), 403)
+
+
+async def test_a_report_that_is_gone(client: httpx.AsyncClient, store: Store, link: str) -> None:
+    store.do(lambda db: db.execute("DELETE FROM report"))
+    assert_error(await client.get(link), 403)
+
+
+async def test_a_report_that_was_replaced_can_be_had_until_the_link_ends(
+    client: httpx.AsyncClient, store: Store, world: Using, link: str
+) -> None:
+    store.do(made, world.enterprise["id"], DAY)
+    assert (await client.get(link)).content == CONTENT
+
+
+async def test_the_file_is_made_where_it_is_not(
+    client: httpx.AsyncClient, link: str, tmp_path: Path
+) -> None:
+    folder = report_files.folder(tmp_path)
+    assert list(folder.iterdir()) == []
+    assert (await client.get(link)).content == CONTENT
+    (file,) = folder.iterdir()
+    assert file.read_bytes() == CONTENT
+    # One that is not whole is made anew; nothing is left beside it.
+    file.write_bytes(CONTENT[:5])
+    assert (await client.get(link)).content == CONTENT
+    file.unlink()
+    assert (await client.get(link)).content == CONTENT
+    assert list(folder.iterdir()) == [file]
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_file_of_another_database(
+    client: httpx.AsyncClient, link: str, tmp_path: Path
+) -> None:
+    number = int(re.findall(r"reports/(\d+)", link)[0])
+    report_files.folder(tmp_path)
+    report_files.path(tmp_path, number).write_bytes(b"!" * len(CONTENT))
+    assert (await client.get(link)).content == CONTENT
+
+
+async def test_a_disk_that_is_full(
+    client: httpx.AsyncClient, link: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*given: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(report_files, "restore", full)
+    assert_error(await client.get(link), 503)

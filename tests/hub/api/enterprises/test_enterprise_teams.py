@@ -1,0 +1,277 @@
+"""Group 4: teams of an enterprise, who is in them, and the organizations they are assigned to."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import pytest
+from asking import asking
+from asserting import BASE, assert_error, bodies, links
+
+from hub.settings import HubSettings
+from store import Connection, Store
+from store.accounts import accounts, tokens
+from store.enterprises import enterprises
+
+TEAMS = "/enterprises/globe/teams"
+Headers = dict[str, str]
+
+
+@dataclass
+class Globe:
+    """olga owns globe, mia is a member of it; acme and beta are its organizations, umbra is not.
+    ben is in acme, stranger nowhere.
+    """
+
+    olga: Headers
+    mia: Headers
+    reading: Headers
+    ben: Headers
+
+
+def _globe(db: Connection) -> Globe:
+    globe = enterprises.create(db, "globe", name="The Globe")
+    people = {
+        login: accounts.create(db, login)["id"] for login in ("olga", "mia", "ben", "stranger")
+    }
+    for login in ("acme", "beta", "umbra"):
+        org = accounts.create(db, login, kind="Organization")
+        if login != "umbra":
+            enterprises.adopt(db, globe["id"], org["id"])
+        if login == "acme":
+            accounts.join(db, org["id"], people["ben"], "member")
+    enterprises.join(db, globe["id"], people["olga"], "owner")
+    enterprises.join(db, globe["id"], people["mia"], "member")
+
+    def by(login: str, *scopes: str) -> Headers:
+        return {"Authorization": f"Bearer {tokens.create(db, people[login], scopes=scopes)[0]}"}
+
+    return Globe(
+        by("olga", "admin:enterprise"),
+        by("mia", "admin:enterprise"),
+        by("olga", "read:enterprise"),
+        by("ben", "read:enterprise"),
+    )
+
+
+@pytest.fixture
+def globe(store: Store) -> Globe:
+    return store.do(_globe)
+
+
+@pytest.fixture
+async def client(
+    store: Store, globe: Globe, settings: HubSettings
+) -> AsyncIterator[httpx.AsyncClient]:
+    async with asking(store, settings, headers=globe.olga) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def team(client: httpx.AsyncClient) -> str:
+    """The path of a team that is assigned to nothing."""
+    answer = await client.post(TEAMS, json={"name": "Site Reliability"})
+    assert answer.status_code == 201
+    return f"{TEAMS}/{answer.json()['slug']}"
+
+
+async def test_a_team_says_how_many_members_it_has(client: httpx.AsyncClient, team: str) -> None:
+    first = await client.get(team)
+    assert first.json()["members_count"] == 0
+    await client.post(f"{team}/memberships/add", json={"usernames": ["mia", "olga"]})
+    # What the client kept is not right any more, though the team itself is as it was.
+    for header, value in (
+        ("If-None-Match", first.headers["ETag"]),
+        ("If-Modified-Since", "Fri, 01 Jan 2100 00:00:00 GMT"),
+    ):
+        second = await client.get(team, headers={header: value})
+        assert (second.status_code, second.json()["members_count"]) == (200, 2)
+    same = await client.patch(team, json={"description": "Day watch"})
+    assert same.json()["members_count"] == 2
+
+
+async def assigned(client: httpx.AsyncClient, team: str) -> list[str]:
+    answer = await client.get(f"{team}/organizations")
+    return [each["login"] for each in answer.json()]
+
+
+def told(store: Store) -> list[dict[str, Any]]:
+    return bodies(store, "enterprise_team")
+
+
+# Teams.
+
+
+async def test_a_team_from_its_making_to_its_end(client: httpx.AsyncClient, store: Store) -> None:
+    answer = await client.post(
+        TEAMS, json={"name": "Site Reliability", "description": "Night watch", "group_id": "g1"}
+    )
+    made = answer.json()
+    assert made["slug"] == "ent:site-reliability"
+    assert made["url"] == answer.headers["Location"] == f"{BASE}{TEAMS}/ent:site-reliability"
+    assert made["description"] == "Night watch"
+    assert made["group_id"] == "g1"
+    assert made["sync_to_organizations"] == made["organization_selection_type"] == "disabled"
+    assert made["notification_setting"] == "notifications_enabled"
+    for name in ("ent:site-reliability", "ENT:Site-Reliability", str(made["id"])):
+        assert (await client.get(f"{TEAMS}/{name}")).json() == made
+    changed = await client.patch(
+        f"{TEAMS}/{made['slug']}", json={"name": "On Call", "notification_setting":
+                                         "notifications_disabled", "description": None}
+    )  # fmt: skip
+    assert changed.json()["slug"] == "ent:on-call"
+    assert changed.json()["description"] == ""
+    assert changed.json()["notification_setting"] == "notifications_disabled"
+    assert_error(await client.get(f"{TEAMS}/{made['slug']}"), 404)
+    assert (await client.delete(f"{TEAMS}/ent:on-call")).status_code == 204
+    assert (await client.get(TEAMS)).json() == []
+    assert [each["action"] for each in told(store)] == ["created", "edited", "deleted"]
+    assert told(store)[0]["enterprise"]["slug"] == "globe"
+
+
+async def test_nothing_new_is_no_event(client: httpx.AsyncClient, store: Store, team: str) -> None:
+    before = (await client.get(team)).json()
+    answer = await client.patch(team, json={"name": None})
+    assert answer.json() == before
+    assert len(told(store)) == 1
+
+
+@pytest.mark.parametrize("name", ["", "!!!", "x" * 101])
+async def test_names_that_make_no_slug(client: httpx.AsyncClient, name: str) -> None:
+    assert_error(await client.post(TEAMS, json={"name": name}), 422)
+
+
+async def test_a_name_that_is_taken(client: httpx.AsyncClient, team: str) -> None:
+    answer = await client.post(TEAMS, json={"name": "site reliability!"})
+    assert_error(answer, 422, code="already_exists")
+    await client.post(TEAMS, json={"name": "Other"})
+    answer = await client.patch(f"{TEAMS}/ent:other", json={"name": "Site Reliability"})
+    assert_error(answer, 422, code="already_exists")
+    assert (await client.patch(team, json={"name": "SITE reliability"})).status_code == 200
+
+
+async def test_pages(client: httpx.AsyncClient) -> None:
+    for number in range(3):
+        await client.post(TEAMS, json={"name": f"t{number}"})
+    answer = await client.get(TEAMS, params={"per_page": 2})
+    assert [each["name"] for each in answer.json()] == ["t0", "t1"]
+    assert set(links(answer)) == {"next", "last"}
+
+
+# Organizations.
+
+
+async def test_organizations_one_by_one(client: httpx.AsyncClient, store: Store, team: str) -> None:
+    at = f"{team}/organizations"
+    assert_error(await client.get(f"{at}/acme"), 404)
+    answer = await client.put(f"{at}/acme")
+    assert answer.status_code == 201
+    assert answer.json()["login"] == "acme"
+    assert (await client.get(f"{at}/acme")).json() == answer.json()
+    assert await assigned(client, team) == ["acme"]
+    assert (await client.get(team)).json()["organization_selection_type"] == "selected"
+    assert (await client.put(f"{at}/ACME")).status_code == 201
+    assert (await client.delete(f"{at}/acme")).status_code == 204
+    assert (await client.delete(f"{at}/acme")).status_code == 204
+    assert await assigned(client, team) == []
+    actions = [each["action"] for each in told(store)]
+    assert actions == ["created", "organizations_added", "organizations_removed"]
+
+
+async def test_many_organizations_at_once(
+    client: httpx.AsyncClient, store: Store, team: str
+) -> None:
+    at = f"{team}/organizations"
+    answer = await client.post(f"{at}/add", json={"organization_slugs": ["beta", "Acme", "acme"]})
+    assert [each["login"] for each in answer.json()] == ["acme", "beta"]
+    assert told(store)[-1]["organizations"] == ["acme", "beta"]
+    answer = await client.post(f"{at}/remove", json={"organization_slugs": ["acme"]})
+    assert (answer.status_code, answer.content) == (204, b"")
+    assert await assigned(client, team) == ["beta"]
+
+
+@pytest.mark.parametrize("what", ["add", "remove"])
+@pytest.mark.parametrize("other", ["umbra", "olga", "nobody"])
+async def test_all_or_none(client: httpx.AsyncClient, team: str, what: str, other: str) -> None:
+    answer = await client.post(
+        f"{team}/organizations/{what}", json={"organization_slugs": ["acme", other]}
+    )
+    assert_error(answer, 422, code="invalid")
+    assert await assigned(client, team) == []
+    assert_error(await client.put(f"{team}/organizations/{other}"), 404)
+
+
+async def test_a_team_of_all_organizations(client: httpx.AsyncClient, team: str) -> None:
+    await client.patch(team, json={"sync_to_organizations": "all"})
+    assert await assigned(client, team) == ["acme", "beta"]
+    assert (await client.get(f"{team}/organizations/beta")).status_code == 200
+    await client.delete(f"{team}/organizations/beta")
+    assert await assigned(client, team) == ["acme"]
+    assert (await client.get(team)).json()["organization_selection_type"] == "selected"
+    await client.patch(team, json={"organization_selection_type": "disabled"})
+    assert await assigned(client, team) == []
+    await client.patch(team, json={"organization_selection_type": "selected"})
+    assert await assigned(client, team) == [], "what was selected before is forgotten"
+
+
+# Members.
+
+
+async def test_members_one_by_one(client: httpx.AsyncClient, store: Store, team: str) -> None:
+    at = f"{team}/memberships"
+    assert_error(await client.get(f"{at}/ben"), 404)
+    answer = await client.put(f"{at}/ben")
+    assert answer.status_code == 201
+    assert answer.json()["login"] == "ben"
+    assert (await client.get(f"{at}/BEN")).json() == answer.json()
+    assert [each["login"] for each in (await client.get(at)).json()] == ["ben"]
+    assert (await client.delete(f"{at}/ben")).status_code == 204
+    assert (await client.get(at)).json() == []
+    assert [each["action"] for each in told(store)][1:] == ["members_added", "members_removed"]
+
+
+async def test_many_members_at_once(client: httpx.AsyncClient, store: Store, team: str) -> None:
+    at = f"{team}/memberships"
+    answer = await client.post(f"{at}/add", json={"usernames": ["mia", "ben", "olga"]})
+    assert sorted(each["login"] for each in answer.json()) == ["ben", "mia", "olga"]
+    answer = await client.post(f"{at}/remove", json={"usernames": ["MIA"]})
+    assert [each["login"] for each in answer.json()] == ["mia"]
+    assert told(store)[-1]["members"] == ["mia"]
+
+
+@pytest.mark.parametrize("other", ["stranger", "acme", "nobody"])
+async def test_only_members_of_the_enterprise(
+    client: httpx.AsyncClient, team: str, other: str
+) -> None:
+    at = f"{team}/memberships"
+    assert_error(await client.post(f"{at}/add", json={"usernames": ["mia", other]}), 422)
+    assert_error(await client.put(f"{at}/{other}"), 404)
+    assert (await client.get(at)).json() == []
+
+
+# Who.
+
+
+async def test_who_may(client: httpx.AsyncClient, globe: Globe, team: str) -> None:
+    at = f"{team}/organizations/acme"
+    for headers in (globe.mia, globe.reading, globe.ben):
+        assert (await client.get(TEAMS, headers=headers)).status_code == 200
+    assert (await client.put(at, headers=globe.mia)).status_code == 201
+    assert_error(await client.put(at, headers=globe.reading), 403)
+    assert_error(await client.post(TEAMS, json={"name": "x"}, headers=globe.mia), 403)
+    assert_error(await client.delete(team, headers=globe.reading), 403)
+
+
+async def test_an_organization_of_one_enterprise_only(store: Store, globe: Globe) -> None:
+    def adopted(db: Connection) -> str:
+        other = enterprises.create(db, "moon")
+        acme = accounts.by_login(db, "acme")
+        assert acme is not None
+        try:
+            enterprises.adopt(db, other["id"], acme["id"])
+        except Exception as error:
+            return str(error)
+        return "adopted"
+
+    assert store.do(adopted) == "the organization is one of the enterprise 'globe'"

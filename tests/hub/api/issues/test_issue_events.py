@@ -1,0 +1,509 @@
+"""Group 19: what happened to issues, and their timelines."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+from asking import asking
+from asserting import BASE, assert_error, links
+from engines import statements
+from issue_world import SHA, Platform, issue, pull
+from store_world import World
+
+from hub.settings import HubSettings
+from store import Connection, Store
+from store.accounts import accounts, tokens
+from store.clock import MovableClock
+from store.issues import issue_events, issues
+from store.issues.issue_events import IssueEventData
+from store.repositories import repositories
+
+HELLO, VAULT = "/repos/octo/hello", "/repos/octo/vault"
+ALL = f"{HELLO}/issues/events"
+ONE = f"{HELLO}/issues/1"
+BUG = {"name": "bug", "color": "d73a4a"}
+
+
+@pytest.fixture
+async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
+    """A client without a name; its answers are held to the contract."""
+    async with asking(store, settings) as opened:
+        yield opened
+
+
+def by(value: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {value}"}
+
+
+@pytest.fixture
+def octo(seed: Any) -> dict[str, str]:
+    return by(seed.token)
+
+
+@pytest.fixture
+def reader(seed: Any) -> dict[str, str]:
+    return by(seed.reader_token)
+
+
+def of(store: Store, clock: MovableClock, repo: Any) -> Platform:
+    row = store.look(repositories.get, repo["id"])
+    assert row is not None
+    return Platform(World(store, clock, {}, row))
+
+
+@pytest.fixture
+def platform(store: Store, clock: MovableClock, seed: Any) -> Platform:
+    """Tells of octo/hello."""
+    return of(store, clock, seed.hello)
+
+
+def forked(number: int = 2, **changed: Any) -> dict[str, Any]:
+    """A pull request from a branch of octo/hello."""
+    own = {"full_name": "octo/hello"}
+    return pull(number, head={"ref": "changes", "sha": SHA, "repo": own}) | changed
+
+
+async def listed(hub: httpx.AsyncClient, path: str, **how: Any) -> list[dict[str, Any]]:
+    answer = await hub.get(path, **how)
+    assert answer.status_code == 200, answer.text
+    found: list[dict[str, Any]] = answer.json()
+    return found
+
+
+async def test_an_event_with_its_issue(hub: httpx.AsyncClient, platform: Platform) -> None:
+    due = {
+        "id": 5,
+        "number": 1,
+        "title": "v1.0",
+        "description": "First",
+        "state": "open",
+        "creator": {"login": "octo"},
+        "open_issues": 4,
+        "closed_issues": 8,
+        "due_on": "2027-01-01T00:00:00Z",
+        "created_at": "2026-01-01T00:00:00Z",
+        "updated_at": "2026-01-02T00:00:00Z",
+    }
+    given = issue(
+        body="Hm",
+        state="closed",
+        state_reason="completed",
+        closed_at="2026-11-20T10:00:00Z",
+        labels=[{"name": "bug", "color": "d73a4a", "default": True, "description": "Wrong"}],
+        assignees=[{"login": "octo"}, {"login": "reader"}],
+        milestone=due,
+        comments=3,
+        active_lock_reason="spam",
+        locked=True,
+    )
+    platform.tell("issues", "closed", issue=given)
+    (event,) = await listed(hub, ALL)
+    shown = event.pop("issue")
+    number = event["id"]
+    assert event.pop("node_id")
+    assert event.pop("actor")["login"] == "robin"
+    assert event == {
+        "id": number,
+        "url": f"{BASE}{ALL}/{number}",
+        "event": "closed",
+        "commit_id": None,
+        "commit_url": None,
+        "created_at": "2026-11-20T10:00:00Z",
+        "performed_via_service_app": None,
+        "state_reason": "completed",
+    }
+    url = f"{BASE}{ONE}"
+    assert shown["assignee"]["login"] == "octo"
+    assert [person["login"] for person in shown["assignees"]] == ["octo", "reader"]
+    assert shown["user"]["login"] == "octo-cat"
+    assert shown["closed_by"]["login"] == "robin"
+    (label,) = shown["labels"]
+    assert {name: label[name] for name in ("url", "name", "description", "color", "default")} == {
+        "url": f"{BASE}{HELLO}/labels/bug",
+        "name": "bug",
+        "description": "Wrong",
+        "color": "d73a4a",
+        "default": True,
+    }
+    milestone = shown["milestone"]
+    assert milestone.pop("creator")["login"] == "octo"
+    assert milestone.keys() == {
+        *("url", "html_url", "labels_url", "id", "node_id", "number", "state", "title"),
+        *("description", "open_issues", "closed_issues", "created_at", "updated_at"),
+        *("closed_at", "due_on"),
+    }
+    assert milestone["html_url"] == "https://forge.example/octo/hello/milestone/1"
+    assert (milestone["open_issues"], milestone["closed_issues"]) == (4, 8)
+    expected = {
+        "url": url,
+        "repository_url": f"{BASE}{HELLO}",
+        "labels_url": f"{url}/labels{{/name}}",
+        "comments_url": f"{url}/comments",
+        "events_url": f"{url}/events",
+        "timeline_url": f"{url}/timeline",
+        "html_url": "https://forge.example/octo/hello/issues/1",
+        "number": 1,
+        "state": "closed",
+        "state_reason": "completed",
+        "title": "Spelling error",
+        "body": "Hm",
+        "pinned_comment": None,
+        "locked": True,
+        "active_lock_reason": "spam",
+        "comments": 3,
+        "closed_at": "2026-11-20T10:00:00Z",
+        "created_at": "2026-11-20T09:00:00Z",
+        "updated_at": "2026-11-20T10:00:00Z",
+        "author_association": "OWNER",
+    }
+    assert {name: shown[name] for name in expected} == expected
+    assert "pull_request" not in shown
+    assert "draft" not in shown
+    alone = (await hub.get(f"{ALL}/{number}")).json()
+    assert alone == (await listed(hub, ALL))[0]
+
+
+async def test_a_pull_requests_event(hub: httpx.AsyncClient, platform: Platform) -> None:
+    merged = forked(
+        state="closed",
+        merged=True,
+        merge_commit_sha=SHA,
+        merged_at="2026-11-20T10:00:00Z",
+        draft=True,
+    )
+    platform.tell("pull_request", "closed", pull_request=merged)
+    closed, merge = await listed(hub, ALL)
+    assert (closed["event"], merge["event"]) == ("closed", "merged")
+    assert merge["commit_id"] == SHA
+    assert merge["commit_url"] == f"{BASE}{HELLO}/commits/{SHA}"
+    page = "https://forge.example/octo/hello/pull/2"
+    assert merge["issue"]["pull_request"] == {
+        "url": f"{BASE}{HELLO}/pulls/2",
+        "html_url": page,
+        "diff_url": f"{page}.diff",
+        "patch_url": f"{page}.patch",
+        "merged_at": "2026-11-20T10:00:00Z",
+    }
+    assert merge["issue"]["html_url"] == page
+    assert merge["issue"]["draft"] is True
+
+
+async def test_the_newest_first_and_in_pages(hub: httpx.AsyncClient, platform: Platform) -> None:
+    for number in range(1, 6):
+        platform.tell("issues", "pinned", issue=issue(number, updated_at=f"2026-11-0{number}"))
+    answer = await hub.get(f"{ALL}?per_page=2")
+    assert [event["issue"]["number"] for event in answer.json()] == [5, 4]
+    assert links(answer) == {
+        "next": f"{BASE}{ALL}?per_page=2&page=2",
+        "last": f"{BASE}{ALL}?per_page=2&page=3",
+    }
+    assert [event["issue"]["number"] for event in await listed(hub, f"{ALL}?page=2")] == []
+
+
+async def test_too_far_back(hub: httpx.AsyncClient) -> None:
+    assert (await hub.get(f"{ALL}?per_page=100&page=1000")).status_code == 200
+    assert_error(await hub.get(f"{ALL}?per_page=100&page=1001"), 422)
+
+
+async def test_of_one_issue_the_oldest_first(hub: httpx.AsyncClient, platform: Platform) -> None:
+    platform.tell("issues", "labeled", issue=issue(), label=BUG)
+    platform.tell("issues", "pinned", issue=issue(updated_at="2026-11-20T11:00:00Z"))
+    platform.tell("issues", "pinned", issue=issue(3))
+    found = await listed(hub, f"{ONE}/events")
+    assert [event["event"] for event in found] == ["labeled", "pinned"]
+    assert found[0]["label"] == BUG
+    assert "issue" not in found[0]
+    answer = await hub.get(f"{ONE}/events?per_page=1&page=2")
+    assert links(answer)["first"] == f"{BASE}{ONE}/events?per_page=1&page=1"
+    assert (await listed(hub, f"{HELLO}/issues/3/events"))[0]["event"] == "pinned"
+
+
+async def test_members_that_are_people(hub: httpx.AsyncClient, platform: Platform) -> None:
+    amy = {"login": "amy", "type": "User"}
+    platform.tell("issues", "assigned", issue=issue(), assignee=amy)
+    platform.tell("pull_request", "review_requested", pull_request=forked(), requested_reviewer=amy)
+    team = {"id": 4, "name": "Core", "slug": "core", "description": None, "permission": "push"}
+    platform.tell("pull_request", "review_requested", pull_request=forked(), requested_team=team)
+    (assigned,) = await listed(hub, f"{ONE}/events")
+    assert (assigned["assignee"]["login"], assigned["assigner"]["login"]) == ("amy", "robin")
+    one, other = await listed(hub, f"{HELLO}/issues/2/events")
+    assert one["review_requester"]["login"] == other["review_requester"]["login"] == "robin"
+    assert one["requested_reviewer"]["login"] == "amy"
+    assert "requested_team" not in one
+    assert (other["requested_team"]["slug"], other["requested_team"]["permission"]) == (
+        "core",
+        "push",
+    )
+    assert other["requested_team"]["html_url"] == "https://forge.example/orgs/octo/teams/core"
+
+
+async def test_somebody_who_is_known_no_more(
+    hub: httpx.AsyncClient, store: Store, platform: Platform
+) -> None:
+    platform.tell("issues", "pinned", issue=issue())
+    store.do(lambda db: db.execute("UPDATE issue_event SET actor_id = NULL"))
+    (event,) = await listed(hub, f"{ONE}/events")
+    assert event["actor"]["login"] == "ghost"
+
+
+async def test_an_issue_elsewhere_that_may_not_be_seen_by_all(
+    hub: httpx.AsyncClient, store: Store, platform: Platform, octo: dict[str, str]
+) -> None:
+    for name in ("octo/hello", "octo/vault", "else/where"):
+        platform.tell(
+            "sub_issues",
+            "sub_issue_added",
+            parent_issue=issue(1, updated_at=f"2026-11-20T10:00:0{len(name) % 3}Z"),
+            sub_issue=issue(9, title=f"Of {name}"),
+            sub_issue_repo={"full_name": name},
+        )
+    found = await listed(hub, f"{ONE}/events", headers=octo)
+    shown = [event["sub_issue"] and event["sub_issue"]["title"] for event in found]
+    assert sorted(shown, key=str) == [None, None, "Of octo/hello"]
+    (known,) = (event["sub_issue"] for event in found if event["sub_issue"])
+    assert known["repository"]["full_name"] == "octo/hello"
+    assert (known["number"], known["state"]) == (9, "open")
+
+
+# The timeline
+
+
+async def test_all_that_is_in_a_timeline(
+    hub: httpx.AsyncClient, platform: Platform, octo: dict[str, str]
+) -> None:
+    clock = platform.world.clock
+    platform.tell("pull_request", "opened", pull_request=forked(updated_at="2026-11-20T10:00:00Z"))
+    author = {"name": "Octo", "email": "octo@cat.example"}
+    commit = {
+        "id": SHA,
+        "tree_id": "e" * 40,
+        "message": "Better",
+        "timestamp": "2026-11-20T10:00:01Z",
+        "author": author,
+        "committer": author,
+    }
+    platform.tell("push", ref="refs/heads/changes", after=SHA, commits=[commit])
+    by_octo = {"user": {"login": "octo"}, "author_association": "OWNER", "body": "Hm"}
+    at = {"created_at": "2026-11-20T10:00:02Z", "updated_at": "2026-11-20T10:00:02Z"}
+    platform.tell("issue_comment", "created", issue=issue(2), comment={"id": 5, **by_octo, **at})
+    review = {"id": 6, "state": "approved", "commit_id": SHA, **by_octo}
+    review["submitted_at"] = "2026-11-20T10:00:03Z"
+    platform.tell("pull_request_review", "submitted", pull_request=forked(), review=review)
+    at = {"created_at": "2026-11-20T10:00:04Z", "updated_at": "2026-11-20T10:00:04Z"}
+    line = {"id": 7, "path": "a.py", "line": 3, "side": "RIGHT", "diff_hunk": "@@", **by_octo}
+    line |= {"commit_id": SHA, "pull_request_review_id": 6, "start_line": None, **at}
+    platform.tell("pull_request_review_comment", "created", pull_request=forked(), comment=line)
+    speaks = issue(3, body="See #2", updated_at="2026-11-20T10:00:05Z")
+    platform.tell("issues", "opened", issue=speaks)
+    clock.advance(1)
+    said = await hub.post(f"{HELLO}/commits/{SHA}/comments", json={"body": "Nice"}, headers=octo)
+    assert said.status_code == 201
+    path = f"{HELLO}/issues/2/timeline"
+    found = await listed(hub, path)
+    assert [event["event"] for event in found] == [
+        "committed",
+        "commented",
+        "reviewed",
+        "line-commented",
+        "cross-referenced",
+        "commit-commented",
+    ]
+    committed, commented, reviewed, lines, crossed, on_commit = found
+    assert committed["message"] == "Better"
+    assert committed["author"] == {**author, "date": "2026-11-20T10:00:01Z"}
+    assert committed["tree"]["sha"] == "e" * 40
+    assert committed["html_url"] == f"https://forge.example/octo/hello/commit/{SHA}"
+    assert (committed["parents"], committed["verification"]["verified"]) == ([], False)
+    assert (commented["id"], commented["body"], commented["actor"]["login"]) == (5, "Hm", "octo")
+    assert commented["html_url"] == "https://forge.example/octo/hello/pull/2#issuecomment-5"
+    assert (reviewed["id"], reviewed["state"], reviewed["commit_id"]) == (6, "approved", SHA)
+    assert reviewed["_links"]["pull_request"]["href"] == f"{BASE}{HELLO}/pulls/2"
+    (comment,) = lines["comments"]
+    assert (comment["path"], comment["line"], comment["start_line"]) == ("a.py", 3, None)
+    assert (comment["pull_request_review_id"], comment["body"]) == (6, "Hm")
+    assert "position" not in comment
+    assert crossed["source"]["type"] == "issue"
+    assert crossed["source"]["issue"]["number"] == 3
+    assert on_commit["comments"] == [said.json()]
+    # Nothing of it is among the events.
+    assert await listed(hub, f"{HELLO}/issues/2/events") == []
+    # And what is taken back is gone from it.
+    await hub.delete(f"{HELLO}/comments/{said.json()['id']}", headers=octo)
+    platform.tell("issue_comment", "deleted", issue=issue(2), comment={"id": 5})
+    assert [event["event"] for event in await listed(hub, path)] == [
+        "committed",
+        "reviewed",
+        "line-commented",
+        "cross-referenced",
+    ]
+
+
+async def test_without_some(hub: httpx.AsyncClient, platform: Platform) -> None:
+    platform.tell("issues", "labeled", issue=issue(), label=BUG)
+    platform.tell("issues", "pinned", issue=issue())
+    platform.tell("issue_comment", "created", issue=issue(), comment={"id": 5})
+    path = f"{ONE}/timeline"
+    found = await listed(hub, f"{path}?exclude=labeled,%20commented")
+    assert [event["event"] for event in found] == ["pinned"]
+    answer = await hub.get(f"{path}?exclude=labeled&per_page=1")
+    assert links(answer)["last"] == f"{BASE}{path}?exclude=labeled&per_page=1&page=2"
+    assert len(await listed(hub, f"{path}?exclude=")) == 3
+    assert_error(await hub.get(f"{path}?exclude=everything"), 400)
+
+
+async def test_a_pinned_comment(hub: httpx.AsyncClient, platform: Platform) -> None:
+    comment = {"id": 5, "body": "Read this", "user": {"login": "octo"}}
+    for action in ("created", "pinned"):
+        platform.tell("issue_comment", action, issue=issue(), comment=comment)
+    platform.tell("issues", "pinned", issue=issue())
+    (event,) = await listed(hub, ALL)
+    pinned = event["issue"]["pinned_comment"]
+    assert (pinned["id"], pinned["body"], pinned["user"]["login"]) == (5, "Read this", "octo")
+    assert pinned["pin"]["pinned_by"]["login"] == "robin"
+
+
+# What is not there, or there no more
+
+
+async def test_a_deleted_issue(hub: httpx.AsyncClient, platform: Platform) -> None:
+    platform.tell("issues", "pinned", issue=issue())
+    (event,) = await listed(hub, ALL)
+    platform.tell("issues", "deleted", issue=issue())
+    for path in (f"{ONE}/events", f"{ONE}/timeline"):
+        assert_error(await hub.get(path), 410, "This issue was deleted")
+    assert_error(await hub.get(f"{ALL}/{event['id']}"), 410, "This event was deleted")
+    assert await listed(hub, ALL) == []
+
+
+async def test_an_issue_that_went_to_another_repository(
+    hub: httpx.AsyncClient, store: Store, seed: Any, platform: Platform
+) -> None:
+    tools = store.do(repositories.create, seed.octo["id"], "tools")
+    platform.tell("issues", "pinned", issue=issue())
+    (event,) = await listed(hub, ALL)
+    changes = {"new_issue": {"number": 7}, "new_repository": {"full_name": "octo/tools"}}
+    platform.tell("issues", "transferred", issue=issue(), changes=changes)
+    for rest in ("events", "timeline"):
+        answer = await hub.get(f"{ONE}/{rest}?per_page=5")
+        assert answer.status_code == 301
+        url = f"{BASE}/repositories/{tools['id']}/issues/7/{rest}?per_page=5"
+        assert answer.headers["Location"] == answer.json()["url"] == url
+    by_id = await hub.get(f"/repositories/{seed.hello['id']}/issues/1/events")
+    assert by_id.headers["Location"] == f"{BASE}/repositories/{tools['id']}/issues/7/events"
+    assert_error(await hub.get(f"{ALL}/{event['id']}"), 410)
+
+
+@pytest.mark.parametrize("name", ["octo/vault", "nobody/nothing", "x"])
+async def test_an_issue_that_went_where_it_may_not_be_seen(
+    hub: httpx.AsyncClient, store: Store, platform: Platform, octo: dict[str, str], name: str
+) -> None:
+    platform.tell("issues", "pinned", issue=issue())
+    store.do(issues.move, platform.issue(), name, 7)
+    assert_error(await hub.get(f"{ONE}/events"), 404, "Not Found")
+    answer = await hub.get(f"{ONE}/events", headers=octo)
+    assert answer.status_code == (301 if name == "octo/vault" else 404)
+
+
+async def test_what_is_not_there(
+    hub: httpx.AsyncClient, store: Store, clock: MovableClock, seed: Any, platform: Platform
+) -> None:
+    platform.tell("issue_comment", "created", issue=issue(), comment={"id": 5})
+    secret = of(store, clock, seed.vault)
+    secret.tell("issues", "pinned", issue=issue(4))
+    (hidden,) = secret.events(4)
+    (only_shown,) = store.look(issue_events.timeline, platform.issue()["id"], limit=9, offset=0)
+    for path in (
+        f"{HELLO}/issues/4/events",
+        f"{HELLO}/issues/99/timeline",
+        f"{ALL}/{hidden['id']}",
+        # It is in the timeline, and no event.
+        f"{ALL}/{only_shown['id']}",
+        f"{VAULT}/issues/events",
+        f"{VAULT}/issues/4/timeline",
+    ):
+        assert_error(await hub.get(path), 404, "Not Found")
+
+
+async def test_which_permissions_do(
+    hub: httpx.AsyncClient, store: Store, clock: MovableClock, seed: Any
+) -> None:
+    secret = of(store, clock, seed.vault)
+    secret.tell("issues", "pinned", issue=issue())
+    (event,) = secret.events()
+    one = f"{VAULT}/issues/1"
+    for permissions, of_all, of_one in (
+        ({"issues": "read"}, 200, 200),
+        ({"pull_requests": "read"}, 403, 200),
+        ({"contents": "write"}, 403, 403),
+    ):
+        value, _ = store.do(
+            lambda db, held=permissions: tokens.create(
+                db, seed.octo["id"], kind="fine_grained", permissions=held
+            )
+        )
+        headers = by(value)
+        answer = await hub.get(f"{VAULT}/issues/events", headers=headers)
+        assert answer.status_code == of_all
+        for path in (f"{one}/events", f"{one}/timeline", f"{VAULT}/issues/events/{event['id']}"):
+            assert (await hub.get(path, headers=headers)).status_code == of_one
+
+
+async def test_every_kind_that_there_is(
+    hub: httpx.AsyncClient, store: Store, platform: Platform
+) -> None:
+    """Every one is as the contract has it, also those that no event of a platform tells of."""
+    platform.tell("issues", "opened", issue=issue())
+    kinds = sorted(issue_events.KINDS - issue_events.NOT_LISTED)
+    card = {"id": 1, "url": f"{BASE}/x", "project_id": 2, "project_url": f"{BASE}/y"}
+    members = {"project_card": {**card, "column_name": "Done"}}
+
+    def happen(db: Connection) -> None:
+        row = issues.get(db, platform.world.repo["id"], 1)
+        octo = accounts.by_login(db, "octo")
+        assert row is not None
+        assert octo is not None
+        made = [
+            IssueEventData(kind, octo["id"], db.now, members if "project" in kind else {})
+            for kind in kinds
+        ]
+        issue_events.add(db, row, made)
+
+    store.do(happen)
+    found = await listed(hub, f"{ONE}/events?per_page=100")
+    assert [event["event"] for event in found] == kinds
+    whole = await listed(hub, f"{ALL}?per_page=100")
+    assert {event["event"] for event in whole} == set(kinds)
+    shown = await listed(hub, f"{ONE}/timeline?per_page=100")
+    assert {event["event"] for event in shown} == set(kinds) - issue_events.NOT_SHOWN
+
+
+async def test_a_page_costs_the_same_however_much_is_on_it(
+    hub: httpx.AsyncClient, platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def happen(number: int) -> None:
+        people = {"assignees": [{"login": f"u{number}"}], "labels": [{"name": f"l{number}"}]}
+        platform.tell(
+            "issues",
+            "assigned",
+            issue=issue(number, **people, milestone={"number": number, "title": "x"}),
+            assignee={"login": f"u{number}"},
+        )
+        platform.tell("issues", "labeled", issue=issue(1), label={"name": f"l{number}"})
+        comment = {"id": number, "user": {"login": f"v{number}"}}
+        platform.tell("issue_comment", "created", issue=issue(1), comment=comment)
+        platform.tell("issue_comment", "pinned", issue=issue(1), comment=comment)
+
+    happen(1)
+    paths = (ALL, f"{ONE}/events", f"{ONE}/timeline")
+    await hub.get(ALL)
+    asked = statements(monkeypatch)
+    costs = []
+    for _ in range(2):
+        for path in paths:
+            asked.clear()
+            await hub.get(f"{path}?per_page=100")
+            costs.append(len(asked))
+        for number in range(2, 6):
+            happen(number)
+    assert costs[:3] == costs[3:]

@@ -1,0 +1,128 @@
+"""`GET /`, what a renamed repository's old paths lead to, and paths by number."""
+
+from typing import Any
+
+import httpx
+import pytest
+from asserting import BASE, assert_error, links
+
+from store import Connection, Store
+from store.accounts import tokens
+from store.errors import Conflict, Invalid
+from store.repositories import repositories
+
+HOOKS = "/repos/octo/hello/hooks"
+BODY = {"config": {"url": "https://receiver.example/in"}}
+
+
+@pytest.mark.parametrize("path", [BASE, f"{BASE}/"])
+async def test_the_index(client: httpx.AsyncClient, path: str) -> None:
+    content = (await client.get(path)).json()
+    assert content["rate_limit_url"] == f"{BASE}/rate_limit"
+    assert content["repository_url"] == f"{BASE}/repos/{{owner}}/{{repo}}"
+    assert content["authorizations_url"] == f"{BASE}/authorizations"
+    assert content["hub_url"] == f"{BASE}/hub"
+    assert all(url.startswith("https://forge.example/") for url in content.values())
+    answer = await client.get(path, headers={"X-Service-Api-Version": "2026-03-10"})
+    assert content.keys() - answer.json().keys() == {"authorizations_url", "hub_url"}
+    del client.headers["Authorization"]
+    assert (await client.get(path)).status_code == 200
+
+
+async def test_head_on_everything(client: httpx.AsyncClient) -> None:
+    for path in ("/", "/versions", "/rate_limit", HOOKS):
+        get, head = await client.get(path), await client.head(path)
+        assert (head.status_code, head.content) == (200, b"")
+        assert head.headers["Content-Length"] == get.headers["Content-Length"]
+        assert head.headers.get("ETag") == get.headers.get("ETag")
+
+
+@pytest.fixture
+def renamed(store: Store, seed: Any) -> None:
+    """octo/hello is octo/bonjour now, and octo/vault is octo/safe."""
+
+    def rename(db: Connection) -> None:
+        repositories.rename(db, seed.hello, "bonjour")
+        repositories.rename(db, seed.vault, "safe")
+
+    store.do(rename)
+
+
+@pytest.mark.usefixtures("renamed")
+async def test_an_old_name_leads_on(client: httpx.AsyncClient, seed: Any) -> None:
+    number = seed.hello["id"]
+    for method in ("GET", "HEAD"):
+        answer = await client.request(method, f"{HOOKS}?per_page=2&x=%2F")
+        url = f"{BASE}/repositories/{number}/hooks?per_page=2&x=%2F"
+        assert (answer.status_code, answer.headers["Location"]) == (301, url)
+    content = (await client.get(f"{HOOKS}?per_page=2&x=%2F")).json()
+    assert content == {
+        "message": "Moved Permanently",
+        "url": url,
+        "documentation_url": f"{BASE}/docs#repos/list-webhooks",
+    }
+    assert (await client.get(url)).status_code == 200
+    answer = await client.post("/repos/OCTO/Hello/hooks", json=BODY)
+    assert answer.status_code == 307
+    assert answer.headers["Location"] == f"{BASE}/repositories/{number}/hooks"
+    client.follow_redirects = True
+    hook = (await client.post(HOOKS, json=BODY)).json()
+    assert hook["url"] == f"{BASE}/repos/octo/bonjour/hooks/{hook['id']}"
+    assert (await client.get(f"{HOOKS}/{hook['id']}")).json() == hook
+    assert (await client.get("/repos/octo/bonjour/hooks")).json() == [hook]
+
+
+@pytest.mark.usefixtures("renamed")
+async def test_an_old_name_of_what_may_not_be_seen_leads_nowhere(
+    client: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
+    small, _ = store.do(lambda db: tokens.create(db, seed.octo["id"], scopes=["public_repo"]))
+    for token in (seed.reader_token, small):
+        header = {"Authorization": f"token {token}"}
+        for path in ("/repos/octo/vault/hooks", "/repos/octo/safe/hooks", "/repos/octo/no/hooks"):
+            assert_error(await client.get(path, headers=header), 404, "Not Found")
+        # Who may see it is led on, whatever it is then refused.
+        assert (await client.get(HOOKS, headers=header)).status_code == 301
+    assert (await client.get("/repos/octo/vault/hooks")).status_code == 301
+    del client.headers["Authorization"]
+    assert_error(await client.get("/repos/octo/vault/license"), 404, "Not Found")
+    assert (await client.get("/repos/octo/hello/license")).status_code == 301
+
+
+@pytest.mark.usefixtures("renamed")
+async def test_a_name_that_is_used_again_leads_to_what_has_it(
+    client: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
+    again = store.do(lambda db: repositories.create(db, seed.octo["id"], "hello"))
+    assert (await client.get(HOOKS)).json() == []
+    store.do(repositories.rename, again, "third")
+    answer = await client.get(HOOKS)
+    assert f"/repositories/{again['id']}/" in answer.headers["Location"]
+
+
+def test_renaming(store: Store, seed: Any) -> None:
+    with pytest.raises(Conflict):
+        store.do(repositories.rename, seed.hello, "Vault")
+    with pytest.raises(Invalid):
+        store.do(repositories.rename, seed.hello, "a/b")
+    assert store.do(repositories.rename, seed.hello, "Hello")["full_name"] == "octo/Hello"
+    back = store.do(repositories.rename, seed.hello, "other")
+    back = store.do(repositories.rename, back, "hello")
+    assert store.look(repositories.by_former_name, "octo", "hello") is None
+    found = store.look(repositories.by_former_name, "Octo", "OTHER")
+    assert found is not None
+    assert found["id"] == back["id"]
+
+
+async def test_by_number(client: httpx.AsyncClient, seed: Any) -> None:
+    path = f"/repositories/{seed.hello['id']}/hooks"
+    for number in range(3):
+        config = {"url": f"https://receiver.example/{number}"}
+        assert (await client.post(path, json={"config": config})).status_code == 201
+    answer = await client.get(path, params={"per_page": 1})
+    assert links(answer)["next"] == f"{BASE}{path}?per_page=1&page=2"
+    for wrong in ("0", "x", "9" * 30, "octo"):
+        assert_error(await client.get(f"/repositories/{wrong}/hooks"), 404, "Not Found")
+    reader = {"Authorization": f"token {seed.reader_token}"}
+    hidden = f"/repositories/{seed.vault['id']}/hooks"
+    assert_error(await client.get(hidden, headers=reader), 404, "Not Found")

@@ -1,0 +1,347 @@
+"""Group 18: inviting collaborators, and what those say who are invited."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+from asking import asking
+from asserting import BASE, assert_error, bodies, links
+
+from hub.settings import HubSettings
+from store import Connection, Row, Store
+from store.accounts import accounts, tokens
+from store.clock import DAY, SECOND, MovableClock
+from store.delivery import hooks
+from store.repositories import membership_dump, repositories
+
+SENT = "/repos/octo/hello/invitations"
+MINE = "/user/repository_invitations"
+PEOPLE = "/repos/octo/hello/collaborators"
+Headers = dict[str, str]
+
+
+@pytest.fixture
+async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of octo's; its answers are held to the contract."""
+    headers = {"Authorization": f"Bearer {seed.token}"}
+    async with asking(store, settings, headers=headers) as opened:
+        yield opened
+
+
+def token(store: Store, account: Row, **given: Any) -> Headers:
+    value, _ = store.do(tokens.create, account["id"], **given)
+    return {"Authorization": f"Bearer {value}"}
+
+
+@pytest.fixture
+def reader(store: Store, seed: Any) -> Headers:
+    return token(store, seed.reader, scopes=["repo:invite"])
+
+
+async def invite(
+    hub: httpx.AsyncClient, login: str = "reader", permission: str | None = None, **how: Any
+) -> dict[str, Any]:
+    body = None if permission is None else {"permission": permission}
+    answer = await hub.put(f"{PEOPLE}/{login}", json=body, **how)
+    assert answer.status_code == 201, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def role(store: Store, repo: Row, account: Row) -> str | None:
+    return store.look(membership_dump.granted, repo["id"], account["id"])
+
+
+def told(store: Store, name: str = "repository_invitation") -> list[str]:
+    return [body["action"] for body in bodies(store, name)]
+
+
+def guests(db: Connection, many: int) -> None:
+    for number in range(many):
+        accounts.create(db, f"guest-{number}")
+
+
+async def test_an_invitation(hub: httpx.AsyncClient, seed: Any, reader: Headers) -> None:
+    answer = await hub.put(f"{PEOPLE}/READER")
+    shown = answer.json()
+    assert answer.status_code == 201
+    assert answer.headers["Location"] == f"{BASE}{MINE}/{shown['id']}"
+    repository, node_id = shown.pop("repository"), shown.pop("node_id")
+    people = {name: shown.pop(name)["login"] for name in ("invitee", "inviter")}
+    assert shown == {
+        "id": shown["id"],
+        "permissions": "write",
+        "created_at": "2026-11-21T07:33:00Z",
+        "expired": False,
+        "url": f"{BASE}{MINE}/{shown['id']}",
+        "html_url": "https://forge.example/octo/hello/invitations",
+    }
+    assert node_id
+    assert people == {"invitee": "reader", "inviter": "octo"}
+    assert repository["full_name"] == "octo/hello"
+    for path, who in ((SENT, None), (MINE, reader)):
+        assert (await hub.get(path, headers=who)).json() == [answer.json()]
+    assert (await hub.get(MINE)).json() == []
+
+
+@pytest.mark.parametrize(
+    ("permission", "expected"),
+    [
+        (None, "write"),
+        ("pull", "read"),
+        ("push", "write"),
+        *((name, name) for name in ("read", "triage", "write", "maintain", "admin")),
+    ],
+)
+async def test_accepting_makes_a_collaborator(
+    hub: httpx.AsyncClient,
+    store: Store,
+    seed: Any,
+    reader: Headers,
+    permission: str | None,
+    expected: str,
+) -> None:
+    shown = await invite(hub, permission=permission)
+    assert shown["permissions"] == expected
+    assert role(store, seed.hello, seed.reader) is None
+    path = f"{MINE}/{shown['id']}"
+    assert (await hub.patch(path, headers=reader)).status_code == 204
+    assert role(store, seed.hello, seed.reader) == expected
+    assert (await hub.get(SENT)).json() == (await hub.get(MINE, headers=reader)).json() == []
+    assert_error(await hub.patch(path, headers=reader), 404)
+    assert_error(await hub.delete(path, headers=reader), 404)
+    assert told(store) == ["created", "accepted"]
+    (member,) = bodies(store, "member")
+    assert member["action"] == "added"
+    assert member["member"]["login"] == member["sender"]["login"] == "reader"
+    assert member["changes"]["permission"] == {"to": expected}
+    assert member["repository"]["full_name"] == "octo/hello"
+
+
+async def test_declining(hub: httpx.AsyncClient, store: Store, seed: Any, reader: Headers) -> None:
+    path = f"{MINE}/{(await invite(hub))['id']}"
+    assert (await hub.delete(path, headers=reader)).status_code == 204
+    assert_error(await hub.delete(path, headers=reader), 404)
+    assert role(store, seed.hello, seed.reader) is None
+    assert (await hub.get(SENT)).json() == []
+    assert told(store) == ["created", "declined"]
+    assert told(store, "member") == []
+
+
+async def test_withdrawing(hub: httpx.AsyncClient, store: Store, reader: Headers) -> None:
+    shown = await invite(hub)
+    path = f"{SENT}/{shown['id']}"
+    assert (await hub.delete(path)).status_code == 204
+    assert_error(await hub.delete(path), 404)
+    assert_error(await hub.patch(f"{MINE}/{shown['id']}", headers=reader), 404)
+    assert told(store) == ["created", "deleted"]
+
+
+async def test_another_permission(hub: httpx.AsyncClient, store: Store, reader: Headers) -> None:
+    shown = await invite(hub)
+    path = f"{SENT}/{shown['id']}"
+    for body in (None, {}, {"permissions": "write"}):
+        assert (await hub.patch(path, json=body)).json() == shown
+    assert told(store) == ["created"]
+    for name in ("read", "triage", "maintain", "admin", "write"):
+        answer = await hub.patch(path, json={"permissions": name})
+        assert answer.json() == shown | {"permissions": name}
+    for body in ({"permissions": "push"}, {"permissions": None}, {"permissions": 7}):
+        assert_error(await hub.patch(path, json=body), 422)
+    assert (await hub.get(MINE, headers=reader)).json() == [shown]
+    assert told(store) == ["created"] + ["edited"] * 5
+
+
+async def test_once_more_it_is_the_same_invitation_for_longer(
+    hub: httpx.AsyncClient, store: Store, clock: MovableClock
+) -> None:
+    first = await invite(hub)
+    clock.advance(6 * 86_400)
+    again = await invite(hub, permission="pull")
+    assert again == first | {"permissions": "read"}
+    clock.advance(6 * 86_400)
+    assert (await hub.get(SENT)).json() == [again]
+    assert told(store) == ["created", "edited"]
+
+
+async def test_after_seven_days_it_is_gone(
+    hub: httpx.AsyncClient, store: Store, reader: Headers, clock: MovableClock
+) -> None:
+    shown = await invite(hub)
+    clock.advance(7 * DAY / SECOND - 0.000001)
+    assert (await hub.get(MINE, headers=reader)).json() == [shown]
+    clock.advance(0.000001)
+    for path, who in ((SENT, None), (MINE, reader)):
+        assert (await hub.get(path, headers=who)).json() == []
+    for method in ("PATCH", "DELETE"):
+        for path, who in ((SENT, None), (MINE, reader)):
+            answer = await hub.request(method, f"{path}/{shown['id']}", headers=who)
+            assert_error(answer, 404)
+    assert (await invite(hub))["id"] != shown["id"]
+    assert told(store) == ["created", "created"]
+
+
+async def test_who_is_a_collaborator_needs_no_invitation(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
+    store.do(repositories.grant, seed.hello["id"], seed.reader["id"], "triage")
+    for permission, expected in ((None, "triage"), ("triage", "triage"), ("admin", "admin")):
+        body = None if permission is None else {"permission": permission}
+        answer = await hub.put(f"{PEOPLE}/reader", json=body)
+        assert (answer.status_code, answer.content) == (204, b"")
+        assert role(store, seed.hello, seed.reader) == expected
+    (member,) = bodies(store, "member")
+    assert member["action"] == "edited"
+    assert member["changes"]["permission"] == {"from": "triage", "to": "admin"}
+    assert told(store) == []
+
+
+async def test_who_belongs_to_the_organization_needs_none(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
+    tower = store.do(accounts.create, "tower", kind="Organization")
+    bells = store.do(repositories.create, tower["id"], "bells")
+    store.do(accounts.join, tower["id"], seed.octo["id"], "admin")
+    path = "/repos/tower/bells/collaborators/reader"
+    assert (await hub.put(path)).status_code == 201
+    store.do(accounts.join, tower["id"], seed.reader["id"], "member")
+    assert (await hub.put(path, json={"permission": "maintain"})).status_code == 204
+    assert role(store, bells, seed.reader) == "maintain"
+    # What was asked before is settled with it.
+    assert (await hub.get("/repos/tower/bells/invitations")).json() == []
+    assert told(store) == ["created", "deleted"]
+    assert told(store, "member") == ["added"]
+
+
+@pytest.mark.parametrize(("before", "after"), [("read", "write"), ("admin", "admin")])
+async def test_made_a_collaborator_meanwhile(
+    hub: httpx.AsyncClient, store: Store, seed: Any, reader: Headers, before: str, after: str
+) -> None:
+    shown = await invite(hub)
+    store.do(repositories.grant, seed.hello["id"], seed.reader["id"], before)
+    assert (await hub.patch(f"{MINE}/{shown['id']}", headers=reader)).status_code == 204
+    assert role(store, seed.hello, seed.reader) == after
+    assert told(store, "member") == (["edited"] if before == "read" else [])
+
+
+async def test_who_cannot_be_invited(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+    store.do(accounts.create, "tower", kind="Organization")
+    assert_error(await hub.put(f"{PEOPLE}/nobody"), 404)
+    for login in ("octo", "tower"):
+        assert_error(await hub.put(f"{PEOPLE}/{login}"), 422, code="unprocessable")
+    for permission in ("owner", "", "Write", 7, None):
+        answer = await hub.put(f"{PEOPLE}/reader", json={"permission": permission})
+        assert_error(answer, 422)
+    assert (await hub.get(SENT)).json() == []
+    assert told(store) == []
+
+
+async def test_fifty_in_a_day(
+    hub: httpx.AsyncClient, store: Store, seed: Any, clock: MovableClock
+) -> None:
+    store.do(guests, 53)
+    for number in range(50):
+        shown = await invite(hub, f"guest-{number}")
+        if number == 0:
+            clock.advance(3600)
+            await hub.delete(f"{SENT}/{shown['id']}")
+    before = told(store)
+    for login in ("guest-51", "guest-1"):
+        answer = await hub.put(f"{PEOPLE}/{login}")
+        assert_error(answer, 403)
+        assert answer.headers["Retry-After"] == str(23 * 3600 + 1)
+    assert told(store) == before
+    # Another repository has its own fifty; and a day after the first there is room for one.
+    other = await hub.put("/repos/octo/vault/collaborators/reader")
+    assert other.status_code == 201
+    clock.advance(23 * 3600)
+    assert (await hub.put(f"{PEOPLE}/guest-51")).status_code == 201
+    assert_error(await hub.put(f"{PEOPLE}/guest-52"), 403)
+
+
+async def test_what_is_told(
+    hub: httpx.AsyncClient, store: Store, seed: Any, reader: Headers
+) -> None:
+    hook = {"url": "https://receiver.example/in", "events": ["repository_invitation", "member"]}
+    store.do(hooks.create, seed.hello["id"], **hook)
+    store.do(accounts.update, seed.reader["id"], name="Reader", email="reader@tower.example")
+    shown = await invite(hub)
+    await hub.patch(f"{MINE}/{shown['id']}", headers=reader)
+    created, accepted = bodies(store, "repository_invitation")
+    assert created.keys() == {"action", "invitation", "repository", "sender"}
+    assert "repository" not in created["invitation"]
+    assert created["sender"]["login"] == "octo"
+    assert accepted["sender"]["login"] == "reader"
+    assert "tower.example" not in str([created, accepted, *bodies(store, "member")])
+    assert store.look(lambda db: db.value("SELECT count(*) FROM delivery")) == 3
+
+
+async def test_pages(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+    store.do(guests, 5)
+    for number in range(5):
+        await invite(hub, f"guest-{number}")
+    answer = await hub.get(f"{SENT}?per_page=2&page=2")
+    assert [each["invitee"]["login"] for each in answer.json()] == ["guest-2", "guest-3"]
+    assert links(answer)["last"].endswith("per_page=2&page=3")
+
+
+async def test_mine_are_those_to_me(
+    hub: httpx.AsyncClient, store: Store, seed: Any, reader: Headers
+) -> None:
+    store.do(guests, 1)
+    first = await invite(hub)
+    other = await invite(hub, "guest-0")
+    second = (await hub.put("/repos/octo/vault/collaborators/reader")).json()
+    answer = await hub.get(MINE, headers=reader)
+    # The private repository is shown to who is invited to it.
+    assert [each["repository"]["name"] for each in answer.json()] == ["hello", "vault"]
+    for method in ("PATCH", "DELETE"):
+        path = f"{MINE}/{other['id']}"
+        assert_error(await hub.request(method, path, headers=reader), 404)
+        assert_error(await hub.request(method, f"{SENT}/{second['id']}"), 404)
+    assert first["id"] != second["id"]
+
+
+async def test_who_may(hub: httpx.AsyncClient, store: Store, seed: Any, reader: Headers) -> None:
+    shown = await invite(hub)
+    path = f"{SENT}/{shown['id']}"
+    asked = [("GET", SENT), ("PATCH", path), ("DELETE", path), ("PUT", f"{PEOPLE}/reader")]
+    for method, at in asked:
+        assert_error(await hub.request(method, at, headers=reader), 403)
+        assert_error(await hub.request(method, at, headers={"Authorization": ""}), 401)
+    maintainer = store.do(accounts.create, "maintainer")
+    store.do(repositories.grant, seed.hello["id"], maintainer["id"], "maintain")
+    for method, at in asked:
+        given = token(store, maintainer, scopes=["repo"])
+        assert_error(await hub.request(method, at, headers=given), 403)
+
+
+async def test_with_which_tokens(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+    vault = "/repos/octo/vault/invitations"
+    for scopes, sent, mine in (
+        (["repo:invite"], 200, 200),
+        (["repo"], 200, 200),
+        (["public_repo"], 403, 403),
+        ([], 403, 403),
+    ):
+        given = token(store, seed.octo, scopes=scopes)
+        assert (await hub.get(SENT, headers=given)).status_code == sent
+        assert (await hub.get(MINE, headers=given)).status_code == mine
+        # What may not be seen is not there.
+        expected = 200 if sent == 200 else 404
+        assert (await hub.get(vault, headers=given)).status_code == expected
+    # The scope gives no access to code.
+    given = token(store, seed.octo, scopes=["repo:invite"])
+    assert_error(await hub.get("/repos/octo/vault/subscribers", headers=given), 404)
+    for permissions, sent in (
+        ({"administration": "read"}, 200),
+        ({"private_repository_invitations": "read"}, 200),
+        ({"metadata": "read"}, 403),
+    ):
+        given = token(store, seed.octo, kind="fine_grained", permissions=permissions)
+        assert (await hub.get(SENT, headers=given)).status_code == sent
+        answer = await hub.put(f"{PEOPLE}/reader", headers=given)
+        assert_error(answer, 403)
+    given = token(store, seed.octo, kind="app_user", permissions={"administration": "write"})
+    assert (await hub.put(f"{PEOPLE}/reader", headers=given)).status_code == 201

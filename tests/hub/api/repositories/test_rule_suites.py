@@ -1,0 +1,320 @@
+"""Group 8: rule suites of repositories and organizations."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+from asking import asking
+from asserting import assert_error, links
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hub.settings import HubSettings
+from store import Connection, Row, Store
+from store.accounts import accounts, tokens
+from store.clock import DAY, HOUR, MINUTE, iso
+from store.projection import projection_table
+from store.repositories import repositories, rule_suites
+
+HELLO = "/repos/octo/hello/rulesets/rule-suites"
+ACME = "/orgs/acme/rulesets/rule-suites"
+NOW = 1_795_246_380_000_000
+TOLD: dict[str, Any] = {
+    "id": 21,
+    "actor_name": "octo",
+    "before_sha": "893f768e172fb1bc9c5d6f3dd48557e45f14e01d",
+    "after_sha": "dedd88641a362b6b4ea872da4847d6131a164d01",
+    "ref": "refs/heads/i-see-everything",
+    "pushed_at": iso(NOW - MINUTE),
+    "result": "bypass",
+}
+EVALUATIONS: list[dict[str, Any]] = [
+    {
+        "rule_source": {"type": "ruleset", "id": 2, "name": "Author email must be a company's"},
+        "enforcement": "active",
+        "result": "pass",
+        "rule_type": "commit_author_email_pattern",
+        "details": None,
+    },
+    {
+        "rule_source": {"type": "protected_branch"},
+        "enforcement": "active",
+        "result": "fail",
+        "rule_type": "pull_request",
+        "details": "Changes must be made through a pull request",
+    },
+    {
+        "rule_source": {"type": "ruleset", "id": 3, "name": "Tried"},
+        "enforcement": "evaluate",
+        "result": "pass",
+        "rule_type": "deletion",
+        "details": None,
+    },
+]
+
+
+@pytest.fixture
+async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
+    """A client that speaks for octo; its answers are held to the contract."""
+    headers = {"Authorization": f"Bearer {seed.token}"}
+    async with asking(store, settings, headers=headers) as opened:
+        yield opened
+
+
+@pytest.fixture
+def tools(store: Store, seed: Any) -> Row:
+    """A repository of acme, which octo owns."""
+
+    def make(db: Connection) -> Row:
+        acme = accounts.create(db, "acme", kind="Organization")
+        accounts.join(db, acme["id"], seed.octo["id"], "admin")
+        return repositories.create(db, acme["id"], "tools")
+
+    return store.do(make)
+
+
+def reflect(store: Store, repo: Row, suite: Any, name: str = "push", **more: Any) -> None:
+    def take_up(db: Connection) -> None:
+        event = {
+            **projection_table.projected_events(db),
+            "source_id": 0,
+            "name": name,
+            "repo_id": repo["id"],
+        }
+        projection_table.project(db, event, {"rule_suite": suite, **more})
+
+    store.do(take_up)
+
+
+def make(store: Store, repo: Row, number: int, **changed: Any) -> None:
+    reflect(store, repo, TOLD | {"id": number} | changed)
+
+
+async def ids(hub: httpx.AsyncClient, path: str, **query: Any) -> list[int]:
+    answer = await hub.get(path, params=query)
+    assert answer.status_code == 200, answer.text
+    return [suite["id"] for suite in answer.json()]
+
+
+async def test_a_suite(hub: httpx.AsyncClient, store: Store, seed: Any, tools: Row) -> None:
+    for repo, path in ((seed.hello, HELLO), (tools, ACME)):
+        reflect(store, repo, TOLD | {"rule_evaluations": EVALUATIONS})
+        item = {
+            **TOLD,
+            "actor_id": seed.octo["id"],
+            "repository_id": repo["id"],
+            "repository_name": repo["name"],
+            "evaluation_result": "pass",
+        }
+        assert (await hub.get(path)).json() == [item]
+        whole = (await hub.get(f"{path}/21")).json()
+        listed = [{**one} for one in EVALUATIONS]
+        assert whole == {**item, "rule_evaluations": listed}
+    in_acme = "/repos/acme/tools/rulesets/rule-suites"
+    assert (await hub.get(f"{in_acme}/21")).json()["repository_name"] == "tools"
+
+
+async def test_what_is_not_told(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+    given = {name: TOLD[name] for name in ("id", "before_sha", "after_sha", "ref")}
+    reflect(store, seed.hello, given)
+    (item,) = (await hub.get(HELLO)).json()
+    assert item["pushed_at"] == "2026-11-21T07:33:00Z"
+    assert item["result"] == "pass"
+    assert item.keys().isdisjoint({"actor_id", "actor_name", "evaluation_result"})
+    whole = (await hub.get(f"{HELLO}/21")).json()
+    assert (whole["actor_id"], whole["actor_name"]) == (None, None)
+    assert (whole["evaluation_result"], whole["rule_evaluations"]) == (None, [])
+
+
+@pytest.mark.parametrize(
+    ("rules", "result", "evaluated"),
+    [
+        ([("active", "pass")], "pass", None),
+        ([("active", "pass"), ("active", "fail")], "fail", None),
+        ([("evaluate", "fail")], "pass", "fail"),
+        ([("evaluate", "pass"), ("active", "fail")], "fail", "pass"),
+        ([("deleted ruleset", "fail")], "pass", None),
+    ],
+)
+async def test_results_that_follow(
+    hub: httpx.AsyncClient, store: Store, seed: Any, rules: Any, result: str, evaluated: str | None
+) -> None:
+    given = {name: TOLD[name] for name in ("id", "before_sha", "after_sha", "ref")}
+    told = [
+        {**EVALUATIONS[0], "enforcement": enforcement, "result": one} for enforcement, one in rules
+    ]
+    reflect(store, seed.hello, given | {"rule_evaluations": told})
+    whole = (await hub.get(f"{HELLO}/21")).json()
+    assert (whole["result"], whole["evaluation_result"]) == (result, evaluated)
+
+
+async def test_who_pushed_may_be_the_sender(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
+    given = {name: TOLD[name] for name in TOLD if name != "actor_name"}
+    reflect(store, seed.hello, given, sender={"login": "reader"})
+    assert (await hub.get(f"{HELLO}/21")).json()["actor_name"] == "reader"
+
+
+async def test_refs(hub: httpx.AsyncClient, store: Store, seed: Any, tools: Row) -> None:
+    for repo, path in ((seed.hello, HELLO), (tools, ACME)):
+        names = ("refs/heads/main", "refs/tags/main", "refs/heads/x/main", "refs/heads/maintain")
+        for number, ref in enumerate(names, 1):
+            make(store, repo, number, ref=ref)
+        assert await ids(hub, path, ref="main") == [2, 1]
+        assert await ids(hub, path, ref="refs/heads/main") == [1]
+        assert await ids(hub, path, ref="refs/tags/main") == [2]
+        assert await ids(hub, path, ref="x/main") == [3]
+        assert await ids(hub, path, ref="refs/heads/x") == []
+        assert await ids(hub, path, ref="MAIN") == []
+        for wild in ("ma*", "ma?n", "[m]ain", "*", "refs/heads/*"):
+            assert_error(await hub.get(path, params={"ref": wild}), 422)
+
+
+@pytest.mark.parametrize(
+    ("period", "length"),
+    [("hour", HOUR), ("day", DAY), (None, DAY), ("week", 7 * DAY), ("month", 30 * DAY)],
+)
+async def test_time_periods(
+    hub: httpx.AsyncClient, store: Store, seed: Any, tools: Row, period: str | None, length: int
+) -> None:
+    query = {} if period is None else {"time_period": period}
+    for repo, path in ((seed.hello, HELLO), (tools, ACME)):
+        for number, age in enumerate((0, length, length + MINUTE), 1):
+            make(store, repo, number, pushed_at=iso(NOW - age))
+        assert await ids(hub, path, **query) == [1, 2]
+
+
+async def test_filters(hub: httpx.AsyncClient, store: Store, seed: Any, tools: Row) -> None:
+    active, _, tried = EVALUATIONS
+    for repo, path in ((seed.hello, HELLO), (tools, ACME)):
+        make(store, repo, 1, result="pass", actor_name="reader", rule_evaluations=[active])
+        make(store, repo, 2, result="fail", rule_evaluations=[active, tried])
+        make(store, repo, 3, result="bypass", rule_evaluations=[tried])
+        assert await ids(hub, path) == [3, 2, 1]
+        for result, found in (("pass", [1]), ("fail", [2]), ("bypass", [3]), ("all", [3, 2, 1])):
+            assert await ids(hub, path, rule_suite_result=result) == found
+        for status, found in (("active", [2, 1]), ("evaluate", [3, 2]), ("all", [3, 2, 1])):
+            assert await ids(hub, path, evaluate_status=status) == found
+        assert await ids(hub, path, actor_name="Reader") == [1]
+        assert await ids(hub, path, actor_name="nobody") == []
+        both = {"evaluate_status": "active", "rule_suite_result": "fail", "actor_name": "octo"}
+        assert await ids(hub, path, **both) == [2]
+        for query in ("time_period=year", "rule_suite_result=x", "evaluate_status=x", "ref=%00"):
+            assert_error(await hub.get(f"{path}?{query}"), 422)
+
+
+async def test_an_organization_s_repositories(
+    hub: httpx.AsyncClient, store: Store, seed: Any, tools: Row
+) -> None:
+    kit = store.do(repositories.create, tools["owner_id"], "kit", private=True)
+    make(store, tools, 1)
+    make(store, kit, 2, pushed_at=iso(NOW))
+    make(store, seed.hello, 3)
+    assert await ids(hub, ACME) == [2, 1]
+    assert await ids(hub, ACME, repository_name="Kit") == [2]
+    assert await ids(hub, ACME, repository_name="hello") == []
+    assert (await hub.get(f"{ACME}/2")).json()["repository_name"] == "kit"
+    assert_error(await hub.get(f"{ACME}/3"), 404)
+    assert_error(await hub.get("/repos/acme/tools/rulesets/rule-suites/2"), 404)
+
+
+async def test_private_ones_where_the_token_shows_them(
+    hub: httpx.AsyncClient, store: Store, seed: Any, tools: Row
+) -> None:
+    kit = store.do(repositories.create, tools["owner_id"], "kit", private=True)
+    other = store.do(repositories.create, tools["owner_id"], "other", private=True)
+    make(store, kit, 1, result="fail")
+    make(store, tools, 1)
+    make(store, kit, 2)
+    make(store, other, 3)
+
+    def by(**given: Any) -> dict[str, str]:
+        value, _ = store.do(lambda db: tokens.create(db, seed.octo["id"], **given))
+        return {"Authorization": f"Bearer {value}"}
+
+    async def shown(headers: dict[str, str], **query: Any) -> list[tuple[int, str]]:
+        answer = await hub.get(ACME, headers=headers, params=query)
+        return sorted((one["id"], one["repository_name"]) for one in answer.json())
+
+    for kind in ("personal", "oauth"):
+        for scopes in ([], ["gist"], ["read:org"], ["admin:org"]):
+            for path in (ACME, f"{ACME}/1"):
+                answer = await hub.get(path, headers=by(kind=kind, scopes=scopes))
+                assert_error(answer, 403)
+                assert answer.headers["X-Accepted-OAuth-Scopes"] == "repo, public_repo"
+        public = by(kind=kind, scopes=["public_repo", "admin:org"])
+        assert await shown(public) == [(1, "tools")]
+        assert await shown(public, repository_name="kit") == []
+        assert (await hub.get(f"{ACME}/1", headers=public)).json()["repository_name"] == "tools"
+        # As their repositories' own are not there.
+        hidden = await hub.get(f"{ACME}/2", headers=public)
+        twin = await hub.get("/repos/acme/kit/rulesets/rule-suites/2", headers=public)
+        missing = await hub.get(f"{ACME}/9", headers=public)
+        assert hidden.json() == missing.json()
+        assert (hidden.status_code, twin.status_code) == (404, 404)
+    assert len(await shown(by(scopes=["repo"]))) == 4
+    permissions = {"organization_administration": "write"}
+    only = by(kind="fine_grained", permissions=permissions, repositories=[kit["id"]])
+    assert await shown(only) == [(1, "kit"), (1, "tools"), (2, "kit")]
+
+
+async def test_pages(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+    for number in range(1, 6):
+        make(store, seed.hello, number, pushed_at=iso(NOW - number * MINUTE))
+    answer = await hub.get(HELLO, params={"per_page": 2, "page": 2, "ref": "i-see-everything"})
+    assert [suite["id"] for suite in answer.json()] == [3, 4]
+    assert links(answer)["last"].endswith("per_page=2&page=3&ref=i-see-everything")
+
+
+async def test_who_may(hub: httpx.AsyncClient, store: Store, seed: Any, tools: Row) -> None:
+    make(store, tools, 1)
+    make(store, seed.hello, 1)
+
+    def header(who: Row, **given: Any) -> dict[str, str]:
+        value, _ = store.do(lambda db: tokens.create(db, who["id"], **given))
+        return {"Authorization": f"Bearer {value}"}
+
+    def fine(**permissions: str) -> dict[str, str]:
+        return header(seed.octo, kind="fine_grained", permissions=permissions)
+
+    for path, enough in ((HELLO, "administration"), (ACME, "organization_administration")):
+        for at in (path, f"{path}/1"):
+            assert (await hub.get(at, headers=fine(**{enough: "write"}))).status_code == 200
+            assert_error(await hub.get(at, headers=fine(**{enough: "read"})), 403)
+            assert_error(await hub.get(at, headers={"Authorization": ""}), 401)
+    reader = header(seed.reader, scopes=["repo"])
+    assert_error(await hub.get(HELLO, headers=reader), 403)
+    assert_error(await hub.get(ACME, headers=reader), 404)
+
+
+async def test_it_is_told_again(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+    make(store, seed.hello, 21, rule_evaluations=EVALUATIONS)
+    reflect(store, seed.hello, {"id": 21, "result": "fail"}, "anything")
+    whole = (await hub.get(f"{HELLO}/21")).json()
+    assert (whole["result"], whole["ref"]) == ("fail", TOLD["ref"])
+    assert len(whole["rule_evaluations"]) == 3
+    reflect(store, seed.hello, {"id": 22, "result": "fail"})
+    assert_error(await hub.get(f"{HELLO}/22"), 404)
+
+
+odd = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=20) | st.just("\0"),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from([*TOLD, *EVALUATIONS[0], "type", "name"]), inner, max_size=4
+        )
+    ),
+    max_leaves=10,
+)
+
+
+@settings(max_examples=40)
+@given(changed=st.dictionaries(st.sampled_from([*TOLD, "rule_evaluations"]), odd))
+def test_anything_may_come(store: Store, seed: Any, changed: Any) -> None:
+    reflect(store, seed.hello, TOLD | changed)
+    reflect(store, seed.hello, changed)
+    row = store.look(rule_suites.get, seed.hello["id"], 21)
+    assert row is None or row["result"] in rule_suites.RESULTS

@@ -1,0 +1,302 @@
+"""Group 20: which patterns of secrets stop a push."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+from asking import asking
+from asserting import assert_error, bodies
+
+from hub.auth.organization_access import NOT_AN_OWNER
+from hub.settings import HubSettings
+from store import Connection, Row, Store
+from store.accounts import accounts, tokens
+from store.enterprises import enterprises
+from store.secret_scanning import secret_patterns
+from store.secret_scanning.secret_catalog import KNOWN
+from store.secret_scanning.secret_patterns import STALE, percentage
+
+AT = "/orgs/acme/secret-scanning/pattern-configurations"
+NPM = "NPM_ACCESS_TOKEN"
+OWN = {"token_type": "cp_1", "custom": 1, "display_name": "Tower key"}
+
+
+@pytest.fixture
+def acme(store: Store, seed: Any) -> Row:
+    """An organization of octo's."""
+
+    def make(db: Connection) -> Row:
+        made = accounts.create(db, "acme", kind="Organization")
+        accounts.join(db, made["id"], seed.octo["id"], "admin")
+        accounts.join(db, made["id"], seed.reader["id"], "member")
+        return made
+
+    return store.do(make)
+
+
+@pytest.fixture
+async def hub(
+    store: Store, seed: Any, acme: Row, settings: HubSettings
+) -> AsyncIterator[httpx.AsyncClient]:
+    value, _ = store.do(tokens.create, seed.octo["id"], scopes=["write:org"])
+    bounds = settings.model_copy(update={"max_body_bytes": 1024 * 1024})
+    async with asking(store, bounds, headers={"Authorization": f"Bearer {value}"}) as opened:
+        yield opened
+
+
+async def listed(hub: httpx.AsyncClient) -> Row:
+    answer = await hub.get(AT)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+async def pattern(hub: httpx.AsyncClient, token_type: str) -> Row:
+    shown = await listed(hub)
+    found = shown["provider_pattern_overrides"] + shown["custom_pattern_overrides"]
+    (one,) = [each for each in found if each["token_type"] == token_type]
+    return one
+
+
+def provider(setting: str, token_type: str = NPM) -> Row:
+    one = {"token_type": token_type, "push_protection_setting": setting}
+    return {"provider_pattern_settings": [one]}
+
+
+def custom(setting: str, **given: Any) -> Row:
+    one = {"token_type": "cp_1", "push_protection_setting": setting} | given
+    return {"custom_pattern_settings": [one]}
+
+
+async def test_where_nothing_was_set(hub: httpx.AsyncClient) -> None:
+    shown = await listed(hub)
+    assert shown["pattern_config_version"] is None
+    assert shown["custom_pattern_overrides"] == []
+    slugs = [each["slug"] for each in shown["provider_pattern_overrides"]]
+    assert slugs == sorted(slugs)
+    assert len(slugs) == len(set(slugs)) == len(KNOWN)
+    assert await pattern(hub, NPM) == {
+        "token_type": NPM,
+        "slug": "npm_access_token",
+        "display_name": "npm Access Token",
+        "alert_total": 0,
+        "alert_total_percentage": 0,
+        "false_positives": 0,
+        "false_positive_rate": 0,
+        "bypass_rate": 0,
+        "default_setting": "enabled",
+        "setting": "not-set",
+        "enterprise_setting": None,
+    }
+
+
+async def test_settings_of_providers_patterns(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
+    versions = []
+    for setting in ("enabled", "disabled", "not-set"):
+        answer = await hub.patch(AT, json=provider(setting))
+        assert answer.status_code == 200, answer.text
+        versions.append(answer.json()["pattern_config_version"])
+        assert (await pattern(hub, NPM))["setting"] == setting
+        assert (await listed(hub))["pattern_config_version"] == versions[-1]
+    assert len(set(versions)) == 3
+    told = bodies(store, "secret_scanning_pattern_configuration")
+    assert [each["pattern_config_version"] for each in told] == versions
+    assert told[0].keys() == {
+        "action",
+        "pattern_config_version",
+        "provider_pattern_settings",
+        "custom_pattern_settings",
+        "organization",
+        "sender",
+    }
+    assert told[0]["provider_pattern_settings"] == provider("enabled")["provider_pattern_settings"]
+    assert told[0]["organization"]["login"] == "acme"
+
+
+async def test_what_changes_nothing_has_the_same_version(
+    hub: httpx.AsyncClient, store: Store
+) -> None:
+    first = (await hub.patch(AT)).json()
+    assert first["pattern_config_version"]
+    for body in ({}, provider("not-set"), {"provider_pattern_settings": []}):
+        assert (await hub.patch(AT, json=body)).json() == first
+    assert len(bodies(store, "secret_scanning_pattern_configuration")) == 1
+
+
+# Versions
+
+
+async def test_nobody_overrides_another_one(hub: httpx.AsyncClient, store: Store) -> None:
+    body = provider("enabled") | {"pattern_config_version": None}
+    first = (await hub.patch(AT, json=body)).json()
+    # Two saw that there was none.
+    assert_error(await hub.patch(AT, json=provider("disabled") | body), 409, STALE)
+    again = provider("disabled") | first
+    assert (await hub.patch(AT, json=again)).status_code == 200
+    assert_error(await hub.patch(AT, json=again), 409, STALE)
+    assert (await pattern(hub, NPM))["setting"] == "disabled"
+    # Whoever gives none wants none looked at.
+    assert (await hub.patch(AT, json=provider("not-set"))).status_code == 200
+    assert len(bodies(store, "secret_scanning_pattern_configuration")) == 3
+
+
+async def test_a_version_where_there_is_none(hub: httpx.AsyncClient) -> None:
+    body = provider("enabled") | {"pattern_config_version": "x"}
+    assert_error(await hub.patch(AT, json=body), 409, STALE)
+
+
+async def test_a_custom_pattern_has_a_version_of_its_own(
+    hub: httpx.AsyncClient, store: Store, acme: Row
+) -> None:
+    store.do(secret_patterns.put_reported, acme["id"], OWN)
+    before = await pattern(hub, "cp_1")
+    assert before == {
+        "token_type": "cp_1",
+        "custom_pattern_version": before["custom_pattern_version"],
+        "slug": "tower-key",
+        "display_name": "Tower key",
+        "alert_total": 0,
+        "alert_total_percentage": 0,
+        "false_positives": 0,
+        "false_positive_rate": 0,
+        "bypass_rate": 0,
+        "default_setting": "disabled",
+        "setting": "disabled",
+    }
+    version = before["custom_pattern_version"]
+    good = custom("enabled", custom_pattern_version=version)
+    assert_error(
+        await hub.patch(AT, json=custom("enabled", custom_pattern_version="x")), 409, STALE
+    )
+    assert (await hub.patch(AT, json=good)).status_code == 200
+    after = await pattern(hub, "cp_1")
+    assert after["setting"] == "enabled"
+    assert after["custom_pattern_version"] != version
+    # Another one's, by now.
+    stale = custom("disabled", custom_pattern_version=version)
+    assert_error(await hub.patch(AT, json=stale), 409, STALE)
+    for meant in ({}, {"custom_pattern_version": None}):
+        setting = "disabled" if meant else "enabled"
+        assert (await hub.patch(AT, json=custom(setting, **meant))).status_code == 200
+        assert (await pattern(hub, "cp_1"))["setting"] == setting
+
+
+async def test_all_or_nothing(hub: httpx.AsyncClient, store: Store, acme: Row) -> None:
+    store.do(secret_patterns.put_reported, acme["id"], OWN)
+    for bad, status in (
+        (custom("enabled", custom_pattern_version="x"), 409),
+        (custom("enabled", token_type="cp_2"), 422),
+    ):
+        assert_error(await hub.patch(AT, json=provider("disabled") | bad), status)
+    assert (await pattern(hub, NPM))["setting"] == "not-set"
+    assert (await listed(hub))["pattern_config_version"] is None
+
+
+# What is refused
+
+
+WHAT_CANNOT_BE_READ = [
+    provider("on"),
+    provider(""),
+    {"provider_pattern_settings": [{"token_type": NPM}]},
+    {"provider_pattern_settings": [{"push_protection_setting": "enabled"}]},
+    {"provider_pattern_settings": {}},
+    {"provider_pattern_settings": [None]},
+    custom("not-set"),
+    custom("enabled", custom_pattern_version=5),
+    {"pattern_config_version": 5},
+    {"pattern_config_version": "x" * 256},
+    provider("enabled", "x" * 256),
+    {"provider_pattern_settings": provider("enabled")["provider_pattern_settings"] * 1001},
+]
+
+
+async def test_what_cannot_be_read(hub: httpx.AsyncClient) -> None:
+    for bad in WHAT_CANNOT_BE_READ:
+        content = assert_error(await hub.patch(AT, json=bad), 422)
+        assert content["message"].startswith("Invalid request.")
+
+
+A_PATTERN_THAT_IS_NOT_THERE = [
+    (provider("enabled", "NOTHING"), "provider_pattern_settings", "missing"),
+    (provider("enabled", "cp_1"), "provider_pattern_settings", "missing"),
+    (custom("enabled", token_type=NPM), "custom_pattern_settings", "missing"),
+    (custom("enabled", token_type="cp_2"), "custom_pattern_settings", "missing"),
+    (
+        {"provider_pattern_settings": provider("enabled")["provider_pattern_settings"] * 2},
+        "provider_pattern_settings",
+        "invalid",
+    ),
+    (
+        {"custom_pattern_settings": custom("enabled")["custom_pattern_settings"] * 2},
+        "custom_pattern_settings",
+        "invalid",
+    ),
+]
+
+
+async def test_a_pattern_that_is_not_there(hub: httpx.AsyncClient, store: Store, acme: Row) -> None:
+    for bad, field, code in A_PATTERN_THAT_IS_NOT_THERE:
+        store.do(secret_patterns.put_reported, acme["id"], OWN)
+        content = assert_error(await hub.patch(AT, json=bad), 422, "Validation Failed", code=code)
+        assert content["errors"][0]["field"] == field
+
+
+async def test_owners_alone(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+    value, _ = store.do(tokens.create, seed.reader["id"], scopes=["admin:org"])
+    for method in ("GET", "PATCH"):
+        headers = {"Authorization": f"Bearer {value}"}
+        assert_error(await hub.request(method, AT, headers=headers), 403, NOT_AN_OWNER)
+
+
+async def test_reading_takes_less_than_changing(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
+    value, _ = store.do(tokens.create, seed.octo["id"], scopes=["read:org"])
+    headers = {"Authorization": f"Bearer {value}"}
+    assert (await hub.get(AT, headers=headers)).status_code == 200
+    assert_error(await hub.patch(AT, headers=headers), 403)
+
+
+# Counts, and the enterprise
+
+
+async def test_percentages(hub: httpx.AsyncClient, store: Store, acme: Row) -> None:
+    def told(db: Connection) -> None:
+        counts = {"alerts": 15, "false_positives": 2, "blocks": 30, "bypasses": 4}
+        secret_patterns.put_reported(db, acme["id"], {"token_type": NPM, **counts})
+        counts = {"alerts": 27, "false_positives": 27, "blocks": 3, "bypasses": 2}
+        secret_patterns.put_reported(db, acme["id"], OWN | counts)
+
+    store.do(told)
+    rates = ("alert_total", "alert_total_percentage", "false_positives", "false_positive_rate")
+    shown = await pattern(hub, NPM)
+    assert [shown[name] for name in (*rates, "bypass_rate")] == [15, 36, 2, 13, 13]
+    shown = await pattern(hub, "cp_1")
+    assert [shown[name] for name in (*rates, "bypass_rate")] == [27, 64, 27, 100, 67]
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "found"),
+    [(0, 0, 0), (5, 0, 0), (0, 5, 0), (5, 5, 100), (1, 3, 33), (2, 3, 67), (1, 200, 1), (1, 8, 13)],
+)
+def test_a_percentage(part: int, whole: int, found: int) -> None:
+    assert percentage(part, whole) == found
+
+
+async def test_the_enterprises_settings(hub: httpx.AsyncClient, store: Store, acme: Row) -> None:
+    def join(db: Connection) -> None:
+        made = enterprises.create(db, "works")
+        enterprises.adopt(db, made["id"], acme["id"])
+        secret_patterns.put_enterprise_setting(db, made["id"], NPM, "disabled")
+        secret_patterns.put_reported(db, acme["id"], OWN)
+
+    store.do(join)
+    assert (await pattern(hub, NPM))["enterprise_setting"] == "disabled"
+    assert (await pattern(hub, "PYPI_API_TOKEN"))["enterprise_setting"] == "not-set"
+    assert "enterprise_setting" not in await pattern(hub, "cp_1")
+    await hub.patch(AT, json=provider("enabled"))
+    shown = await pattern(hub, NPM)
+    assert (shown["setting"], shown["enterprise_setting"]) == ("enabled", "disabled")

@@ -1,0 +1,361 @@
+"""Who asks: passwords, one-time passwords, applications, kinds of token, single sign-on."""
+
+import asyncio
+import base64
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from asking import asking
+from asserting import BASE, assert_error
+from cryptography.hazmat.primitives.hashes import SHA1
+from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
+from cryptography.hazmat.primitives.twofactor.totp import TOTP
+
+from hub.app import create_app
+from hub.settings import HubSettings
+from store import Connection, Store, open_store
+from store.accounts import accounts, apps, logins, sso, tokens
+from store.accounts import totp as one_time
+from store.clock import SECOND, MovableClock
+from store.repositories import repositories
+
+PASSWORD = "open sesame"
+# Cheap, so that a test of many tries takes no seconds.
+HASHED = Argon2id(
+    salt=b"s" * 16, length=32, iterations=1, lanes=1, memory_cost=8
+).derive_phc_encoded(PASSWORD.encode())
+SECRET = "s" * 40
+KEY = b"k" * 20
+OWN = "/authorizations"
+TOO_MANY = "Maximum number of login attempts exceeded. Please try again later."
+BASIC_ONLY = "This API can only be accessed with username and password Basic Auth"
+HOOKS = "/repos/octo/hello/hooks"
+OCTO = ("octo", PASSWORD)
+# Not of interest here, and in the way of many wrong passwords.
+LIMITS = {"core": 1000}
+
+
+@pytest.fixture
+def settings() -> HubSettings:
+    return HubSettings(
+        base_url=BASE,
+        failed_logins=3,
+        failed_logins_address=5,
+        failed_tokens=3,
+        failed_login_seconds=60,
+        rate_limits_anonymous=LIMITS,
+    )
+
+
+@pytest.fixture
+async def anyone(client: httpx.AsyncClient, store: Store, seed: Any) -> httpx.AsyncClient:
+    """A client without credentials; octo has a password, and so has reader."""
+    del client.headers["Authorization"]
+    for account in (seed.octo, seed.reader):
+        store.do(accounts.set_password, account["id"], HASHED)
+    return client
+
+
+@pytest.fixture
+def code(store: Store, seed: Any, clock: MovableClock) -> Any:
+    """Makes octo's one-time password of this moment."""
+    secret = base64.b32encode(KEY).decode()
+    store.do(
+        lambda db: one_time.set_up(
+            db, seed.octo["id"], login="octo", issuer="tocsin", secret=secret
+        )
+    )
+    totp = TOTP(KEY, 6, SHA1(), 30)  # noqa: S303 - what authenticators use
+    return lambda: totp.generate(clock.now() // SECOND).decode()
+
+
+async def test_a_password(anyone: httpx.AsyncClient) -> None:
+    assert (await anyone.get(OWN, auth=OCTO)).status_code == 200
+    assert (await anyone.get(OWN, auth=("OCTO", PASSWORD))).status_code == 200
+    for auth in (("octo", "wrong"), ("octo", ""), ("nobody", PASSWORD), ("\0", PASSWORD)):
+        answer = await anyone.get(OWN, auth=auth)
+        assert_error(answer, 401, "Bad credentials")
+        assert answer.headers["WWW-Authenticate"].startswith("Basic ")
+    answer = await anyone.get(OWN)
+    assert_error(answer, 401, "Requires authentication")
+    assert answer.headers["WWW-Authenticate"].startswith("Basic ")
+
+
+async def test_a_password_is_good_for_nothing_else(anyone: httpx.AsyncClient) -> None:
+    for path in (HOOKS, "/versions", "/user/emails"):
+        assert_error(await anyone.get(path, auth=OCTO), 401, "Bad credentials")
+
+
+async def test_no_token_takes_a_password_s_place(anyone: httpx.AsyncClient, seed: Any) -> None:
+    for header in (f"Bearer {seed.token}", f"token {seed.token}", "Bearer x"):
+        answer = await anyone.get(OWN, headers={"Authorization": header})
+        assert_error(answer, 403, BASIC_ONLY)
+    for auth in (("octo", seed.token), (seed.token, "x-oauth-basic")):
+        assert_error(await anyone.get(OWN, auth=auth), 403, BASIC_ONLY)
+
+
+async def test_a_one_time_password(anyone: httpx.AsyncClient, code: Any, clock: Any) -> None:
+    answer = await anyone.get(OWN, auth=OCTO)
+    assert_error(answer, 401, "Must specify two-factor authentication OTP code.")
+    assert answer.headers["X-Service-OTP"] == "required; app"
+    for name in ("X-Service-OTP", "X-GitHub-OTP"):
+        header = {name: code()}
+        assert (await anyone.get(OWN, auth=OCTO, headers=header)).status_code == 200
+        # Each is good once.
+        assert (await anyone.get(OWN, auth=OCTO, headers=header)).status_code == 401
+        clock.advance(30)
+    header = {"X-Service-OTP": "000000"}
+    answer = await anyone.get(OWN, auth=OCTO, headers=header)
+    assert (answer.status_code, answer.headers["X-Service-OTP"]) == (401, "required; app")
+    # Who does not know the password is not told that there is a second one.
+    answer = await anyone.get(OWN, auth=("octo", "wrong"), headers={"X-Service-OTP": code()})
+    assert_error(answer, 401, "Bad credentials")
+    assert "X-Service-OTP" not in answer.headers
+
+
+async def test_too_many_for_one_user(anyone: httpx.AsyncClient, clock: MovableClock) -> None:
+    for _ in range(3):
+        assert (await anyone.get(OWN, auth=("octo", "wrong"))).status_code == 401
+    assert_error(await anyone.get(OWN, auth=OCTO), 403, TOO_MANY)
+    assert (await anyone.get(OWN, auth=("reader", PASSWORD))).status_code == 200
+    clock.advance(61)
+    assert (await anyone.get(OWN, auth=OCTO)).status_code == 200
+
+
+async def test_a_right_one_begins_anew(anyone: httpx.AsyncClient) -> None:
+    for _ in range(2):
+        for _ in range(2):
+            assert (await anyone.get(OWN, auth=("octo", "wrong"))).status_code == 401
+        assert (await anyone.get(OWN, auth=OCTO)).status_code == 200
+
+
+async def test_too_many_from_one_address(anyone: httpx.AsyncClient) -> None:
+    for number in range(5):
+        assert (await anyone.get(OWN, auth=(f"x{number}", "wrong"))).status_code == 401
+        # One's own password in between does not clear what went before.
+        assert (await anyone.get(OWN, auth=OCTO)).status_code == (200 if number < 4 else 403)
+    assert_error(await anyone.get(OWN, auth=OCTO), 403, TOO_MANY)
+
+
+async def test_many_at_once_are_counted_too(anyone: httpx.AsyncClient) -> None:
+    tries = [anyone.get(OWN, auth=("octo", "wrong")) for _ in range(10)]
+    statuses = [answer.status_code for answer in await asyncio.gather(*tries)]
+    assert sorted(statuses) == [401] * 3 + [403] * 7
+
+
+async def test_wrong_codes_are_counted(anyone: httpx.AsyncClient, code: Any) -> None:
+    for _ in range(5):
+        # Being asked for the code is no failure.
+        assert (await anyone.get(OWN, auth=OCTO)).status_code == 401
+    for _ in range(3):
+        header = {"X-Service-OTP": "000000"}
+        assert (await anyone.get(OWN, auth=OCTO, headers=header)).status_code == 401
+    header = {"X-Service-OTP": code()}
+    assert_error(await anyone.get(OWN, auth=OCTO, headers=header), 403, TOO_MANY)
+
+
+async def test_a_right_password_alone_forgets_no_failures(
+    anyone: httpx.AsyncClient, code: Any, clock: MovableClock
+) -> None:
+    wrong = {"X-Service-OTP": "000000"}
+    for number in range(8):
+        # Whoever knows the password alone gets no further tries at the code by it.
+        assert (await anyone.get(OWN, auth=OCTO)).status_code == (401 if number < 3 else 403)
+        answer = await anyone.get(OWN, auth=OCTO, headers=wrong)
+        assert answer.status_code == (401 if number < 3 else 403), number
+    answer = await anyone.get(OWN, auth=OCTO, headers={"X-Service-OTP": code()})
+    assert_error(answer, 403, TOO_MANY)
+    clock.advance(61)
+    for _ in range(2):
+        for _ in range(2):
+            assert (await anyone.get(OWN, auth=OCTO, headers=wrong)).status_code == 401
+        # All factors were right: the failures before count no more.
+        answer = await anyone.get(OWN, auth=OCTO, headers={"X-Service-OTP": code()})
+        assert answer.status_code == 200
+        clock.advance(30)
+
+
+async def test_a_right_password_alone_forgets_no_wrong_passwords(
+    anyone: httpx.AsyncClient, code: Any
+) -> None:
+    for _ in range(3):
+        assert (await anyone.get(OWN, auth=("octo", "wrong"))).status_code == 401
+    assert_error(await anyone.get(OWN, auth=OCTO), 403, TOO_MANY)
+
+
+def test_what_is_taken_back_is_of_its_own_time(store: Store, clock: MovableClock) -> None:
+    first = store.clock.now()
+    assert store.do(logins.failed, "login octo", 60) == 1
+    clock.advance(61)
+    assert store.do(logins.failed, "login octo", 60) == 1
+    store.do(logins.undo, "login octo", first)
+    assert store.look(logins.times, "login octo", 60.0) == 1
+    store.do(logins.undo, "login octo", store.clock.now())
+    assert store.look(logins.times, "login octo", 60.0) == 0
+
+
+async def test_failures_are_remembered(
+    anyone: httpx.AsyncClient, store: Store, settings: HubSettings
+) -> None:
+    for _ in range(3):
+        await anyone.get(OWN, auth=("octo", "wrong"))
+
+    async def judge(url: str) -> None: ...
+
+    transport = httpx.ASGITransport(create_app(store, settings, judge))
+    async with httpx.AsyncClient(transport=transport, base_url=BASE) as other:
+        assert_error(await other.get(OWN, auth=OCTO), 403, TOO_MANY)
+    assert store.look(logins.times, "login octo", 60.0) == 4
+    assert store.do(logins.forget, -1.0) > 0
+    assert store.look(logins.times, "login octo", 60.0) == 0
+
+
+async def test_failures_hold_across_hubs(
+    anyone: httpx.AsyncClient, url: str, tmp_path: Path, clock: MovableClock, settings: HubSettings
+) -> None:
+    other = open_store(url, data_dir=tmp_path, clock=clock)
+    async with asking(other, settings) as elsewhere:
+        for client in (anyone, elsewhere, anyone):
+            assert (await client.get(OWN, auth=("octo", "wrong"))).status_code == 401
+        for client in (elsewhere, anyone):
+            assert_error(await client.get(OWN, auth=OCTO), 403, TOO_MANY)
+
+
+async def test_too_many_wrong_tokens(anyone: httpx.AsyncClient, seed: Any) -> None:
+    unknown = {"Authorization": f"Bearer {tokens.new_value('personal')}"}
+    for _ in range(3):
+        assert_error(await anyone.get(HOOKS, headers=unknown), 401, "Bad credentials")
+    assert_error(await anyone.get(HOOKS, headers=unknown), 403, TOO_MANY)
+    # Nobody guesses a token: who has one is not shut out by who has not.
+    good = {"Authorization": f"Bearer {seed.token}"}
+    assert (await anyone.get(HOOKS, headers=good)).status_code == 200
+
+
+@pytest.fixture
+def client_secret(store: Store, seed: Any) -> str:
+    """The secret of an application whose client id is lab-client."""
+    store.do(
+        lambda db: apps.create(
+            db,
+            seed.reader["id"],
+            "Lab",
+            url="https://lab.example/",
+            client_id="lab-client",
+            client_secret=SECRET,
+        )
+    )
+    return SECRET
+
+
+async def test_an_application(anyone: httpx.AsyncClient, client_secret: str, seed: Any) -> None:
+    path, body = "/applications/lab-client/token", {"access_token": "x"}
+    for auth in (("lab-client", "wrong"), ("other", client_secret), ("octo", PASSWORD)):
+        assert_error(await anyone.post(path, json=body, auth=auth), 401, "Bad credentials")
+    assert_error(await anyone.post(path, json=body), 401, "Requires authentication")
+    right = ("lab-client", client_secret)
+    for _ in range(8):
+        # Whatever the token is, it is no failed login.
+        assert_error(await anyone.post(path, json=body, auth=right), 404, "Not Found")
+    answer = await anyone.post("/applications/other/token", json=body, auth=right)
+    assert_error(answer, 404, "Not Found")
+    header = {"Authorization": f"Bearer {seed.token}"}
+    assert_error(await anyone.post(path, json=body, headers=header), 403)
+
+
+async def test_who_does_not_say_what_it_is(anyone: httpx.AsyncClient, seed: Any) -> None:
+    for path in (HOOKS, "/versions", "/nothing"):
+        for agent in ("", None):
+            request = anyone.build_request("GET", path)
+            del request.headers["User-Agent"]
+            if agent is not None:
+                request.headers["User-Agent"] = agent
+            content = assert_error(await anyone.send(request), 403)
+            assert "User-Agent" in content["message"]
+    header = {"User-Agent": "", "Authorization": f"token {seed.token}"}
+    answer = await anyone.post("/octo/hello/events/push", json={}, headers=header)
+    assert answer.status_code == 202
+
+
+async def test_who_need_not_say_what_it_is(store: Store, seed: Any) -> None:
+    async def judge(url: str) -> None: ...
+
+    settings = HubSettings(base_url=BASE, require_user_agent=False)
+    transport = httpx.ASGITransport(create_app(store, settings, judge))
+    async with httpx.AsyncClient(transport=transport, base_url=BASE) as client:
+        answer = await client.get("/versions", headers={"User-Agent": ""})
+        assert answer.status_code == 200
+    await store.close()
+
+
+async def test_an_installation_s_token_lasts_an_hour(
+    anyone: httpx.AsyncClient, store: Store, seed: Any, clock: MovableClock
+) -> None:
+    given = {"kind": "installation", "permissions": {"webhooks": "read"}}
+    value, row = store.do(lambda db: tokens.create(db, seed.octo["id"], **given))
+    assert row["expires_at"] == clock.now() + 3600 * SECOND
+    header = {"Authorization": f"token {value}"}
+    clock.advance(3599)
+    assert (await anyone.get(HOOKS, headers=header)).status_code == 200
+    assert (await anyone.get("/user/emails", headers=header)).status_code == 403
+    clock.advance(1)
+    assert_error(await anyone.get(HOOKS, headers=header), 401, "Bad credentials")
+    later = clock.now() + SECOND
+    _, row = store.do(lambda db: tokens.create(db, seed.octo["id"], **given, expires_at=later))
+    assert row["expires_at"] == later
+
+
+@pytest.fixture
+def guild(store: Store, seed: Any) -> int:
+    """An organization with single sign-on, which octo administers, and its two repositories."""
+
+    def make(db: Connection) -> int:
+        number: int = accounts.create(db, "guild", kind="Organization")["id"]
+        accounts.join(db, number, seed.octo["id"], "admin")
+        repositories.create(db, number, "hall")
+        repositories.create(db, number, "cellar", private=True)
+        sso.enforce(db, number, True)
+        return number
+
+    return store.do(make)
+
+
+async def test_single_sign_on(client: httpx.AsyncClient, store: Store, guild: int) -> None:
+    for name in ("hall", "cellar"):
+        answer = await client.get(f"/repos/guild/{name}/hooks")
+        content = assert_error(answer, 403)
+        assert content["message"].startswith("Resource protected by organization SAML enforcement")
+        url = "https://forge.example/orgs/guild/sso"
+        assert answer.headers["X-Service-SSO"] == f"required; url={url}"
+        assert (await client.post(f"/guild/{name}/events/push", json={})).status_code == 403
+    # What anybody may read needs no token at all.
+    assert (await client.get("/repos/guild/hall/subscribers")).status_code == 200
+    assert (await client.get("/repos/guild/cellar/subscribers")).status_code == 403
+    (row,) = [row for row in store.look(tokens.list_all) if row["login"] == "octo"]
+    assert store.do(sso.authorise, row["id"], guild)
+    assert not store.do(sso.authorise, row["id"], guild)
+    assert store.look(sso.organizations, row["id"]) == ["guild"]
+    for name in ("hall", "cellar"):
+        assert (await client.get(f"/repos/guild/{name}/hooks")).status_code == 200
+
+
+async def test_who_is_no_member_is_told_nothing(
+    client: httpx.AsyncClient, seed: Any, guild: int
+) -> None:
+    header = {"Authorization": f"token {seed.reader_token}"}
+    answer = await client.get("/repos/guild/cellar/hooks", headers=header)
+    assert_error(answer, 404, "Not Found")
+    assert "X-Service-SSO" not in answer.headers
+
+
+async def test_single_sign_on_is_not_asked_of_everybody(
+    client: httpx.AsyncClient, store: Store, guild: int
+) -> None:
+    given = {"kind": "installation", "permissions": {"webhooks": "read"}}
+    value, _ = store.do(lambda db: tokens.create(db, guild, **given))
+    header = {"Authorization": f"token {value}"}
+    assert (await client.get("/repos/guild/cellar/hooks", headers=header)).status_code == 200
+    assert store.look(sso.enforced, guild)
+    store.do(sso.enforce, guild, False)
+    assert (await client.get("/repos/guild/cellar/hooks")).status_code == 200

@@ -1,0 +1,501 @@
+"""Rate limits: what is counted, for whom, what happens beyond, and what is remembered."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from asserting import BASE, assert_error
+from engines import ENGINES, engine_url
+from waiting import PATIENCE
+
+from hub.app import create_app
+from hub.auth.quotas import RateCharge, RateSubject
+from hub.auth.rate_limits import RateLimits
+from hub.http.client_address import ClientAddresses
+from hub.http.errors import TooFast
+from hub.settings import RATE_LIMITS, HubSettings
+from store import Connection, Store, open_store
+from store.accounts import accounts, rate_limits, tokens
+from store.clock import SECOND, MovableClock
+
+HOOKS = "/repos/octo/hello/hooks"
+USER = RateSubject("user", "7")
+NEVER: Any = None
+
+
+async def never(url: str) -> None:
+    raise AssertionError(url)
+
+
+def client_of(store: Store, token: str | None, **settings: Any) -> httpx.AsyncClient:
+    app = create_app(store, HubSettings(base_url=BASE, **settings), never)
+    headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=BASE, headers=headers)
+
+
+def told(answer: httpx.Response) -> tuple[int, int, int, str]:
+    """Limit, remaining, used and resource, as the answer's headers tell."""
+    names = ("Limit", "Remaining", "Used")
+    numbers = [int(answer.headers[f"X-RateLimit-{name}"]) for name in names]
+    return (*numbers, answer.headers["X-RateLimit-Resource"])  # type: ignore[return-value]
+
+
+async def test_every_answer_tells(
+    client: httpx.AsyncClient, seed: Any, clock: MovableClock
+) -> None:
+    for used, path in enumerate((HOOKS, f"{HOOKS}/9", "/nothing", "/versions"), 1):
+        answer = await client.get(path)
+        assert told(answer) == (5000, 5000 - used, used, "core")
+        reset = int(answer.headers["X-RateLimit-Reset"])
+        assert 0 < reset - clock.now() // SECOND <= 3600
+    other = {"Authorization": f"token {seed.reader_token}"}
+    assert told(await client.get(HOOKS, headers=other)) == (5000, 4999, 1, "core")
+    del client.headers["Authorization"]
+    assert told(await client.get("/versions")) == (60, 59, 1, "core")
+    assert told(await client.get(HOOKS)) == (60, 58, 2, "core")
+    bad = {"Authorization": "token x"}
+    assert told(await client.get(HOOKS, headers=bad)) == (60, 57, 3, "core")
+
+
+async def test_all_tokens_of_a_user_share_and_installations_do_not(
+    client: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
+    await client.get("/versions")
+    expected = {"personal": 2, "oauth": 3, "app_user": 4, "fine_grained": 5, "installation": 1}
+    for kind, used in expected.items():
+        value, _ = store.do(lambda db, kind=kind: tokens.create(db, seed.octo["id"], kind=kind))
+        answer = await client.get("/versions", headers={"Authorization": f"token {value}"})
+        assert told(answer)[2] == used, kind
+
+
+async def test_beyond_the_limit(store: Store, seed: Any, clock: MovableClock) -> None:
+    async with client_of(store, seed.token, rate_limits={"core": 2}) as client:
+        for _ in range(2):
+            assert (await client.get("/versions")).status_code == 200
+        answer = await client.get("/versions")
+        assert_error(answer, 403, f"API rate limit exceeded for user ID {seed.octo['id']}.")
+        assert told(answer) == (2, 0, 2, "core")
+        clock.advance(int(answer.headers["X-RateLimit-Reset"]) - clock.now() // SECOND)
+        assert told(await client.get("/versions")) == (2, 1, 1, "core")
+    await store.close()
+
+
+async def test_an_address_beyond_the_limit(store: Store, seed: Any) -> None:
+    async with client_of(store, None, rate_limits_anonymous={"core": 1}) as client:
+        await client.get("/versions")
+        content = assert_error(await client.get(HOOKS), 403)
+        assert content["message"].startswith("API rate limit exceeded for 127.0.0.1. (But here's")
+    await store.close()
+
+
+async def test_a_request_that_fails_pays_and_one_that_is_refused_does_not(
+    client: httpx.AsyncClient,
+) -> None:
+    await client.post(HOOKS, content=b"{")
+    await client.get("/nothing")
+    assert told(await client.get("/rate_limit"))[2] == 2
+
+
+async def test_the_status_is_free(client: httpx.AsyncClient) -> None:
+    await client.get("/versions")
+    for _ in range(3):
+        answer = await client.get("/rate_limit")
+        content = answer.json()
+        assert content["resources"]["core"]["used"] == content["rate"]["used"] == 1
+        assert content["rate"] == content["resources"]["core"]
+        assert answer.headers["Cache-Control"] == "no-cache"
+        assert "ETag" not in answer.headers
+        assert told(answer) == (5000, 4999, 1, "core")
+    assert content["resources"].keys() == RATE_LIMITS.keys()
+    assert content["resources"]["search"]["limit"] == 30
+    newest = await client.get("/rate_limit", headers={"X-Service-Api-Version": "2026-03-10"})
+    assert newest.json().keys() == {"resources"}
+    del client.headers["Authorization"]
+    anonymous = (await client.get("/rate_limit")).json()["resources"]
+    assert (anonymous["core"]["limit"], anonymous["graphql"]["limit"]) == (60, 0)
+    assert anonymous["scim"]["limit"] == 15_000
+
+
+async def test_without_limits(store: Store, seed: Any) -> None:
+    async with client_of(store, seed.token, rate_limiting=False) as client:
+        assert "X-RateLimit-Limit" not in (await client.get("/versions")).headers
+        assert_error(await client.get("/rate_limit"), 404, "Not Found")
+    await store.close()
+
+
+async def test_points(store: Store, seed: Any, clock: MovableClock) -> None:
+    async with client_of(store, seed.token, points_per_minute=12) as client:
+        for _ in range(2):
+            assert (await client.post(f"{HOOKS}/9/pings")).status_code == 404
+        for _ in range(2):
+            assert (await client.get("/versions")).status_code == 200
+        answer = await client.get("/versions")
+        content = assert_error(answer, 403)
+        assert "exceeded a secondary rate limit" in content["message"]
+        wait = int(answer.headers["Retry-After"])
+        assert 0 < wait <= 60
+        assert content["message"].endswith(f"Please wait {wait} seconds before you try again.")
+        # What was refused was not charged.
+        assert told(answer) == (5000, 4996, 4, "core")
+        clock.advance(wait)
+        assert (await client.get("/versions")).status_code == 200
+    await store.close()
+
+
+def test_content_a_minute_and_an_hour(store: Store, clock: MovableClock) -> None:
+    counted = RateLimits(store, HubSettings(content_per_minute=3, content_per_hour=5))
+
+    def create(db: Connection) -> RateCharge:
+        return counted.charge(db, USER, "core", points=5, created=True)
+
+    def fill(times: int) -> None:
+        for _ in range(times):
+            store.look(create)
+        with pytest.raises(TooFast):
+            store.look(create)
+
+    fill(3)
+    clock.advance(60)
+    fill(2)
+    clock.advance(60)
+    fill(0)
+    clock.advance(3600)
+    fill(3)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "header", "said"),
+    [
+        (0, b"1", "1 second"),
+        (1, b"1", "1 second"),
+        (2, b"2", "2 seconds"),
+        (60, b"60", "60 seconds"),
+        (119, b"119", "119 seconds"),
+        (120, b"120", "2 minutes"),
+        (121, b"121", "3 minutes"),
+        (3600, b"3600", "60 minutes"),
+        (82_801, b"82801", "24 hours"),
+    ],
+)
+def test_text_and_header_tell_the_same_wait(seconds: int, header: bytes, said: str) -> None:
+    error = TooFast(seconds, [])
+    assert dict(error.headers)[b"retry-after"] == header
+    assert str(error).endswith(f" limit. Please wait {said} before you try again.")
+
+
+def test_how_many_at_once(store: Store) -> None:
+    counted = RateLimits(store, HubSettings(most_concurrent=2))
+    charge = lambda db: counted.charge(db, USER, "core")  # noqa: E731
+    first, _ = store.look(charge), store.look(charge)
+    with pytest.raises(Exception, match="secondary rate limit") as caught:
+        store.look(charge)
+    assert dict(caught.value.headers)[b"retry-after"] == b"1"
+    first.at_work, at_work = False, first.at_work
+    assert at_work
+    counted._at_work["user:7"] -= 1
+    store.look(charge)
+
+
+async def test_requests_are_at_work_until_they_are_answered(
+    client: httpx.AsyncClient, store: Store, seed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with client_of(store, seed.token, most_concurrent=1) as single:
+        for _ in range(3):
+            assert (await single.get("/versions")).status_code == 200
+            assert_error(await single.get("/nothing"), 404)
+        both = [single.post(f"{HOOKS}/9/pings"), single.post(HOOKS, json={})]
+        statuses = [one.status_code for one in await asyncio.gather(*both)]
+        assert sorted(statuses) in ([403, 404], [403, 422], [404, 422])
+
+
+@pytest.fixture(params=ENGINES)
+def url(request: pytest.FixtureRequest) -> Iterator[str]:
+    with engine_url(request.param) as found:
+        yield found
+
+
+@pytest.fixture
+async def hubs(url: str, tmp_path: Path, clock: MovableClock) -> AsyncIterator[list[Store]]:
+    """Two stores on one database, as two hubs have."""
+    stores = [open_store(url, data_dir=tmp_path, clock=clock) for _ in range(2)]
+    yield stores
+    for store in stores:
+        await store.close()
+
+
+def charged(counted: RateLimits, store: Store, times: int = 1) -> RateCharge:
+    for _ in range(times):
+        ticket = store.look(counted.charge, USER, "core")
+        counted._at_work.clear()
+    return ticket
+
+
+async def test_counts_survive_a_restart(hubs: list[Store], clock: MovableClock) -> None:
+    store, _ = hubs
+    before = RateLimits(store, HubSettings())
+    assert charged(before, store, 3).status.used == 3
+    await before.close()
+    after = RateLimits(store, HubSettings())
+    assert charged(after, store).status.used == 4
+    assert store.look(after.look, USER).status.used == 4
+    await after.close()
+    clock.advance(3600)
+    assert charged(RateLimits(store, HubSettings()), store).status.used == 1
+
+
+async def test_counts_hold_across_hubs(hubs: list[Store]) -> None:
+    counted = [RateLimits(store, HubSettings(rate_limits={"core": 10})) for store in hubs]
+    for number in (0, 1, 0, 1):
+        charged(counted[number], hubs[number], 2)
+        await counted[number]._counts.save()
+    # What this one has not heard of yet is what the other wrote since.
+    assert charged(counted[0], hubs[0]).status.used in (7, 9)
+    await counted[0]._counts.save()
+    assert hubs[0].look(counted[0].look, USER).status.used == 9
+    found = {one.resource: one.used for one in hubs[1].look(counted[1].statuses, USER)}
+    assert found["core"] == 9
+    charged(counted[1], hubs[1])
+    with pytest.raises(Exception, match="exceeded for user ID 7"):
+        charged(counted[1], hubs[1])
+
+
+async def test_nothing_counts_twice_while_it_is_written(
+    hubs: list[Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once it is in the store, and this hub has not heard so yet."""
+    store, _ = hubs
+    counted = RateLimits(store, HubSettings())
+    charged(counted, store, 3)
+    seen: list[int] = []
+    note = store.note
+
+    async def slow(*given: Any) -> Any:
+        charged(counted, store)
+        seen.append(core(counted, store))
+        found = await note(*given)
+        seen.append(core(counted, store))
+        charged(counted, store)
+        seen.append(core(counted, store))
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "note", slow)
+        await counted._counts.save()
+    seen.append(core(counted, store))
+    assert seen == [4, 4, 5, 5]
+    await counted.close()
+    assert core(RateLimits(store, HubSettings()), store) == 5
+
+
+def core(counted: RateLimits, store: Store) -> int:
+    """What GET /rate_limit tells of."""
+    found = {one.resource: one.used for one in store.look(counted.statuses, USER)}
+    return found["core"]
+
+
+@pytest.mark.parametrize("before", [True, False])
+async def test_what_was_read_before_it_was_written_takes_nothing_back(
+    hubs: list[Store], monkeypatch: pytest.MonkeyPatch, before: bool
+) -> None:
+    """A thread reads, and goes on when the count was written meanwhile: from before the writing
+    began to after it has ended, or from its midst.
+    """
+    store, _ = hubs
+    counted = RateLimits(store, HubSettings())
+    charged(counted, store, 3)
+    await counted._counts.save()
+    charged(counted, store, 2)
+    read, written = threading.Event(), threading.Event()
+    of, note = rate_limits.spent_by, store.note
+
+    def waiting(*given: Any) -> Any:
+        rows = of(*given)
+        read.set()
+        assert written.wait(60)
+        return rows
+
+    async def reading() -> asyncio.Task[int]:
+        task = asyncio.create_task(asyncio.to_thread(core, counted, store))
+        assert await asyncio.to_thread(read.wait, 60)
+        return task
+
+    monkeypatch.setattr(rate_limits, "spent_by", waiting)
+    tasks = [await reading()] if before else []
+
+    async def amid(*given: Any) -> Any:
+        if not before:
+            tasks.append(await reading())
+        return await note(*given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "note", amid)
+        await counted._counts.save()
+    written.set()
+    assert await tasks[0] == 5
+    await counted.close()
+
+
+async def test_one_writing_waits_for_the_other(
+    hubs: list[Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long the store takes: each part is written once, and counts all the while."""
+    store, _ = hubs
+    counted = RateLimits(store, HubSettings())
+    charged(counted, store, 3)
+    gate, at_it = asyncio.Event(), 0
+    note = store.note
+
+    async def slow(*given: Any) -> Any:
+        nonlocal at_it
+        at_it += 1
+        assert at_it == 1
+        await gate.wait()
+        at_it -= 1
+        return await note(*given)
+
+    monkeypatch.setattr(store, "note", slow)
+    first = asyncio.create_task(counted._counts.save())
+    await asyncio.sleep(0)
+    charged(counted, store, 2)
+    second = asyncio.create_task(counted._counts.save())
+    await asyncio.sleep(0)
+    assert core(counted, store) == 5
+    gate.set()
+    await asyncio.gather(first, second)
+    assert core(counted, store) == 5
+    assert core(RateLimits(store, HubSettings()), store) == 5
+
+
+async def test_what_cannot_be_written_is_kept(
+    hubs: list[Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from store.errors import Unavailable
+
+    store, _ = hubs
+    counted = RateLimits(store, HubSettings())
+    charged(counted, store, 2)
+
+    async def broken(*_: object) -> None:
+        raise Unavailable("disk full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "note", broken)
+        await counted._counts.save()
+    assert charged(counted, store).status.used == 3
+    await counted.close()
+    assert [row["used"] for row in store.look(rate_limits.spent_by, "user:7")] == [3, 3]
+
+
+async def test_an_older_window_does_not_come_back(hubs: list[Store]) -> None:
+    store, _ = hubs
+    old = rate_limits.StoredCount("user:7", "core", 0, 3600, 5)
+    new = rate_limits.StoredCount("user:7", "core", 3600, 7200, 1)
+    assert store.do(rate_limits.add, [old]) == [old]
+    assert store.do(rate_limits.add, [new]) == [new]
+    assert store.do(rate_limits.add, [old]) == [new]
+    assert store.do(rate_limits.forget, 7199) == 0
+    assert store.do(rate_limits.forget, 7200) == 1
+
+
+async def test_it_is_written_by_itself(
+    client: httpx.AsyncClient, store: Store, seed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hub.auth.rate_counters.INTERVAL", 0.01)
+    await client.get("/versions")
+    async with asyncio.timeout(PATIENCE):
+        while not (rows := store.look(rate_limits.spent_by, f"user:{seed.octo['id']}")):  # noqa: ASYNC110 - the store is what is waited for
+            await asyncio.sleep(0.01)
+    assert {row["resource"]: row["used"] for row in rows} == {"core": 1, "points": 1}
+
+
+async def test_many_callers_do_not_fill_the_memory(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hub.auth.rate_counters.MAX_SUBJECTS", 10)
+    counted = RateLimits(store, HubSettings())
+    for number in range(20):
+        store.look(counted.charge, RateSubject("address", f"192.0.2.{number}"), "core")
+    await counted._counts.save()
+    assert len(counted._counts._counts) == 0
+    ticket = store.look(counted.charge, RateSubject("address", "192.0.2.3"), "core")
+    assert ticket.status.used == 2
+    await store.close()
+
+
+async def test_events_and_health_are_not_limited(store: Store, seed: Any) -> None:
+    async with client_of(store, seed.token, rate_limits={"core": 0}) as client:
+        answer = await client.post("/octo/hello/events/push", json={})
+        assert answer.status_code == 202
+        assert "X-RateLimit-Limit" not in answer.headers
+        assert (await client.get("https://forge.example/healthz")).status_code == 200
+        assert (await client.get("/versions")).status_code == 403
+        assert (await client.post("/hub", data={})).status_code == 403
+    await store.close()
+
+
+def scope(peer: str | None, *forwarded: str) -> dict[str, Any]:
+    headers = [(b"x-forwarded-for", value.encode()) for value in forwarded]
+    return {"client": None if peer is None else (peer, 1), "headers": headers}
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded", "expected"),
+    [
+        ("203.0.113.9", [], "203.0.113.9"),
+        ("203.0.113.9", ["198.51.100.1"], "203.0.113.9"),
+        ("10.0.0.1", [], "10.0.0.1"),
+        ("10.0.0.1", ["198.51.100.1"], "198.51.100.1"),
+        ("10.0.0.1", ["192.0.2.1, 198.51.100.1, 10.0.0.2"], "198.51.100.1"),
+        ("10.0.0.1", ["192.0.2.1", "198.51.100.1"], "198.51.100.1"),
+        ("10.0.0.1", ["192.0.2.1, nonsense"], "10.0.0.1"),
+        ("10.0.0.1", ["10.0.0.3"], "10.0.0.3"),
+        ("2001:db8:1:2:3:4:5:6", [], "2001:db8:1:2::/64"),
+        ("::ffff:192.0.2.1", [], "192.0.2.1"),
+        (None, ["192.0.2.1"], "unknown"),
+    ],
+)
+def test_addresses(peer: str | None, forwarded: list[str], expected: str) -> None:
+    assert ClientAddresses(["10.0.0.0/8"]).address(scope(peer, *forwarded)) == expected
+
+
+def test_nobody_is_trusted_by_default() -> None:
+    assert ClientAddresses([]).address(scope("10.0.0.1", "192.0.2.1")) == "10.0.0.1"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"rate_limits": {"nothing": 1}},
+        {"rate_limits": {"core": -1}},
+        {"trusted_proxies": ["10.0.0.1/8"]},
+        {"trusted_proxies": ["proxy.example"]},
+    ],
+)
+def test_settings_that_are_none(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"nothing|negative|host bits|proxy\.example"):
+        HubSettings(**wrong)
+
+
+def test_what_is_not_named_keeps_its_default() -> None:
+    settings = HubSettings(rate_limits={"search": 5})
+    assert (settings.rate_limits["search"], settings.rate_limits["core"]) == (5, 5000)
+    assert RATE_LIMITS["search"] == 30
+
+
+async def test_a_user_with_a_password_is_counted_as_that_user(store: Store) -> None:
+    def make(db: Connection) -> int:
+        number: int = accounts.create(db, "pass", password="open sesame")["id"]
+        return number
+
+    account_id = store.do(make)
+    async with client_of(store, None) as client:
+        answer = await client.get("/authorizations", auth=("pass", "open sesame"))
+        assert told(answer) == (5000, 4999, 1, "core")
+        answer = await client.get("/authorizations", auth=("pass", "wrong"))
+        assert told(answer) == (60, 59, 1, "core")
+    await store.close()
+    assert account_id

@@ -1,0 +1,128 @@
+"""Users, organizations, repositories, tokens and sources: made, listed, refused."""
+
+import pytest
+from engines import embedded
+
+from store import Store
+from store.accounts import tokens
+from store.delivery import sources
+from store.repositories import repositories
+
+pytestmark = pytest.mark.usefixtures("url")
+
+
+def test_users(run, listed):
+    run("user", "add", "ada", "--name", "Ada", "--site-admin")
+    run("user", "add", "bob")
+    assert [(row["login"], row["name"], row["site_admin"]) for row in listed("user", "list")] == [
+        ("ada", "Ada", True),
+        ("bob", None, False),
+    ]
+    shown = run("user", "list").stdout
+    assert "ada" in shown
+    assert "site admin" in shown
+
+
+def test_a_taken_login_is_one_line(run):
+    run("user", "add", "ada")
+    refused = run("user", "add", "ADA", code=5)
+    assert refused.stderr == "Error: there is an account 'ADA' already\n"
+    assert refused.stdout == ""
+
+
+@embedded("a database that is made by being opened")
+def test_reading_makes_no_database(run, directory):
+    refused = run("user", "list", code=1)
+    assert "tocsin serve" in refused.stderr
+    assert list(directory.iterdir()) == []
+
+
+def test_organizations(run, listed):
+    run("user", "add", "ada")
+    run("org", "add", "tower", "--name", "The tower")
+    run("org", "join", "tower", "ada", "--role", "admin")
+    (row,) = listed("org", "list")
+    assert (row["login"], row["members"]) == ("tower", {"ada": "admin"})
+    assert "ada=admin" in run("org", "list").stdout
+    assert "no account 'eve'" in run("org", "join", "tower", "eve", code=4).stderr
+    assert "no organization" in run("org", "join", "ada", "ada", code=4).stderr
+    assert "only users" in run("org", "join", "tower", "tower", code=1).stderr
+    run("org", "join", "tower", "ada", "--role", "owner", code=2)
+
+
+def test_repositories(run, listed, store: Store):
+    run("user", "add", "ada")
+    run("user", "add", "bob")
+    run("repo", "add", "ada/bell", "--private", "--description", "one bell")
+    run("repo", "grant", "ada/bell", "bob", "admin")
+    (row,) = listed("repo", "list")
+    assert (row["repository"], row["private"], row["collaborators"]) == (
+        "ada/bell",
+        True,
+        {"bob": "admin"},
+    )
+    assert store.look(repositories.find, "ada", "bell")["description"] == "one bell"
+    assert run("repo", "rename", "ada/bell", "chime").stdout == "ada/bell is ada/chime now\n"
+    assert store.look(repositories.find, "ada", "chime")["id"] == row["id"]
+    run("repo", "rename", "ada/bell", "gong", code=4)
+    run("repo", "add", "bell", code=2)
+    run("repo", "add", "eve/bell", code=4)
+    run("repo", "grant", "ada/none", "bob", "admin", code=4)
+    run("repo", "grant", "ada/bell", "bob", "king", code=2)
+
+
+def test_a_token_is_shown_once(run, listed, store: Store):
+    run("user", "add", "ada")
+    made = run("token", "create", "ada", "--scope", "repo", "--note", "ci", "--expires", "30d")
+    value = made.stdout.strip()
+    found = store.look(tokens.find, value)
+    assert found["scopes"] == {"repo"}
+    assert found["expires_at"] - store.clock.now() == pytest.approx(30 * 86400e6, abs=60e6)
+    (row,) = listed("token", "list")
+    assert (row["login"], row["note"], row["ends_with"]) == ("ada", "ci", value[-8:])
+    assert value not in run("token", "list").output + str(row)
+    assert value not in made.stderr
+
+
+def test_token_permissions(run, store: Store):
+    run("user", "add", "ada")
+    made = run("token", "create", "ada", "--kind", "fine_grained", "--permission", "hooks=write")
+    assert store.look(tokens.find, made.stdout.strip())["permissions"] == {"hooks": "write"}
+    run("token", "create", "ada", "--permission", "hooks", code=2)
+    assert "level" in run("token", "create", "ada", "--permission", "hooks=x", code=1).stderr
+    assert "not a scope" in run("token", "create", "ada", "--scope", "nil", code=1).stderr
+    run("token", "create", "ada", "--expires", "soon", code=2)
+    run("token", "create", "eve", code=4)
+
+
+def test_tokens_are_revoked_together_or_not_at_all(run, listed):
+    run("user", "add", "ada")
+    for _ in range(2):
+        run("token", "create", "ada")
+    assert "no token 9, and nothing was revoked" in run("token", "revoke", 1, 9, code=4).stderr
+    assert len(listed("token", "list")) == 2
+    run("token", "revoke", 1, 2)
+    assert listed("token", "list") == []
+
+
+def test_sources(run, listed, store: Store):
+    def secret_of(name: str) -> str:
+        return store.look(
+            lambda db: next(
+                db.vault.open(row["secret"]) for row in sources.secrets(db) if row["name"] == name
+            )
+        )
+
+    made = run("source", "add", "forge").stdout.strip()
+    assert len(made) == 64
+    assert secret_of("forge") == made
+    given = run("source", "add", "piped", "--secret", "-", stdin="from a pipe\n")
+    assert secret_of("piped") == "from a pipe"
+    assert "from a pipe" not in given.output
+    assert [row["name"] for row in listed("source", "list")] == ["forge", "piped"]
+    run("source", "add", "forge", code=5)
+    run("source", "add", "empty", "--secret", "-", stdin="\n", code=1)
+    run("source", "add", "owned", "--owner", "nobody", code=4)
+    run("source", "remove", "forge")
+    run("source", "remove", "forge", code=4)
+    assert [row["name"] for row in listed("source", "list")] == ["piped"]

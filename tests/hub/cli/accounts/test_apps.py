@@ -1,0 +1,191 @@
+"""Applications, their tokens, and what users log in with: by command and by document."""
+
+import json
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from store import Store
+from store.accounts import accounts, apps, grants, tokens, totp
+
+pytestmark = pytest.mark.usefixtures("url")
+
+SECRET = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
+DOCUMENT = f"""
+users:
+  - {{login: ada, password: sesame, one_time_secret: {SECRET}}}
+apps:
+  - name: Lab
+    owner: ada
+    url: https://lab.example/
+    client_id: lab-client
+    client_secret: {"s" * 40}
+  - {{name: Mill, owner: ada, url: "https://mill.example/", kind: integration,
+     permissions: {{checks: write}}}}
+tokens:
+  - {{user: ada, app: lab, note: first, fingerprint: a, scopes: [repo]}}
+  - {{user: ada, app: Mill, note: first}}
+  - {{user: ada, kind: installation, note: itself, app: Mill}}
+"""
+
+
+@pytest.fixture
+def ada(run):
+    run("user", "add", "ada")
+
+
+def add(run, name: str = "Lab", *more: str, code: int = 0):
+    return run(
+        "app", "add", name, "--owner", "ada", "--url", "https://x.example/", *more, code=code
+    )
+
+
+def test_an_app_s_secret_is_shown_once(run, listed, store: Store, ada):
+    made = add(run, "Lab", "--description", "tries things")
+    client_id, secret = made.stdout.split()
+    app = store.look(apps.by_client_id, client_id)
+    assert apps.check_secret(app, secret)
+    assert app["description"] == "tries things"
+    (row,) = listed("app", "list")
+    assert (row["name"], row["owner"], row["client_id"]) == ("Lab", "ada", client_id)
+    assert secret not in run("app", "list").output + str(row) + made.stderr
+    assert "already" in add(run, "LAB", code=5).stderr
+    run("app", "add", "Other", "--owner", "eve", "--url", "https://x.example/", code=4)
+
+
+def test_an_app_as_json(run, store: Store, ada):
+    made = json.loads(add(run, "Lab", "--json").stdout)
+    app = store.look(apps.by_client_id, made["client_id"])
+    assert apps.check_secret(app, made["client_secret"])
+
+
+def test_a_token_of_an_app(run, listed, store: Store, ada):
+    add(run)
+    add(run, "Mill", "--kind", "integration", "--permission", "checks=write")
+    plain = run("token", "create", "ada", "--app", "lab", "--scope", "repo", "--fingerprint", "a")
+    narrow = run("token", "create", "ada", "--app", "Mill")
+    assert plain.stdout.startswith("tso_")
+    assert narrow.stdout.startswith("tsu_")
+    found = store.look(tokens.find, narrow.stdout.strip())
+    assert found["permissions"] == {"checks": "write"}
+    assert [(row["app"], row["fingerprint"]) for row in listed("token", "list")] == [
+        ("Mill", None),
+        ("Lab", "a"),
+    ]
+    run("token", "create", "ada", "--app", "Lab", "--kind", "oauth", code=2)
+    run("token", "create", "ada", "--app", "None", code=4)
+
+
+def test_a_token_of_an_app_itself(run, store: Store, ada):
+    add(run)
+    add(run, "Mill", "--kind", "integration", "--permission", "checks=write")
+    own = ("token", "create", "ada", "--kind", "installation", "--app")
+    made = run(*own, "Mill")
+    assert made.stdout.startswith("tsi_")
+    found = store.look(tokens.find, made.stdout.strip())
+    mill = store.look(apps.by_name, "Mill")
+    ada_id = store.look(accounts.by_login, "ada")["id"]
+    assert (found["app_id"], found["target_id"]) == (mill["id"], ada_id)
+    assert found["permissions"] == {"checks": "write"}
+    assert found["expires_at"] is not None
+    assert "only an integration" in run(*own, "Lab", code=1).output
+    assert "not granted" in run(*own, "Mill", "--permission", "checks=admin", code=1).output
+    run(*own, "Mill", "--scope", "repo", code=2)
+
+
+def test_with_an_app_go_its_tokens(run, listed, ada):
+    add(run)
+    run("token", "create", "ada", "--app", "Lab")
+    run("app", "remove", "lab")
+    assert listed("app", "list") == listed("token", "list") == []
+    assert "no app 'lab'" in run("app", "remove", "lab", code=4).stderr
+
+
+def test_a_password(run, store: Store, ada):
+    def good(password: str) -> bool:
+        row = store.look(accounts.by_login, "ada")
+        return store.look(accounts.check_password, row["id"], password)
+
+    shown = run("user", "password", "ada", stdin="open sesame\n").output
+    assert "open sesame" not in shown
+    assert good("open sesame")
+    run("user", "password", "ada", stdin="\n", code=1)
+    assert good("open sesame")
+    run("user", "password", "ada", "--remove")
+    assert not good("open sesame")
+    run("user", "password", "eve", "--remove", code=4)
+    run("org", "add", "tower")
+    assert "no user" in run("user", "password", "tower", "--remove", code=4).stderr
+
+
+def test_one_time_passwords(run, store: Store, ada):
+    uri = run("user", "one-time", "ada").stdout.strip()
+    (secret,) = parse_qs(urlsplit(uri).query)["secret"]
+    mine = store.look(accounts.by_login, "ada")["id"]
+    assert store.look(totp.is_set_up, mine, secret)
+    assert secret not in run("user", "list", "--json").output
+    assert "removed" in run("user", "one-time", "ada", "--remove").stdout
+    assert not store.look(totp.required, mine)
+    assert "there were no" in run("user", "one-time", "ada", "--remove").stdout
+
+
+def load(run, document: str = DOCUMENT, code: int = 0):
+    return run("load", "-", "--json", stdin=document, code=code)
+
+
+def outcomes(result) -> list[str]:
+    return [each["outcome"] for each in json.loads(result.stdout)["changes"]]
+
+
+def test_a_document(run, store: Store):
+    result = load(run)
+    assert outcomes(result) == ["created"] * 6
+    told = json.loads(result.stdout)
+    mill = store.look(apps.by_name, "mill")
+    assert list(told["app_secrets"]) == ["Mill"]
+    assert apps.check_secret(mill, told["app_secrets"]["Mill"])
+    assert apps.check_secret(store.look(apps.by_client_id, "lab-client"), "s" * 40)
+    mine = store.look(accounts.by_login, "ada")["id"]
+    assert store.look(accounts.check_password, mine, "sesame")
+    assert store.look(totp.is_set_up, mine, SECRET)
+    found = store.look(tokens.find, told["tokens"]["ada lab first"])
+    assert (found["kind"], found["scopes"]) == ("oauth", {"repo"})
+    assert store.look(grants.count, mine) == 2
+    again = load(run)
+    assert outcomes(again) == ["unchanged"] * 6
+    assert json.loads(again.stdout)["app_secrets"] == {}
+    for secret in ("sesame", SECRET, "s" * 40):
+        assert secret not in result.output + again.output
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "number"),
+    [
+        ("password: sesame", "password: mustard", 0),
+        (SECRET, SECRET[::-1], 0),
+        ("https://lab.example/", "https://lab.example/2", 1),
+        ("s" * 40, "t" * 40, 1),
+    ],
+)
+def test_a_change_in_a_document(run, old: str, new: str, number: int):
+    load(run)
+    found = outcomes(load(run, DOCUMENT.replace(old, new)))
+    assert found == ["updated" if at == number else "unchanged" for at in range(6)]
+    assert outcomes(load(run, DOCUMENT.replace(old, new))) == ["unchanged"] * 6
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("kind: integration", "kind: oauth", "apps[1]: the app 'Mill' has another"),
+        ("lab-client", "other-client", "apps[0]: the app 'Lab' has another"),
+        ("fingerprint: a", "fingerprint: b", "tokens[0]: this token is known"),
+        ("app: Mill, note: f", "app: Mill, kind: app_user, note: f", "tokens[1]: an app's token"),
+        ("app: Mill", "app: None", "tokens[1]: there is no app"),
+        (SECRET, "AAAA", "users[0]: a one-time secret"),
+        ("name: Mill", "name: LAB", "the app 'lab' is there 2 times"),
+    ],
+)
+def test_what_a_document_does_not_change(run, old: str, new: str, said: str):
+    load(run)
+    assert said in load(run, DOCUMENT.replace(old, new), code=1).stderr

@@ -1,0 +1,137 @@
+"""A server and its clients, by hand: for what happens on connections."""
+
+import asyncio
+import json
+import ssl
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from authority import Authority
+from waiting import PATIENCE
+
+from hub.cli.http_server.connection_limiter import ConnectionLimiter
+from hub.cli.http_server.server_limits import ServerLimits
+from hub.rest.metrics import HubMetrics
+
+DOCS = "https://forge.example/docs"
+LIMITS = ServerLimits(documentation_url=DOCS)
+
+
+class App:
+    """Answers with the request's method and headers, once it may."""
+
+    def __init__(self) -> None:
+        self.may = asyncio.Event()
+        self.may.set()
+        self.began = asyncio.Event()
+        self.left = asyncio.Event()
+        self.paths: list[str] = []
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            await receive()
+            await send({"type": "lifespan.startup.complete"})
+            return
+        self.paths.append(scope["path"])
+        self.began.set()
+        if scope["path"] in ("/body", "/watch"):
+            message = await receive()
+            while message.get("more_body") or (scope["path"] == "/watch" and "body" in message):
+                message = await receive()
+            if message["type"] == "http.disconnect":
+                self.left.set()
+        await self.may.wait()
+        size = int(scope["query_string"] or 0)
+        body = b"x" * size or json.dumps(sorted(name.decode() for name, _ in scope["headers"]))
+        sent = body if isinstance(body, bytes) else body.encode()
+        headers = [(b"content-length", str(len(sent)).encode())]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": sent})
+
+
+class Client:
+    """A connection, by hand."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader, self.writer = reader, writer
+
+    async def send(self, data: bytes) -> None:
+        self.writer.write(data)
+        await self.writer.drain()
+
+    async def answer(self) -> tuple[int, dict[str, str], bytes]:
+        async with asyncio.timeout(PATIENCE):
+            line = await self.reader.readline()
+            headers = {}
+            while (field := await self.reader.readline()).strip():
+                name, _, value = field.decode().partition(":")
+                assert name not in headers
+                headers[name] = value.strip()
+            body = await self.reader.readexactly(int(headers["content-length"]))
+        return int(line.split()[1]), headers, body
+
+    async def refusal(self) -> tuple[int, str]:
+        """Status and message of the last answer, which has the form of the API's errors."""
+        status, headers, body = await self.answer()
+        assert headers["connection"] == "close"
+        assert headers["content-type"] == "application/json; charset=utf-8"
+        content = json.loads(body)
+        assert content["documentation_url"] == DOCS
+        assert content["status"] == str(status)
+        await self.ended()
+        return status, content["message"]
+
+    async def ended(self) -> bytes:
+        """What still comes until the connection is closed."""
+        async with asyncio.timeout(PATIENCE):
+            try:
+                return await self.reader.read()
+            except ConnectionError:
+                return b""
+
+    def close(self) -> None:
+        self.writer.transport.abort()
+
+
+class World:
+    """A server."""
+
+    def __init__(self, folder: Path, *, tls: bool) -> None:
+        self.app = App()
+        self.measures = HubMetrics()
+        self.limiter = ConnectionLimiter(LIMITS, self.measures)
+        self.trusting: ssl.SSLContext | None = None
+        self.context: ssl.SSLContext | None = None
+        self.clients: list[Client] = []
+        self.port = 0
+        # Seconds for a handshake or a head that are soon over, and enough for a handshake.
+        self.soon = 3.0 if tls else 0.1
+        if tls:
+            authority = Authority(folder)
+            authority.issue("one")
+            self.trusting = authority.trusting
+            self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            self.context.load_cert_chain(folder / "one.crt", folder / "one.key")
+
+    def limit(self, **limits: Any) -> None:
+        self.limiter.limits = replace(self.limiter.limits, **limits)
+
+    async def connect(self, *, secure: bool = True, address: str = "127.0.0.1") -> Client:
+        context = self.trusting if secure else None
+        there = await asyncio.open_connection(
+            "127.0.0.1",
+            self.port,
+            ssl=context,
+            server_hostname="localhost" if context else None,
+            local_addr=(address, 0),
+        )
+        self.clients.append(Client(*there))
+        return self.clients[-1]
+
+    def waiting(self) -> list[Any]:
+        """The connections on which no request is at work."""
+        return [one for peer in self.limiter._peers.values() for one in peer.waiting]
+
+    def dropped(self) -> dict[str, float]:
+        return {key[0]: count for key, count in self.measures.dropped.values().items() if count}

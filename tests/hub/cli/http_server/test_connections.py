@@ -1,0 +1,558 @@
+"""What a server takes from those who connect: how large heads may be, how slowly they may come, and
+how many connections there are, over TLS, too. With real sockets.
+"""
+
+import asyncio
+import contextlib
+import json
+import socket
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from connecting import LIMITS, Client, World
+from waiting import PATIENCE, until
+
+from hub.cli.http_server import protocol as protocols
+from hub.cli.http_server.protocol import MOST_WAITING, Protocol
+from hub.cli.http_server.server import bind, port_of, serving
+from hub.cli.http_server.server_limits import MOST, limits_of, spare_files
+from hub.settings import HubSettings
+
+pytestmark = pytest.mark.anyio
+
+SOON = 0.1
+HEAD = b"GET / HTTP/1.1\r\nHost: x\r\n"
+REQUEST = HEAD + b"\r\n"
+# Of what is sent in vain, at most: more does not fit between the two.
+ENDLESS = 64 * 1024 * 1024
+
+
+@pytest.fixture(params=["asyncio", "uvloop"])
+def anyio_backend(request) -> tuple[str, dict[str, Any]]:
+    return "asyncio", {"use_uvloop": request.param == "uvloop"}
+
+
+@pytest.fixture(params=["plain", "tls"])
+def secure(request) -> bool:
+    return bool(request.param == "tls")
+
+
+@pytest.fixture
+async def world(tmp_path: Path, secure: bool) -> AsyncIterator[World]:
+    made = World(tmp_path, tls=secure)
+    with bind("127.0.0.1", 0) as bound:
+        made.port = port_of(bound)
+        async with serving(made.app, bound, last_call=0.0, limiter=made.limiter, tls=made.context):
+            yield made
+            made.app.may.set()
+            for client in made.clients:
+                client.close()
+        await until(lambda: not made.limiter.open)
+
+
+only_plain = pytest.mark.parametrize("secure", [False], ids=["plain"])
+
+
+async def test_it_answers_and_keeps_the_connection(world):
+    client = await world.connect()
+    for _ in range(3):
+        await client.send(REQUEST)
+        status, headers, body = await client.answer()
+        assert (status, body) == (200, b'["host"]')
+        assert "connection" not in headers
+    assert world.limiter.open == 1
+
+
+# How large a head may be.
+
+
+@pytest.fixture
+def parsed(monkeypatch) -> list[int]:
+    """How many bytes the parser was given, each time."""
+    fed = Protocol._feed
+    sizes: list[int] = []
+
+    def counting(self: Protocol, data: bytes) -> None:
+        sizes.append(len(data))
+        fed(self, data)
+
+    monkeypatch.setattr(Protocol, "_feed", counting)
+    return sizes
+
+
+async def flood(client: Client, begin: bytes, piece: bytes) -> int:
+    """Send a beginning, and pieces until the server takes no more; returns how many bytes."""
+    sent = 0
+    with contextlib.suppress(ConnectionError):
+        await client.send(begin)
+        while sent < ENDLESS and not client.reader.at_eof():
+            await client.send(piece)
+            sent += len(piece)
+            await asyncio.sleep(0)
+    return sent
+
+
+@pytest.mark.parametrize(
+    ("begin", "piece", "status"),
+    [
+        (HEAD + b"X-A: ", b"a" * 4096, 431),
+        (HEAD, b"X-A: " + b"a" * 4089 + b"\r\n", 431),
+        (HEAD + b"X", b"a" * 4096, 431),
+        (b"GET /", b"a" * 4096, 414),
+        (b"GET /?", b"a" * 4096, 414),
+        (b"", b"\r\n" * 2048, 431),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\n1;", b"a" * 4096, 400),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\n0\r\n", b"X-A: " + b"a" * 4089 + b"\r\n", 400),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\n0\r\nX-A: ", b"a" * 4096, 400),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1;" + b"a" * 4089 + b"\r\nx\r\n", 400),
+    ],
+    ids=[
+        "value", "headers", "name", "path", "query", "nothing", "extension", "trailers", "trailer",
+        "extensions",
+    ],
+)  # fmt: skip
+async def test_what_has_no_end_is_refused(world, parsed, begin, piece, status):
+    world.app.may.clear()
+    client = await world.connect()
+    sending = asyncio.create_task(flood(client, begin.replace(b"GET / ", b"GET /body "), piece))
+    found, message = await client.refusal()
+    assert found == status
+    assert str(LIMITS.header_bytes) in message
+    client.close()
+    assert await sending < ENDLESS
+    # The rest of a body's framing has as much again as the head.
+    assert sum(parsed) <= 2 * LIMITS.header_bytes + 4096
+    assert world.measures.requests.values() == {("other", str(status)): 1}
+
+
+async def test_one_byte_too_many(world):
+    """As it comes, in one piece or in many."""
+    rest = len(REQUEST + b"X-A: \r\n")
+    for size in (LIMITS.header_bytes, LIMITS.header_bytes + 1):
+        whole = HEAD + b"X-A: " + b"a" * (size - rest) + b"\r\n\r\n"
+        assert len(whole) == size
+        for step in (size, 999, 65_000):
+            client = await world.connect()
+            for at in range(0, size, step):
+                await client.send(whole[at : at + step])
+                await asyncio.sleep(0)
+            if size == LIMITS.header_bytes:
+                assert (await client.answer())[0] == 200
+            else:
+                assert (await client.refusal())[0] == 431
+
+
+async def test_too_many_headers(world):
+    client = await world.connect()
+    await client.send(HEAD + b"X-A: b\r\n" * (LIMITS.headers - 1) + b"\r\n")
+    assert (await client.answer())[0] == 200
+    await client.send(HEAD + b"X-A: b\r\n" * LIMITS.headers + b"\r\n")
+    assert await client.refusal() == (431, "There are more headers than the limit of 100.")
+    assert world.app.paths == ["/"]
+
+
+async def test_bodies_are_no_heads(world):
+    """However they come: in one piece, and in chunks of one byte, with extensions as they are."""
+    client = await world.connect()
+    size = 8 * LIMITS.header_bytes
+    head = b"POST /body HTTP/1.1\r\nHost: x\r\n"
+    await client.send(head + b"Content-Length: %d\r\n\r\n" % size + b"x" * size)
+    assert (await client.answer())[0] == 200
+    await client.send(head + b"Transfer-Encoding: chunked\r\n\r\n")
+    await client.send(b"1\r\nx\r\n" * 50_000)
+    signed = b"1000;chunk-signature=" + b"f" * 64 + b"\r\n" + b"x" * 0x1000 + b"\r\n"
+    await client.send(signed * 2_000 + b"0\r\nX-Sum: 1\r\n\r\n")
+    assert (await client.answer())[0] == 200
+
+
+async def test_trailers_are_no_headers(world):
+    client = await world.connect()
+    chunked = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
+    await client.send(chunked + b"1\r\nx\r\n0\r\nAuthorization: Bearer x\r\n\r\n")
+    assert json.loads((await client.answer())[2]) == ["host", "transfer-encoding"]
+
+
+async def test_requests_that_wait_for_others_are_bounded(world):
+    """Also where they are small, and all come at once."""
+    world.app.may.clear()
+    client = await world.connect()
+    await client.send(REQUEST * 2_000)
+    await world.app.began.wait()
+    world.app.may.set()
+    answers = [await client.answer() for _ in range(1 + MOST_WAITING)]
+    closing = [headers.get("connection") for _, headers, _ in answers]
+    assert closing == [None] * MOST_WAITING + ["close"]
+    assert await client.ended() == b""
+
+
+async def test_a_refusal_waits_for_the_answers_before_it(world):
+    world.app.may.clear()
+    client = await world.connect()
+    await client.send(REQUEST + REQUEST + b"GET / HTTP/1.1\r\n\r\n")
+    await world.app.began.wait()
+    world.app.may.set()
+    for _ in range(2):
+        assert (await client.answer())[0] == 200
+    assert await client.refusal() == (400, "There is no Host header.")
+
+
+async def test_a_body_that_cannot_be_read_is_told_to_who_reads_it(world):
+    client = await world.connect()
+    await client.send(b"POST /body HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+    await world.app.began.wait()
+    await client.send(b"no number\r\n")
+    assert (await client.refusal())[0] == 400
+    async with asyncio.timeout(PATIENCE):
+        await world.app.left.wait()
+
+
+async def test_a_client_that_leaves_is_told_of_though_others_wait(world):
+    """The one at work is told, which is not the newest."""
+    client = await world.connect()
+    await client.send(b"GET /watch HTTP/1.1\r\nHost: x\r\n\r\n" + REQUEST)
+    await world.app.began.wait()
+    client.close()
+    async with asyncio.timeout(PATIENCE):
+        await world.app.left.wait()
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        (b"GET / HTTP/1.1\r\n\r\n", "There is no Host header."),
+        (HEAD + b"host: y\r\n\r\n", "There is more than one Host header."),
+        (b"GET / HTTP/1.1\r\nHost: a b\r\n\r\n", "The Host header is no host."),
+        (
+            HEAD + b"Authorization: Bearer a\r\nauthorization: Bearer b\r\n\r\n",
+            "There is more than one Authorization header.",
+        ),
+        (
+            HEAD + b"Connection: Upgrade\r\nUpgrade: h2c\r\nContent-Length: 18\r\n\r\n" + b"GET",
+            "No other protocol is spoken here: Upgrade goes with no body.",
+        ),
+    ],
+)
+async def test_heads_that_are_wrong(world, request_, message):
+    client = await world.connect()
+    await client.send(request_)
+    assert await client.refusal() == (400, message)
+    assert not world.app.paths
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        b"GET / HTTP/1.0\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost:\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: [::1]:8765\r\n\r\n",
+        HEAD + b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: x\r\n\r\n",
+    ],
+)
+async def test_heads_that_are_right(world, request_):
+    client = await world.connect()
+    await client.send(request_)
+    assert (await client.answer())[0] == 200
+
+
+@pytest.mark.parametrize(
+    "text", [b"\x16\x03\x01\x02\x00\x01", b"NONSENSE\r\n\r\n", b"GET x y z\r\n"]
+)
+async def test_what_is_no_http(world, text):
+    client = await world.connect()
+    await client.send(text)
+    assert (await client.refusal())[0] == 400
+
+
+# How slowly it may come.
+
+
+async def test_half_a_head(world):
+    world.limit(header_timeout=world.soon)
+    client = await world.connect()
+    await client.send(HEAD)
+    told = f"The headers were not complete within {world.soon:g} seconds."
+    assert await client.refusal() == (408, told)
+
+
+async def test_half_a_second_head(world):
+    client = await world.connect()
+    world.limit(header_timeout=SOON, keep_alive_timeout=PATIENCE)
+    await client.send(REQUEST + HEAD)
+    assert (await client.answer())[0] == 200
+    assert (await client.refusal())[0] == 408
+
+
+async def test_what_is_no_head_begins_one(world):
+    client = await world.connect()
+    world.limit(header_timeout=SOON, keep_alive_timeout=PATIENCE)
+    await client.send(REQUEST)
+    assert (await client.answer())[0] == 200
+    await client.send(b"\r\n")
+    assert (await client.refusal())[0] == 408
+
+
+async def test_a_head_that_drips(world):
+    """Each byte of it comes in time."""
+    world.limit(header_timeout=3.0)
+    client = await world.connect()
+
+    async def drip() -> None:
+        with contextlib.suppress(ConnectionError):
+            await client.send(HEAD + b"X: ")
+            while True:
+                await client.send(b"a")
+                await asyncio.sleep(0.05)
+
+    dripping = asyncio.create_task(drip())
+    assert (await client.refusal())[0] == 408
+    dripping.cancel()
+
+
+async def test_who_says_nothing(world):
+    world.limit(header_timeout=world.soon)
+    client = await world.connect()
+    assert await client.ended() == b""
+    assert world.dropped() == {"timeout": 1}
+
+
+@pytest.mark.parametrize("sent", [b"", b"\x16\x03\x01\x02\x00\x01\x00"])
+async def test_a_handshake_that_does_not_end(world, secure, sent):
+    world.limit(header_timeout=SOON)
+    client = await world.connect(secure=False)
+    if sent and not secure:
+        return
+    await client.send(sent)
+    assert await client.ended() == b""
+    await until(lambda: not world.limiter.open)
+    assert world.dropped() == {"timeout": 1}
+
+
+async def test_who_asks_no_more(world):
+    world.limit(keep_alive_timeout=SOON)
+    client = await world.connect()
+    await client.send(REQUEST)
+    assert (await client.answer())[0] == 200
+    assert await client.ended() == b""
+    assert not world.dropped()
+
+
+async def test_a_body_that_nobody_waits_for(world):
+    """What was answered already is not read for ever."""
+    world.limit(body_timeout=SOON, keep_alive_timeout=PATIENCE)
+    client = await world.connect()
+    await client.send(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 999\r\n\r\nx")
+    assert (await client.answer())[0] == 200
+    assert await client.ended() == b""
+    assert world.dropped() == {"timeout": 1}
+
+
+async def test_a_body_may_come_after_its_answer(world):
+    client = await world.connect()
+    await client.send(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx")
+    assert (await client.answer())[0] == 200
+    await client.send(b"x" * 8 + REQUEST)
+    assert (await client.answer())[0] == 200
+
+
+@pytest.mark.parametrize("how", [b"", b"Connection: close\r\n"])
+async def test_an_answer_that_nobody_takes(world, how):
+    world.limit(write_timeout=SOON, keep_alive_timeout=SOON)
+    client = await world.connect()
+    client.writer.transport.pause_reading()
+    await client.send(b"GET /?33333333 HTTP/1.1\r\nHost: x\r\n" + how + b"\r\n")
+    await until(lambda: world.dropped() == {"timeout": 1})
+    await until(lambda: not world.limiter.open)
+
+
+async def test_an_answer_that_is_taken_slowly(world, monkeypatch):
+    """As long as something of it is taken it goes on, whatever the deadlines."""
+    monkeypatch.setattr(protocols, "LINGER", SOON)
+    world.limit(write_timeout=PATIENCE, keep_alive_timeout=SOON)
+    size = 6_000_000
+    assert await asyncio.to_thread(taken_slowly, world, size) == size
+    await until(lambda: not world.limiter.open)
+
+
+def taken_slowly(world: World, size: int) -> int:
+    """How much of an answer of this size comes, in pieces."""
+    with contextlib.ExitStack() as stack:
+        there = stack.enter_context(socket.socket())
+        there.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
+        there.settimeout(PATIENCE)
+        there.connect(("127.0.0.1", world.port))
+        if world.trusting is not None:
+            wrapped = world.trusting.wrap_socket(there, server_hostname="localhost")
+            there = stack.enter_context(wrapped)
+        there.sendall(b"GET /?%d HTTP/1.1\r\nHost: x\r\n\r\n" % size)
+        read = stack.enter_context(there.makefile("rb"))
+        while read.readline().strip():
+            pass
+        taken = 0
+        while received := len(read.read(size // 10)):
+            taken += received
+            time.sleep(0.2)
+        return taken
+
+
+async def test_a_request_at_work_is_waited_for(world):
+    world.app.may.clear()
+    client = await world.connect()
+    world.limit(header_timeout=SOON, keep_alive_timeout=SOON, body_timeout=SOON)
+    await client.send(REQUEST)
+    await world.app.began.wait()
+    await asyncio.sleep(15 * SOON)
+    world.app.may.set()
+    assert (await client.answer())[0] == 200
+
+
+# How many connections there are.
+
+
+async def test_who_asks_nothing_makes_room(world, caplog):
+    world.limit(connections=5)
+    silent = [await world.connect() for _ in range(5)]
+    await until(lambda: world.limiter.open == 5)
+    for number in range(3):
+        client = await world.connect()
+        await client.send(REQUEST)
+        assert (await client.answer())[0] == 200
+        assert await silent[number].ended() == b""
+        assert world.limiter.open == 5
+    assert world.dropped() == {"evicted": 3}
+    assert caplog.text.count("there are 5 connections, and max_connections allows no more") == 1
+
+
+async def test_who_is_at_work_stays(world, secure):
+    world.limit(connections=2)
+    world.app.may.clear()
+    working = [await world.connect() for _ in range(2)]
+    for client in working:
+        await client.send(REQUEST)
+    await until(lambda: len(world.app.paths) == 2)
+    if secure:
+        with pytest.raises((OSError, EOFError)):
+            await world.connect()
+    else:
+        refused = await world.connect()
+        status, headers, body = await refused.answer()
+        assert (status, headers["retry-after"]) == (503, "1")
+        assert json.loads(body)["code"] == "unavailable"
+        assert await refused.ended() == b""
+    assert world.dropped() == {"full": 1}
+    world.app.may.set()
+    for client in working:
+        assert (await client.answer())[0] == 200
+    assert (await world.connect()) is not None
+
+
+async def test_one_address_takes_nothing_from_others(world, secure, caplog):
+    world.limit(connections=9, connections_per_address=3, loopback_counts=True)
+    world.app.may.clear()
+    many = [await world.connect(address="127.0.0.2") for _ in range(3)]
+    for client in many:
+        await client.send(REQUEST)
+    await until(lambda: len(world.app.paths) == 3)
+    with pytest.raises((OSError, EOFError)) if secure else contextlib.nullcontext():
+        refused = await world.connect(address="127.0.0.2")
+        assert (await refused.answer())[0] == 503
+    world.app.may.set()
+    other = await world.connect(address="127.0.0.3")
+    await other.send(REQUEST)
+    assert (await other.answer())[0] == 200
+    for client in many:
+        assert (await client.answer())[0] == 200
+    # Now they rest, and the one that has rested for longest makes room.
+    again = await world.connect(address="127.0.0.2")
+    await again.send(REQUEST)
+    assert (await again.answer())[0] == 200
+    assert await many[0].ended() == b""
+    assert world.dropped() == {"address": 1, "evicted": 1}
+    assert "127.0.0.2 has 3 connections, and max_connections_per_address" in caplog.text
+
+
+async def test_whoever_holds_most_makes_room_for_others(world):
+    world.limit(connections=4, loopback_counts=True)
+    few = await world.connect(address="127.0.0.3")
+    many = [await world.connect(address="127.0.0.2") for _ in range(3)]
+    await until(lambda: world.limiter.open == 4)
+    other = await world.connect(address="127.0.0.4")
+    assert await many[0].ended() == b""
+    for client in (few, other):
+        await client.send(REQUEST)
+        assert (await client.answer())[0] == 200
+
+
+async def test_a_handshake_that_is_broken_off(world):
+    """By the client, and by the server because it ends."""
+    for _ in range(3):
+        client = await world.connect(secure=False)
+        await until(lambda: world.limiter.open == 1)
+        client.close()
+        await until(lambda: not world.limiter.open)
+    await world.connect(secure=False)
+    await until(lambda: world.limiter.open == 1)
+    (connection,) = world.waiting()
+    connection.shutdown()
+    await until(lambda: not world.limiter.open)
+    assert not world.waiting()
+
+
+async def test_handshakes_count(world, secure):
+    world.limit(connections=3)
+    silent = [await world.connect(secure=False) for _ in range(3)]
+    await until(lambda: world.limiter.open == 3)
+    client = await world.connect()
+    await client.send(REQUEST)
+    assert (await client.answer())[0] == 200
+    assert await silent[0].ended() == b""
+    assert world.limiter.open == 3
+    assert world.dropped() == {"evicted": 1}
+
+
+@only_plain
+async def test_a_thousand_of_them_at_once(world):
+    """More than there may be: who asks is answered, all the while."""
+    world.limit(connections=50)
+    silent = [await world.connect() for _ in range(400)]
+    for client in silent[::7]:
+        with contextlib.suppress(ConnectionError):
+            await client.send(HEAD)
+    asking = await world.connect()
+    await asking.send(REQUEST)
+    assert (await asking.answer())[0] == 200
+    assert world.limiter.open <= 50
+    assert world.dropped()["evicted"] == 351
+
+
+# From the settings.
+
+
+def test_the_bounds_that_the_settings_set(monkeypatch):
+    files = (1024, 1024)
+    monkeypatch.setattr("resource.getrlimit", lambda what: files)
+    assert spare_files(1000) == 256
+    assert spare_files(100) == 1024 - 100 - 512
+    files = (65_536, 65_536)
+    assert spare_files(1000) == MOST
+    limits = limits_of(HubSettings(), 1000)
+    assert (limits.connections, limits.connections_per_address) == (MOST, MOST // 4)
+    assert limits.documentation_url == "http://127.0.0.1:8765/docs"
+    given = HubSettings(max_connections=2, max_header_bytes=5000, max_headers=20)
+    limits = limits_of(given, 1000)
+    assert (limits.connections, limits.connections_per_address) == (2, 1)
+    assert (limits.header_bytes, limits.headers) == (5000, 20)
+
+
+def test_addresses_that_are_one():
+    limits = limits_of(HubSettings(trusted_proxies=["192.0.2.0/28"]), 1000)
+    assert limits.group_of("192.0.2.1") is None
+    assert limits.group_of("192.0.2.99") == "192.0.2.99"
+    assert limits.group_of("2001:db8::1") == limits.group_of("2001:db8::2") == "2001:db8::/64"
+    for own in ("127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"):
+        assert limits.group_of(own) is None
+    counting = limits_of(HubSettings(max_connections_per_address=7), 1000)
+    assert counting.connections_per_address == 7
+    assert counting.group_of("127.0.0.1") == "127.0.0.1"

@@ -1,0 +1,80 @@
+"""The end of a server: a connection that rests may ask once more, and loses no request."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+from waiting import PATIENCE
+
+from hub.cli.http_server.server import bind, port_of, serving
+
+REQUEST = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+OVER = b"connection: close"
+
+
+async def app(scope: Any, receive: Any, send: Any) -> None:
+    """Answers each request with two letters."""
+    if scope["type"] == "http":
+        headers = [(b"content-length", b"2")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": b"ok"})
+
+
+class Client:
+    """A kept connection, by hand."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader, self.writer = reader, writer
+
+    async def ask(self) -> bytes:
+        """The head of the answer to one more request."""
+        self.writer.write(REQUEST)
+        head = await self.reader.readuntil(b"\r\n\r\n")
+        assert await self.reader.readexactly(2) == b"ok"
+        return head.lower()
+
+    async def closed(self) -> bool:
+        """Wait until the server has closed it."""
+        return await self.reader.read() == b""
+
+
+@contextlib.asynccontextmanager
+async def client(port: int) -> AsyncIterator[Client]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        yield Client(reader, writer)
+    finally:
+        writer.transport.abort()
+
+
+async def refused(port: int) -> None:
+    """Wait until the server takes no more connections."""
+    with contextlib.suppress(OSError):
+        while True:
+            (await asyncio.open_connection("127.0.0.1", port))[1].close()
+
+
+async def test_a_connection_that_rests_may_ask_once_more() -> None:
+    """Closed at once it would lose the request that its client is just sending."""
+    bound = bind("127.0.0.1", 0)
+    port = port_of(bound)
+    async with asyncio.timeout(PATIENCE), contextlib.AsyncExitStack() as server:
+        await server.enter_async_context(serving(app, bound, last_call=PATIENCE))
+        async with client(port) as one:
+            assert OVER not in await one.ask()
+            ending = asyncio.create_task(server.aclose())
+            await refused(port)
+            assert OVER in await one.ask()
+            assert await one.closed()
+        await ending
+
+
+async def test_a_connection_that_goes_on_resting_is_closed() -> None:
+    bound = bind("127.0.0.1", 0)
+    async with asyncio.timeout(PATIENCE), contextlib.AsyncExitStack() as server:
+        await server.enter_async_context(serving(app, bound, last_call=0))
+        async with client(port_of(bound)) as one:
+            assert OVER not in await one.ask()
+            await server.aclose()
+            assert await one.closed()

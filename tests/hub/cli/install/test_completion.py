@@ -1,0 +1,102 @@
+"""What a shell completes: commands, options, and what there is in the store."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.shell_completion import BashComplete
+
+from hub.cli import main
+from hub.cli.install import completion
+from store import Store
+
+
+def offered(*words: str) -> list[str]:
+    """What comes in place of the last of these words."""
+    shell = BashComplete(main, {}, "tocsin", completion.VARIABLE)
+    return [item.value for item in shell.get_completions(list(words[:-1]), words[-1])]
+
+
+def test_commands_and_options():
+    assert offered("deliv") == ["deliveries", "delivery"]
+    assert offered("hooks", "") == ["disable", "enable", "list", "rotate-secret", "set"]
+    assert "--follow" in offered("deliveries", "--f")
+    assert offered("deliveries", "--state", "d") == ["delivered", "dead"]
+
+
+def test_what_is_in_the_store(store: Store, hook_id: int, run):
+    run("source", "add", "forge", "--secret", "x")
+    assert offered("deliveries", "--repo", "a") == ["ada/bell"]
+    assert offered("deliveries", "--repo", "ADA/b") == ["ada/bell"]
+    assert offered("deliveries", "--repo", "ada/x") == []
+    assert offered("hooks", "enable", "") == [str(hook_id)]
+    assert offered("deliveries", "--hook", "9") == []
+    assert offered("redeliver", "1", "") == ["2", "1"]
+    assert offered("token", "create", "A") == ["ada"]
+    assert offered("source", "remove", "fo") == ["forge"]
+    assert {"push", "pull_request", "public"} <= set(offered("events", "--event", "pu"))
+
+
+def test_nothing_there_is_nothing_offered(directory: Path, monkeypatch: pytest.MonkeyPatch):
+    assert offered("hooks", "enable", "") == []
+    assert not (directory / "tocsin.db").exists()
+    monkeypatch.setenv("TOCSIN_STORE", "mongo://nowhere")
+    assert offered("hooks", "enable", "") == []
+
+
+def test_another_directory_is_looked_at(run, directory: Path, tmp_path: Path):
+    other = tmp_path / "other"
+    run("user", "add", "eve", "--data-dir", other)
+    assert offered("token", "create", "--data-dir", str(other), "") == ["eve"]
+
+
+@pytest.mark.parametrize("shell", completion.SHELLS)
+def test_the_script_of_each_shell(shell: str, run, monkeypatch: pytest.MonkeyPatch):
+    text = run("completion", shell).stdout
+    assert f"_TOCSIN_COMPLETE={shell}_complete" in text
+    monkeypatch.setenv("SHELL", f"/usr/bin/{shell}")
+    assert run("completion").stdout == text
+    if shutil.which(shell):
+        subprocess.run([shell, "-n", "-c" if shell == "fish" else "-s"],
+                       input=text, text=True, check=True)  # fmt: skip
+
+
+def test_a_shell_that_is_not_known(run, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("SHELL", "/bin/tcsh")
+    assert "name the shell: bash, zsh, fish" in run("completion", code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("shell", "path"),
+    [
+        ("bash", ".local/share/bash-completion/completions/tocsin"),
+        ("zsh", ".local/share/zsh/site-functions/_tocsin"),
+        ("fish", ".config/fish/completions/tocsin.fish"),
+    ],
+)
+def test_installing(shell: str, path: str, run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    said = run("completion", shell, "--install").stderr
+    assert f"wrote {tmp_path / path}" in said
+    assert ("fpath" in said) == (shell == "zsh")
+    assert (tmp_path / path).read_text() == completion.script(shell)
+
+
+def test_in_bash(store: Store, hook_id: int, tmp_path: Path):
+    """As the shell does it."""
+    code = """
+    source <(tocsin completion bash)
+    COMP_WORDS=(tocsin deliveries --repo ad) COMP_CWORD=3
+    _tocsin_completion tocsin
+    echo "${COMPREPLY[@]}"
+    """
+    scripts = Path(sys.executable).parent
+    environment = {**os.environ, "PATH": f"{scripts}:{os.environ['PATH']}"}
+    done = subprocess.run(["bash", "-euc", code], env=environment, capture_output=True, text=True,
+                          check=False)  # fmt: skip
+    assert (done.stdout, done.stderr) == ("ada/bell\n", "")

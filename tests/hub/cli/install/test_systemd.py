@@ -1,0 +1,167 @@
+"""`tocsin systemd`: what is put where; and the files that come with the program."""
+
+import shlex
+import tomllib
+from pathlib import Path
+
+import pytest
+from cryptography.fernet import Fernet
+
+from hub.cli.install import systemd, systemd_files
+from hub.cli.install.systemd_environment import IN_UNITS, environment
+from hub.cli.service.configuration import Settings, all_settings, configure
+from hub.cli.service.daemon import AT_START
+
+PROJECT = Path(__file__).parents[4]
+PROGRAM = "/opt/tocsin/bin/tocsin"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "root"
+
+
+def unit_names(root: Path) -> list[str]:
+    return sorted(path.name for path in (root / "etc/systemd/system").iterdir())
+
+
+def test_installing(run, root):
+    out = run("systemd", "install", "--prefix", root, "--program", PROGRAM).stdout
+    assert "systemctl enable --now tocsin.service\n" in out
+    assert unit_names(root) == ["tocsin.service", "tocsin.socket"]
+    unit = (root / "etc/systemd/system/tocsin.service").read_text()
+    assert f"\nExecStart={PROGRAM} serve\n" in unit
+    assert (root / "etc/sysusers.d/tocsin.conf").read_text().endswith('hub" /var/lib/tocsin\n')
+    assert (root / "etc/tmpfiles.d/tocsin.conf").exists()
+    key = root / "etc/tocsin/secret.key"
+    Fernet(key.read_bytes().strip())
+    assert {path.name: path.stat().st_mode & 0o777 for path in key.parent.iterdir()} == {
+        "secret.key": 0o600,
+        "tocsin.env": 0o600,
+        "tocsin.toml": 0o644,
+    }
+
+
+def test_another_program(run, root):
+    run("systemd", "install", "--split", "--prefix", root, "--program", "/srv/x/tocsin")
+    unit = (root / "etc/systemd/system/tocsin-hub.service").read_text()
+    assert "\nExecStart=/srv/x/tocsin serve --only hub\n" in unit
+    assert "/opt/tocsin" not in unit
+
+
+def test_installing_again_leaves_what_is_the_administrators(run, root):
+    run("systemd", "install", "--prefix", root)
+    settings, key = root / "etc/tocsin/tocsin.toml", root / "etc/tocsin/secret.key"
+    settings.write_text("port = 1\n")
+    before = key.read_bytes()
+    unit = root / "etc/systemd/system/tocsin.service"
+    unit.write_text("old\n")
+    assert f"written  {unit}" in run("systemd", "install", "--prefix", root).stdout
+    assert settings.read_text() == "port = 1\n"
+    assert key.read_bytes() == before
+
+
+def test_the_key_of_data_that_is_there(run, root):
+    known = root / "var/lib/tocsin/secret.key"
+    known.parent.mkdir(parents=True)
+    known.write_bytes(Fernet.generate_key() + b"\n")
+    run("systemd", "install", "--prefix", root)
+    assert (root / "etc/tocsin/secret.key").read_bytes() == known.read_bytes()
+
+
+def test_from_one_service_to_two_and_back(run, root):
+    run("systemd", "install", "--prefix", root)
+    out = run("systemd", "install", "--split", "--prefix", root).stdout
+    assert "systemctl enable --now tocsin-hub.service tocsin-worker.service\n" in out
+    assert unit_names(root) == ["tocsin-hub.service", "tocsin-worker.service", "tocsin.socket"]
+    socket = (root / "etc/systemd/system/tocsin.socket").read_text()
+    assert "\nService=tocsin-hub.service\n" in socket
+    run("systemd", "install", "--prefix", root)
+    assert unit_names(root) == ["tocsin.service", "tocsin.socket"]
+    socket = (root / "etc/systemd/system/tocsin.socket").read_text()
+    assert "\nService=tocsin.service\n" in socket
+
+
+def test_uninstalling(run, root):
+    run("systemd", "install", "--split", "--prefix", root)
+    (root / "var/lib/tocsin").mkdir(parents=True)
+    out = run("systemd", "uninstall", "--prefix", root).stdout
+    assert f"stays    {root}/etc/tocsin\nstays    {root}/var/lib/tocsin\n" in out
+    left = [path.relative_to(root) for path in root.rglob("*") if path.is_file()]
+    assert {path.parent for path in left} == {Path("etc/tocsin")}
+    assert run("systemd", "uninstall", "--prefix", root).stdout == out[out.index("stays") :]
+
+
+def test_a_place_that_cannot_be_written(run, root):
+    root.write_text("a file")
+    run("systemd", "install", "--prefix", root, code=2)
+    root.unlink()
+    (root / "etc").mkdir(parents=True)
+    (root / "etc/tocsin").write_text("a file")
+    assert "Error: cannot write" in run("systemd", "install", "--prefix", root, code=1).stderr
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        ("/home/ada/venv/bin/tocsin", "out of the units' sight"),
+        ("/opt/with space/tocsin", "absolute, and plain"),
+        ("bin/tocsin", "absolute, and plain"),
+        ("/opt/nowhere/bin/tocsin", "there is no program"),
+    ],
+)
+def test_programs_that_the_units_could_not_start(run, monkeypatch, program, said):
+    def untouched(*args: object) -> None:
+        raise AssertionError("nothing of this machine is to be changed")
+
+    monkeypatch.setattr(systemd, "_write", untouched)
+    monkeypatch.setattr(systemd, "_run", untouched)
+    assert said in run("systemd", "install", "--program", program, code=1).stderr
+
+
+def uncommented(text: str) -> dict[str, str]:
+    """What the file sets once every setting of it is."""
+    found = [line[1:] for line in text.splitlines() if line.startswith("#TOCSIN_")]
+    return {name: "".join(shlex.split(value)) for name, value in (x.split("=", 1) for x in found)}
+
+
+def test_the_environment_file_is_up_to_date():
+    text = (PROJECT / "systemd/tocsin.env").read_text()
+    assert text == environment(), "run `python -m hub.cli.install.reference`"
+
+
+def test_the_environment_file_sets_nothing_and_tells_every_default(monkeypatch):
+    text = environment()
+    assert not [line for line in text.splitlines() if line and not line.startswith("#")]
+    found = uncommented(text)
+    assert list(found) == [each.environment for each in all_settings()]
+    for name, value in found.items():
+        monkeypatch.setenv(name, value)
+    settings = configure({}).settings
+    for name in Settings.model_fields:
+        if name not in ("data_dir", "key_file"):
+            assert getattr(settings, name) == getattr(Settings(), name), name
+    assert str(settings.data_dir) == "/var/lib/tocsin"
+
+
+def test_what_is_said_of_single_settings_is_of_settings_that_there_are():
+    assert IN_UNITS.keys() <= Settings.model_fields.keys()
+    assert set(AT_START) <= Settings.model_fields.keys()
+
+
+def test_the_settings_file_is_one(monkeypatch):
+    monkeypatch.delenv("TOCSIN_DATA_DIR")
+    path = PROJECT / "systemd/tocsin.toml"
+    tomllib.loads(path.read_text())
+    settings = configure({}, path).settings
+    assert str(settings.data_dir) == "/var/lib/tocsin"
+    assert str(settings.key_file) == "/etc/tocsin/secret.key"
+
+
+def test_the_files_go_with_the_program():
+    wheel = tomllib.loads((PROJECT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]
+    included = wheel["targets"]["wheel"]["force-include"]
+    assert included == {"systemd": "hub/cli/install/systemd_units"}
+    assert systemd_files.directory() == PROJECT / "systemd"
+    names = {path.name for path in systemd_files.directory().iterdir()}
+    assert names >= {*systemd_files.EVERY_UNIT, *systemd_files.FRAGMENTS, *systemd_files.OWN}

@@ -1,0 +1,78 @@
+"""A service manager's side of `tocsin serve`, by hand."""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+from waiting import PATIENCE
+
+LAUNCH = """
+import os, sys
+os.dup2(int(sys.argv[1]), 3)
+os.set_inheritable(3, True)
+os.environ["LISTEN_PID"] = str(os.getpid())
+os.environ["LISTEN_FDS"] = "1"
+os.execv(sys.executable, [sys.executable, "-m", "hub.cli", "serve", *sys.argv[2:]])
+"""
+
+
+class Manager:
+    """A service manager's side: a socket for notifications, one that it listens on, a process."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.told.bind(str(folder / "notify"))
+        self.told.settimeout(PATIENCE)
+        self.listening = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.listening.getsockname()[1]}"
+        self.heard: list[str] = []
+        self.process: subprocess.Popen[str] | None = None
+
+    def start(self, *args: str, activated: bool = True, **environment: str) -> None:
+        given = {"NOTIFY_SOCKET": str(self.folder / "notify"), "TOCSIN_LOG_FORMAT": "human"}
+        given |= environment
+        number = self.listening.fileno()
+        command = ["-c", LAUNCH, str(number)] if activated else ["-m", "hub.cli", "serve"]
+        self.process = subprocess.Popen(
+            [sys.executable, *command, *args],
+            pass_fds=[number],
+            env={**os.environ, "TOCSIN_CONFIG": str(self.folder / "tocsin.toml"), **given},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def until(self, line: str) -> list[str]:
+        """What is told, up to the first message with a line that matches."""
+        began = len(self.heard)
+        while not any(re.search(line, text, re.MULTILINE) for text in self.heard[began:]):
+            self.heard.append(self._next(line))
+        return self.heard[began:]
+
+    def _next(self, wanted: str) -> str:
+        try:
+            return self.told.recv(4096).decode()
+        except TimeoutError:
+            assert self.process is not None
+            self.process.kill()
+            raise AssertionError(f"no {wanted}: {self.heard}, {self.ended()}") from None
+
+    def signal(self, number: int) -> None:
+        assert self.process is not None
+        self.process.send_signal(number)
+
+    def ended(self) -> tuple[int, str]:
+        assert self.process is not None
+        _, said = self.process.communicate(timeout=PATIENCE)
+        return self.process.returncode, said
+
+    def close(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.communicate()
+        self.told.close()
+        self.listening.close()

@@ -1,0 +1,130 @@
+"""`tocsin audit`, and that every command which changes something is in it."""
+
+import ast
+import getpass
+import json
+import os
+import socket
+from pathlib import Path
+
+import pytest
+from tampering import forge
+
+import hub.cli
+from store import Connection, Store
+from store.audit import audit_log
+from store.audit.audit_log import Actor, AuditEntry
+
+ME = f"{getpass.getuser()}@{socket.gethostname()}"
+
+
+@pytest.fixture(autouse=True)
+def nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SUDO_USER", raising=False)
+
+
+def test_commands_are_recorded(run, listed, directory):
+    run("user", "add", "ada", "--email", "ada@tower.example")
+    run("repo", "add", "ada/bell", "--private")
+    run("source", "add", "forge", "--secret", "hush-hush")
+    token = run("token", "create", "ada", "--note", "ci").stdout.strip()
+    run("token", "revoke", "1")
+    run("user", "list")
+    run("audit")
+    rows = listed("audit")
+    assert [(row["what"], row["on"], row["fields"]) for row in rows] == [
+        ("tocsin token revoke", "1", []),
+        ("tocsin token create", "ada", ["--note"]),
+        ("tocsin source add", "forge", ["--secret"]),
+        ("tocsin repo add", "ada/bell", ["--private"]),
+        ("tocsin user add", "ada", ["--email"]),
+    ]
+    assert {(row["who"], row["by"], row["outcome"]) for row in rows} == {(ME, "command", "done")}
+    said = json.dumps(rows)
+    for secret in ("hush-hush", token, "tower.example"):
+        assert secret not in said
+
+
+def test_what_fails_or_only_looks_is_not(run, listed):
+    run("user", "add", "ada")
+    run("user", "add", "ada", code=5)
+    run("token", "revoke", "7", code=4)
+    run("status")
+    run("sql", "SELECT 1")
+    assert len(listed("audit")) == 1
+
+
+def test_a_command_of_many_transactions_is_one_entry(run, listed, store: Store, hook_id):
+    run("replay", "--since", "1h")
+    (row,) = listed("audit", "--what", "tocsin replay")
+    assert row["fields"] == ["--since"]
+
+
+def test_a_document_is_loaded(run, listed, tmp_path):
+    document = tmp_path / "state.yaml"
+    document.write_text("users:\n  - {login: ada}\n")
+    run("load", document)
+    (row,) = listed("audit")
+    assert (row["what"], row["on"]) == ("tocsin load", str(document))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can act for somebody else")
+def test_who_had_root_do_it(run, listed, monkeypatch):
+    monkeypatch.setenv("SUDO_USER", "ada")
+    run("user", "add", "bob")
+    (row,) = listed("audit")
+    assert row["who"] == f"ada@{socket.gethostname()}"
+    assert row["more"] == {"as": "root"}
+
+
+def written(store: Store, many: int) -> None:
+    def write(db: Connection) -> None:
+        for number in range(many):
+            audit_log.add(db, AuditEntry(Actor("ada", "token", 1, 2), "x", f"/x/{number}", "204"))
+
+    store.do(write)
+
+
+def test_pages(run, listed, store: Store):
+    written(store, 5)
+    assert [row["id"] for row in listed("audit", "--limit", 2)] == [5, 4]
+    shown = run("audit", "--limit", 2)
+    assert "token 2" in shown.stdout
+    assert "--before 4" in shown.stderr
+    assert [row["id"] for row in listed("audit", "--before", 3)] == [2, 1]
+    assert listed("audit", "--who", "bob") == []
+    assert len(listed("audit", "--who", "ada", "--since", "1h", "--what", "x")) == 5
+    assert (
+        run("audit", "--who", "bob").stdout
+        == "no such entries: `tocsin audit` lists all there are\n"
+    )
+
+
+def test_verifying(run, store: Store):
+    assert run("audit", "--verify").stdout == "0 entries from 1 on, up to 0:\n"
+    written(store, 3)
+    said = run("audit", "--verify").stdout
+    assert said.startswith("3 entries from 1 on, up to 3:")
+    head = said.split()[-1]
+    run("audit", "--verify", "--expect", head)
+    written(store, 1)
+    assert run("audit", "--verify", "--expect", head).stdout.startswith("4 entries")
+    assert "is not there" in run("audit", "--verify", "--expect", "9:ab", code=1).stdout
+    run("audit", "--verify", "--expect", "x", code=2)
+    run("audit", "--expect", head, code=2)
+    store.do(forge, "UPDATE audit SET actor = 'eve' WHERE id = 2")
+    assert "entry 2 is not what was written" in run("audit", "--verify", code=1).stdout
+    found = json.loads(run("audit", "--verify", "--json", code=1).stdout)
+    assert len(found["problems"]) == 1
+    assert found["entries"] == 4
+
+
+def test_there_is_one_way_to_a_store():
+    """What is opened elsewhere would be changed without a word of it."""
+    folder = Path(hub.cli.__file__).parent
+    openers = set()
+    for path in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "open_store":
+                openers.add(path.name)
+    assert openers == {"options.py"}

@@ -1,0 +1,373 @@
+"""`tocsin backup` and `tocsin restore`: what was there comes back, and nothing is ever deleted."""
+
+import json
+import os
+import shutil
+import sqlite3
+import stat
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from cryptography.fernet import Fernet
+from installation import opened, seed
+
+from store import Connection
+from store.accounts import accounts
+from store.backup import backup
+from store.backup import restore as restoring
+from store.crypto import file_copy
+from store.crypto.vault import Vault
+from store.database import migrations
+from store.database.body_codec import zstd
+from store.database.sqlite.engine import SqliteEngine
+from store.delivery import hooks
+from store.pg_migration.tables import no_notifier
+
+
+@pytest.fixture
+def seeded(directory: Path) -> Path:
+    """An installation with a hook whose secret is sealed, and three events."""
+    with opened(directory) as store:
+        store.do(seed)
+    return directory
+
+
+def logins(folder: Path) -> list[str]:
+    with opened(folder) as store:
+        return [row["login"] for row in store.look(accounts.list_all)]
+
+
+def secret(folder: Path) -> str | None:
+    def read(db: Connection) -> str | None:
+        (hook,) = hooks.every(db)
+        return hooks.secret_of(db, hook)
+
+    with opened(folder) as store:
+        return store.look(read)
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def parts(folder: Path) -> list[str]:
+    return [path.name for path in folder.rglob(".*") if path.is_file()]
+
+
+# Backing up.
+
+
+def test_a_backup(run, seeded):
+    said = run("backup", "copy.db")
+    assert said.stdout.startswith("copy.db: ")
+    assert "3 events, the last of 20" in said.stdout
+    assert f"keep a copy of {seeded}/secret.key elsewhere" in said.stderr
+    assert mode(seeded / "copy.db") == 0o600
+    assert parts(seeded) == []
+    assert not (seeded / "copy.db.key").exists()
+    with closing(sqlite3.connect("copy.db")) as raw:
+        assert raw.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert raw.execute("SELECT count(*) FROM event").fetchone() == (3,)
+        assert raw.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+
+
+def test_where_it_goes(run, seeded):
+    found = json.loads(run("backup", "--json").stdout)
+    path = Path(found["file"])
+    assert path.parent == seeded / "backups"
+    assert mode(path.parent) == 0o700
+    assert backup.list_backups(path.parent, seeded / "tocsin.db") == [path]
+    assert found["bytes"] == path.stat().st_size
+    assert found["events"] == 3
+    assert found["key"] is None
+    (seeded / "elsewhere").mkdir()
+    run("backup", "elsewhere")
+    assert len(list((seeded / "elsewhere").iterdir())) == 1
+    run("backup", "nowhere/copy.db", code=1)
+
+
+def test_nothing_is_overwritten_unless_asked(run, seeded):
+    (seeded / "copy.db").write_text("somebody's")
+    assert "--overwrite replaces it" in run("backup", "copy.db", code=5).stderr
+    assert (seeded / "copy.db").read_text() == "somebody's"
+    (seeded / "copy.db").unlink()
+    (seeded / "copy.db.key").write_text("somebody's")
+    assert "copy.db.key is there" in run("backup", "copy.db", "--with-key", code=5).stderr
+    assert not (seeded / "copy.db").exists()
+    run("backup", "copy.db", "--with-key", "--overwrite")
+    assert (seeded / "copy.db.key").read_bytes() == (seeded / "secret.key").read_bytes()
+
+
+def test_with_the_key(run, seeded):
+    said = run("backup", "copy.db", "--with-key")
+    assert "can read every secret" in said.stdout
+    assert said.stderr == ""
+    assert mode(seeded / "copy.db.key") == 0o600
+
+
+@pytest.mark.parametrize("given", [["copy.db.zst"], ["copy.db.zst", "--compress"]])
+def test_compressed(run, seeded, given):
+    run("backup", *given)
+    assert parts(seeded) == []
+    content = zstd.decompress((seeded / "copy.db.zst").read_bytes())
+    assert content.startswith(b"SQLite format 3\0")
+    assert (seeded / "copy.db.zst").stat().st_size < len(content) / 2
+
+
+def test_a_compressed_one_is_called_so(run, seeded):
+    assert "copy.db.zst" in run("backup", "copy.db", "--compress", code=2).stderr
+    run("backup", "--compress")
+    (path,) = (seeded / "backups").iterdir()
+    assert path.name.endswith(".db.zst")
+
+
+def test_the_newest_are_kept(run, seeded):
+    folder = seeded / "backups"
+    folder.mkdir()
+    for day in range(1, 5):
+        for name in (f"tocsin-2026010{day}T000000Z.db", f"tocsin-2026010{day}T000000Z.db.key"):
+            (folder / name).touch()
+    (folder / "tocsin-important.db").touch()
+    old = folder / ".tocsin-20260101T000000Z.db.part"
+    young = folder / ".tocsin-20260102T000000Z.db.part"
+    old.touch()
+    young.touch()
+    os.utime(old, (0, 0))
+    said = run("backup", folder, "--keep", 3).stdout
+    assert said.count("removed") == 2
+    left = sorted(path.name for path in folder.iterdir())
+    new = next(name for name in left if "202601" not in name and "important" not in name)
+    assert left == sorted(
+        [
+            "tocsin-20260103T000000Z.db", "tocsin-20260103T000000Z.db.key",
+            "tocsin-20260104T000000Z.db", "tocsin-20260104T000000Z.db.key",
+            "tocsin-important.db", young.name, new,
+        ]
+    )  # fmt: skip
+    run("backup", "copy.db", "--keep", 3, code=2)
+    run("backup", folder, "--keep", 0, code=2)
+
+
+def test_without_room(run, seeded, monkeypatch):
+    usage = shutil.disk_usage(seeded)
+    monkeypatch.setattr(backup.shutil, "disk_usage", lambda path: usage._replace(free=1 << 20))
+    assert "make room" in run("backup", "copy.db", code=1).stderr
+    assert not (seeded / "copy.db").exists()
+
+
+def test_a_copy_that_is_damaged_is_none(run, seeded, monkeypatch):
+    real = file_copy.copy_database
+
+    def damaging(path, target, tell=None):
+        real(path, target, tell)
+        with target.open("r+b") as file:
+            file.seek(4096)
+            file.write(b"\xff" * 8192)
+
+    monkeypatch.setattr(file_copy, "copy_database", damaging)
+    assert "copy.db" in run("backup", "copy.db", code=1).stderr
+    assert not (seeded / "copy.db").exists()
+    assert parts(seeded) == []
+
+
+def test_it_is_in_the_audit_log(run, listed, seeded):
+    run("backup", "copy.db")
+    (row,) = listed("audit")
+    size = (seeded / "copy.db").stat().st_size
+    assert (row["what"], row["on"]) == ("tocsin backup", "copy.db")
+    assert row["more"] == {"file": "copy.db", "bytes": size, "events": 3}
+
+
+@pytest.mark.parametrize("command", [["backup"], ["backup", "x"], ["restore", "x"]])
+def test_another_engine_has_its_own_tools(run, command):
+    said = run(*command, "--store", "postgresql://ada:hush@host/db", code=3).stderr
+    assert "pg_" in said
+    assert "hush" not in said
+
+
+def test_there_is_nothing_to_back_up(run, directory):
+    assert "there is no database" in run("backup", code=1).stderr
+
+
+# Restoring.
+
+
+def test_what_was_there_comes_back(run, seeded):
+    run("backup", "copy.db")
+    with opened(seeded) as store:
+        store.do(accounts.create, "bob")
+    (seeded / "tocsin.db").chmod(0o644)
+    said = run("restore", "copy.db").stdout
+    assert "3 events" in said
+    assert logins(seeded) == ["ada"]
+    assert secret(seeded) == "hush"
+    (aside,) = seeded.glob("tocsin.replaced-*.db")
+    assert str(aside) in said
+    with closing(sqlite3.connect(aside)) as raw:
+        assert raw.execute("SELECT count(*) FROM account").fetchone() == (2,)
+    assert mode(seeded / "tocsin.db") == mode(aside) == 0o600
+    assert parts(seeded) == []
+
+
+@pytest.mark.parametrize("name", ["copy.db", "copy.db.zst"])
+def test_on_another_machine(run, seeded, monkeypatch, name):
+    run("backup", name, "--with-key")
+    there = seeded / "there"
+    monkeypatch.setenv("TOCSIN_DATA_DIR", str(there))
+    said = run("restore", name).stdout
+    assert "the key that came with the backup" in said
+    assert mode(there) == 0o700
+    assert mode(there / "secret.key") == 0o600
+    assert secret(there) == "hush"
+
+
+def test_it_is_in_the_log_of_what_was_restored(run, listed, seeded):
+    run("backup", "copy.db")
+    run("restore", "copy.db")
+    (row,) = listed("audit")
+    assert (row["what"], row["on"], row["more"]) == ("tocsin restore", "copy.db", {"events": 3})
+    run("audit", "--verify")
+
+
+def test_not_while_somebody_is_at_work(run, seeded):
+    run("backup", "copy.db")
+    with opened(seeded) as store:
+        store.do(accounts.create, "bob")
+        assert "stop tocsin first" in run("restore", "copy.db", code=5).stderr
+    assert logins(seeded) == ["ada", "bob"]
+    assert list(seeded.glob("tocsin.replaced-*")) == []
+
+
+def test_nobody_starts_meanwhile(run, seeded, monkeypatch):
+    run("backup", "copy.db")
+    real, said = restoring.replace_database, []
+
+    def meanwhile(*args):
+        said.append(run("status", code=1).stderr)
+        return real(*args)
+
+    monkeypatch.setattr(restoring, "replace_database", meanwhile)
+    run("restore", "copy.db")
+    assert "is being restored" in said[0]
+    run("status")
+
+
+def damaged(path: Path) -> None:
+    with path.open("r+b") as file:
+        file.seek(path.stat().st_size // 2)
+        file.write(b"\xff" * 4096)
+
+
+def cut(path: Path) -> None:
+    with path.open("r+b") as file:
+        file.truncate(path.stat().st_size // 2)
+
+
+@pytest.mark.parametrize("name", ["copy.db", "copy.db.zst"])
+@pytest.mark.parametrize("spoil", [damaged, cut])
+def test_a_damaged_backup_is_refused(run, seeded, name, spoil):
+    run("backup", name)
+    spoil(seeded / name)
+    assert name.removesuffix(".zst") in run("restore", name, code=1).stderr
+    assert logins(seeded) == ["ada"]
+    assert list(seeded.glob("tocsin.replaced-*")) == []
+    assert parts(seeded) == []
+
+
+def altered(path: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as raw:
+        for sql in statements:
+            raw.execute(sql)
+
+
+@pytest.mark.parametrize(
+    ("statements", "reason"),
+    [
+        (["INSERT INTO migration VALUES (99999, 'later.sql', 0)"], "step 99999 and this program"),
+        (["INSERT INTO migration VALUES (1000000, 'moved away', 0)"], "moved away"),
+        (["PRAGMA foreign_keys = OFF", "DELETE FROM account"], "refers to a row of account"),
+        (["PRAGMA foreign_keys = OFF", "DROP TABLE event"], "no database of tocsin's"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(run, seeded, statements, reason):
+    run("backup", "copy.db")
+    altered(seeded / "copy.db", *statements)
+    assert reason in run("restore", "copy.db", code=1).stderr
+    assert logins(seeded) == ["ada"]
+
+
+def test_what_is_no_backup_is_refused(run, seeded):
+    (seeded / "notes.txt").write_text("somebody's notes " * 1000)
+    assert "cannot be read" in run("restore", "notes.txt", code=1).stderr
+    (seeded / "empty").touch()
+    assert "no database of tocsin's" in run("restore", "empty", code=1).stderr
+    assert "there is no backup" in run("restore", "nothing", code=4).stderr
+    shutil.copy(seeded / "tocsin.db", seeded / "raw.db")
+    (seeded / "raw.db-wal").write_text("more")
+    assert "was not closed, and no backup" in run("restore", "raw.db", code=1).stderr
+    assert logins(seeded) == ["ada"]
+
+
+def test_a_backup_whose_key_is_another_is_refused(run, seeded):
+    run("backup", "copy.db", "--with-key")
+    run("backup", "alone.db")
+    old = (seeded / "secret.key").read_bytes()
+    (seeded / "secret.key").write_bytes(Fernet.generate_key() + b"\n")
+    (seeded / "tocsin.db").unlink()
+    said = run("restore", "alone.db", code=1).stderr
+    assert "hook.secret" in said
+    assert "--key names the one" in said
+    assert not (seeded / "tocsin.db").exists()
+    new = (seeded / "secret.key").read_bytes()
+    said = run("restore", "alone.db", "--key", "copy.db.key").stdout
+    assert "tocsin key rotate" in said
+    assert (seeded / "secret.key").read_bytes() == new + old
+    assert secret(seeded) == "hush"
+
+
+def test_a_backup_without_any_key_is_refused(run, seeded):
+    run("backup", "copy.db")
+    (seeded / "secret.key").unlink()
+    assert "there is no key file" in run("restore", "copy.db", code=1).stderr
+    other = seeded / "other.key"
+    other.write_bytes(Fernet.generate_key())
+    assert "hook.secret" in run("restore", "copy.db", "--key", other, code=1).stderr
+    assert not (seeded / "secret.key").exists()
+
+
+def test_a_backup_of_an_older_program_is_upgraded_at_the_start(run, seeded, monkeypatch):
+    known = migrations.steps()
+    engine = SqliteEngine(seeded / "old.db", Vault([Fernet.generate_key()]), no_notifier)
+    with closing(engine), closing(engine.session()) as session:
+        migrations.migrate(session, 0, engine.words)
+    newer = (known[-1][0] + 1, "9001_more.sql", "CREATE TABLE more (id {id})")
+    monkeypatch.setattr(migrations, "steps", lambda: [*known, newer])
+    run("restore", "old.db")
+    assert logins(seeded) == []
+    with opened(seeded) as store:
+        assert store.look(lambda db: db.value("SELECT count(*) FROM more")) == 0
+
+
+def test_a_database_that_is_damaged_is_put_aside_with_its_log(run, seeded):
+    run("backup", "copy.db")
+    damaged_content = b"not a database " * 1000
+    (seeded / "tocsin.db").write_bytes(damaged_content)
+    (seeded / "tocsin.db-wal").write_bytes(b"its log")
+    run("restore", "copy.db")
+    (aside,) = seeded.glob("tocsin.replaced-*.db")
+    assert aside.read_bytes() == damaged_content
+    assert aside.with_name(aside.name + "-wal").read_bytes() == b"its log"
+    assert secret(seeded) == "hush"
+
+
+def test_where_a_file_has_one_name_only(run, seeded, monkeypatch):
+    run("backup", "copy.db")
+
+    def refused(*args):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(restoring.os, "link", refused)
+    run("restore", "copy.db")
+    assert len(list(seeded.glob("tocsin.replaced-*.db"))) == 1
+    assert secret(seeded) == "hush"

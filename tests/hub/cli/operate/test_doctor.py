@@ -1,0 +1,434 @@
+"""`tocsin doctor`: what it finds, with the remedy, whether a daemon runs or not."""
+
+import asyncio
+import json
+import os
+import re
+import sqlite3
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from daemon import Site, tocsin
+from installation import opened, seed
+from passing import hasten
+from waiting import PATIENCE
+
+from hub.cli.operate import doctor_callbacks, doctor_data
+from hub.cli.operate import doctor_machine as machine
+from hub.cli.operate.diagnosis import Finding
+from hub.cli.service.configuration import Settings
+from store import Connection, Store
+from store.crypto import key_file
+from store.delivery import hooks, leases
+from worker.http.guard import Guard
+
+Examine = Callable[..., dict[str, list[dict[str, str]]]]
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is so of this machine, and the names that it knows, are no part of most tests."""
+
+    async def resolver(self: Guard, host: str, port: int) -> list[str]:
+        return ["93.184.216.34"]
+
+    monkeypatch.setattr(Guard, "_system", resolver)
+    monkeypatch.setattr(machine, "_by_timedatectl", lambda: True)
+
+
+@pytest.fixture
+def examine(run) -> Examine:
+    """What there is to be found, by what it is about; the worst of it is the exit code."""
+
+    def call(*args: object, code: int | None = None) -> dict[str, list[dict[str, str]]]:
+        wanted = 0 if code is None else code
+        said = json.loads(run("doctor", "--json", *args, code=wanted).stdout)
+        assert said["state"] == ("good", "warning", "bad")[wanted]
+        found: dict[str, list[dict[str, str]]] = {}
+        for one in said["findings"]:
+            assert (one["remedy"] == "") == (one["level"] == "good")
+            found.setdefault(one["about"], []).append(one)
+        return found
+
+    return call
+
+
+@pytest.fixture
+def well(store: Store, run, directory: Path, url: str) -> Store:
+    """An installation that has nothing wrong with it."""
+    store.do(seed)
+    store.do(lambda db: db.execute("UPDATE delivery SET state = 1"))
+    directory.chmod(0o700)
+    if url == "sqlite":
+        run("backup")
+    return store
+
+
+def worst(findings: list[dict[str, str]]) -> dict[str, str]:
+    return max(findings, key=lambda one: ("good", "warning", "bad").index(one["level"]))
+
+
+def test_all_is_well(examine, well, url, run):
+    found = examine()
+    assert {one["level"] for group in found.values() for one in group} == {"good"}
+    assert {"settings", "permissions", "clock", "disk", "key", "deliveries", "callbacks"} <= set(
+        found
+    )
+    assert "1 hosts of 1 hooks" in found["callbacks"][0]["said"]
+    said = run("doctor").stdout
+    assert "good     key " in said
+    assert "->" not in said
+
+
+def test_it_changes_nothing(examine, well, directory, url):
+    before = well.look(lambda db: db.value("SELECT count(*) FROM audit"))
+    examine()
+    assert well.look(lambda db: db.value("SELECT count(*) FROM audit")) == before
+
+
+# Settings.
+
+
+def test_settings_that_are_wrong(run, directory, monkeypatch):
+    (directory / "tocsin.toml").write_text("timeout = -1\nnothing = 2\n")
+    said = run("doctor", code=2).stdout
+    assert "timeout: Input should be greater than 0" in said
+    assert "nothing: there is no such setting" in said
+
+
+def test_variables_that_are_no_settings(examine, well, monkeypatch):
+    monkeypatch.setenv("TOCSIN_TIMEUOT", "5")
+    monkeypatch.setenv("TOCSIN_CONFIG", "")
+    finding = worst(examine(code=1)["settings"])
+    assert finding["said"] == "TOCSIN_TIMEUOT is no setting"
+    assert finding["remedy"] == "unset TOCSIN_TIMEUOT, or correct its name"
+
+
+def test_there_is_nothing_yet(examine, directory):
+    assert worst(examine(code=2)["database"])["remedy"].startswith("start tocsin")
+    assert list(directory.iterdir()) == []
+    found = examine("--data-dir", "elsewhere", code=2)
+    assert "no data directory elsewhere" in worst(found["settings"])["said"]
+
+
+# The machine.
+
+
+def test_what_others_may_read(examine, well, directory, url):
+    (directory / "secret.key").chmod(0o644)
+    finding = worst(examine(code=2)["permissions"])
+    assert finding["remedy"] == f"chmod 600 {directory}/secret.key"
+    (directory / "secret.key").chmod(0o600)
+    directory.chmod(0o755)
+    if url == "sqlite":
+        (directory / "tocsin.db").chmod(0o644)
+    found = examine(code=1)["permissions"]
+    assert f"chmod 700 {directory}" in [one["remedy"] for one in found]
+    assert (f"chmod 600 {directory}/tocsin.db" in [one["remedy"] for one in found]) == (
+        url == "sqlite"
+    )
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_what_belongs_to_somebody_else(examine, well, directory, url):
+    if url != "sqlite":
+        return
+    os.chown(directory / "tocsin.db", 12345, 12345)
+    finding = worst(examine(code=2)["permissions"])
+    assert "tocsin.db does not belong to root" in finding["said"]
+    assert finding["remedy"] == f"chown root: {directory}/tocsin.db"
+
+
+@pytest.mark.parametrize(
+    ("by_systemd", "by_kernel", "level"),
+    [(True, None, "good"), (None, None, "good"), (None, True, "good"), (False, True, "warning"),
+     (None, False, "warning")],
+)  # fmt: skip
+def test_the_time_service(examine, well, monkeypatch, by_systemd, by_kernel, level):
+    monkeypatch.setattr(machine, "_by_timedatectl", lambda: by_systemd)
+    monkeypatch.setattr(machine, "_by_kernel", lambda: by_kernel)
+    found = examine(code=0 if level == "good" else 1)
+    assert worst(found["clock"])["level"] == level
+
+
+def test_the_kernel_is_asked_for_real():
+    assert machine._by_kernel() in (True, False, None)
+
+
+def test_clocks_that_differ(examine, well, monkeypatch):
+    real = time.time
+    monkeypatch.setattr(machine.time, "time", lambda: real() + 3600)
+    said = worst(examine(code=1)["clock"])["said"]
+    assert re.search(r"-360\d s from this machine", said), said
+    monkeypatch.setattr(machine.time, "time", lambda: 1000.0)
+    assert "says the clock" in worst(examine(code=2)["clock"])["said"]
+
+
+def test_events_of_the_future(examine, well):
+    well.do(lambda db: db.execute("UPDATE event SET received_at = :at", at=4_000_000_000_000_000))
+    assert "the clock was set back" in worst(examine(code=1)["clock"])["said"]
+
+
+def test_a_disk_that_is_full(examine, well, monkeypatch):
+    real = os.statvfs
+
+    def full(path: Path, blocks: int, files: int = 10_000) -> Any:
+        found = real(path)
+        values = {name: getattr(found, name) for name in dir(found) if name.startswith("f_")}
+        return type("Found", (), values | {"f_bavail": blocks, "f_favail": files})
+
+    blocks = real(".").f_blocks
+    for given, level in (((10,), 2), ((blocks // 50,), 1), ((blocks // 2, 3), 2)):
+        monkeypatch.setattr(machine.os, "statvfs", lambda path, given=given: full(path, *given))
+        assert "make room" in worst(examine(code=level)["disk"])["remedy"]
+
+
+def test_a_log_that_has_grown(tmp_path, monkeypatch):
+    database = tmp_path / "tocsin.db"
+    database.touch()
+    with (tmp_path / "tocsin.db-wal").open("wb") as file:
+        file.truncate(machine.LARGE_LOG + 1)
+    found = list(machine.check_disk(Settings(data_dir=tmp_path), database))
+    assert "the write-ahead log has grown to 256 MB" in [one.said for one in found]
+
+
+def test_too_few_descriptors(examine, well, monkeypatch):
+    monkeypatch.setattr(machine.resource, "getrlimit", lambda what: (1024, 1024))
+    assert "LimitNOFILE=" in worst(examine(code=1)["descriptors"])["remedy"]
+
+
+def test_a_program_that_is_missing(examine, well, monkeypatch):
+    monkeypatch.setattr(machine.shutil, "which", lambda name: None)
+    assert "imports = false" in worst(examine(code=1)["programs"])["remedy"]
+    monkeypatch.setenv("TOCSIN_IMPORTS", "false")
+    examine()
+
+
+# The data.
+
+
+def test_a_damaged_database(examine, run, directory):
+    with opened(directory) as store:
+        store.do(seed)
+    directory.chmod(0o700)
+    path = directory / "tocsin.db"
+    with path.open("r+b") as file:
+        file.seek(path.stat().st_size // 2)
+        file.write(b"\xff" * 8192)
+    finding = worst(examine(code=2)["database"])
+    assert "is damaged" in finding["said"]
+    assert finding["remedy"] == "tocsin restore FILE"
+    path.write_bytes(b"somebody's notes " * 1000)
+    for name in ("tocsin.db-wal", "tocsin.db-shm"):
+        (directory / name).unlink(missing_ok=True)
+    assert worst(examine(code=2)["database"])["level"] == "bad"
+
+
+def test_dangling_references(examine, directory):
+    with opened(directory) as store:
+        store.do(seed)
+    with closing(sqlite3.connect(directory / "tocsin.db", isolation_level=None)) as raw:
+        raw.execute("DELETE FROM repository")
+    assert "refers to a row of repository" in worst(examine(code=2)["database"])["said"]
+
+
+def test_a_database_that_takes_long(examine, well, url, monkeypatch):
+    if url != "sqlite":
+        return
+    well.shut()
+    with opened(Path()) as store:
+        store.do(many_rows)
+    monkeypatch.setattr(doctor_data, "PATIENCE", 0.0)
+    assert worst(examine(code=1)["database"])["remedy"] == "tocsin doctor --thorough"
+    assert worst(examine("--thorough")["database"])["level"] == "good"
+
+
+def many_rows(db: Connection) -> None:
+    rows = [(number, "x" * 50) for number in range(20_000)]
+    db.insert_many("failed_login", "who, times, since", [(str(n) + x, n, 0) for n, x in rows])
+
+
+@pytest.mark.parametrize(
+    ("number", "name", "code", "said"),
+    [
+        (99_999, "later.sql", 2, "it is at step 99999, and this program knows"),
+        (1_000_000, "moved away", 2, "moved away"),
+    ],
+)
+def test_a_database_of_another_time(examine, well, number, name, code, said):
+    well.do(
+        lambda db: db.execute(
+            "INSERT INTO migration (number, name, applied_at) VALUES (:number, :name, 0)",
+            number=number,
+            name=name,
+        )
+    )
+    found = examine(code=code)
+    assert said in worst(found["database"])["said"]
+    assert "deliveries" not in found, "it is not asked for what it may not have"
+    well.do(lambda db: db.execute("DELETE FROM migration WHERE number = :number", number=number))
+
+
+def test_a_database_that_is_to_be_upgraded(examine, well):
+    last = well.look(lambda db: db.one("SELECT * FROM migration ORDER BY number DESC LIMIT 1"))
+    assert last is not None
+    well.do(
+        lambda db: db.execute("DELETE FROM migration WHERE number = :number", number=last["number"])
+    )
+    assert "the next start upgrades it" in worst(examine(code=1)["database"])["said"]
+    columns = ", ".join(last)
+    named = ", ".join(f":{name}" for name in last)
+    well.do(lambda db: db.execute(f"INSERT INTO migration ({columns}) VALUES ({named})", **last))
+
+
+def test_a_key_that_is_another(examine, well, directory):
+    path = directory / "secret.key"
+    before = path.read_bytes()
+    path.write_bytes(key_file.generate().value + b"\n")
+    said = [one["said"] for one in examine(code=2)["key"]]
+    assert f"1 of 1 of hook.secret do not open with {path}" in said
+    path.write_bytes(before + key_file.generate().value + b"\n")
+    assert worst(examine(code=1)["key"])["remedy"] == "tocsin key rotate"
+    path.unlink()
+    assert "put" in worst(examine(code=2)["key"])["remedy"]
+    path.write_bytes(b"half")
+    assert "not a Fernet key" in worst(examine(code=2)["key"])["said"]
+    path.write_bytes(before)
+    path.chmod(0o600)
+
+
+def test_nobody_delivers(examine, well):
+    well.do(lambda db: db.execute("UPDATE delivery SET state = 0, due_at = 0"))
+    finding = worst(examine(code=1)["deliveries"])
+    assert finding["said"].startswith("no worker runs; 2 due")
+    assert finding["remedy"] == "start tocsin"
+
+
+def test_a_worker_that_is_behind(examine, well, url):
+    well.do(lambda db: db.execute("UPDATE delivery SET state = 0, due_at = 0"))
+    assert well.engine.acquire_worker_lock()
+
+    def take(db: Connection) -> None:
+        lease = leases.acquire(db, "tower:1", 3_600_000_000)
+        leases.renew(db, lease, 3_600_000_000, 9_000_000_000)
+
+    well.do(take)
+    assert "9000 s behind" in worst(examine(code=2)["deliveries"])["said"]
+
+
+def test_a_worker_that_is_dead(examine, well):
+    assert well.engine.acquire_worker_lock()
+
+    def take(db: Connection) -> None:
+        leases.acquire(db, "tower:1", 3_600_000_000)
+        lease = leases.acquire(db, "tower:2", 3_600_000_000)
+        db.execute("UPDATE lease SET seen_at = 0 WHERE id = :id", id=lease)
+
+    well.do(take)
+    said = [one["said"] for one in examine(code=1)["deliveries"]]
+    assert any(line.startswith("not a word of tower:2") for line in said)
+
+
+def test_backups(examine, well, url, monkeypatch):
+    if url != "sqlite":
+        assert "PostgreSQL's" in worst(examine()["backup"])["said"]
+        return
+    monkeypatch.setattr(doctor_data, "OLD_BACKUP", -1)
+    assert worst(examine(code=1)["backup"])["remedy"] == "tocsin backup"
+
+
+def test_there_never_was_a_backup(examine, directory):
+    with opened(directory):
+        pass
+    directory.chmod(0o700)
+    assert worst(examine(code=1)["backup"])["said"] == "there never was one"
+
+
+# Callbacks.
+
+
+@pytest.fixture
+def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The names there are: an address, a failure, or never an answer."""
+    known: dict[str, Any] = {}
+
+    async def resolver(self: Guard, host: str, port: int) -> list[str]:
+        answer = known.get(host, OSError(-2, "Name or service not known"))
+        if isinstance(answer, OSError):
+            raise answer
+        if answer is None:
+            await _never(known)
+        return [answer]
+
+    monkeypatch.setattr(Guard, "_system", resolver)
+    monkeypatch.setattr(doctor_callbacks, "PATIENCE", PATIENCE)
+    return known
+
+
+async def _never(known: dict[str, Any]) -> None:
+    """Once all others are looked up that are looked up at once, the time for it is over."""
+    known["asked"] = known.get("asked", 0) + 1
+    if known["asked"] == 1:
+        for _ in range(100):
+            await asyncio.sleep(0)
+        hasten(PATIENCE)
+    await asyncio.Event().wait()
+
+
+def test_callbacks(examine, well, names):
+    known = {
+        "receiver.example": "93.184.216.34", "gone.example": OSError(-2, "Name not known"),
+        "inside.example": "10.0.0.1", "slow.example": None,
+    }  # fmt: skip
+    names.update(known)
+
+    def make(db: Connection) -> None:
+        repo_id = hooks.every(db)[0]["repo_id"]
+        for host in [*known, "receiver.example:22"]:
+            url = f"https://{host}/other"
+            hooks.create(db, repo_id, url=url, events=["push"], active=host != "off.example")
+
+    well.do(make)
+    said = sorted(one["said"] for one in examine(code=1)["callbacks"])
+    assert len(said) == 4
+    assert said[0].startswith("hook 3: gone.example cannot be looked up: Name not known")
+    assert said[1].startswith("hook 4: ")
+    assert "10.0.0.1" in said[1]
+    assert said[2] == "hook 5: slow.example was not looked up in time"
+    assert said[3].startswith("hook 6: ")
+    assert "port 22" in said[3]
+
+
+def test_many_callbacks_take_no_longer(well, names, monkeypatch):
+    def make(db: Connection) -> None:
+        repo_id = hooks.every(db)[0]["repo_id"]
+        for number in range(150):
+            url = f"https://h{number}.example/"
+            names[f"h{number}.example"] = None
+            hooks.create(db, repo_id, url=url, events=["push"])
+
+    well.do(make)
+    found: list[Finding] = list(doctor_callbacks.check_callbacks(well, Settings()))
+    assert names["asked"] == doctor_callbacks.AT_ONCE, "there was no time for the others"
+    assert len(found) == doctor_callbacks.TOLD + 1
+    assert found[-1].said == f"and {100 - doctor_callbacks.TOLD} more of that kind"
+
+
+# Beside a daemon.
+
+
+async def test_beside_a_daemon(tmp_path: Path) -> None:
+    site = Site(tmp_path / "site")
+    try:
+        await site.serve()
+        process = await tocsin(site.folder, "doctor", "--json")
+        output, _ = await process.communicate()
+        found = {one["about"]: one for one in json.loads(output)["findings"]}
+        assert process.returncode in (0, 1), output
+        assert found["deliveries"]["said"].startswith("a worker runs; 0 due")
+    finally:
+        await site.close()

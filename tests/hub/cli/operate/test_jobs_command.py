@@ -1,0 +1,110 @@
+"""`tocsin jobs`: what is done at its time, and having it done now."""
+
+import json
+
+import pytest
+
+from store import Connection, Store
+from store.accounts import accounts
+from store.clock import MINUTE, SECOND
+from store.delivery import event_queries, leases
+from store.jobs import jobs
+from store.repositories import interaction_limits, repositories
+from worker.jobs import expire
+
+
+def limited(store: Store) -> None:
+    """A repository whose interaction limit is over."""
+    owner = store.do(accounts.create, "ada")
+    repo = store.do(repositories.create, owner["id"], "engine")
+    over = store.clock.now() - SECOND
+    store.do(interaction_limits.limit_repository, repo, "existing_users", over)
+
+
+def test_before_any_worker_was_there(listed, run, store: Store):
+    found = {row["name"]: row for row in listed("jobs")}
+    prune = found["prune"]
+    assert found["expire"] == {
+        "name": "expire",
+        "schedule": "at the moment",
+        "last_run_at": None,
+        "outcome": None,
+        "seconds": None,
+        "error": None,
+        "failures": 0,
+        "next_run_at": None,
+    }
+    assert prune["schedule"] == "*/10 * * * *"
+    assert prune["next_run_at"][14:16] in ("00", "10", "20", "30", "40", "50")
+    assert "*/10 * * * *" in run("jobs").stdout
+    assert store.look(jobs.every) == [], "looking changes nothing"
+
+
+def test_run_by_hand_where_no_worker_is(run, listed, store: Store):
+    limited(store)
+    assert run("jobs", "run", "expire").stdout.startswith("expire: done in ")
+    (row,) = [row for row in listed("jobs", "list") if row["name"] == "expire"]
+    assert (row["outcome"], row["error"], row["next_run_at"]) == ("done", None, None)
+    assert row["last_run_at"]
+    assert row["seconds"] >= 0
+    (event,) = store.look(event_queries.newest, limit=9)
+    assert (event["name"], event["action"]) == ("interaction_limit", "expired")
+    # Once more, it has nothing to do.
+    run("jobs", "run", "expire")
+    assert len(store.look(event_queries.newest, limit=9)) == 1
+
+
+def test_one_that_fails(run, listed, store: Store, monkeypatch: pytest.MonkeyPatch):
+    def failing(*args: object) -> int:
+        raise ValueError("a mistake")
+
+    monkeypatch.setattr(expire, "_batch", failing)
+    said = run("jobs", "run", "expire", code=1)
+    assert "expire failed: ValueError: see the log" in said.stderr
+    (row,) = [row for row in listed("jobs") if row["name"] == "expire"]
+    assert (row["outcome"], row["failures"]) == ("failed", 1)
+
+
+def test_one_that_there_is_not(run, store: Store):
+    said = run("jobs", "run", "nothing", code=4)
+    assert "there is no job 'nothing': " in said.stderr
+    assert "expire, " in said.stderr
+
+
+def test_one_that_is_under_way(listed, store: Store):
+    plan = jobs.JobSchedule("prune", "*/10 * * * *", store.clock.now())
+    store.do(jobs.save_schedules, [plan])
+    store.do(jobs.claim, "prune", "a worker")
+    (row,) = [row for row in listed("jobs") if row["name"] == "prune"]
+    assert (row["outcome"], row["seconds"]) == ("running", None)
+
+
+@pytest.mark.parametrize("url", ["postgres"], indirect=True)
+def test_a_worker_elsewhere_is_waited_for(run, store: Store, monkeypatch: pytest.MonkeyPatch):
+    lease = store.do(leases.acquire, "far away", MINUTE)
+    looks = []
+
+    def done_at_once(db: Connection) -> None:
+        row = jobs.claim(db, "prune", "far away")
+        assert row is not None
+        jobs.complete(db, row, row["due_at"])
+
+    def work(seconds: float) -> None:
+        """The worker, which looks now and then."""
+        looks.append(seconds)
+        if len(looks) == 3:
+            store.do(done_at_once)
+
+    monkeypatch.setattr("hub.cli.operate.jobs.time.sleep", work)
+    assert run("jobs", "run", "prune").stdout.startswith("prune: done in 0.")
+    assert len(looks) == 3
+    # Without it, it is done here.
+    store.do(leases.release, lease)
+    run("jobs", "run", "prune")
+    found = store.look(jobs.get, "prune")
+    assert found is not None
+    assert found["holder"] != "far away"
+
+
+def test_as_json(run, store: Store):
+    assert {row["name"] for row in json.loads(run("jobs", "--json").stdout)} >= {"expire", "prune"}

@@ -1,0 +1,228 @@
+"""`tocsin key rotate`: step by step, whatever interrupts it, whoever has a copy of the file."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from installation import seed
+
+from hub.cli.operate import key as command
+from hub.cli.operate import key_holders
+from store import Connection, Store
+from store.backup import key_rotation
+from store.crypto import key_file
+from store.crypto.key_file import Key, KeyFileLock
+from store.delivery import hooks
+
+
+@pytest.fixture(autouse=True)
+def credentials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where systemd would put copies of the key file."""
+    monkeypatch.setattr(key_holders, "CREDENTIALS", tmp_path / "credentials")
+    monkeypatch.setattr(command, "SETTLING", 0)
+    return tmp_path / "credentials"
+
+
+@pytest.fixture
+def path(store: Store, directory: Path) -> Path:
+    store.do(seed)
+    return directory / "secret.key"
+
+
+@pytest.fixture
+def rotate(run, url: str) -> Callable[..., Any]:
+    """All that reads the key file is here."""
+    here = [] if url == "sqlite" else ["--only-here"]
+    return lambda *args, **more: run("key", "rotate", *here, *args, **more)
+
+
+def secrets(store: Store) -> list[str | None]:
+    return store.look(lambda db: [hooks.secret_of(db, row) for row in hooks.every(db)])
+
+
+def values(path: Path) -> list[bytes]:
+    return [key.value for key in key_file.read_keys(path)]
+
+
+def steps(listed) -> list[str]:
+    return [row["outcome"] for row in listed("audit", "--what", "tocsin key rotate")][::-1]
+
+
+def test_in_one_go(rotate, run, listed, store, path):
+    (old,) = key_file.read_keys(path)
+    said = rotate()
+    (new,) = key_file.read_keys(path)
+    assert new.value != old.value
+    assert new.note.startswith("since 20")
+    for line in (
+        f"made the key {new.fingerprint}; it only opens for now",
+        f"the key {new.fingerprint} seals from now on",
+        "hook.secret: 1 sealed anew",
+        f"forgot the key {old.fingerprint}",
+    ):
+        assert line in said.stdout
+    assert "backups made before this open with the old key alone" in said.stderr
+    assert old.value.decode() not in said.output
+    assert new.value.decode() not in said.output
+    # As one that has been running all the time, and as one that is started now.
+    assert secrets(store) == ["hush"]
+    run("status")
+    run("audit", "--verify")
+    assert steps(listed) == ["announced", "sealed anew", "finished"]
+    (row,) = listed("audit", "--what", "tocsin key rotate", "--limit", 1)
+    assert row["more"]["key"] == new.fingerprint
+
+
+def test_again_and_again(rotate, store, path):
+    keys = set()
+    for _ in range(3):
+        rotate()
+        keys.update(values(path))
+    assert len(keys) == 3
+    assert secrets(store) == ["hush"]
+
+
+class Killed(BaseException):
+    """What was under way ends here."""
+
+
+@pytest.mark.parametrize("at", range(4))
+def test_killed_after_any_step(rotate, run, store, path, monkeypatch, at):
+    """Whatever the file is like then, everything opens, and the same command finishes."""
+    (old,) = values(path)
+    written = 0
+    real_replace, real_portion = KeyFileLock.replace, key_rotation._portion
+
+    def replace(self: KeyFileLock, keys: list[Key]) -> None:
+        nonlocal written
+        real_replace(self, keys)
+        written += 1
+        if written == at + 1:
+            raise Killed
+
+    def portion(*args: Any) -> Any:
+        result = real_portion(*args)
+        if at == 3 and args[1].table == "hook":
+            raise Killed
+        return result
+
+    with monkeypatch.context() as patched:
+        patched.setattr(KeyFileLock, "replace", replace)
+        patched.setattr(key_rotation, "_portion", portion)
+        with pytest.raises(Killed):
+            rotate()
+    assert secrets(store) == ["hush"]
+    run("status")
+    rotate()
+    left = values(path)
+    assert len(left) == 1
+    assert old not in left
+    assert secrets(store) == ["hush"]
+
+
+def test_a_key_that_was_put_first_by_hand(rotate, store, path):
+    """As after a restore: one more key than there should be."""
+    old, new = key_file.read_keys(path)[0], key_file.generate()
+    path.write_bytes(new.value + b"\n" + old.value + b"\n")
+    rotate()
+    assert values(path) == [new.value]
+    assert secrets(store) == ["hush"]
+
+
+def test_what_opens_with_no_key_keeps_the_old_ones(rotate, store, path):
+    def spoil(db: Connection) -> None:
+        repo_id = hooks.every(db)[0]["repo_id"]
+        made = hooks.create(
+            db, repo_id, url="https://receiver.example/2", events=["push"], secret="s"
+        )
+        db.execute("UPDATE hook SET secret = :bad WHERE id = :id", bad=b"?", id=made["id"])
+
+    store.do(spoil)
+    refused = rotate(code=1)
+    assert "hook.secret: 1 sealed anew, 1 open with no key" in refused.stdout
+    assert "1 secrets open with no key" in refused.stderr
+    assert len(values(path)) == 2
+    store.do(lambda db: db.execute("DELETE FROM hook WHERE secret = :bad", bad=b"?"))
+    rotate()
+    assert len(values(path)) == 1
+
+
+def test_services_that_have_a_copy(rotate, store, path, credentials):
+    """Each has to be started again twice: to open with the new key, and to seal with it."""
+    service = credentials / "tocsin.service" / "secret.key"
+    other = credentials / "tocsin-test.service" / "secret.key"
+    for place in (service, other):
+        place.parent.mkdir(parents=True)
+    service.write_bytes(path.read_bytes())
+    other.write_bytes(key_file.generate().value)
+    (old,) = values(path)
+    for _ in range(2):
+        said = rotate(code=3).stdout
+        assert "tocsin.service does not have the key" in said
+        assert "systemctl restart tocsin.service`" in said
+        assert values(path)[0] == old, "it does not seal yet"
+    service.write_bytes(path.read_bytes())
+    said = rotate(code=3).stdout
+    assert "seals from now on" in said
+    assert "hook.secret: 1 sealed anew" in said
+    assert "tocsin.service does not seal with the key" in said
+    assert values(path)[1:] == [old]
+    service.write_bytes(path.read_bytes())
+    assert "forgot the key" in rotate().stdout
+    assert old not in values(path)
+    assert secrets(store) == ["hush"]
+
+
+def test_a_copy_that_only_root_may_see(rotate, path, credentials, monkeypatch):
+    service = credentials / "tocsin.service" / "secret.key"
+    service.parent.mkdir(parents=True)
+    service.touch()
+    real = Path.read_bytes
+
+    def read(self: Path) -> bytes:
+        if self == service:
+            raise PermissionError(13, "Permission denied")
+        return real(self)
+
+    monkeypatch.setattr(Path, "read_bytes", read)
+    assert "rotate the key as root" in rotate(code=1).stderr
+
+
+def test_other_machines(run, store, path, url):
+    if url == "sqlite":
+        run("key", "rotate")
+        return
+    (old,) = values(path)
+    said = run("key", "rotate", code=3).stdout
+    assert "the other machines do not have the key" in said
+    assert f"copy {path} to all of them" in said
+    assert run("key", "rotate", code=3).stdout == said.split("\n", 1)[1]
+    assert values(path)[0] == old
+    said = run("key", "rotate", "--everywhere", code=3).stdout
+    assert "the other machines do not seal with the key" in said
+    assert values(path)[1:] == [old]
+    said = run("key", "rotate", "--everywhere")
+    assert "forgot the key" in said.stdout
+    assert "once more" in said.stderr
+    assert old not in values(path)
+    assert secrets(store) == ["hush"]
+
+
+def test_a_key_file_that_cannot_be_written(rotate, path, monkeypatch):
+    def refused(*args: Any, **more: Any) -> None:
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(key_file.tempfile, "mkstemp", refused)
+    said = rotate(code=1).stderr
+    assert f"cannot write the key file {path}: Read-only file system" in said
+    assert "--key-file" in said
+
+
+def test_another_key_file(run, directory, store, url, path):
+    moved = directory / "elsewhere.key"
+    path.rename(moved)
+    here = [] if url == "sqlite" else ["--only-here"]
+    run("key", "rotate", *here, code=1)
+    run("key", "rotate", *here, "--key-file", moved)
+    assert not path.exists()

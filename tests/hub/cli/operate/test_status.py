@@ -1,0 +1,21 @@
+"""`tocsin status` tells the same figures as `/metrics`."""
+
+from typing import Any
+
+from store import Store
+from store.clock import HOUR, SECOND
+from store.delivery import deliveries, leases
+
+
+def test_what_waits_and_for_whom(run: Any, listed: Any, store: Store, hook_id: int) -> None:
+    found = listed("status")
+    assert (found["deliveries_waiting"], found["deliveries_held"], found["workers"]) == (2, 0, 0)
+    assert found["seconds_behind"] > 0
+    lease = store.do(leases.acquire, "tests", HOUR)
+    store.do(deliveries.claim, [hook_id], lease, 1)
+    store.do(leases.renew, lease, HOUR, 0)
+    found = listed("status")
+    assert (found["deliveries_held"], found["workers"], found["seconds_behind"]) == (1, 1, 0)
+    store.do(leases.renew, lease, HOUR, SECOND // 2)
+    assert listed("status")["oldest_due_at"] is not None
+    assert "seconds behind" in run("status").stdout

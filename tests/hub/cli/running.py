@@ -1,0 +1,89 @@
+"""Commands that stay, as processes of their own."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+
+import httpx
+from waiting import PATIENCE
+
+from store import Store
+from store.accounts import accounts, tokens
+from store.repositories import repositories
+
+# Seconds, on a machine that has other things to do.
+SECRET = "ring the bells"
+
+
+class Process:
+    """A running `tocsin`, with what it prints line by line."""
+
+    def __init__(self, *args: str, **environment: str) -> None:
+        self.popen = subprocess.Popen(
+            [sys.executable, "-m", "hub.cli", *args],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "TOCSIN_LOG_LEVEL": "info", **environment},
+        )
+
+    def said(self, pattern: str, *, error: bool = False) -> re.Match[str]:
+        """The first line from here on that matches. What does not come within a minute is not
+        waited for: the process is killed.
+        """
+        stream = self.popen.stderr if error else self.popen.stdout
+        assert stream is not None
+        seen = []
+        impatient = threading.Timer(PATIENCE, self.popen.kill)
+        impatient.start()
+        try:
+            for line in stream:
+                matched = re.search(pattern, line)
+                if matched:
+                    return matched
+                seen.append(line)
+        finally:
+            impatient.cancel()
+            impatient.join()
+        raise AssertionError(f"{pattern!r} is not in {seen}, {self.popen.stderr.read()}")
+
+    def end(self, number: int = signal.SIGTERM) -> tuple[int, str, str]:
+        """The exit code after a signal, and what else it printed."""
+        self.popen.send_signal(number)
+        return self.ended()
+
+    def ended(self) -> tuple[int, str, str]:
+        out, err = self.popen.communicate(timeout=PATIENCE)
+        return self.popen.returncode, out, err
+
+
+def url_of(process: Process) -> str:
+    return process.said(r"at work: (http://127\.0\.0\.1:\d+)$")[1]
+
+
+def prepare(store: Store) -> str:
+    """A token that may do everything with `ada/bell`."""
+
+    def make(db) -> str:
+        user = accounts.create(db, "ada")
+        repositories.create(db, user["id"], "bell")
+        return tokens.create(db, user["id"], scopes=["repo", "admin:repo_hook"])[0]
+
+    return store.do(make)
+
+
+def subscribe_and_push(hub: str, receiver: str, token: str) -> None:
+    headers = {"Authorization": f"Bearer {token}"}
+    with httpx.Client(base_url=hub, headers=headers, trust_env=False, timeout=PATIENCE) as client:
+        form = {
+            "hub.mode": "subscribe",
+            "hub.topic": f"{hub}/ada/bell/events/push",
+            "hub.callback": receiver,
+            "hub.secret": SECRET,
+        }
+        assert client.post("/hub", data=form).status_code == 204
+        answer = client.post("/ada/bell/events/push", json={"ref": "refs/heads/main"})
+        assert answer.is_success, answer.text

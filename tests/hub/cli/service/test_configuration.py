@@ -1,0 +1,130 @@
+"""Settings: which source wins, what is refused and how that is said."""
+
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from hub.cli.service.configuration import Settings, all_settings, configure
+from hub.settings import HubSettings
+from store.errors import Unusable
+from store.settings import (
+    DataSettings,
+    ImportSettings,
+    StoreSettings,
+    UsageSettings,
+    WebSubSettings,
+)
+from worker.settings import WorkerSettings
+
+
+def test_defaults(directory: Path):
+    found = configure({})
+    assert found.settings.port == Settings().port
+    assert dict(found.origins) == {"data_dir": "TOCSIN_DATA_DIR"}
+
+
+def test_the_order_of_the_sources(monkeypatch, directory: Path):
+    Path("tocsin.toml").write_text('port = 1001\nhost = "10.0.0.1"\ntimeout = 3\n')
+    monkeypatch.setenv("TOCSIN_HOST", "10.0.0.2")
+    monkeypatch.setenv("TOCSIN_PORT", "1002")
+    found = configure({"port": 1003, "host": None})
+    settings = found.settings
+    assert (settings.port, settings.host, settings.timeout) == (1003, "10.0.0.2", 3)
+    assert found.origins["port"] == "command line"
+    assert found.origins["host"] == "TOCSIN_HOST"
+    assert found.origins["timeout"] == "tocsin.toml"
+
+
+def test_a_file_that_is_named(monkeypatch, tmp_path):
+    for number in (1, 2):
+        (tmp_path / f"{number}.toml").write_text(f"port = 100{number}")
+    monkeypatch.setenv("TOCSIN_CONFIG", str(tmp_path / "1.toml"))
+    assert configure({}).settings.port == 1001
+    assert configure({}, tmp_path / "2.toml").settings.port == 1002
+    with pytest.raises(Unusable, match=r"none\.toml: No such file"):
+        configure({}, tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize("text", ["10.0.0.0/8,192.168.0.0/16", '["10.0.0.0/8", "192.168.0.0/16"]'])
+def test_lists_in_the_environment(monkeypatch, text):
+    monkeypatch.setenv("TOCSIN_ALLOW_NETWORKS", text)
+    monkeypatch.setenv("TOCSIN_RETRIES", "0, 5, 60")
+    settings = configure({}).settings
+    assert settings.allow_networks == ["10.0.0.0/8", "192.168.0.0/16"]
+    assert settings.retries == [0, 5, 60]
+
+
+def test_empty_is_not_set(monkeypatch):
+    monkeypatch.setenv("TOCSIN_RATE", "")
+    assert configure({}).settings.rate is None
+
+
+def test_what_others_set_in_the_environment_is_theirs(monkeypatch):
+    monkeypatch.setenv("TOCSIN_TOKEN", "x")
+    configure({})
+
+
+@pytest.mark.parametrize(
+    ("toml", "said"),
+    [
+        ("prot = 1", "prot: there is no such setting (from tocsin.toml)"),
+        ("port = 'x'", "port: "),
+        ("port = 99999", "not 99999 (from tocsin.toml)"),
+        ("[worker]\ntimeout = 3", "worker: there is no such setting"),
+        ("port = ", "is not TOML"),
+        ("retries = [0, -1]", "retries.1: "),
+    ],
+)
+def test_a_wrong_file(toml, said):
+    Path("tocsin.toml").write_text(toml)
+    with pytest.raises(Unusable) as refused:
+        configure({})
+    assert said in str(refused.value)
+    assert len(str(refused.value).splitlines()) == 1
+
+
+def test_a_wrong_environment_names_the_variable(monkeypatch):
+    monkeypatch.setenv("TOCSIN_PORT", "http")
+    monkeypatch.setenv("TOCSIN_RETRIES", "[0, x")
+    with pytest.raises(Unusable) as refused:
+        configure({})
+    lines = str(refused.value).splitlines()
+    assert len(lines) == 2
+    assert any("port" in line and "'http' (from TOCSIN_PORT)" in line for line in lines)
+    assert any("retries" in line and "(from TOCSIN_RETRIES)" in line for line in lines)
+
+
+def test_no_two_parts_have_a_setting_of_one_name():
+    names = [
+        name for part in (HubSettings, WorkerSettings, StoreSettings) for name in part.model_fields
+    ]
+    # What two of them have to agree about is declared once, for both.
+    shared = {
+        name
+        for part in (WebSubSettings, ImportSettings, UsageSettings, DataSettings)
+        for name in part.model_fields
+    }
+    assert {name for name, times in Counter(names).items() if times > 1} == shared
+
+
+def test_every_setting_is_described():
+    assert {each.name for each in all_settings()} == set(Settings.model_fields)
+    assert [each.name for each in all_settings() if not each.description] == []
+
+
+def test_the_settings_command(monkeypatch, listed, run):
+    monkeypatch.setenv("TOCSIN_PORT", "1002")
+    rows = {row["setting"]: row for row in listed("settings")}
+    assert rows["port"] == {"setting": "port", "value": 1002, "from": "TOCSIN_PORT"}
+    assert rows["host"]["from"] == "default"
+    assert "TOCSIN_PORT" in run("settings").stdout
+
+
+def test_a_command_says_what_is_wrong_in_the_settings(run):
+    Path("tocsin.toml").write_text("prot = 1")
+    assert run("status", code=1).stderr == (
+        "Error: prot: there is no such setting (from tocsin.toml)\n"
+    )
+    assert "TOCSIN_CONFIG" not in os.environ

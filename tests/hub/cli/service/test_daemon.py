@@ -1,0 +1,266 @@
+"""`tocsin serve` as a service manager sees it: readiness, sockets, signs of life, reloading."""
+
+import contextlib
+import os
+import re
+import resource
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from manager import Manager
+from waiting import PATIENCE
+
+from hub.cli.service import notify
+from store import open_store
+from store.audit import audit_log
+
+
+def healthy(manager: Manager) -> bool:
+    return httpx.get(f"{manager.url}/healthz", trust_env=False, timeout=PATIENCE).is_success
+
+
+def test_it_is_ready_when_it_serves_on_the_socket_that_it_was_given(manager):
+    manager.start()
+    *before, ready = manager.until("^READY=1$")
+    assert before[0] == "STATUS=opening the database"
+    assert ready == f"READY=1\nSTATUS=listening on {manager.url}; 0 in flight, 0 queued"
+    assert healthy(manager)
+    manager.signal(signal.SIGTERM)
+    assert manager.until("^STOPPING=1$")[-1].endswith("STATUS=finishing what is under way")
+    code, said = manager.ended()
+    assert code == 0, said
+
+
+def test_who_comes_while_nobody_serves_is_answered_by_the_next(manager):
+    manager.start()
+    manager.until("^READY=1$")
+    manager.signal(signal.SIGTERM)
+    manager.ended()
+    answers: list[bool] = []
+    waiting = threading.Thread(target=lambda: answers.append(healthy(manager)))
+    waiting.start()
+    manager.start()
+    manager.until("^READY=1$")
+    waiting.join(PATIENCE)
+    assert answers == [True]
+
+
+def test_without_a_socket_it_listens_itself(manager):
+    manager.start(activated=False)
+    ready = manager.until("^READY=1$")[-1]
+    assert manager.url not in ready
+    found = re.search(r"listening on (\S+);", ready)
+    assert found is not None
+    manager.url = found[1]
+    assert healthy(manager)
+
+
+def test_a_worker_takes_no_socket(manager):
+    manager.start("--only", "worker")
+    assert manager.until("^READY=1$")[-1] == "READY=1\nSTATUS=0 in flight, 0 queued"
+
+
+@pytest.mark.parametrize("part", [[], ["--only", "hub"], ["--only", "worker"]])
+def test_signs_of_life(manager, part):
+    manager.start(*part, WATCHDOG_USEC="400000")
+    manager.until("^READY=1$")
+    for _ in range(5):
+        manager.until("^WATCHDOG=1$")
+    manager.signal(signal.SIGTERM)
+    assert manager.ended()[0] == 0
+
+
+def test_no_signs_of_life_where_none_are_asked_for(manager):
+    manager.start(WATCHDOG_USEC="400000", WATCHDOG_PID="1")
+    manager.until("^READY=1$")
+    # As long as it takes to reload, which it tells.
+    for _ in range(3):
+        manager.signal(signal.SIGHUP)
+        manager.until("^READY=1$")
+    manager.signal(signal.SIGTERM)
+    manager.until("^STOPPING=1$")
+    assert sum("WATCHDOG=1" in text for text in manager.heard) <= 1
+
+
+def test_settings_are_read_again(manager, tmp_path):
+    manager.start()
+    manager.until("^READY=1$")
+    request = {"trust_env": False, "headers": {"User-Agent": ""}, "timeout": PATIENCE}
+    assert httpx.get(f"{manager.url}/versions", **request).status_code == 403
+    (tmp_path / "tocsin.toml").write_text("port = 1\nrequire_user_agent = false\n")
+    manager.signal(signal.SIGHUP)
+    told = manager.until("^READY=1$")
+    (began,) = (text for text in told if "RELOADING" in text)
+    assert re.fullmatch(r"RELOADING=1\nMONOTONIC_USEC=\d+", began)
+    assert told[-1].endswith(f"listening on {manager.url}; 0 in flight, 0 queued")
+    assert httpx.get(f"{manager.url}/versions", **request).is_success
+    manager.signal(signal.SIGTERM)
+    code, said = manager.ended()
+    assert code == 0
+    assert "WARNING tocsin.serve in force only after a restart: port\n" in said
+    assert "INFO tocsin.serve settings read again; changed: require_user_agent\n" in said
+    assert reloads(tmp_path) == [("done", {"fields": ["require_user_agent"]})]
+
+
+def reloads(folder: Path) -> list[tuple[str, dict[str, Any]]]:
+    """What the audit log has of them, the last one first."""
+    store = open_store("sqlite", data_dir=folder)
+    rows = store.look(audit_log.page, limit=9, action="settings reload")
+    store.shut()
+    assert all(row["via"] == "daemon" for row in rows)
+    return [(row["outcome"], row["details"]) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("port =", "is not TOML"),
+        ("require_user_agent = false\ntimeout = -1", "timeout: Input should be greater than 0"),
+        ("require_user_agent = false\nallow_networks = ['x']", "'x' does not appear to be"),
+        ("require_user_agent = false\ncallback_ports = 'x'", "allow_networks or callback_ports"),
+    ],
+)
+def test_settings_that_are_wrong_change_nothing(manager, tmp_path, text, reason):
+    manager.start()
+    manager.until("^READY=1$")
+    (tmp_path / "tocsin.toml").write_text(text)
+    manager.signal(signal.SIGHUP)
+    assert "stay as they were; listening on" in manager.until("^READY=1$")[-1]
+    request = {"trust_env": False, "headers": {"User-Agent": ""}, "timeout": PATIENCE}
+    answer = httpx.get(f"{manager.url}/versions", **request)
+    assert answer.status_code == 403
+    (tmp_path / "tocsin.toml").write_text("")
+    manager.signal(signal.SIGHUP)
+    assert "stay as they were" not in manager.until("^READY=1$")[-1]
+    manager.signal(signal.SIGTERM)
+    code, said = manager.ended()
+    assert code == 0
+    assert re.search(rf"ERROR tocsin.serve the settings stay as they were: .*{reason}", said), said
+    assert reloads(tmp_path) == [("done", {}), ("failed", {})]
+
+
+class Connection:
+    """A kept connection, by hand."""
+
+    REQUEST = b"GET /healthz HTTP/1.1\r\nHost: x\r\nUser-Agent: x\r\n\r\n"
+
+    def __init__(self, manager: Manager) -> None:
+        self.socket = socket.create_connection(manager.listening.getsockname(), timeout=PATIENCE)
+
+    def ask(self) -> bytes:
+        """The answer to one more request."""
+        self.socket.sendall(self.REQUEST)
+        return self.answer()
+
+    def answer(self) -> bytes:
+        answer = b""
+        while not answer.endswith(b'"ok"}'):
+            received = self.socket.recv(4096)
+            assert received, answer
+            answer += received
+        return answer.lower()
+
+    def close(self) -> None:
+        self.socket.close()
+
+
+def test_a_connection_that_rests_is_closed_at_the_end(manager):
+    manager.start()
+    manager.until("^READY=1$")
+    with closing(Connection(manager)) as silent:
+        assert b"connection: close" not in silent.ask()
+        manager.signal(signal.SIGTERM)
+        manager.until("^STOPPING=1$")
+        assert silent.socket.recv(1) == b""
+        assert manager.ended()[0] == 0
+
+
+def test_limits_of_requests_are_read_again(manager, tmp_path):
+    manager.start()
+    manager.until("^READY=1$")
+    request: dict[str, Any] = {"trust_env": False, "timeout": PATIENCE}
+    request["headers"] = {"User-Agent": "x", "X-Long": "a" * 5000}
+    assert httpx.get(f"{manager.url}/versions", **request).is_success
+    (tmp_path / "tocsin.toml").write_text("max_header_bytes = 4096\n")
+    manager.signal(signal.SIGHUP)
+    manager.until("^READY=1$")
+    answer = httpx.get(f"{manager.url}/versions", **request)
+    assert answer.status_code == 431
+    assert answer.json() == {
+        "message": "The headers are larger than the limit of 4096 bytes.",
+        "documentation_url": f"{manager.url}/docs",
+        "status": "431",
+    }
+
+
+def test_more_connections_than_there_may_be_files(manager):
+    """Those that ask nothing take nothing from those that do."""
+    manager.start()
+    manager.until("^READY=1$")
+    assert manager.process is not None
+    resource.prlimit(manager.process.pid, resource.RLIMIT_NOFILE, (256, 256))
+    manager.signal(signal.SIGHUP)
+    manager.until("^READY=1$")
+    with contextlib.ExitStack() as stack:
+        for _ in range(400):
+            silent = socket.create_connection(manager.listening.getsockname(), timeout=PATIENCE)
+            stack.enter_context(silent)
+        assert healthy(manager)
+    manager.signal(signal.SIGTERM)
+    code, said = manager.ended()
+    assert code == 0
+    assert "there are 64 connections, and max_connections allows no more" in said
+    assert "Too many open files" not in said
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], str]]:
+    """What a notifier of this process says, through an abstract socket."""
+    name = f"\0tocsin-test-{os.getpid()}"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as receiver:
+        receiver.bind(name)
+        receiver.settimeout(PATIENCE)
+        monkeypatch.setenv("NOTIFY_SOCKET", "@" + name[1:])
+        yield lambda: receiver.recv(4096).decode()
+
+
+def test_a_status_is_said_once_and_on_one_line(told):
+    notifier = notify.Notifier()
+    notifier.status("one\nREADY=1")
+    notifier.status("one\nREADY=1")
+    notifier.status("two")
+    assert [told(), told()] == ["STATUS=one READY=1", "STATUS=two"]
+
+
+def test_nobody_listens(monkeypatch, tmp_path):
+    monkeypatch.delenv("NOTIFY_SOCKET", raising=False)
+    notify.Notifier().ready("x")
+    monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "gone"))
+    notify.Notifier().ready("x")
+
+
+@pytest.mark.parametrize(
+    ("process", "count"),
+    [(None, "1"), ("1", "1"), (str(os.getpid()), "x"), ("x", "")],
+    ids=["nobody's", "another's", "no number", "no process"],
+)
+def test_sockets_that_are_not_for_us(monkeypatch, process, count):
+    monkeypatch.setenv("LISTEN_FDS", count)
+    if process is not None:
+        monkeypatch.setenv("LISTEN_PID", process)
+    assert notify.inherited_sockets() == []
+    assert "LISTEN_FDS" not in os.environ
+
+
+@pytest.mark.parametrize(("given", "seconds"), [("3000000", 3), ("0", None), ("x", None)])
+def test_the_watchdogs_patience(monkeypatch, given, seconds):
+    monkeypatch.delenv("WATCHDOG_PID", raising=False)
+    monkeypatch.setenv("WATCHDOG_USEC", given)
+    assert notify.watchdog_seconds() == seconds

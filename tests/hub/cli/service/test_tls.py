@@ -1,0 +1,279 @@
+"""TLS served directly, with a certificate authority of our own: from the start, and when the
+certificate is another one.
+"""
+
+import contextlib
+import re
+import signal
+import socket
+import ssl
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from authority import DAY, Authority
+from cryptography import x509
+from manager import Manager
+from waiting import PATIENCE
+
+from hub.cli.service import tls
+from hub.settings import HubSettings
+from store import clock
+from store.errors import Unusable
+
+HEADERS = {"User-Agent": "tests"}
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return Authority(tmp_path_factory.mktemp("certificates"))
+
+
+@pytest.fixture
+def issued(authority: Authority, tmp_path: Path) -> Authority:
+    authority.folder = tmp_path
+    return authority
+
+
+def configured(folder: Path, **more: str) -> None:
+    given = {"tls_certificate": f"{folder}/one.crt", "tls_key": f"{folder}/one.key"} | more
+    lines = [f'{name} = "{value}"' for name, value in given.items() if value]
+    (folder / "tocsin.toml").write_text("\n".join(["port = 0", *lines]) + "\n")
+
+
+def number_of(manager: Manager, authority: Authority, **how: Any) -> int:
+    """That of the certificate by which a new connection is answered."""
+    with (
+        socket.create_connection(manager.listening.getsockname(), timeout=PATIENCE) as plain,
+        authority.trusting.wrap_socket(plain, server_hostname="localhost") as secure,
+    ):
+        der = secure.getpeercert(binary_form=True)
+    assert der is not None
+    return x509.load_der_x509_certificate(der).serial_number
+
+
+def reloaded(manager: Manager) -> str:
+    manager.signal(signal.SIGHUP)
+    return manager.until("^READY=1$")[-1]
+
+
+def secure(manager: Manager) -> str:
+    return manager.url.replace("http://", "https://")
+
+
+def asking(authority: Authority) -> httpx.Client:
+    """Who trusts the authority."""
+    return httpx.Client(
+        verify=authority.trusting,
+        trust_env=False,
+        headers=HEADERS,
+        timeout=PATIENCE,
+        limits=httpx.Limits(keepalive_expiry=PATIENCE),
+    )
+
+
+def test_https(manager, issued):
+    issued.issue("one")
+    configured(issued.folder)
+    manager.start()
+    assert f"listening on {secure(manager)};" in manager.until("^READY=1$")[-1]
+    with asking(issued) as client:
+        answer = client.get(f"{secure(manager)}/")
+        assert answer.is_success
+        # All that it links to is where it is.
+        assert answer.json()["rate_limit_url"].startswith(secure(manager))
+    with pytest.raises(httpx.ConnectError, match="certificate verify failed"):
+        httpx.get(f"{secure(manager)}/versions", trust_env=False, timeout=PATIENCE)
+    with pytest.raises(httpx.HTTPError):
+        httpx.get(f"{manager.url}/versions", trust_env=False, timeout=PATIENCE)
+    manager.signal(signal.SIGTERM)
+    code, said = manager.ended()
+    assert code == 0
+    assert "Traceback" not in said
+
+
+def test_only_what_is_safe(manager, issued):
+    issued.issue("one")
+    configured(issued.folder)
+    manager.start()
+    manager.until("^READY=1$")
+    for version, accepted in (
+        (ssl.TLSVersion.TLSv1_3, True),
+        (ssl.TLSVersion.TLSv1_2, True),
+        (ssl.TLSVersion.TLSv1_1, False),
+    ):
+        client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        client.check_hostname, client.verify_mode = False, ssl.CERT_NONE
+        client.set_ciphers("ALL:@SECLEVEL=0")
+        with pytest.warns(match="deprecated") if not accepted else contextlib.nullcontext():
+            client.minimum_version = client.maximum_version = version
+        with socket.create_connection(manager.listening.getsockname(), timeout=PATIENCE) as plain:
+            if not accepted:
+                with pytest.raises(ssl.SSLError):
+                    client.wrap_socket(plain)
+                continue
+            with client.wrap_socket(plain) as there:
+                cipher = (there.cipher() or ("",))[0]
+        assert cipher.startswith("TLS_" if version == ssl.TLSVersion.TLSv1_3 else "ECDHE-")
+    weak = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    weak.check_hostname, weak.verify_mode = False, ssl.CERT_NONE
+    weak.maximum_version = ssl.TLSVersion.TLSv1_2
+    weak.set_ciphers("ECDHE-ECDSA-AES128-SHA256:AES128-GCM-SHA256:@SECLEVEL=0")
+    with (
+        socket.create_connection(manager.listening.getsockname(), timeout=PATIENCE) as plain,
+        pytest.raises(ssl.SSLError),
+    ):
+        weak.wrap_socket(plain)
+
+
+def test_another_certificate_without_a_connection_dropped(manager, issued):
+    """By other files, and by others in their place; who is connected stays so."""
+    first, second = issued.issue("one"), issued.issue("two")
+    configured(issued.folder)
+    manager.start()
+    manager.until("^READY=1$")
+    with asking(issued) as client:
+        assert number_of(manager, issued) == first
+        client.get(f"{secure(manager)}/versions")
+        (kept,) = client._transport._pool.connections  # type: ignore[attr-defined]
+        configured(
+            issued.folder,
+            tls_certificate=f"{issued.folder}/two.crt",
+            tls_key=f"{issued.folder}/two.key",
+        )
+        assert "stay as they were" not in reloaded(manager)
+        # Nobody keeps a connection that rests for long.
+        assert client.get(f"{secure(manager)}/versions").is_success
+        assert number_of(manager, issued) == second
+        for name in ("crt", "key"):
+            (issued.folder / f"one.{name}").replace(issued.folder / f"two.{name}")
+        assert client.get(f"{secure(manager)}/versions").is_success
+        reloaded(manager)
+        assert client.get(f"{secure(manager)}/versions").is_success
+        assert number_of(manager, issued) == first
+        assert client._transport._pool.connections == [kept]  # type: ignore[attr-defined]
+
+
+def test_a_pair_that_is_wrong_changes_nothing(manager, issued):
+    first = issued.issue("one")
+    issued.issue("two")
+    configured(issued.folder)
+    manager.start()
+    manager.until("^READY=1$")
+    configured(issued.folder, tls_key=f"{issued.folder}/two.key")
+    assert "stay as they were" in reloaded(manager)
+    assert number_of(manager, issued) == first
+    # Whether it is HTTPS at all is decided at the start.
+    (issued.folder / "tocsin.toml").write_text("port = 0\nlog_level = 'info'\n")
+    assert "stay as they were" not in reloaded(manager)
+    assert number_of(manager, issued) == first
+    manager.signal(signal.SIGTERM)
+    _, said = manager.ended()
+    assert "two.key is not that of the certificate in" in said
+    assert "in force only after a restart: tls_certificate, tls_key\n" in said
+
+
+def test_an_encrypted_key(manager, issued):
+    number = issued.issue("one", password=b"open sesame")
+    (issued.folder / "password").write_text("open sesame\n")
+    configured(issued.folder, tls_key_password=f"{issued.folder}/password")
+    manager.start()
+    manager.until("^READY=1$")
+    assert number_of(manager, issued) == number
+
+
+# What is refused.
+
+
+def settings(folder: Path, **more: Any) -> HubSettings:
+    return HubSettings(
+        **{"tls_certificate": folder / "one.crt", "tls_key": folder / "one.key"} | more
+    )
+
+
+def test_both_in_one_file(issued):
+    issued.issue("one")
+    both = issued.folder / "both.pem"
+    both.write_bytes(
+        (issued.folder / "one.crt").read_bytes() + (issued.folder / "one.key").read_bytes()
+    )
+    tls.load(settings(issued.folder, tls_certificate=both, tls_key=None))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda f: (f / "one.crt").unlink(), r"cannot read .*one\.crt: No such file"),
+        (lambda f: (f / "one.key").unlink(), r"cannot read .*one\.key: No such file"),
+        (lambda f: (f / "one.crt").write_text("x"), r"no certificate in .*one\.crt, or no key"),
+        (lambda f: (f / "one.key").write_text("x"), r"or no key in .*one\.key, as PEM"),
+        (lambda f: (f / "two.key").replace(f / "one.key"), r"one\.key is not that of the cert"),
+        (lambda f: (f / "sealed.key").replace(f / "one.key"), r"encrypted: tls_key_password"),
+    ],
+)
+def test_what_is_wrong_is_said(issued, spoil, said):
+    issued.issue("one")
+    issued.issue("two")
+    issued.issue("sealed", password=b"open sesame")
+    spoil(issued.folder)
+    with pytest.raises(Unusable, match=said):
+        tls.load(settings(issued.folder))
+
+
+def test_it_does_not_start_with_what_is_wrong(manager, issued):
+    issued.issue("one")
+    (issued.folder / "one.key").unlink()
+    configured(issued.folder)
+    manager.start()
+    code, said = manager.ended()
+    assert code == 1
+    assert said.splitlines()[-1].startswith("Error: cannot read ")
+    assert "Traceback" not in said
+
+
+def test_a_wrong_password(issued):
+    issued.issue("one", password=b"open sesame")
+    (issued.folder / "password").write_text("close sesame")
+    with pytest.raises(Unusable, match="does not open with the password") as caught:
+        tls.load(settings(issued.folder, tls_key_password=issued.folder / "password"))
+    assert "sesame" not in str(caught.value)
+
+
+def test_a_key_without_a_certificate(tmp_path):
+    for name in ("tls_key", "tls_key_password"):
+        with pytest.raises(ValueError, match="of no use without tls_certificate"):
+            HubSettings(**{name: tmp_path / "x"})
+
+
+@pytest.mark.parametrize(
+    ("base_url", "host", "ends", "said"),
+    [
+        (None, "localhost", DAY, None),
+        ("https://forge.example/api", "forge.example", DAY, None),
+        ("https://hub.forge.example", "*.forge.example", DAY, None),
+        ("https://forge.example", "*.forge.example", DAY, "names forge.example, and the cert"),
+        ("https://forge.example", "localhost", DAY, "is for localhost, 127.0.0.1"),
+        ("http://forge.example", "forge.example", DAY, "with tls_certificate https is served"),
+        ("https://forge.example", "forge.example", -DAY, "is good from .* to .*, not now"),
+    ],
+)
+def test_what_clients_will_stumble_over(issued, base_url, host, ends, said):
+    issued.issue("one", host=host, ends=ends)
+    given = settings(issued.folder, base_url=base_url)
+    found = list(tls.problems(given, clock.Clock().now()))
+    if said is None:
+        assert found == []
+    else:
+        (complaint,) = found
+        assert re.search(said, complaint)
+
+
+def test_it_is_said_at_the_start(manager, issued):
+    issued.issue("one")
+    configured(issued.folder, base_url="https://forge.example")
+    manager.start()
+    manager.until("^READY=1$")
+    manager.signal(signal.SIGTERM)
+    _, said = manager.ended()
+    assert "WARNING tocsin.serve base_url names forge.example, and the certificate is for" in said

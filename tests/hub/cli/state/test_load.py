@@ -1,0 +1,255 @@
+"""State documents: applied, applied again, changed, and refused as a whole."""
+
+import json
+
+import pytest
+
+from store import Store
+from store.accounts import accounts, sso, tokens
+from store.delivery import hooks, sources
+from store.repositories import repositories
+
+pytestmark = pytest.mark.usefixtures("url")
+
+DOCUMENT = """
+users:
+  - {login: ada, name: Ada, email: ada@tower.example, site_admin: true, password: sesame}
+  - login: bob
+organizations:
+  - login: tower
+    name: The tower
+    members: {ada: admin, bob: member}
+repositories:
+  - name: tower/bells
+    private: true
+    description: eight of them
+    collaborators: {bob: write}
+tokens:
+  - {user: ada, note: ci, scopes: [repo, public_repo], expires_at: 2100-01-01}
+  - {user: bob, value: VALUE}
+sources:
+  - {name: forge, secret: hush, owner: tower}
+hooks:
+  - repository: tower/bells
+    url: https://receiver.example/hook
+    events: [push, issues]
+    content_type: json
+    secret: quiet
+    delivery: {timeout: 3, retries: [0, 5]}
+""".replace("VALUE", tokens.new_value("personal"))
+
+
+@pytest.fixture
+def load(run):
+    def call(document: str, *args: str, code: int = 0):
+        return run("load", "-", *args, code=code, stdin=document)
+
+    return call
+
+
+def outcomes(result) -> dict[str, str]:
+    return {each["name"]: each["outcome"] for each in json.loads(result.stdout)["changes"]}
+
+
+def test_all_of_it(load, store: Store):
+    result = load(DOCUMENT)
+    assert "8 created, 0 updated, 0 unchanged" in result.stdout
+    ada = store.look(accounts.by_login, "ada")
+    assert (ada["name"], ada["site_admin"]) == ("Ada", 1)
+    assert store.look(accounts.check_password, ada["id"], "sesame")
+    tower, bob = store.look(accounts.by_login, "tower"), store.look(accounts.by_login, "bob")
+    assert store.look(accounts.organization_role, tower["id"], ada["id"]) == "admin"
+    repo = store.look(repositories.find, "tower", "bells")
+    assert (repo["private"], repo["description"]) == (1, "eight of them")
+    assert store.look(repositories.role_of, repo, bob) == "write"
+    assert store.look(sources.by_name, "forge")["owner_id"] == tower["id"]
+    hook = store.look(hooks.by_url, repo["id"], "https://receiver.example/hook")
+    assert (hook["events"], hook["content_type"]) == (["push", "issues"], "json")
+    assert hook["options"] == {"timeout": 3, "retries": [0, 5]}
+    assert store.look(hooks.secret_of, hook) == "quiet"
+
+
+def test_a_made_up_token_is_shown_once(load, store: Store):
+    value = json.loads(load(DOCUMENT, "--json").stdout)["tokens"]["ada ci"]
+    assert store.look(tokens.find, value)["scopes"] == {"repo"}
+    again = load(DOCUMENT, "--json").stdout
+    assert json.loads(again)["tokens"] == {}
+    assert value not in again
+
+
+def test_secrets_are_not_shown(load):
+    shown = load(DOCUMENT).output + load(DOCUMENT, "--json").output
+    for secret in ("sesame", "hush", "quiet"):
+        assert secret not in shown
+
+
+def test_again_changes_nothing(load, store: Store):
+    load(DOCUMENT)
+    before = store.look(
+        lambda db: (accounts.list_all(db), repositories.list_all(db), hooks.every(db))
+    )
+    assert set(outcomes(load(DOCUMENT, "--json")).values()) == {"unchanged"}
+    after = store.look(
+        lambda db: (accounts.list_all(db), repositories.list_all(db), hooks.every(db))
+    )
+    assert after == before
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "name"),
+    [
+        ("name: Ada", "name: Ada L.", "ada"),
+        ("site_admin: true", "site_admin: false", "ada"),
+        ("bob: member", "bob: admin", "tower"),
+        ("name: The tower", "name: The towers", "tower"),
+        ("private: true", "private: false", "tower/bells"),
+        ("bob: write", "bob: admin", "tower/bells"),
+        ("secret: hush", "secret: hushed", "forge"),
+        ("[push, issues]", "[push]", "tower/bells https://receiver.example/hook"),
+        ("secret: quiet", "secret: loud", "tower/bells https://receiver.example/hook"),
+        ("timeout: 3", "timeout: 4", "tower/bells https://receiver.example/hook"),
+    ],
+)
+def test_a_change_updates_what_changed(load, old, new, name):
+    load(DOCUMENT)
+    found = outcomes(load(DOCUMENT.replace(old, new), "--json"))
+    assert [each for each, outcome in found.items() if outcome == "updated"] == [name]
+    assert "created" not in found.values()
+    assert set(outcomes(load(DOCUMENT.replace(old, new), "--json")).values()) == {"unchanged"}
+
+
+def test_what_is_not_mentioned_stays(load, store: Store):
+    load(DOCUMENT)
+    load("users: [{login: ada}]\nhooks: [{repository: tower/bells, url: URL}]".replace(
+        "URL", "'https://receiver.example/hook'"))  # fmt: skip
+    assert store.look(accounts.by_login, "ada")["name"] == "Ada"
+    repo = store.look(repositories.find, "tower", "bells")
+    hook = store.look(hooks.by_url, repo["id"], "https://receiver.example/hook")
+    assert (hook["events"], hook["content_type"]) == (["push", "issues"], "json")
+    assert store.look(hooks.secret_of, hook) == "quiet"
+
+
+def test_a_token_made_otherwise_is_not_changed(load):
+    load(DOCUMENT)
+    refused = load(DOCUMENT.replace("[repo, public_repo]", "[gist]"), code=1)
+    assert "tokens[0]: this token is known and was made otherwise" in refused.stderr
+
+
+def test_json(load):
+    assert outcomes(load('{"users": [{"login": "ada"}]}', "--json")) == {"ada": "created"}
+
+
+def test_a_file(run, directory):
+    (directory / "state.yaml").write_text(DOCUMENT)
+    run("load", directory / "state.yaml")
+    run("load", directory / "none.yaml", code=2)
+
+
+def test_one_failure_undoes_all(load, listed, store: Store):
+    refused = load("users: [{login: ada}]\nrepositories: [{name: eve/x}]", code=1)
+    assert (
+        refused.stderr
+        == "Error: repositories[0]: there is no account 'eve': `tocsin user add` makes one\n"
+    )
+    assert store.look(accounts.list_all) == []
+
+
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        ("users: [{login: ada, pass: x}]", "users[0].pass: there is no such key"),
+        ("hocks: []", "hocks: there is no such key"),
+        ("repositories: [{name: bells}]", "repositories[0].name:"),
+        (
+            "repositories: [{name: a/b, collaborators: {bob: king}}]",
+            "repositories[0].collaborators.bob:",
+        ),
+        ("tokens: [{user: ada}]", "tokens[0]: a token without a value needs a note"),
+        ("sources: [{name: forge}]", "sources[0].secret: Field required"),
+        ("hooks: [{repository: a/b, url: u, delivery: {timeout: 0}}]", "hooks[0].delivery.timeout"),
+        ("users: [{login: ada}, {login: ADA}]", "the login 'ada' is there 2 times"),
+        ("users: [{login: ada, login: bob}]", "the key 'login' is there 2 times"),
+        ('{"users": [], "users": []}', "the key 'users' is there 2 times"),
+        ("a: &a [1]\nb: *a", "aliases are not taken"),
+        ("users: !!python/object/apply:os.system [ls]", "cannot be read"),
+        ("users: [", "cannot be read"),
+        ("{users", "cannot be read"),
+        ("- a", "document:"),
+        ("[" * 50_000, "nested too deeply"),
+        ('{"a":' * 50_000, "nested too deeply"),
+        ("#" * 4_000_001, "larger than"),
+        (
+            "hooks: [{repository: a/b, url: 'http://127.0.0.1/'}]",
+            "hooks[0].url: 127.0.0.1 is refused: loopback",
+        ),
+        ("hooks: [{repository: a/b, url: 'ftp://receiver.example/'}]", "hooks[0].url:"),
+        ("sources: [{name: FORGE, secret: x}]", "sources[0]: 'FORGE' is no source name"),
+    ],
+)
+def test_refused(load, document, said):
+    refused = load(document, code=1)
+    assert said in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_every_mistake_is_named(load):
+    lines = load("users: [{a: 1}]\nbla: 3", code=1).stderr.splitlines()
+    assert len(lines) == 3
+
+
+def test_a_wrong_value_is_not_repeated(load):
+    document = "sources: [{name: forge, secret: [very, private]}]"
+    assert "private" not in load(document, code=1).stderr
+
+
+def test_bytes_that_are_no_text(run):
+    assert "not UTF-8" in run("load", "-", code=1, stdin=b"\xff\xfe\xff").stderr
+
+
+SIGN_ON = """
+users: [{login: ada}]
+organizations: [{login: tower, members: {ada: admin}, sso: true}]
+tokens: [{user: ada, note: in, sso: [tower]}, {user: ada, note: out}]
+"""
+
+
+def test_single_sign_on(load, store: Store):
+    load(SIGN_ON)
+    tower = store.look(accounts.by_login, "tower")
+    found = {row["note"]: row["id"] for row in store.look(tokens.list_all)}
+    assert store.look(sso.permits, tower["id"], found["in"])
+    assert not store.look(sso.permits, tower["id"], found["out"])
+    assert "0 created, 0 updated, 4 unchanged" in load(SIGN_ON).stdout
+    again = load(SIGN_ON.replace("note: out", "note: out, sso: [tower]"))
+    assert "0 created, 1 updated, 3 unchanged" in again.stdout
+    assert store.look(sso.permits, tower["id"], found["out"])
+    load(SIGN_ON.replace("sso: true", "sso: false"))
+    assert not store.look(sso.enforced, tower["id"])
+
+
+def many_hooks(count: int) -> str:
+    hooks = [
+        {"repository": "ada/engine", "url": f"https://receiver.example/{number}"}
+        for number in range(count)
+    ]
+    return json.dumps(
+        {"users": [{"login": "ada"}], "repositories": [{"name": "ada/engine"}], "hooks": hooks}
+    )
+
+
+def test_an_event_has_20_hooks_at_most(load, store: Store):
+    load(many_hooks(20))
+    refused = load(many_hooks(21), code=1)
+    assert "hooks[20]" in refused.stderr
+    assert 'The "push" event cannot have more than 20 hooks' in refused.stderr
+    load(many_hooks(20))
+    assert len(store.look(hooks.every)) == 20
+
+
+def test_the_limit_of_hooks_is_a_setting(load, store: Store, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TOCSIN_HOOKS_PER_EVENT", "22")
+    load(many_hooks(22))
+    assert "more than 22 hooks" in load(many_hooks(23), code=1).stderr
+    monkeypatch.setenv("TOCSIN_HOOKS_PER_EVENT", "0")
+    load(many_hooks(40))
+    assert len(store.look(hooks.every)) == 40

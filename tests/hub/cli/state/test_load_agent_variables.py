@@ -1,0 +1,82 @@
+"""State documents: what organizations tell their agents."""
+
+import json
+from typing import Any
+
+import pytest
+
+from store import Row, Store
+from store.accounts import organizations
+from store.agents import agent_repositories, agent_variables
+from store.repositories import repositories
+
+VARIABLE: dict[str, Any] = {
+    "organization": "tower",
+    "name": "region",
+    "value": "north",
+    "visibility": "selected",
+    "repositories": ["bells"],
+}
+DOCUMENT: dict[str, Any] = {
+    "organizations": [{"login": "tower"}],
+    "repositories": [{"name": "tower/bells"}],
+    "agent_variables": [VARIABLE],
+}
+
+
+@pytest.fixture
+def load(run):
+    def call(document: dict[str, Any], code: int = 0):
+        return run("load", "-", code=code, stdin=json.dumps(document))
+
+    return call
+
+
+def kept(store: Store) -> tuple[Row, set[int]]:
+    tower = store.look(organizations.by_login, "tower")
+    row = store.look(agent_variables.get, tower["id"], "region")
+    return row, store.look(agent_repositories.ids, row["id"])
+
+
+def test_made_once(load, store: Store):
+    assert "3 created, 0 updated, 0 unchanged" in load(DOCUMENT).stdout
+    row, selected = kept(store)
+    assert (row["name"], row["value"], row["visibility"]) == ("REGION", "north", "selected")
+    assert selected == {store.look(repositories.find, "tower", "bells")["id"]}
+    assert "0 created, 0 updated, 3 unchanged" in load(DOCUMENT).stdout
+
+
+def test_what_is_not_mentioned_stays(load, store: Store):
+    load(DOCUMENT)
+    short = {"organization": "Tower", "name": "Region", "value": "south"}
+    assert "0 created, 1 updated" in load({"agent_variables": [short]}).stdout
+    row, selected = kept(store)
+    assert (row["value"], row["visibility"], len(selected)) == ("south", "selected", 1)
+    none = {"agent_variables": [short | {"repositories": []}]}
+    assert "0 created, 1 updated" in load(none).stdout
+    assert kept(store)[1] == set()
+    assert "0 created, 0 updated, 1 unchanged" in load(none).stdout
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"organization": "ada"}, "there is no organization 'ada'"),
+        ({"repositories": ["nothing"]}, "there is no repository 'tower/nothing'"),
+        ({"name": "1st"}, "'1st' is no name"),
+        ({"visibility": "all"}, "only where the visibility is `selected`"),
+        ({"visibility": "none"}, "Input should be"),
+        ({"value": "x" * 50_000}, "at most 49152"),
+        ({"value": "a\0b"}, "pattern"),
+    ],
+)
+def test_what_cannot_be(load, change: dict[str, Any], said: str):
+    bad = DOCUMENT | {"agent_variables": [VARIABLE | change]}
+    result = load(bad, code=1)
+    assert "agent_variables[0]" in result.output
+    assert said in result.output
+
+
+def test_each_once(load):
+    twice = DOCUMENT | {"agent_variables": [VARIABLE, VARIABLE | {"name": "REGION"}]}
+    assert "'tower region' is there 2 times" in load(twice, code=1).output

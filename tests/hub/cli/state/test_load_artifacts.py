@@ -1,0 +1,94 @@
+"""State documents: artifacts."""
+
+import json
+from typing import Any
+
+import pytest
+
+from store import Row, Store
+from store.accounts import organizations
+from store.artifacts import deployment_records
+from store.artifacts.deployment_records import DeploymentPlace
+
+DIGEST = "sha256:" + "a" * 64
+DEPLOYMENT: dict[str, Any] = {
+    "repository": "tower/bells",
+    "digest": "A" * 64,
+    "name": "ringer",
+    "logical_environment": "production",
+    "deployment_name": "web",
+    "tags": {"b": "2", "a": "1"},
+}
+STORAGE: dict[str, Any] = {
+    "repository": "tower/bells",
+    "digest": DIGEST,
+    "name": "ringer",
+    "registry_url": "https://registry.example",
+}
+DOCUMENT: dict[str, Any] = {
+    "users": [{"login": "ada"}],
+    "organizations": [{"login": "tower"}],
+    "repositories": [{"name": "tower/bells"}, {"name": "ada/engine"}],
+    "attestations": [{"repository": "tower/bells", "digest": DIGEST}],
+    "deployment_records": [DEPLOYMENT],
+    "storage_records": [STORAGE],
+}
+
+
+@pytest.fixture
+def load(run):
+    def call(document: dict[str, Any], code: int = 0):
+        return run("load", "-", code=code, stdin=json.dumps(document))
+
+    return call
+
+
+def kept(store: Store) -> Row:
+    tower = store.look(organizations.by_login, "tower")
+    return store.look(deployment_records.get, tower["id"], DeploymentPlace("production"), "web")
+
+
+def test_made_once(load, store: Store):
+    assert "7 created, 0 updated, 0 unchanged" in load(DOCUMENT).stdout
+    row = kept(store)
+    assert (row["digest"], row["status"]) == (DIGEST, "deployed")
+    assert (row["tags"], row["runtime_risks"]) == ({"a": "1", "b": "2"}, [])
+    assert row["attestation_id"] is not None
+    assert "0 created, 0 updated, 7 unchanged" in load(DOCUMENT).stdout
+
+
+def test_changed(load, store: Store):
+    load(DOCUMENT)
+    short = {name: DEPLOYMENT[name] for name in DEPLOYMENT if name != "tags"}
+    other = {
+        "deployment_records": [short | {"status": "decommissioned"}],
+        "storage_records": [STORAGE | {"artifact_url": "https://registry.example/x"}],
+    }
+    assert "0 created, 2 updated, 0 unchanged" in load(other).stdout
+    assert "0 created, 0 updated, 2 unchanged" in load(other).stdout
+    row = kept(store)
+    assert (row["status"], row["tags"]) == ("decommissioned", {"a": "1", "b": "2"})
+
+
+@pytest.mark.parametrize(
+    ("part", "change", "said"),
+    [
+        ("attestations", {"digest": "x"}, "not a digest"),
+        ("attestations", {"repository": "ada/engine"}, "is no repository of an organization"),
+        ("deployment_records", {"repository": "tower/x"}, "there is no repository 'tower/x'"),
+        ("deployment_records", {"runtime_risks": ["fire"]}, "Input should be"),
+        ("deployment_records", {"logical_environment": ""}, "at least 1 character"),
+        ("storage_records", {"registry_url": "http://x"}, "pattern"),
+        ("storage_records", {"status": "gone"}, "Input should be"),
+    ],
+)
+def test_what_cannot_be(load, part: str, change: dict[str, Any], said: str):
+    result = load(DOCUMENT | {part: [DOCUMENT[part][0] | change]}, code=1)
+    assert f"{part}[0]" in result.output
+    assert said in result.output
+
+
+def test_each_once(load):
+    for part in ("attestations", "deployment_records", "storage_records"):
+        twice = DOCUMENT | {part: DOCUMENT[part] * 2}
+        assert "is there 2 times" in load(twice, code=1).output

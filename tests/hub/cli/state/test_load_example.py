@@ -1,0 +1,53 @@
+"""The example of a state document: it has all that there is, and loads as it says."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+
+from hub.cli.state.base import StateEntry
+from hub.cli.state.load import example
+from hub.cli.state.models import StateDocument, read
+
+pytestmark = pytest.mark.usefixtures("url")
+
+
+def within(value: Any) -> Iterator[StateEntry]:
+    """The part and all that are in it."""
+    if isinstance(value, StateEntry):
+        yield value
+        for name in type(value).model_fields:
+            yield from within(getattr(value, name))
+    elif isinstance(value, list):
+        for each in value:
+            yield from within(each)
+    elif isinstance(value, dict):
+        yield from within(list(value.values()))
+
+
+def test_it_has_every_part_with_every_member():
+    there: set[str] = set()
+    given: set[str] = set()
+    for part in within(read(example())):
+        for kind in type(part).__mro__:
+            own = getattr(kind, "__annotations__", {}).keys() & type(part).model_fields.keys()
+            there |= {f"{kind.__name__}.{name}" for name in own}
+            given |= {f"{kind.__name__}.{name}" for name in own & part.model_fields_set}
+    assert sorted(there - given) == []
+    assert {f"StateDocument.{name}" for name in StateDocument.model_fields} <= given
+
+
+def test_loaded_twice_it_changes_nothing_the_second_time(run):
+    first = json.loads(run("load", "-", "--json", stdin=example()).stdout)["changes"]
+    assert {each["outcome"] for each in first} == {"created"}
+    parts = yaml.safe_load(example())
+    assert len(first) == sum(len(each) for each in parts.values())
+    second = json.loads(run("load", "-", "--json", stdin=example()).stdout)["changes"]
+    assert [each for each in second if each["outcome"] != "unchanged"] == []
+    assert len(second) == len(first)
+
+
+def test_it_is_shown_on_demand(run):
+    assert run("load", "--example").stdout == example()

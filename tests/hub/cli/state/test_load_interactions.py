@@ -1,0 +1,128 @@
+"""State documents: interaction limits, pull request caps, invitations."""
+
+import json
+from typing import Any
+
+import pytest
+
+from store import Row, Store
+from store.accounts import accounts
+from store.clock import iso
+from store.repositories import interaction_limits, invitations, pull_request_caps, repositories
+
+WORLD: dict[str, Any] = {
+    "users": [{"login": "ada"}, {"login": "bob"}, {"login": "eve"}],
+    "organizations": [{"login": "tower"}],
+    "repositories": [{"name": "tower/bells"}, {"name": "ada/engine"}],
+}
+AHEAD, BEHIND = "2100-01-01T00:00:00Z", "2001-01-01T00:00:00Z"
+
+
+@pytest.fixture
+def load(run, url: str):
+    def call(code: int = 0, **parts: Any):
+        return run("load", "-", code=code, stdin=json.dumps(WORLD | parts))
+
+    call()
+    return call
+
+
+def counts(said) -> str:
+    return said.stdout.splitlines()[-1]
+
+
+def repo(store: Store, owner: str = "ada", name: str = "engine") -> Row:
+    found = store.look(repositories.find, owner, name)
+    assert found is not None
+    return found
+
+
+def test_limits(load, store: Store):
+    limits = [
+        {"account": "tower", "limit": "existing_users", "expires_at": AHEAD},
+        {"repository": "ada/engine", "limit": "collaborators_only"},
+    ]
+    assert "2 created, 0 updated" in counts(load(interaction_limits=limits))
+    assert "0 created, 0 updated" in counts(load(interaction_limits=limits))
+    found = store.look(interaction_limits.in_force, repo(store, "tower", "bells"))
+    assert found is not None
+    assert (found["allowed"], iso(found["expires_at"])) == ("existing_users", AHEAD)
+    found = store.look(interaction_limits.in_force, repo(store))
+    assert found is not None
+    assert 0 < found["expires_at"] - found["created_at"] <= 86_400_000_000
+    limits[0]["limit"] = "contributors_only"
+    assert "0 created, 1 updated" in counts(load(interaction_limits=limits))
+
+
+def test_what_is_over_is_nothing(load, store: Store):
+    over = {"limit": "existing_users", "expires_at": BEHIND}
+    said = load(
+        interaction_limits=[{"account": "ada", **over}],
+        invitations=[{"repository": "ada/engine", "user": "bob", "expires_at": BEHIND}],
+    )
+    assert "0 created, 0 updated" in counts(said)
+    assert store.look(interaction_limits.in_force, repo(store)) is None
+
+
+@pytest.mark.parametrize(
+    "limit",
+    [
+        {"limit": "existing_users"},
+        {"limit": "existing_users", "account": "ada", "repository": "ada/engine"},
+        {"limit": "nobody", "account": "ada"},
+        {"limit": "existing_users", "account": "nobody"},
+    ],
+)
+def test_what_is_no_limit(load, limit):
+    assert "interaction_limits[0]" in load(1, interaction_limits=[limit]).stderr
+
+
+def test_not_while_the_owner_has_one(load):
+    limits = [
+        {"account": "tower", "limit": "existing_users", "expires_at": AHEAD},
+        {"repository": "tower/bells", "limit": "existing_users", "expires_at": AHEAD},
+    ]
+    assert "interaction_limits[1]" in load(1, interaction_limits=limits).stderr
+
+
+def test_caps(load, store: Store):
+    caps = [
+        {"organization": "tower", "max_open_pull_requests": 7},
+        {"repository": "ada/engine", "enabled": False, "bypass": ["bob", "EVE"]},
+    ]
+    assert "2 created, 0 updated" in counts(load(pull_request_caps=caps))
+    assert "0 created, 0 updated" in counts(load(pull_request_caps=caps))
+    engine = repo(store)
+    assert store.look(pull_request_caps.get, "repository", engine["id"])["enabled"] == 0
+    listed = store.look(pull_request_caps.bypassing, engine["id"])
+    assert [row["login"] for row in listed] == ["bob", "eve"]
+    caps[1]["bypass"] = ["ada"]
+    assert "0 created, 1 updated" in counts(load(pull_request_caps=caps))
+    assert len(store.look(pull_request_caps.bypassing, engine["id"])) == 3
+    for wrong in ({"enabled": True}, {"organization": "tower", "bypass": ["ada"]}):
+        load(1, pull_request_caps=[wrong])
+    load(1, pull_request_caps=[{"organization": "tower", "max_open_pull_requests": 1001}])
+
+
+def test_invitations(load, store: Store):
+    asked = {"repository": "ada/engine", "user": "bob", "permissions": "triage", "inviter": "ada"}
+    assert "1 created, 0 updated" in counts(load(invitations=[asked]))
+    assert "0 created, 0 updated" in counts(load(invitations=[asked]))
+    engine, bob = repo(store), store.look(accounts.by_login, "bob")
+    assert bob is not None
+    (row,) = store.look(invitations.page, invitations.to_person(bob["id"]), limit=9, offset=0)
+    assert (row["role"], row["repo_id"]) == ("triage", engine["id"])
+    later = {"repository": "ada/engine", "user": "bob", "expires_at": AHEAD}
+    assert "0 created, 1 updated" in counts(load(invitations=[later]))
+    (row,) = store.look(invitations.page, invitations.to_person(bob["id"]), limit=9, offset=0)
+    assert (row["role"], iso(row["expires_at"])) == ("triage", AHEAD)
+    # Once it is accepted there is nothing left to be loaded.
+    store.do(invitations.accept, row)
+    assert "0 created, 0 updated" in counts(load(invitations=[asked]))
+    load(1, invitations=[{"repository": "ada/engine", "user": "tower"}])
+
+
+def test_more_than_may_be_sent_in_a_day(load):
+    users = [{"login": f"guest-{number}"} for number in range(60)]
+    asked = [{"repository": "ada/engine", "user": user["login"]} for user in users]
+    assert "120 created" in counts(load(users=users, invitations=asked))

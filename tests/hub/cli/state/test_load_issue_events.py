@@ -1,0 +1,107 @@
+"""State documents: what happened to issues, and what was said on them."""
+
+import json
+from typing import Any
+
+import pytest
+
+from store import Store
+from store.issues import issue_comments, issue_events, issues
+from store.repositories import repositories
+
+AT = {"repository": "ada/engine", "issue": 1}
+EVENT = {**AT, "event": "closed", "actor": "ada", "created_at": "2026-01-02T03:04:05Z"}
+COMMENT = {**AT, "id": 3, "author": "bob", "body": "Hm @ada", "created_at": "2026-01-02T03:04:06Z"}
+DOCUMENT: dict[str, Any] = {
+    "users": [{"login": "ada"}, {"login": "bob"}],
+    "repositories": [{"name": "ada/engine"}],
+    "issues": [{"repository": "ada/engine", "number": 1, "title": "It halts"}],
+    "issue_events": [EVENT],
+    "issue_comments": [COMMENT],
+}
+
+
+@pytest.fixture
+def load(run):
+    def call(document: dict[str, Any], code: int = 0):
+        return run("load", "-", code=code, stdin=json.dumps(document))
+
+    return call
+
+
+def kinds(store: Store) -> list[str]:
+    repo = store.look(repositories.find, "ada", "engine")
+    row = store.look(issues.get, repo["id"], 1)
+    rows = store.look(issue_events.timeline, row["id"], limit=99, offset=0)
+    return [each["kind"] for each in rows]
+
+
+def test_it_happened_once(load, store: Store):
+    assert "6 created, 0 updated, 0 unchanged" in load(DOCUMENT).stdout
+    assert kinds(store) == ["closed", "commented", "mentioned", "subscribed"]
+    assert "0 created, 0 updated, 6 unchanged" in load(DOCUMENT).stdout
+    assert len(kinds(store)) == 4
+
+
+def test_what_is_said_changes(load, store: Store):
+    load(DOCUMENT)
+    again = {"issue_comments": [{**COMMENT, "body": "Ah", "pinned": True}]}
+    assert "0 created, 1 updated, 0 unchanged" in load(again).stdout
+    repo = store.look(repositories.find, "ada", "engine")
+    row = store.look(issue_comments.find, repo["id"], "comment", 3)
+    assert (row["body"], row["pinned_at"] is not None) == ("Ah", True)
+    again["issue_comments"][0]["pinned"] = False
+    assert "0 created, 1 updated, 0 unchanged" in load(again).stdout
+    assert "0 created, 0 updated, 1 unchanged" in load(again).stdout
+
+
+def test_of_a_deleted_issue_nothing_is_left(load, store: Store):
+    load(DOCUMENT)
+    gone = {"issues": [{**DOCUMENT["issues"][0], "deleted": True}]}
+    load(gone)
+    assert kinds(store) == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"event": "invented"}, "'invented' is no event that is loaded"),
+        ({"event": "commented"}, "'commented' is no event that is loaded"),
+        ({"event": "labeled"}, "with labeled belongs: label"),
+        ({"event": "merged"}, "with merged belongs: commit"),
+        ({"label": {"name": "bug"}}, "with closed does not belong: label"),
+        ({"issue": 2}, "issue_events[0]: there is no issue 2 in ada/engine"),
+        ({"actor": "nobody"}, "issue_events[0]: there is no account 'nobody'"),
+        (
+            {"event": "assigned", "assignee": "nobody", "assigner": "ada"},
+            "issue_events[0]: there is no account 'nobody'",
+        ),
+        ({"event": "cross-referenced", "source": 9}, "there is no issue 9 in ada/engine"),
+        ({"state_reason": "bored"}, "issue_events[0].state_reason"),
+        ({"commit": "main"}, "issue_events[0].commit"),
+    ],
+)
+def test_what_is_wrong(load, wrong: dict[str, Any], said: str):
+    document = {**DOCUMENT, "issue_events": [EVENT | wrong]}
+    assert said in load(document, code=1).stderr
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"author": "nobody"}, "issue_comments[0]: there is no account 'nobody'"),
+        ({"issue": 7}, "issue_comments[0]: there is no issue 7"),
+        ({"kind": "shout"}, "issue_comments[0].kind"),
+        ({"body": "a\0b"}, "issue_comments[0].body"),
+    ],
+)
+def test_what_is_wrong_with_a_comment(load, wrong: dict[str, Any], said: str):
+    document = {**DOCUMENT, "issue_comments": [COMMENT | wrong]}
+    assert said in load(document, code=1).stderr
+
+
+def test_the_same_comment_twice(load):
+    document = {**DOCUMENT, "issue_comments": [COMMENT, COMMENT]}
+    assert "the issue comment 'ada/engine comment 3' is there 2 times" in (
+        load(document, code=1).stderr
+    )

@@ -1,0 +1,166 @@
+"""State documents: labels, milestones, issues, pull requests, and what platforms tell of
+repositories.
+"""
+
+import json
+from typing import Any
+
+import pytest
+import yaml
+
+from store import Row, Store
+from store.accounts import accounts
+from store.clock import parse
+from store.issues import issues, labels, milestones, pulls
+from store.repositories import refs, repositories
+
+SHA = "6dcb09b5b57875f334f61aebed695e2e4193db5e"
+DOCUMENT = f"""
+users: [{{login: ada}}, {{login: eve}}]
+organizations: [{{login: tower, description: Bells}}]
+repositories:
+  - name: ada/engine
+    topics: [steam]
+    language: Ada
+    forks: 2
+    branches: {{main: {SHA}}}
+    tags: {{v1: {SHA}}}
+labels:
+  - {{repository: ada/engine, name: Bug, color: D73A4A}}
+milestones:
+  - {{repository: ada/engine, number: 1, title: First, creator: ada, due_on: 2026-12-24}}
+issues:
+  - repository: ada/engine
+    number: 1
+    title: No steam
+    author: eve
+    labels: [bug]
+    assignees: [ada]
+    milestone: 1
+  - {{repository: ada/engine, number: 2, title: Done, state: closed, milestone: 1}}
+pull_requests:
+  - repository: ada/engine
+    number: 3
+    title: Steam
+    head: {{ref: steam, sha: {SHA}, repository: eve/engine}}
+    base: {{ref: main, sha: {SHA}}}
+    merged_by: ada
+"""
+
+
+@pytest.fixture
+def load(run):
+    def call(document: str | dict[str, Any], code: int = 0):
+        text = document if isinstance(document, str) else json.dumps(document)
+        return run("load", "-", "--json", code=code, stdin=text)
+
+    return call
+
+
+def outcomes(result) -> dict[str, str]:
+    changes = json.loads(result.stdout)["changes"]
+    return {f"{each['kind']} {each['name']}": each["outcome"] for each in changes}
+
+
+def repository(store: Store) -> Row:
+    found = store.look(repositories.find, "ada", "engine")
+    assert found is not None
+    return found
+
+
+def issue(store: Store, number: int) -> Row:
+    found = store.look(issues.get, repository(store)["id"], number)
+    assert found is not None
+    return found
+
+
+def test_all_of_it_and_again(load, store: Store):
+    assert set(outcomes(load(DOCUMENT)).values()) == {"created"}
+    repo, tower = repository(store), store.look(accounts.by_login, "tower")
+    assert (repo["topics"], repo["language"], repo["forks"]) == ('["steam"]', "Ada", 2)
+    assert tower["description"] == "Bells"
+    assert [store.look(refs.resolve, repo["id"], name) for name in ("main", "v1")] == [SHA, SHA]
+    assert store.look(labels.by_name, repo["id"], "bug")["color"] == "d73a4a"
+    first = store.look(milestones.get, repo["id"], 1)
+    assert first["due_on"] == parse("2026-12-24")
+    assert (first["open_issues"], first["closed_issues"]) == (1, 1)
+    ada, eve = (store.look(accounts.by_login, login)["id"] for login in ("ada", "eve"))
+    one, two, three = (issue(store, number) for number in (1, 2, 3))
+    assert (one["author_id"], one["milestone_id"], one["closed_at"]) == (eve, first["id"], None)
+    assert store.look(issues.assignees, [one["id"]]) == {one["id"]: [ada]}
+    assert two["closed_at"] is not None
+    pull = store.look(pulls.of_issues, [three["id"]])[three["id"]]
+    assert (three["is_pull"], pull["head_repo"], pull["merged_by_id"]) == (1, "eve/engine", ada)
+    assert set(outcomes(load(DOCUMENT)).values()) == {"unchanged"}
+    assert [issue(store, number) for number in (1, 2, 3)] == [one, two, three]
+
+
+def test_what_changes_and_what_is_not_mentioned(load, store: Store):
+    load(DOCUMENT)
+    one = issue(store, 1)
+    changes = {
+        "organizations": [{"login": "tower", "description": None}],
+        "labels": [{"repository": "ada/engine", "name": "bug", "description": "Broken"}],
+        "issues": [{"repository": "ada/engine", "number": 1, "title": "Steam", "labels": []}],
+    }
+    assert set(outcomes(load(changes)).values()) == {"updated"}
+    after = issue(store, 1)
+    assert after == one | {"title": "Steam", "updated_at": after["updated_at"]}
+    assert store.look(labels.of_issues, [one["id"]]) == {}
+    kept = store.look(labels.by_name, repository(store)["id"], "bug")
+    assert (kept["color"], kept["description"]) == ("d73a4a", "Broken")
+
+
+def test_gone_and_gone_elsewhere(load, store: Store):
+    load(DOCUMENT)
+    load(
+        {
+            "issues": [
+                {"repository": "ada/engine", "number": 1, "title": "No steam", "deleted": True},
+                {
+                    "repository": "ada/engine",
+                    "number": 2,
+                    "title": "Done",
+                    "moved_to": {"repository": "ada/attic", "number": 5},
+                },
+            ]
+        }
+    )
+    assert issue(store, 1)["deleted_at"] is not None
+    assert (issue(store, 2)["moved_to"], issue(store, 2)["moved_number"]) == ("ada/attic", 5)
+
+
+@pytest.mark.parametrize(
+    ("part", "changed", "message"),
+    [
+        ("labels", {"color": "red"}, "labels[0].color"),
+        ("labels", {"name": ""}, "labels[0].name"),
+        ("labels", {"repository": "ada/none"}, "labels[0]: "),
+        ("milestones", {"creator": "nobody"}, "milestones[0]: there is no account 'nobody'"),
+        ("milestones", {"number": 0}, "milestones[0].number"),
+        ("issues", {"labels": ["none"]}, "issues[0]: there is no label 'none'"),
+        ("issues", {"milestone": 9}, "issues[0]: there is no milestone 9"),
+        ("issues", {"assignees": ["nobody"]}, "issues[0]: there is no account 'nobody'"),
+        ("issues", {"title": "a\0b"}, "issues[0].title"),
+        ("issues", {"number": 3}, "the issue or pull request 'ada/engine 3' is there 2 times"),
+        ("pull_requests", {"head": {"ref": "x", "sha": "short"}}, "pull_requests[0].head.sha"),
+        ("pull_requests", {"merged_by": "nobody"}, "pull_requests[0]: there is no account"),
+    ],
+)
+def test_what_is_wrong_is_named_and_nothing_happens(load, store: Store, part, changed, message):
+    document = json.loads(json.dumps(yaml.safe_load(DOCUMENT), default=str))
+    document[part][0] |= changed
+    assert message in load(document, code=1).output
+    assert store.look(accounts.list_all) == []
+
+
+def test_an_account_that_events_told_of_is_made(load, store: Store):
+    store.do(
+        lambda db: db.execute(
+            "INSERT INTO account (login, login_key, kind, heard_of, created_at, updated_at)"
+            " VALUES ('Eve', 'eve', 'User', 1, 1, 1)"
+        )
+    )
+    assert outcomes(load({"users": [{"login": "eve", "name": "Eve"}]})) == {"user eve": "created"}
+    eve = store.look(accounts.by_login, "eve")
+    assert (eve["login"], eve["name"], eve["heard_of"]) == ("eve", "Eve", 0)

@@ -1,0 +1,91 @@
+"""Rule suites in state documents."""
+
+import json
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from store import Store
+from store.repositories import repositories, rule_suites
+
+pytestmark = pytest.mark.usefixtures("url")
+
+DOCUMENT: dict[str, Any] = {
+    "users": [{"login": "ada"}],
+    "repositories": [{"name": "ada/engine"}],
+    "rule_suites": [
+        {
+            "repository": "ada/engine",
+            "id": 21,
+            "actor": "ada",
+            "ref": "refs/heads/main",
+            "before_sha": "a" * 40,
+            "after_sha": "b" * 40,
+            "pushed_at": "2026-11-20T10:00:00Z",
+            "rule_evaluations": [
+                {
+                    "rule_source": {"type": "protected_branch"},
+                    "enforcement": "active",
+                    "result": "fail",
+                    "rule_type": "pull_request",
+                }
+            ],
+        }
+    ],
+}
+
+
+@pytest.fixture
+def load(run):
+    def call(document: dict[str, Any], code: int = 0):
+        return run("load", "-", code=code, stdin=json.dumps(document))
+
+    return call
+
+
+def changed(**fields: Any) -> dict[str, Any]:
+    document = deepcopy(DOCUMENT)
+    document["rule_suites"][0] |= fields
+    return document
+
+
+def test_all_of_it_and_again(load, store: Store):
+    assert "3 created, 0 updated, 0 unchanged" in load(DOCUMENT).stdout
+    repo = store.look(repositories.find, "ada", "engine")
+    row = store.look(rule_suites.get, repo["id"], 21)
+    assert (row["result"], row["actor_name"], row["ref_name"]) == ("fail", "ada", "main")
+    assert row["pushed_at"] == 1_795_168_800_000_000
+    assert row["evaluations"][0]["details"] is None
+    assert "0 created, 0 updated, 3 unchanged" in load(DOCUMENT).stdout
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"result": "bypass"},
+        {"evaluation_result": "pass"},
+        {"ref": "refs/tags/v1"},
+        {"rule_evaluations": []},
+        {"pushed_at": "2026-11-20T11:00:00Z"},
+    ],
+)
+def test_what_changes(load, fields: dict[str, Any]):
+    load(DOCUMENT)
+    assert "0 created, 1 updated, 2 unchanged" in load(changed(**fields)).stdout
+    assert "0 created, 0 updated, 3 unchanged" in load(changed(**fields)).stdout
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"repository": "ada/other"}, "no repository"),
+        ({"actor": "eve"}, "no account"),
+        ({"ref": "main"}, "rule_suites[0].ref"),
+        ({"result": "maybe"}, "rule_suites[0].result"),
+        ({"after_sha": "x"}, "rule_suites[0].after_sha"),
+    ],
+)
+def test_what_cannot_be(load, fields: dict[str, Any], told: str):
+    answer = load(changed(**fields), code=1)
+    assert told in answer.output

@@ -1,0 +1,112 @@
+"""Workflow runs and concurrency groups in state documents."""
+
+import json
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from store import Store
+from store.repositories import repositories
+from store.workflows import concurrency
+
+pytestmark = pytest.mark.usefixtures("url")
+
+DOCUMENT: dict[str, Any] = {
+    "users": [{"login": "ada"}],
+    "repositories": [{"name": "ada/engine"}],
+    "workflow_runs": [
+        {
+            "repository": "ada/engine",
+            "id": 1,
+            "name": "CI",
+            "status": "in_progress",
+            "concurrency": {"group": "prod", "configured": ["idle"]},
+            "jobs": [
+                {
+                    "id": 10,
+                    "name": "deploy / x",
+                    "concurrency": {"group": "db", "queued_at": "2026-11-20T00:00:00Z"},
+                }
+            ],
+        },
+        {
+            "repository": "ada/engine",
+            "id": 2,
+            "name": "CI",
+            "created_at": "2026-11-20T00:00:00Z",
+            "concurrency": {
+                "group": "prod",
+                "reusable": [{"path": "deploy", "group": "db", "status": "in_progress"}],
+            },
+        },
+    ],
+}
+
+
+@pytest.fixture
+def load(run):
+    def call(document: dict[str, Any], code: int = 0):
+        return run("load", "-", code=code, stdin=json.dumps(document))
+
+    return call
+
+
+def queue(store: Store, name: str) -> list[tuple[int, int | None, int]]:
+    repo = store.look(repositories.find, "ada", "engine")
+    group = store.look(concurrency.get, repo["id"], name)
+    if group is None:
+        return []
+    rows = store.look(concurrency.members, group["id"])
+    return [(row["run_number"], row["job_number"], row["waiting"]) for row in rows]
+
+
+def changed(number: int, **fields: Any) -> dict[str, Any]:
+    document = deepcopy(DOCUMENT)
+    document["workflow_runs"][number] |= fields
+    return document
+
+
+def test_all_of_it_and_again(load, store: Store):
+    assert "4 created, 0 updated, 0 unchanged" in load(DOCUMENT).stdout
+    assert queue(store, "prod") == [(1, None, 0), (2, None, 1)]
+    assert queue(store, "db") == [(2, None, 0), (1, 10, 1)]
+    assert queue(store, "idle") == []
+    assert "0 created, 0 updated, 4 unchanged" in load(DOCUMENT).stdout
+
+
+@pytest.mark.parametrize(
+    ("fields", "left"),
+    [
+        ({"status": "completed"}, [(2, None, 1)]),
+        ({"name": "other"}, [(1, None, 0), (2, None, 1)]),
+        ({"concurrency": {"group": "prod", "status": "released"}}, [(2, None, 1)]),
+        ({"concurrency": {"group": None}}, [(2, None, 1)]),
+        ({"concurrency": {"group": "other"}}, [(2, None, 1)]),
+        ({"concurrency": {"group": "prod", "configured": ["more"]}}, [(1, None, 0), (2, None, 1)]),
+        ({"jobs": [{"id": 10, "name": "x", "status": "completed"}]}, [(1, None, 0), (2, None, 1)]),
+        ({"attempt": 2, "status": "queued"}, [(2, None, 1), (1, None, 1)]),
+    ],
+)
+def test_what_changes(load, store: Store, fields: dict[str, Any], left: list[Any]):
+    load(DOCUMENT)
+    document = changed(0, **fields)
+    assert "0 created, 1 updated, 3 unchanged" in load(document).stdout
+    assert "0 created, 0 updated, 4 unchanged" in load(document).stdout
+    assert queue(store, "prod") == left
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"repository": "ada/other"}, "no repository"),
+        ({"id": 2}, "is there 2 times"),
+        ({"id": 0}, "workflow_runs[0].id"),
+        ({"status": "done"}, "workflow_runs[0].status"),
+        ({"concurrency": {"group": "g" * 401}}, "workflow_runs[0].concurrency.group"),
+        ({"concurrency": {"reusable": [{"group": "a"}]}}, "reusable[0].path"),
+    ],
+)
+def test_what_cannot_be(load, fields: dict[str, Any], told: str):
+    answer = load(changed(0, **fields), code=1)
+    assert told in answer.output

@@ -1,0 +1,205 @@
+"""The README's recipes: what they say is run, as far as there is something here to run it with."""
+
+import hashlib
+import hmac
+import json
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from running import SECRET, prepare, url_of
+from waiting import PATIENCE, wait_until
+
+from store import Store
+from store.delivery import deliveries
+
+README = Path(__file__).parents[3] / "README.md"
+# Seconds, on a machine that has other things to do.
+ALLOWED = {"TOCSIN_ALLOW_NETWORKS": "127.0.0.0/8"}
+PUSH = {
+    "ref": "refs/heads/main",
+    "repository": {"full_name": "ada/bell", "url": "https://forge.example/ada/bell"},
+    "pusher": {"name": "ada"},
+}
+
+
+class Stand(BaseHTTPRequestHandler):
+    """Stands where a receiver would, and keeps what comes."""
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.got.append((self.path, dict(self.headers), body))
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def stand() -> Iterator[ThreadingHTTPServer]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Stand) as server:
+        server.got = []
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def post(url: str, **given: Any) -> httpx.Response:
+    return httpx.post(url, trust_env=False, timeout=PATIENCE, **given)
+
+
+def subscribe(hub: str, token: str, callback: str, secret: str = SECRET) -> None:
+    """As the README says it, `.json` at the end of the topic."""
+    form = {
+        "hub.mode": "subscribe",
+        "hub.topic": f"{hub}/ada/bell/events/push.json",
+        "hub.callback": callback,
+        "hub.secret": secret,
+    }
+    headers = {"Authorization": f"Bearer {token}"}
+    answer = post(f"{hub}/hub", data=form, headers=headers)
+    assert answer.status_code == 204, answer.text
+
+
+def push(hub: str, token: str) -> None:
+    headers = {"Authorization": f"Bearer {token}"}
+    url = f"{hub}/ada/bell/events/push"
+    assert post(url, json=PUSH, headers=headers).is_success
+
+
+def recipe(name: str) -> str:
+    text = README.read_text(encoding="utf-8")
+    found = re.search(rf"<!-- recipe: {name} -->\n```python\n(.*?)```", text, re.S)
+    assert found is not None
+    return found[1]
+
+
+@pytest.fixture
+def fastapi(tmp_path: Path) -> Iterator[tuple[str, Path]]:
+    """The receiver of the README at work; its URL, and what it prints."""
+    (tmp_path / "receiver.py").write_text(recipe("fastapi"))
+    log = tmp_path / "receiver.log"
+    with log.open("w") as stream:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "uvicorn", "receiver:app", "--port", "0"],
+            cwd=tmp_path, env={"WEBHOOK_SECRET": SECRET}, stdout=stream, stderr=stream,
+        )  # fmt: skip
+    try:
+        running = r"Uvicorn running on (http://127\.0\.0\.1:\d+) "
+        yield wait_until(lambda: re.search(running, log.read_text()))[1], log
+        process.terminate()
+        process.wait(PATIENCE)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_fastapi(start, store: Store, fastapi: tuple[str, Path], run):
+    receiver, log = fastapi
+    token = prepare(store)
+    hub = url_of(start("serve", "--port", "0", **ALLOWED))
+    subscribe(hub, token, f"{receiver}/hook")
+    subscribe(hub, token, f"{receiver}/hook?other", "another secret")
+    push(hub, token)
+
+    def states() -> dict[tuple[int, str], Any]:
+        rows = store.look(deliveries.page, limit=50)
+        return {(row["hook_id"], row["event"]): row for row in reversed(rows)}
+
+    wait_until(
+        lambda: len(found := states()) == 4 and all(row["attempts"] for row in found.values())
+    )
+    found = states()
+    assert [found[1, name]["status_code"] for name in ("ping", "push")] == [202, 202]
+    assert [found[2, name]["status_code"] for name in ("ping", "push")] == [401, 401]
+    assert "wrong signature" in run("delivery", found[2, "push"]["id"]).stdout
+    wait_until(lambda: "push refs/heads/main" in log.read_text())
+    run("redeliver", found[1, "push"]["id"])
+    wait_until(lambda: states()[1, "push"]["redelivery"] and states()[1, "push"]["attempts"])
+    assert log.read_text().count("push refs/heads/main") == 1
+    unsigned = post(f"{receiver}/hook", json={})
+    assert unsigned.status_code == 422
+
+
+def test_jenkins(start, store: Store, stand: ThreadingHTTPServer):
+    """What its two plugins look at, by their sources: path, headers, and the HMAC of the body."""
+    token = prepare(store)
+    hub = url_of(start("serve", "--port", "0", **ALLOWED))
+    jenkins = f"http://127.0.0.1:{stand.server_port}"
+    generic, plugin = "/generic-webhook-trigger/invoke?token=JOB", "/github-webhook/"
+    for path in (generic, plugin):
+        subscribe(hub, token, jenkins + path)
+    push(hub, token)
+    got = stand.got
+    wait_until(lambda: len(got) == 4)
+    pushed = {path: (lines, body) for path, lines, body in got if lines["X-GitHub-Event"] == "push"}
+    assert set(pushed) == {generic, plugin}
+    for lines, body in pushed.values():
+        # The plugins compare the type as it stands, and what is behind the `=`.
+        assert lines["Content-Type"] == "application/json"
+        for name, algorithm in (("X-Hub-Signature-256", "sha256"), ("X-Hub-Signature", "sha1")):
+            made = hmac.new(SECRET.encode(), body, algorithm).hexdigest()
+            assert lines[name].split("=") == [algorithm, made]
+        payload = json.loads(body)
+        assert payload["ref"] == "refs/heads/main"
+        assert payload["repository"]["url"] == "https://forge.example/ada/bell"
+        assert payload["pusher"]["name"] == "ada"
+
+
+def forgejo(secret: str, event: str, payload: dict[str, Any]) -> tuple[dict[str, str], bytes]:
+    """Headers and body as Forgejo sends them: its own names, and those of its ancestors."""
+    body = json.dumps(payload, indent=2).encode()
+    bare = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
+    sha1 = hmac.new(secret.encode(), body, hashlib.sha1).hexdigest()
+    lines = {"Content-Type": "application/json", "User-Agent": "Go-http-client/1.1"}
+    for prefix in ("Forgejo", "Gitea", "Gogs", "GitHub"):
+        lines[f"X-{prefix}-Delivery"] = "f6266f16-1bf3-46a5-9ea4-602e06ead473"
+        lines[f"X-{prefix}-Event"] = event
+        lines[f"X-{prefix}-Event-Type"] = event
+    for prefix in ("Forgejo", "Gitea", "Gogs"):
+        lines[f"X-{prefix}-Signature"] = bare
+    return {
+        **lines, "X-Hub-Signature": f"sha1={sha1}", "X-Hub-Signature-256": f"sha256={bare}"
+    }, body  # fmt: skip
+
+
+FORGEJO = Path(__file__).parent / "forgejo_push.json"
+
+
+def test_forgejo(start, store: Store, run, listed, stand: ThreadingHTTPServer):
+    token = prepare(store)
+    secret = run("source", "add", "forgejo").stdout.strip()
+    hub = url_of(start("serve", "--port", "0", **ALLOWED))
+    subscribe(hub, token, f"http://127.0.0.1:{stand.server_port}/hook")
+    lines, body = forgejo(secret, "push", json.loads(FORGEJO.read_text()))
+    url = f"{hub}/events?source=forgejo"
+    answer = post(url, content=body, headers=lines)
+    assert (answer.status_code, answer.json()["deliveries"]) == (202, 1)
+    assert answer.json()["id"] == lines["X-Forgejo-Delivery"]
+    got = stand.got
+    wait_until(lambda: len(got) == 2)
+    (sent,) = [body for _, lines, body in got if lines["X-Service-Event"] == "push"]
+    assert sent == body
+    again = post(url, content=body, headers=lines)
+    assert again.json() == answer.json()
+    forged = post(url, content=body + b" ", headers=lines)
+    assert forged.status_code == 401
+    # A repository that nobody made appears by itself.
+    elsewhere = json.loads(FORGEJO.read_text())
+    elsewhere["repository"]["full_name"] = "ada/belfry"
+    elsewhere["repository"]["name"] = "belfry"
+    lines, body = forgejo(secret, "push", elsewhere)
+    lines["X-Forgejo-Delivery"] = "another"
+    assert post(url, content=body, headers=lines).status_code == 202
+    wait_until(lambda: "ada/belfry" in [row["repository"] for row in listed("repo", "list")])

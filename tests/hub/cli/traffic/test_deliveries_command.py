@@ -1,0 +1,247 @@
+"""Hooks, events, deliveries, redelivery and replay, as an operator sees and moves them."""
+
+import csv
+import io
+import json
+
+import pytest
+from engines import embedded
+
+from hub.cli.traffic import replay as replay_command
+from store import Store
+from store.delivery import attempts, hook_secrets, hooks, rejections
+from store.delivery.attempts import Outcome
+
+pytestmark = pytest.mark.usefixtures("url")
+
+
+def failed(hook_id: int, delivery_id: int = 1) -> Outcome:
+    """A first attempt of the first event's delivery that did not go well."""
+    return Outcome(
+        lease_id=0,
+        delivery_id=delivery_id,
+        hook_id=hook_id,
+        event_id=1,
+        repo_id=1,
+        number=1,
+        redelivery=0,
+        started_at=1_700_000_000_000_000,
+        duration=12_345,
+        status_code=500,
+        error=None,
+        url="https://receiver.example/hook",
+        address="192.0.2.1:443",
+        timings='{"connect": 2000}',
+        request_head="POST /hook HTTP/1.1\r\nX-GitHub-Event: push\r\n",
+        response_head="Server: x\x1b[31m\r\n",
+        response_body="no \x1b[2J good",
+        state=attempts.WAITING,
+        due_at=0,
+    )
+
+
+def test_hooks_with_their_health(run, listed, store: Store, hook_id):
+    (row,) = listed("hooks")
+    assert (row["repository"], row["state"], row["signed"]) == ("ada/bell", "active", True)
+    assert row["last_response"] is None
+    store.do(lambda db: attempts.record(db, [failed(hook_id)]))
+    store.do(lambda db: hooks.disable(db, hook_id, "it was tired"))
+    (row,) = listed("hooks", "list", "--repo", "ada/bell")
+    assert (row["state"], row["last_response"]) == ("it was tired", 500)
+    assert row["failing_since"] is not None
+    assert "it was tired" in run("hooks").stdout
+    assert "hush" not in run("hooks").output
+    run("hooks", "--repo", "ada/none", code=4)
+
+
+def test_hooks_enabled_and_disabled(run, listed, store: Store, hook_id):
+    store.do(lambda db: hooks.disable(db, hook_id, "it was tired"))
+    run("hooks", "enable", hook_id)
+    assert listed("hooks")[0]["state"] == "active"
+    run("hooks", "disable", hook_id)
+    assert listed("hooks")[0]["state"] == "inactive"
+    assert "no hook 77" in run("hooks", "enable", 77, code=4).stderr
+
+
+def test_hook_options(run, listed, hook_id):
+    run("hooks", "set", hook_id, "--timeout", 3, "--retries", "0,5,60")
+    run("hooks", "set", hook_id, "--rate", 10)
+    assert listed("hooks")[0]["options"] == {"retries": [0, 5, 60], "timeout": 3, "rate": 10}
+    run("hooks", "set", hook_id, "--timeout", "default")
+    assert "timeout" not in listed("hooks")[0]["options"]
+    wrong = run("hooks", "set", hook_id, "--retries", "0,x", "--timeout", 0, code=1).stderr
+    assert "retries, number 2" in wrong
+    assert "timeout" in wrong
+    assert wrong.count("\n") == 1
+    run("hooks", "set", hook_id, code=2)
+
+
+def test_events(run, listed, hook_id):
+    assert [row["guid"] for row in listed("events")] == ["guid-x", "guid-1", "guid-0"]
+    assert [row["event"] for row in listed("events", "--unwanted")] == ["fork"]
+    assert len(listed("events", "--repo", "ada/bell", "--event", "push", "--limit", 1)) == 1
+    assert "guid-0" in run("events").stdout
+    assert (
+        run("events", "--event", "star").stdout
+        == "no such events: `tocsin refusals` lists what was turned away\n"
+    )
+
+
+def test_refusals(run, listed, store: Store):
+    assert run("refusals").stdout == "nothing was turned away: `tocsin events` lists what came in\n"
+    store.do(lambda db: rejections.add(db, path="/events", reason="too large", size=30_000_000))
+    (row,) = listed("refusals")
+    assert (row["reason"], row["bytes"]) == ("too large", 30_000_000)
+
+
+def test_deliveries(run, listed, store: Store, hook_id):
+    store.do(lambda db: attempts.record(db, [failed(hook_id)]))
+    rows = listed("deliveries", "--state", "waiting", "--hook", hook_id, "--since", "1h")
+    assert [(row["id"], row["status"]) for row in rows] == [(2, None), (1, 500)]
+    assert rows[1]["ms"] == 12.3
+    assert listed("deliveries", "--event", "fork") == []
+    assert listed("deliveries", "--since", "2100-01-01T00:00:00Z") == []
+    assert len(listed("deliveries", "--repo", "ada/bell", "--limit", 1)) == 1
+    run("deliveries", "--state", "lost", code=2)
+    run("deliveries", "--since", "yesterday", code=2)
+
+
+def test_one_delivery(run, store: Store, hook_id):
+    store.do(lambda db: attempts.record(db, [failed(hook_id)]))
+    shown = run("delivery", 1).stdout
+    assert "X-GitHub-Event: push" in shown
+    assert '"number": 0' in shown
+    assert "status 500" in shown
+    assert "\x1b" not in shown, "what came from outside has no power over the terminal"
+    found = json.loads(run("delivery", 1, "--json").stdout)
+    assert found["attempts"][0]["response_body"] == "no \x1b[2J good"
+    assert json.loads(found["body"]) == {"number": 0}
+    assert "no delivery 99" in run("delivery", 99, code=4).stderr
+
+
+def test_a_delivery_that_was_not_tried_has_its_body(run, hook_id):
+    assert '"number": 1' in run("delivery", 2).stdout
+
+
+def test_redeliver(run, listed, hook_id):
+    run("redeliver", 1, 2)
+    assert [row["guid"] for row in listed("deliveries")] == ["guid-1", "guid-0", "guid-1", "guid-0"]
+    run("redeliver", 1, 99, code=4)
+    assert len(listed("deliveries")) == 4
+
+
+def test_a_deleted_hook_gets_nothing_again(run, store: Store, hook_id):
+    store.do(lambda db: hooks.delete(db, hooks.by_id(db, hook_id)))
+    assert "is gone" in run("redeliver", 1, code=4).stderr
+
+
+def test_replay(run, listed, hook_id):
+    assert "2 deliveries" in run("replay", "--since", "1h", "--dry-run").stdout
+    assert len(listed("deliveries")) == 2
+    assert "2 deliveries are on their way" in run("replay", "--since", "1h").stdout
+    assert len(listed("deliveries")) == 4
+    assert "0 deliveries" in run("replay", "--since", "1h", "--failed").stdout
+    assert "0 deliveries" in run("replay", "--since", "1h", "--until", "30m").stdout
+    run("replay", code=2)
+
+
+def test_an_interrupted_replay_says_how_to_go_on(run, listed, hook_id, monkeypatch):
+    monkeypatch.setattr(replay_command, "BATCH", 1)
+    batches = replay_command._batches
+
+    def interrupted(*args):
+        yield next(batches(*args))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(replay_command, "_batches", interrupted)
+    stopped = run("replay", "--since", "1h", code=1)
+    assert "stopped after 1 of 2; the same with --after 1 goes on" in stopped.stderr
+    monkeypatch.setattr(replay_command, "_batches", batches)
+    assert "1 deliveries are" in run("replay", "--since", "1h", "--after", 1).stdout
+    assert sorted(row["guid"] for row in listed("deliveries")) == 2 * ["guid-0"] + 2 * ["guid-1"]
+
+
+def test_status(run, listed, hook_id):
+    found = listed("status")
+    assert (found["deliveries_waiting"], found["hooks_active"]) == (2, 1)
+    assert found["latest_event_at"] is not None
+    assert "deliveries waiting" in run("status").stdout
+
+
+@embedded("a server has a shell of its own")
+def test_sql(run, listed, hook_id):
+    assert listed("sql", "SELECT guid, text(body) AS body FROM event WHERE id = 1") == [
+        {"guid": "guid-0", "body": '{"number": 0}'}
+    ]
+    assert "guid-0" in run("sql", "SELECT guid FROM event").stdout
+    text = run("sql", "SELECT id, guid FROM event", "--csv", "--limit", 1)
+    assert list(csv.reader(io.StringIO(text.stdout))) == [["id", "guid"], ["1", "guid-0"]]
+    assert "only the first 1 rows" in text.stderr
+    assert listed("sql", "SELECT 1 AS a, 2 AS a") == [{"a": 1, "a_2": 2}]
+
+
+@embedded("a server has a shell of its own")
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM event",
+        "UPDATE hook SET url = ''",
+        "CREATE TABLE x (y)",
+        "ATTACH DATABASE 'other.db' AS other",
+        "PRAGMA query_only = OFF",
+        "PRAGMA journal_mode = DELETE",
+        "SELECT load_extension('x')",
+        "VACUUM INTO 'copy.db'",
+        "BEGIN IMMEDIATE",
+    ],
+)
+def test_sql_only_reads(run, directory, hook_id, statement):
+    files = {path.name for path in directory.iterdir()} | {"tocsin.db-shm", "tocsin.db-wal"}
+    assert run("sql", statement, code=1).stderr.startswith("Error: ")
+    assert {path.name for path in directory.iterdir()} <= files
+
+
+@embedded("a server has a shell of its own")
+def test_sql_says_what_is_wrong(run, hook_id):
+    assert "no such table: nowhere" in run("sql", "SELECT * FROM nowhere", code=1).stderr
+    assert "fails" in run("sql", "SELECT 1; SELECT 2", code=1).stderr
+
+
+@embedded("a server has a shell of its own")
+def test_sql_shows_no_secret(listed, hook_id):
+    assert listed("sql", "SELECT secret, url FROM hook") == [
+        {"secret": None, "url": "https://receiver.example/hook"}
+    ]
+
+
+def former(store: Store, hook_id: int) -> str | None:
+    row = store.look(hooks.by_id, hook_id)
+    found = store.look(hook_secrets.previous_secret, row)
+    return None if found is None else found[0]
+
+
+def test_a_hooks_secret_is_exchanged(run, listed, store: Store, hook_id):
+    said = run("hooks", "rotate-secret", hook_id)
+    new = said.stdout.strip()
+    assert len(new) == 64
+    assert "the former one signs, too, until 20" in said.stderr
+    assert store.look(hooks.secret_of, store.look(hooks.by_id, hook_id)) == new
+    assert former(store, hook_id) == "hush"
+    (row,) = listed("hooks")
+    assert row["two_secrets_until"].startswith("20")
+    said = run("hooks", "rotate-secret", hook_id, "--secret", "-", "--overlap", "0s", stdin="a\n")
+    assert said.stdout == ""
+    assert store.look(hooks.secret_of, store.look(hooks.by_id, hook_id)) == "a"
+    assert former(store, hook_id) is None
+    run("hooks", "rotate-secret", hook_id, "--secret", "b", "--overlap", "7d")
+    assert former(store, hook_id) == "a"
+    run("hooks", "rotate-secret", hook_id, "--end")
+    assert former(store, hook_id) is None
+    assert (
+        "7 days at most" in run("hooks", "rotate-secret", hook_id, "--overlap", "8d", code=1).stderr
+    )
+    run("hooks", "rotate-secret", hook_id, "--secret", "", code=1)
+    run("hooks", "rotate-secret", 99, code=4)
+    log = listed("audit", "--what", "tocsin hooks rotate-secret")
+    assert log[0]["fields"] == ["--end"]
+    assert new not in str(log)

@@ -1,0 +1,188 @@
+"""Looking on at the terminal: `tocsin top` and `tocsin deliveries --follow`."""
+
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from engines import statements
+from running import prepare, subscribe_and_push, url_of
+from waiting import PATIENCE, wait_until
+
+from hub.cli.operate import top
+from store import Store
+from store.clock import HOUR
+from store.delivery import attempts, deliveries, leases
+from store.delivery.attempts import Outcome
+
+ALLOWED = {"TOCSIN_ALLOW_NETWORKS": "127.0.0.0/8"}
+
+
+def tried(store: Store, hook_id: int, status: int | None, duration: int = 20_000) -> None:
+    """One attempt of what waits, which ended like this."""
+
+    def try_(db: Any) -> None:
+        lease = leases.acquire(db, "tests", HOUR)
+        (claimed, *_), _ = deliveries.claim(db, [hook_id], lease, 1)
+        failed = status != 200
+        outcome = Outcome(
+            lease, claimed.id, hook_id, claimed.event_id, 1, 1, 0, db.now, duration, status,
+            None if status else "connect: refused", "https://receiver.example/hook", None, "{}",
+            "POST / HTTP/1.1", None, None, 0 if failed else 1, db.now + HOUR,
+            accepted_at=db.now - duration,
+        )  # fmt: skip
+        attempts.record(db, [outcome])
+
+    store.do(try_)
+
+
+def test_once(run, listed, store: Store, hook_id: int):
+    tried(store, hook_id, 200)
+    tried(store, hook_id, None)
+    found = listed("top", "--once")
+    assert (found["waiting_later"], found["due"]) == (1, 0)
+    hour = found["spans"][-1]
+    assert (hour["span"], hour["events"], hour["delivered"], hour["failed"]) == ("hour", 3, 1, 1)
+    assert 20 <= hour["p50_ms"] <= 40
+    (slow,), (failing,) = found["slowest"], found["failing"]
+    assert (slow["hook"], slow["attempts"], slow["failed"]) == (hook_id, 2, 1)
+    assert (failing["hook"], failing["disabled"]) == (hook_id, None)
+    shown = run("top").stdout
+    assert "slowest endpoints" in shown
+    assert "failing endpoints" in shown
+    assert "50.0 %" in shown
+
+
+def test_with_nothing_there(run):
+    run("user", "add", "ada")
+    shown = run("top", "--once").stdout
+    assert "0 workers" in shown
+    assert "endpoints" not in shown
+
+
+def test_a_look_costs_the_same_however_much_there_is(
+    store: Store, hook_id: int, monkeypatch: pytest.MonkeyPatch
+):
+    tried(store, hook_id, 200)
+    asked = statements(monkeypatch)
+    store.look(top.snapshot)
+    few = len(asked)
+    for _ in range(2):
+        store.do(deliveries.redeliver, 1, hook_id, 1)
+        tried(store, hook_id, None)
+    asked.clear()
+    store.look(top.snapshot)
+    assert len(asked) == few < 16
+
+
+class Terminal:
+    """A command at a terminal of its own."""
+
+    def __init__(self, *args: str) -> None:
+        self.master, slave = pty.openpty()
+        self.popen = subprocess.Popen(
+            [sys.executable, "-m", "hub.cli", *args], stdin=slave, stdout=slave, stderr=slave,
+            env={**os.environ, "TERM": "xterm", "COLUMNS": "100", "LINES": "40"},
+        )  # fmt: skip
+        os.close(slave)
+        self.seen = ""
+
+    def until(self, pattern: str) -> None:
+        def found() -> bool:
+            if select.select([self.master], [], [], 0)[0]:
+                self.seen += os.read(self.master, 65536).decode(errors="replace")
+            return bool(re.search(pattern, self.seen))
+
+        wait_until(found, lambda: f"{pattern!r} in {self.seen}")
+
+    def end(self) -> int:
+        # It cannot end while what it says is not read.
+        self.until(r"\x1b\[\?1049l")
+        return self.popen.wait(timeout=PATIENCE)
+
+
+@pytest.fixture
+def terminals() -> Iterator[Callable[..., Terminal]]:
+    made: list[Terminal] = []
+
+    def call(*args: str) -> Terminal:
+        made.append(Terminal(*args))
+        return made[-1]
+
+    yield call
+    for terminal in made:
+        terminal.popen.kill()
+        terminal.popen.wait()
+        os.close(terminal.master)
+
+
+@pytest.mark.parametrize("how", ["q", signal.SIGINT, signal.SIGTERM])
+def test_live_until_a_key_or_a_signal(run, terminals, how):
+    run("user", "add", "ada")
+    terminal = terminals("top", "--interval", "0.2")
+    terminal.until("(?s)backlog.*q ends")
+    if how == "q":
+        os.write(terminal.master, b"q")
+    else:
+        terminal.popen.send_signal(how)
+    assert terminal.end() == 0
+    assert "Traceback" not in terminal.seen
+
+
+def test_following_real_deliveries(start, store: Store, directory: Path):
+    token = prepare(store)
+    receiver = start("listen", "--port", "0", "--json")
+    callback = receiver.said(r"(http://127\.0\.0\.1:\d+/)", error=True)[1]
+    hub = url_of(start("serve", "--port", "0", **ALLOWED))
+    told = start("deliveries", "--follow", "--json", "--repo", "ada/bell", "--event", "push")
+    shown = start("deliveries", "--follow", "--state", "delivered")
+    subscribe_and_push(hub, callback, token)
+    found = json.loads(told.said(r"^{.*}$")[0])
+    assert (found["event"], found["state"], found["status"]) == ("push", "delivered", 200)
+    assert (found["repository"], found["attempts"], found["problem"]) == ("ada/bell", 1, None)
+    line = r"(ping|push) +200 .* hook 1  http"
+    assert {shown.said(line)[1], shown.said(line)[1]} == {"ping", "push"}
+    code, out, err = told.end(signal.SIGINT)
+    assert (code, out, err) == (0, "", "")
+    assert shown.end(signal.SIGTERM)[0] == 0
+
+
+def test_following_begins_with_what_was(start, store: Store, hook_id: int):
+    tried(store, hook_id, 503)
+    tried(store, hook_id, 200)
+    told = start("deliveries", "--follow", "--json", "--limit", "1")
+    assert json.loads(told.said("^{.*")[0])["status"] == 200
+    store.do(deliveries.redeliver, 1, hook_id, 1)
+    tried(store, hook_id, 503)
+    found = json.loads(told.said("^{.*")[0])
+    assert (found["status"], found["state"]) == (503, "waiting")
+    assert found["next_at"] > found["at"]
+
+
+def test_a_reader_that_goes_ends_it(store: Store, hook_id: int):
+    tried(store, hook_id, 200)
+    command = f"{sys.executable} -m hub.cli deliveries --follow --json"
+    code = f"{command} | head -n 1; echo ${{PIPESTATUS[0]}}"
+    with subprocess.Popen(["bash", "-c", code], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True) as process:  # fmt: skip
+        try:
+            assert process.stdout is not None
+            assert json.loads(process.stdout.readline())["status"] == 200
+            store.do(deliveries.redeliver, 1, hook_id, 1)
+            tried(store, hook_id, 200)
+            out, err = process.communicate(timeout=PATIENCE)
+        finally:
+            process.kill()
+    assert (out, err) == ("0\n", "")
+
+
+def test_since_is_for_the_list(run, store: Store, hook_id: int):
+    assert "--follow" in run("deliveries", "--follow", "--since", "1h", code=2).stderr

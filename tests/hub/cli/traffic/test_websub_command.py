@@ -1,0 +1,55 @@
+"""`tocsin websub`: who follows what, and ending that."""
+
+import pytest
+
+from store.accounts import accounts
+from store.delivery import websub
+from store.delivery import websub_requests as requests
+from store.delivery.websub_topics import Topic
+from store.repositories import repositories
+
+pytestmark = pytest.mark.usefixtures("url")
+
+
+def _followed(db):
+    owner = accounts.create(db, "ada")
+    repo = repositories.create(db, owner["id"], "engine")
+    topic = Topic(repo["id"], "push", "https://hub.example/ada/engine/events/push")
+    wish = requests.WebSubRequest(
+        mode="subscribe",
+        topic=topic.self_url,
+        of=topic,
+        hub="https://hub.example/hub/websub",
+        callback="https://reader.example/in?x",
+        secret="s",
+        lease_seconds=3600,
+        verify_token=None,
+        host="reader.example",
+        client="192.0.2.1",
+    )
+    requests.create(db, wish, 60, 60)
+    (request,) = requests.claim(db, 1)
+    requests.complete(db, request, "verified", db.now)
+
+
+def test_listing_and_revoking(store, listed, run):
+    assert listed("websub", "list") == []
+    store.do(_followed)
+    (row,) = listed("websub", "list")
+    assert row["callback"] == "https://reader.example/in?x"
+    assert (row["state"], row["signed"]) == ("active", True)
+    assert listed("hooks", "list") == []
+    assert "ended" in run("websub", "revoke", row["id"], "--reason", "enough").stdout
+    assert listed("websub", "list") == []
+    (row,) = listed("websub", "list", "--ended")
+    assert (row["state"], row["signed"]) == ("enough", False)
+    (told,) = store.do(requests.claim, 10)
+    assert (told["mode"], told["reason"]) == ("denied", "enough")
+    assert "there is no" in run("websub", "revoke", row["id"], code=4).stderr
+
+
+def test_a_repository_that_becomes_private_ends_what_follows_it(store, run):
+    store.do(_followed)
+    run("load", "-", stdin='{"repositories": [{"name": "ada/engine", "private": true}]}')
+    (row,) = store.look(websub.page, limit=9, ended=True)
+    assert row["reason"] == "the topic is no longer public"

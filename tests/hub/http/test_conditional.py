@@ -1,0 +1,151 @@
+"""Conditional requests and what caches are told."""
+
+from typing import Any
+
+import httpx
+import pytest
+from asserting import BASE, assert_error
+
+from hub.auth.access import public
+from hub.http.conditional import apply_conditions
+from hub.http.response import Response
+from hub.rest import pipeline
+from hub.rest.context import Context, Services
+from hub.rest.group import OperationGroup
+from hub.settings import HubSettings
+from store.clock import SECOND, parse
+
+HOOKS = "/repos/octo/hello/hooks"
+BODY = {"config": {"url": "https://receiver.example/in"}}
+CHANGED = parse("2026-11-20T10:00:00.5Z")
+DATE = "Fri, 20 Nov 2026 10:00:00 GMT"
+
+
+async def test_the_same_is_not_sent_again(client: httpx.AsyncClient) -> None:
+    await client.post(HOOKS, json=BODY)
+    first = await client.get(HOOKS)
+    tag = first.headers["ETag"]
+    assert tag.startswith('W/"')
+    assert len(tag) == 64 + 4
+    again = await client.get(HOOKS, headers={"If-None-Match": tag})
+    assert (again.status_code, again.content) == (304, b"")
+    assert again.headers["ETag"] == tag
+    assert "Content-Type" not in again.headers
+    assert "Content-Length" not in again.headers
+    for name in ("Vary", "Cache-Control", "X-OAuth-Scopes", "X-Service-Api-Version-Selected"):
+        assert again.headers[name] == first.headers[name]
+    await client.patch(f"{HOOKS}/1", json={"active": False})
+    changed = await client.get(HOOKS, headers={"If-None-Match": tag})
+    assert changed.status_code == 200
+    assert changed.headers["ETag"] != tag
+
+
+@pytest.mark.parametrize("form", ["{}", '"x", {}', '{},W/"x"', "*"])
+async def test_tags_are_compared_weakly(client: httpx.AsyncClient, form: str) -> None:
+    tag = (await client.get(HOOKS)).headers["ETag"]
+    for spelled in (tag, tag.removeprefix("W/")):
+        for method in ("GET", "HEAD"):
+            header = {"If-None-Match": form.format(spelled)}
+            assert (await client.request(method, HOOKS, headers=header)).status_code == 304
+
+
+@pytest.mark.parametrize("given", ["", '"x"', "x", '""', "W/"])
+async def test_other_tags(client: httpx.AsyncClient, given: str) -> None:
+    assert (await client.get(HOOKS, headers={"If-None-Match": given})).status_code == 200
+
+
+async def test_it_costs_nothing(client: httpx.AsyncClient) -> None:
+    tag = (await client.get(HOOKS)).headers["ETag"]
+    for _ in range(3):
+        answer = await client.get(HOOKS, headers={"If-None-Match": tag})
+        assert answer.headers["X-RateLimit-Used"] == "1"
+    assert (await client.get(HOOKS)).headers["X-RateLimit-Used"] == "2"
+
+
+async def test_pages_are_told_apart_by_where_they_lead(client: httpx.AsyncClient) -> None:
+    for number in range(3):
+        config = {"url": f"https://receiver.example/{number}"}
+        await client.post(HOOKS, json={"config": config})
+    first = await client.get(HOOKS, params={"per_page": 2})
+    await client.delete(f"{HOOKS}/3")
+    header = {"If-None-Match": first.headers["ETag"]}
+    second = await client.get(HOOKS, params={"per_page": 2}, headers=header)
+    assert second.json() == first.json()
+    assert second.status_code == 200
+    assert "Link" not in second.headers
+
+
+async def test_who_may_not_is_not_told_that_nothing_changed(
+    client: httpx.AsyncClient, seed: Any
+) -> None:
+    tag = (await client.get(HOOKS)).headers["ETag"]
+    header = {"Authorization": f"token {seed.reader_token}", "If-None-Match": tag}
+    assert_error(await client.get(HOOKS, headers=header), 403)
+    assert_error(await client.get(HOOKS, headers=header | {"Authorization": "token x"}), 401)
+
+
+async def test_only_what_is_there_has_validators(client: httpx.AsyncClient) -> None:
+    for answer in (
+        await client.get(f"{HOOKS}/9"),
+        await client.post(HOOKS, json=BODY),
+        await client.delete(f"{HOOKS}/1"),
+        await client.get("/rate_limit"),
+    ):
+        assert "ETag" not in answer.headers
+
+
+async def test_what_caches_are_told(client: httpx.AsyncClient) -> None:
+    answer = await client.get("/versions")
+    assert answer.headers["Cache-Control"] == "private, max-age=60, s-maxage=60"
+    for name in ("Accept", "Authorization", "X-Service-OTP", "X-Service-Api-Version"):
+        assert name in answer.headers["Vary"].split(", ")
+    del client.headers["Authorization"]
+    answer = await client.get("/versions")
+    assert answer.headers["Cache-Control"] == "public, max-age=60, s-maxage=60"
+    assert "Cache-Control" not in (await client.get("/nothing")).headers
+
+
+ops = OperationGroup("things")
+
+
+@ops("GET /thing", public())
+def get_thing(ctx: Context) -> list[str]:
+    """Get what changed at a time"""
+    ctx.last_modified = CHANGED
+    return []
+
+
+@pytest.mark.parametrize(
+    ("since", "status"),
+    [
+        (DATE, 304),
+        ("Fri, 20 Nov 2026 10:00:01 GMT", 304),
+        ("Fri, 20 Nov 2026 09:59:59 GMT", 200),
+        ("Fri, 20 Nov 2026 10:00:00 -0000", 304),
+        ("yesterday", 200),
+        ("", 200),
+        ("Fri, 99 Nov 2026 10:00:00 GMT", 200),
+    ],
+)
+async def test_since_a_time(store: Any, since: str, status: int) -> None:
+    async def judge(url: str) -> None: ...
+
+    house = Services(store, HubSettings(base_url=BASE), judge)
+    run = pipeline.operation_endpoint(house, ops.operations[0])
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await run(scope, receive, send, {})
+
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=BASE) as client:
+        answer = await client.get("/", headers={"If-Modified-Since": since})
+        assert answer.status_code == status
+        assert answer.headers["Last-Modified"] == DATE
+        # The tag wins: it knows better.
+        header = {"If-Modified-Since": DATE, "If-None-Match": '"x"'}
+        assert (await client.get("/", headers=header)).status_code == 200
+
+
+def test_a_time_without_one_known() -> None:
+    answer = Response(200, b"[]")
+    assert not apply_conditions(answer, {b"if-modified-since": DATE.encode()}, None)
+    assert apply_conditions(answer, {b"if-modified-since": DATE.encode()}, CHANGED - SECOND)

@@ -1,0 +1,147 @@
+"""Media types: none that a client of such an interface sends may be refused."""
+
+import httpx
+import pytest
+from asserting import assert_error
+
+from hub.http.errors import NotAcceptable, Unsupported
+from hub.http.media import Media, negotiate
+
+HOOKS = "/repos/octo/hello/hooks"
+TOLD = "X-Service-Media-Type"
+
+
+@pytest.mark.parametrize(
+    ("accept", "told"),
+    [
+        (None, "service.v3; format=json"),
+        ("", "service.v3; format=json"),
+        ("*/*", "service.v3; format=json"),
+        ("application/json", "service.v3; format=json"),
+        ("application/json; charset=utf-8", "service.v3; format=json"),
+        ("application/vnd.service+json", "service.v3; format=json"),
+        ("application/vnd.service.v3+json", "service.v3; format=json"),
+        ("application/vnd.github+json", "service.v3; format=json"),
+        ("application/vnd.github.v3+json", "service.v3; format=json"),
+        ("application/vnd.github.v3", "service.v3; format=json"),
+        ("application/vnd.github.beta+json", "service.beta; format=json"),
+        ("application/vnd.github.antiope-preview+json", "service.v3; format=json"),
+        ("application/vnd.github.v3.star+json, application/json", "service.v3; format=json"),
+        ("text/html, application/xhtml+xml, */*;q=0.8", "service.v3; format=json"),
+        ("APPLICATION/VND.SERVICE+JSON", "service.v3; format=json"),
+        ("application/vnd.service.full+json, application/json", "service.v3; format=json"),
+        ("text/html;q=1, application/json;q=0.001", "service.v3; format=json"),
+        ("application/vnd.github.beta+json;q=0.2, application/json", "service.v3; format=json"),
+        ("application/json;q=0.2, application/vnd.github.beta+json", "service.beta; format=json"),
+    ],
+)
+async def test_what_is_taken(client: httpx.AsyncClient, accept: str | None, told: str) -> None:
+    if accept is not None:
+        client.headers["Accept"] = accept
+    answer = await client.get(HOOKS)
+    assert (answer.status_code, answer.headers[TOLD]) == (200, told)
+    assert answer.headers["Content-Type"] == "application/json; charset=utf-8"
+
+
+@pytest.mark.parametrize("param", ["full", "raw", "html", "diff"])
+async def test_a_form_that_the_resource_has_not(client: httpx.AsyncClient, param: str) -> None:
+    for vendor in ("service", "github", "service-commitcomment"):
+        accept = f"application/vnd.{vendor}.v3.{param}+json"
+        answer = await client.get(HOOKS, headers={"Accept": accept})
+        message = f"This resource does not support the '{param}' media type parameter."
+        assert_error(answer, 406, message)
+
+
+@pytest.mark.parametrize(
+    "accept",
+    [
+        *("text/html", "image/png", "application/xml", "x", "text/*"),
+        *("application/json;q=0", "application/vnd.github+json; q=0.0", "*/*;q=0"),
+    ],
+)
+async def test_what_is_not_spoken(client: httpx.AsyncClient, accept: str) -> None:
+    answer = await client.get(HOOKS, headers={"Accept": accept})
+    message = f"Unsupported 'Accept' header: [\"{accept}\"]. Must accept 'application/json'."
+    assert_error(answer, 415, message)
+
+
+async def test_who_may_not_is_told_before_it(client: httpx.AsyncClient) -> None:
+    client.headers["Accept"] = "text/html"
+    assert_error(await client.get(HOOKS, headers={"Authorization": "token x"}), 401)
+
+
+def test_a_form_that_the_resource_has() -> None:
+    raw = "application/vnd.service.raw+json"
+    assert negotiate(raw, ("raw", "html")) == Media(param="raw")
+    assert negotiate(raw, ("raw",)).told == "service.v3; param=raw; format=json"
+    assert negotiate("application/vnd.github.v3.raw", ("raw",)).param == "raw"
+    assert negotiate("application/vnd.service-commitcomment.full+json", ("full",)).param == "full"
+    with pytest.raises(NotAcceptable):
+        negotiate(raw, ("html",))
+    assert negotiate(f"{raw}, */*", ("html",)) == Media()
+    assert negotiate(f"text/plain, {raw}", ("raw",)).param == "raw"
+
+
+RAW, HTML = "application/vnd.service.raw+json", "application/vnd.service.html+json"
+
+
+@pytest.mark.parametrize(
+    ("accept", "param"),
+    [
+        (f"{RAW};q=0.5, {HTML};q=0.8", "html"),
+        (f"{RAW};q=0.8, {HTML};q=0.5", "raw"),
+        (f"{RAW}, {HTML}", "raw"),
+        (f"{HTML}, {RAW}", "html"),
+        (f"application/json;q=0.4, {RAW};q=0.5", "raw"),
+        (f"*/*;q=0.1, {RAW};q=0.05", None),
+        (f"*/*, application/json;q=0.1, {RAW};q=0.5", "raw"),
+        (f"application/*;q=0.1, */*, {RAW};q=0.5", "raw"),
+        (f"{RAW};q=0, */*", None),
+        (f"{RAW};Q=0 , {HTML} ; q=0.7", "html"),
+        (f"application/json;q=0, */*, {RAW};q=0.1", "raw"),
+        (f'application/json;note="a,b;q=1";q=0.1, {RAW};q=0.2', "raw"),
+        (f"{RAW};q=high, {HTML};q=0.1", "html"),
+        (f"{RAW};q=nan, {HTML};q=1e9, */*;q=0.1", None),
+        (f"{RAW};q=0.5, {HTML};q=7", "html"),
+        (f", ,{RAW}", "raw"),
+        (" , ", None),
+    ],
+)
+def test_weights(accept: str, param: str | None) -> None:
+    assert negotiate(accept, ("raw", "html")) == Media(param=param)
+
+
+@pytest.mark.parametrize("accept", ["application/json;q=0, */*", "*/*, application/json;q=0"])
+def test_what_is_excluded_is_not_meant_by_a_wildcard(accept: str) -> None:
+    with pytest.raises(Unsupported):
+        negotiate(accept, ())
+
+
+async def test_lines_of_a_header_are_one(client: httpx.AsyncClient) -> None:
+    lines = [("Accept", "application/vnd.github.beta+json"), ("Accept", "text/html")]
+    answer = await client.get(HOOKS, headers=lines)
+    assert answer.headers[TOLD] == "service.beta; format=json"
+
+
+def test_a_very_long_one() -> None:
+    with pytest.raises(Unsupported) as caught:
+        negotiate("x" * 10_000, ())
+    assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize("kind", ["text/plain;charset=UTF-8", "application/json", "x", ""])
+async def test_no_content_type_is_refused(client: httpx.AsyncClient, kind: str) -> None:
+    client.headers["Content-Type"] = kind
+    assert (await client.get(HOOKS)).status_code == 200
+    body = b'{"config": {"url": "https://receiver.example/%s"}}' % kind.encode().hex().encode()
+    assert (await client.post(HOOKS, content=body)).status_code == 201
+
+
+async def test_a_hub_request_asks_for_the_form_of_deliveries(client: httpx.AsyncClient) -> None:
+    data = {
+        "hub.mode": "subscribe",
+        "hub.topic": "/octo/hello/events/push",
+        "hub.callback": "https://receiver.example/",
+    }
+    answer = await client.post("/hub", data=data, headers={"Accept": "text/html"})
+    assert answer.status_code == 204

@@ -1,0 +1,315 @@
+"""Events with a token, posted to the topic itself."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import orjson
+import pytest
+from asserting import assert_error, attempted, waiting
+
+from hub.app import create_app
+from hub.settings import HubSettings
+from store import Connection, Row, Store
+from store.accounts import accounts, tokens
+from store.delivery import event_queries, events, rejections
+from store.errors import Busy, Contended, Unavailable
+from store.repositories import repositories
+
+ORIGIN = "https://forge.example"
+TOPIC = "/octo/hello/events/push"
+HOOKS = "/repos/octo/hello/hooks"
+
+
+def kept(store: Store) -> list[Row]:
+    return store.look(lambda db: event_queries.newest(db, limit=100))
+
+
+def refused(store: Store) -> list[Row]:
+    return store.look(lambda db: rejections.page(db))
+
+
+async def hook_for(client: httpx.AsyncClient, *names: str) -> int:
+    config = {"url": "https://receiver.example/" + "-".join(names)}
+    answer = await client.post(HOOKS, json={"config": config, "events": list(names)})
+    number: int = answer.json()["id"]
+    return number
+
+
+@pytest.mark.parametrize("path", [f"{ORIGIN}{TOPIC}", TOPIC, f"{TOPIC}.json"])
+async def test_an_event_is_kept_and_goes_to_who_wants_it(
+    client: httpx.AsyncClient, store: Store, path: str
+) -> None:
+    push, every = await hook_for(client, "push"), await hook_for(client, "*")
+    issues = await hook_for(client, "issues")
+    body = b'{"action": "x",  "installation": {"id": 5}}'
+    answer = await client.post(path, content=body)
+    assert answer.status_code == 202
+    told = answer.json()
+    row = store.look(lambda db: events.get(db, told["event_id"]))
+    assert row is not None
+    assert told == {"id": row["guid"], "event_id": row["id"], "deliveries": 2}
+    assert (row["name"], row["action"], row["installation_id"]) == ("push", "x", 5)
+    assert row["repo_id"] == row["scope"] == 1
+    assert row["body"] == body, "byte by byte"
+    assert [waiting(store, hook)[-1]["name"] for hook in (push, every, issues)] == [
+        "push", "push", "ping"
+    ]  # fmt: skip
+
+
+async def test_what_nobody_wants_is_kept(client: httpx.AsyncClient, store: Store) -> None:
+    assert (await client.post(TOPIC, json={})).json()["deliveries"] == 0
+    unwanted = store.look(lambda db: event_queries.newest(db, limit=10, unwanted=True))
+    assert [row["name"] for row in unwanted] == ["push"]
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["X-Service-Delivery", "X-GitHub-Delivery", "X-Gitea-Delivery", "x-gogs-delivery",
+     "X-Forgejo-Delivery", "Idempotency-Key"],
+)  # fmt: skip
+async def test_the_delivery_id_makes_posting_again_safe(
+    client: httpx.AsyncClient, store: Store, header: str
+) -> None:
+    hook = await hook_for(client, "push")
+    first = await client.post(TOPIC, json={"n": 1}, headers={header: "d-1"})
+    await hook_for(client, "push", "issues")
+    attempted(store, hook)
+    again = await client.post(TOPIC, json={"n": 1}, headers={header: "d-1"})
+    assert again.status_code == first.status_code == 202
+    assert again.json() == first.json()
+    assert first.json()["id"] == "d-1"
+    other = await client.post(TOPIC, json={"n": 2}, headers={header: "d-1"})
+    assert_error(other, 409, "delivery id 'd-1' was used for another event")
+    renamed = await client.post("/octo/hello/events/issues", json={"n": 1}, headers={header: "d-1"})
+    assert_error(renamed, 409)
+    assert len([row for row in kept(store) if row["name"] == "push"]) == 1
+    assert {row["guid"] for row in refused(store)} == {"d-1"}
+
+
+async def test_a_delivery_id_is_the_repository_s(client: httpx.AsyncClient) -> None:
+    header = {"X-Service-Delivery": "d-1"}
+    first = await client.post(TOPIC, json={"n": 1}, headers=header)
+    second = await client.post("/octo/vault/events/push", json={"n": 2}, headers=header)
+    assert first.json()["event_id"] != second.json()["event_id"]
+
+
+@pytest.mark.parametrize("given", ["", " ", "a b", "x" * 129, "ü"])
+async def test_a_delivery_id_that_is_none(
+    client: httpx.AsyncClient, store: Store, given: str
+) -> None:
+    header = {"X-Service-Delivery": given.encode()}
+    answer = await client.post(TOPIC, json={}, headers=header)
+    assert_error(answer, 400, "a delivery id is 1 to 128 visible ASCII characters")
+    assert kept(store) == []
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b"", "Problems parsing JSON"),
+        (b"{", "Problems parsing JSON"),
+        (b"{}x", "Problems parsing JSON"),
+        (b'{"a": "\xff"}', "Problems parsing JSON"),
+        (b'{"a": "\\ud800"}', "Problems parsing JSON"),
+        (b'{"a":' * 2000 + b"1" + b"}" * 2000, "Problems parsing JSON"),
+        (b"[]", "Body should be a JSON object"),
+        (b"null", "Body should be a JSON object"),
+        (b'"push"', "Body should be a JSON object"),
+    ],
+)
+async def test_bodies_that_are_no_event(
+    client: httpx.AsyncClient, store: Store, body: bytes, message: str
+) -> None:
+    header = {"X-Service-Delivery": "d-1"}
+    assert_error(await client.post(TOPIC, content=body, headers=header), 400, message)
+    assert kept(store) == []
+    (row,) = refused(store)
+    assert row["reason"] == message
+    assert (row["sender"], row["event"], row["guid"]) == ("octo", "push", "d-1")
+    assert row["size"] == len(body)
+    assert row["path"].endswith(TOPIC)
+    assert row["address"] == "127.0.0.1"
+
+
+@pytest.mark.parametrize(
+    ("body", "action", "installation"),
+    [
+        ({"action": "x" * 101}, None, None),
+        ({"action": 5, "installation": {"id": True}}, None, None),
+        ({"action": "nul\0", "installation": {"id": 2**63}}, None, None),
+        ({"action": "ok", "installation": {"id": -1}}, "ok", None),
+        ({"action": None, "installation": 7}, None, None),
+        ({"action": "x" * 100, "installation": {"id": 0}}, "x" * 100, 0),
+    ],
+)
+async def test_what_is_kept_beside_the_payload(
+    client: httpx.AsyncClient,
+    store: Store,
+    body: dict[str, Any],
+    action: str | None,
+    installation: int | None,
+) -> None:
+    content = orjson.dumps(body)
+    assert (await client.post(TOPIC, content=content)).status_code == 202
+    (row,) = kept(store)
+    assert (row["action"], row["installation_id"]) == (action, installation)
+
+
+@pytest.mark.parametrize("name", ["nothing", "*", "PUSH", "push.jso", "%00", "x" * 300])
+async def test_an_unknown_event(client: httpx.AsyncClient, store: Store, name: str) -> None:
+    answer = await client.post(f"/octo/hello/events/{name}", json={})
+    content = assert_error(answer, 422)
+    assert content["message"].startswith('Invalid event: "')
+    (row,) = refused(store)
+    assert "\0" not in row["path"] + row["event"] + row["reason"]
+
+
+async def test_an_event_at_the_bound_and_one_beyond(
+    client: httpx.AsyncClient, store: Store, settings: HubSettings
+) -> None:
+    frame = len(b'{"a":""}')
+    most = b'{"a":"' + b"x" * (settings.max_event_bytes - frame) + b'"}'
+    assert (await client.post(TOPIC, content=most)).status_code == 202
+    answer = await client.post(TOPIC, content=most + b" ")
+    content = assert_error(answer, 413)
+    assert "65536 bytes (0.0625 MB)" in content["message"]
+    (row,) = refused(store)
+    assert (row["sender"], row["size"]) == ("octo", len(most) + 1)
+    assert row["reason"] == content["message"]
+
+
+async def chunks(count: int, size: int = 4096) -> AsyncIterator[bytes]:
+    yield b'{"a":"'
+    for _ in range(count):
+        yield b"x" * size
+    yield b'"}'
+
+
+async def test_a_body_in_chunks_is_stopped_at_the_bound(
+    client: httpx.AsyncClient, store: Store
+) -> None:
+    assert (await client.post(TOPIC, content=chunks(15))).status_code == 202
+    answer = await client.post(TOPIC, content=chunks(20))
+    assert_error(answer, 413)
+    assert "Connection" not in answer.headers
+    endless = await client.post(TOPIC, content=chunks(500))
+    assert_error(endless, 413)
+    assert endless.headers["Connection"] == "close"
+    assert len(kept(store)) == 1
+    assert len(refused(store)) == 2
+
+
+@pytest.mark.parametrize("length", ["x", "-1", "1" * 30])
+async def test_a_length_that_is_none(client: httpx.AsyncClient, length: str) -> None:
+    answer = await client.post(TOPIC, content=b"{}", headers={"Content-Length": length})
+    assert_error(answer, 413 if length.isdigit() else 400)
+
+
+async def test_a_body_that_does_not_come(store: Store, seed: Any, settings: HubSettings) -> None:
+    async def judge(url: str) -> None: ...
+
+    async def slow() -> AsyncIterator[bytes]:
+        yield b"{"
+        await asyncio.Event().wait()
+
+    quick = settings.model_copy(update={"body_timeout": 0.01})
+    transport = httpx.ASGITransport(create_app(store, quick, judge))
+    headers = {"Authorization": f"token {seed.token}"}
+    async with httpx.AsyncClient(transport=transport, base_url=ORIGIN) as client:
+        answer = await client.post(TOPIC, content=slow(), headers=headers)
+    assert_error(answer, 408)
+    await store.close()
+
+
+async def test_bodies_are_bounded_together(store: Store, seed: Any, settings: HubSettings) -> None:
+    async def judge(url: str) -> None: ...
+
+    go = asyncio.Event()
+    began = asyncio.Event()
+
+    async def held() -> AsyncIterator[bytes]:
+        yield b'{"a":"' + b"x" * 3000
+        began.set()
+        await go.wait()
+        yield b'"}'
+
+    small = settings.model_copy(update={"max_held_bytes": 4096})
+    transport = httpx.ASGITransport(create_app(store, small, judge))
+    headers = {"Authorization": f"token {seed.token}"}
+    async with httpx.AsyncClient(transport=transport, base_url=ORIGIN, headers=headers) as client:
+        first = asyncio.create_task(client.post(TOPIC, content=held()))
+        await began.wait()
+        await asyncio.sleep(0)
+        busy = await client.post(TOPIC, json={"a": "x" * 2000})
+        content = assert_error(busy, 503)
+        assert busy.headers["Retry-After"] == "1"
+        assert content["code"] == "unavailable"
+        go.set()
+        assert (await first).status_code == 202
+        assert (await client.post(TOPIC, json={"a": "x" * 2000})).status_code == 202
+    await store.close()
+
+
+@pytest.mark.parametrize(
+    ("error", "after"),
+    [
+        (Busy("too much is waiting"), "1"),
+        (Unavailable("disk /x is full"), "5"),
+        (Contended("disk /x is locked"), "5"),
+    ],
+)
+async def test_what_cannot_be_written_now(
+    client: httpx.AsyncClient,
+    store: Store,
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+    after: str,
+) -> None:
+    async def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(store, "batch", fail)
+    answer = await client.post(TOPIC, json={})
+    content = assert_error(answer, 503)
+    assert answer.headers["Retry-After"] == after
+    assert "disk" not in content["message"]
+
+
+async def test_who_may_push(client: httpx.AsyncClient, store: Store, seed: Any) -> None:
+    def people(db: Connection) -> dict[str, str]:
+        writer = accounts.create(db, "writer")
+        repositories.grant(db, seed.hello["id"], writer["id"], "write")
+
+        def of(**what: Any) -> str:
+            return tokens.create(db, writer["id"], **what)[0]
+
+        return {
+            "repo": of(scopes=["repo"]),
+            "public": of(scopes=["public_repo"]),
+            "hooks": of(scopes=["admin:repo_hook"]),
+            "fine": of(kind="fine_grained", permissions={"contents": "write"}),
+            "look": of(kind="fine_grained", permissions={"contents": "read"}),
+            "app": of(kind="installation", permissions={"webhooks": "write"}),
+        }
+
+    found = store.do(people)
+
+    async def post(token: str, repository: str = "hello") -> httpx.Response:
+        header = {"Authorization": f"token {token}"}
+        return await client.post(f"/octo/{repository}/events/push", json={}, headers=header)
+
+    for name in ("repo", "public", "fine"):
+        assert (await post(found[name])).status_code == 202, name
+        assert_error(await post(found[name], "vault"), 404, "Not Found")
+        assert_error(await post(found[name], "nothing"), 404, "Not Found")
+    assert_error(await post(found["hooks"]), 403)
+    reason = "Resource not accessible by "
+    assert_error(await post(found["look"]), 403, reason + "personal access token")
+    assert_error(await post(found["app"]), 403, reason + "integration")
+    answer = await post(seed.reader_token)
+    assert_error(answer, 403, "Must have push access to Repository.")
+    assert_error(await post("x"), 401, "Bad credentials")
+    del client.headers["Authorization"]
+    assert_error(await client.post(TOPIC, json={}), 401, "Requires authentication")

@@ -1,0 +1,233 @@
+"""Events that a platform posts as webhooks, signed with a source's secret."""
+
+import hashlib
+import hmac
+from typing import Any
+
+import httpx
+import orjson
+import pytest
+from asserting import assert_error, signature
+from test_ingest import hook_for, kept, refused
+
+from store import Connection, Row, Store
+from store.accounts import accounts
+from store.clock import MovableClock
+from store.delivery import sources
+from store.repositories import repositories
+
+EVENTS = "https://forge.example/events"
+PAYLOAD = {"repository": {"full_name": "Octo/Hello"}, "action": "opened"}
+
+
+@pytest.fixture
+async def forge(client: httpx.AsyncClient, store: Store) -> httpx.AsyncClient:
+    """The client as a platform: no token, and a source `forge` with the secret `s3cret`."""
+    store.do(lambda db: sources.create(db, "forge", "s3cret"))
+    return client
+
+
+async def post(
+    client: httpx.AsyncClient,
+    payload: dict[str, Any] | bytes = PAYLOAD,
+    *,
+    secret: str = "s3cret",
+    query: str = "",
+    **headers: str,
+) -> httpx.Response:
+    body = payload if isinstance(payload, bytes) else orjson.dumps(payload)
+    lines = {
+        "Authorization": "",
+        "Content-Type": "application/json",
+        "X-GitHub-Event": "issues",
+        "X-GitHub-Delivery": "d-1",
+        "X-Hub-Signature-256": signature(secret, body),
+        **{name.replace("_", "-"): value for name, value in headers.items()},
+    }
+    return await client.post(EVENTS + query, content=body, headers=lines)
+
+
+async def test_a_signed_event(forge: httpx.AsyncClient, store: Store) -> None:
+    hook = await hook_for(forge, "issues")
+    answer = await post(forge)
+    assert answer.status_code == 202
+    (row,) = [row for row in kept(store) if row["name"] == "issues"]
+    assert answer.json() == {"id": "d-1", "event_id": row["id"], "deliveries": 1}
+    assert (row["scope"], row["source_id"], row["repo_id"], row["action"]) == (-1, 1, 1, "opened")
+    assert hook
+    assert (await post(forge)).json() == answer.json()
+    assert_error(await post(forge, {"other": 1}), 409)
+
+
+@pytest.mark.parametrize("prefix", ["X-Service-", "X-GitHub-", "X-Gitea-", "X-Gogs-", "X-Forgejo-"])
+async def test_the_forges_headers(forge: httpx.AsyncClient, store: Store, prefix: str) -> None:
+    body = orjson.dumps(PAYLOAD)
+    lines = {
+        f"{prefix}Event": "push",
+        f"{prefix}Delivery": "guid-1",
+        "X-Hub-Signature-256": signature("s3cret", body),
+    }
+    answer = await forge.post(EVENTS, content=body, headers=lines)
+    assert answer.json()["id"] == "guid-1"
+    assert kept(store)[0]["name"] == "push"
+
+
+async def test_a_forge_s_own_name_comes_first(forge: httpx.AsyncClient, store: Store) -> None:
+    assert (await post(forge, X_Gitea_Event="own_name", X_GitHub_Event="push")).is_success
+    assert kept(store)[0]["name"] == "own_name"
+
+
+@pytest.mark.parametrize("header", ["X-Gitea-Signature", "X-Forgejo-Signature", "X-Gogs-Signature"])
+async def test_a_bare_signature(forge: httpx.AsyncClient, header: str) -> None:
+    body = orjson.dumps(PAYLOAD)
+    digest = hmac.new(b"s3cret", body, hashlib.sha256).hexdigest()
+    lines = {header: digest, "X-Gitea-Event": "push"}
+    assert (await forge.post(EVENTS, content=body, headers=lines)).status_code == 202
+
+
+async def test_a_form(forge: httpx.AsyncClient, store: Store) -> None:
+    body = b"payload=%7B%22repository%22%3A+%7B%22full_name%22%3A%22octo%2Fhello%22%7D%7D"
+    answer = await post(forge, body, Content_Type="application/x-www-form-urlencoded")
+    assert answer.status_code == 202
+    (row,) = kept(store)
+    assert (row["repo_id"], row["size"]) == (1, 42)
+    for body, message in ((b"other=1", "The form has no field payload"), (b"a=%ff", None)):
+        answer = await post(forge, body, Content_Type="application/x-www-form-urlencoded")
+        assert_error(answer, 400, message)
+    assert [row["sender"] for row in refused(store)] == ["source forge"] * 2
+
+
+@pytest.mark.parametrize(
+    ("headers", "secret", "message"),
+    [
+        ({}, "wrong", "The signature does not match"),
+        ({"X_Hub_Signature_256": "sha256=" + "0" * 64}, "", "The signature does not match"),
+        ({"X_Hub_Signature_256": "0" * 64}, "", "x-hub-signature-256 is not a SHA-256 signature"),
+        ({"X_Hub_Signature_256": "sha1=" + "0" * 40}, "", None),
+        ({"X_Hub_Signature_256": "sha256="}, "", None),
+        ({"X_Hub_Signature_256": ""}, "", None),
+    ],
+)
+async def test_a_signature_that_is_none(
+    forge: httpx.AsyncClient,
+    store: Store,
+    headers: dict[str, str],
+    secret: str,
+    message: str | None,
+) -> None:
+    assert_error(await post(forge, secret=secret, **headers), 401, message)
+    assert kept(store) == []
+    assert refused(store) == []
+
+
+async def test_without_a_signature_or_a_source(client: httpx.AsyncClient) -> None:
+    content = assert_error(await client.post(EVENTS, json={}), 401)
+    assert content["message"].startswith("Requires authentication")
+    assert_error(await post(client), 401)
+
+
+async def test_the_source_that_signed_is_found(forge: httpx.AsyncClient, store: Store) -> None:
+    store.do(lambda db: sources.create(db, "other", "another"))
+    assert (await post(forge, secret="another")).is_success
+    assert kept(store)[0]["source_id"] == 2
+    assert (await post(forge, {"n": 1})).is_success, "the id is that of each source"
+    assert (await post(forge, secret="another", query="?source=other")).is_success
+    assert_error(await post(forge, secret="another", query="?source=forge"), 401)
+    assert_error(await post(forge, query="?source=nobody"), 401)
+
+
+async def test_a_changed_secret_counts_at_once(forge: httpx.AsyncClient, store: Store) -> None:
+    assert (await post(forge)).is_success
+    store.do(lambda db: sources.set_secret(db, 1, "new"))
+    assert_error(await post(forge), 401)
+    assert (await post(forge, secret="new")).is_success
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {},
+        {"repository": None},
+        {"repository": {"full_name": 5}},
+        {"repository": {"full_name": "octo"}},
+        {"repository": {"full_name": "some/body"}},
+        {"repository": {"full_name": "octo/hello/more"}},
+    ],
+)
+async def test_no_repository_known_here(
+    forge: httpx.AsyncClient, store: Store, payload: dict[str, Any]
+) -> None:
+    answer = await post(forge, payload)
+    assert (answer.status_code, answer.json()["deliveries"]) == (202, 0)
+    assert kept(store)[0]["repo_id"] == 0
+
+
+async def test_a_ping_is_kept_and_goes_to_nobody(forge: httpx.AsyncClient, store: Store) -> None:
+    await hook_for(forge, "*")
+    answer = await post(forge, X_GitHub_Event="ping")
+    assert (answer.status_code, answer.json()["deliveries"]) == (202, 0)
+    assert kept(store)[0]["source_id"] == 1
+
+
+async def test_names_of_a_forge_s_own(forge: httpx.AsyncClient, store: Store) -> None:
+    await hook_for(forge, "*")
+    answer = await post(forge, X_GitHub_Event="pull_request_sync")
+    assert answer.json()["deliveries"] == 0
+    for name in ("Push", "a b", "", "x" * 65, "a-b"):
+        answer = await post(forge, X_GitHub_Event=name)
+        assert_error(answer, 422, f'Invalid event: "{name}"')
+    body = orjson.dumps(PAYLOAD)
+    lines = {"X-Hub-Signature-256": signature("s3cret", body)}
+    content = assert_error(await forge.post(EVENTS, content=body, headers=lines), 400)
+    assert content["message"].startswith("The event's name is missing")
+    assert len(refused(store)) == 6
+
+
+@pytest.mark.parametrize("body", [b"{", b"[]"])
+async def test_signed_nonsense(forge: httpx.AsyncClient, store: Store, body: bytes) -> None:
+    assert_error(await post(forge, body), 400)
+    (row,) = refused(store)
+    assert (row["sender"], row["event"], row["guid"]) == ("source forge", "issues", "d-1")
+
+
+async def test_a_source_of_one_owner(client: httpx.AsyncClient, store: Store, seed: Any) -> None:
+    def restricted(db: Connection) -> Row:
+        other = accounts.create(db, "other")
+        repositories.create(db, other["id"], "thing")
+        return sources.create(db, "own", "s3cret", owner_id=other["id"])
+
+    store.do(restricted)
+    answer = await post(client, {"repository": {"full_name": "other/thing"}})
+    assert answer.status_code == 202
+    answer = await post(client, X_GitHub_Delivery="d-2")
+    assert_error(answer, 403, "Source own may not speak for octo/hello")
+    assert refused(store)[0]["sender"] == "source own"
+
+
+async def test_a_source_of_one_owner_learns_nothing_of_others(
+    client: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
+    store.do(lambda db: sources.create(db, "own", "s3cret", owner_id=seed.reader["id"]))
+    # One that is public, one that is private, one that is not there, and no such owner.
+    for name in ("octo/hello", "Octo/Vault", "octo/nothing", "nobody/Hello", "octo/a\0", "\0/a"):
+        for event in ("issues", "ping"):
+            body = {"repository": {"full_name": name}}
+            answer = await post(client, body, X_GitHub_Event=event, X_GitHub_Delivery="d-2")
+            assert_error(answer, 403, f"Source own may not speak for {name.lower()}")
+    assert kept(store) == []
+    for guid, name in (("a", "reader/nothing"), ("b", "READER/a"), ("c", "nothing")):
+        answer = await post(client, {"repository": {"full_name": name}}, X_GitHub_Delivery=guid)
+        assert answer.status_code == 202
+
+
+async def test_too_large_is_seen_although_its_sender_is_unknown(
+    forge: httpx.AsyncClient, store: Store, clock: MovableClock
+) -> None:
+    large = b"x" * (64 * 1024 + 1)
+    for _ in range(3):
+        assert_error(await post(forge, large), 413)
+    (row,) = refused(store)
+    assert (row["sender"], row["event"], row["size"]) == (None, "issues", len(large))
+    clock.advance(1)
+    assert_error(await post(forge, large), 413)
+    assert len(refused(store)) == 2

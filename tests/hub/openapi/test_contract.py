@@ -1,0 +1,213 @@
+"""The operations match the contract.
+
+The client that all tests share checks every answer against the contract.
+"""
+
+from typing import Any
+
+import httpx
+import pytest
+from asserting import attempted, bodies
+from contracted import Described, contract, lines, own
+
+from hub.openapi.other_endpoints import OTHER_ENDPOINTS
+from store import Store
+
+HOOKS = "/repos/octo/hello/hooks"
+# Groups of the specification whose operations are still to come.
+MISSING: set[int] = set()
+# What is here and in no contract: the API about itself, and the doors for events.
+BEYOND = {("/", "get"), ("/versions", "get")}
+BEYOND |= {(path, method.lower()) for method, path in (line.split(" ") for line in OTHER_ENDPOINTS)}
+BEYOND -= {("/hub", "post")}
+ONLY_READ = "only what is asked for can be unchanged"
+# Operation and status to the reason why it is never answered so.
+NOTHING_GIVEN = "nothing is given that could be wrong"
+IMPOSSIBLE = {
+    ("issues/delete-issue-field-value", "422"): NOTHING_GIVEN,
+    ("orgs/delete-issue-field", "422"): NOTHING_GIVEN,
+    ("oauth-authorizations/delete-grant", "304"): ONLY_READ,
+    ("oauth-authorizations/create-authorization", "304"): ONLY_READ,
+    ("oauth-authorizations/get-or-create-authorization-for-app", "304"): ONLY_READ,
+    ("oauth-authorizations/delete-authorization", "304"): ONLY_READ,
+    ("users/set-primary-email-visibility-for-authenticated-user", "304"): ONLY_READ,
+    ("users/add-email-for-authenticated-user", "304"): ONLY_READ,
+    ("users/delete-email-for-authenticated-user", "304"): ONLY_READ,
+    ("oauth-authorizations/create-authorization", "410"): "it is here, and not gone",
+    ("rate-limit/get", "304"): "it is free, and another one each time",
+    ("repos/get-webhook-delivery", "422"): "it has no body and no query that could be wrong",
+    ("users/list-emails-for-authenticated-user", "404"): "who has none has an empty list",
+    ("users/list-public-emails-for-authenticated-user", "404"): "who has none has an empty list",
+    ("users/add-email-for-authenticated-user", "404"): "who asks is there",
+    ("interactions/get-pull-request-creation-cap-for-org", "405"): "any organization may have one",
+    ("interactions/update-pull-request-creation-cap-for-org", "405"): "any organization may",
+    ("repos/list-invitations-for-authenticated-user", "404"): "who has none has an empty list",
+    ("repos/accept-invitation-for-authenticated-user", "304"): ONLY_READ,
+    ("repos/accept-invitation-for-authenticated-user", "451"): "nobody's trade is controlled here",
+    ("repos/decline-invitation-for-authenticated-user", "304"): ONLY_READ,
+}
+# Operation to the reason why it does not let in everybody whom the contract does.
+NARROWER = {
+    "users/list-public-emails-for-authenticated-user": "nobody has no addresses of his own",
+}
+# Operation to the members of its body that may be left out here, and not in the contract.
+LENIENT = {"checks/create": {"status"}}
+SCHEMES = {"bearer": "token", "basicUser": "password", "basicApp": "app"}
+
+
+def both(line: tuple[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """An operation in the contract and in the server's own document."""
+    path, method = line
+    return contract().content["paths"][path][method], own().content["paths"][path][method]
+
+
+def shared() -> list[tuple[str, str]]:
+    return sorted(lines(contract()) & lines(own()))
+
+
+each = pytest.mark.parametrize("line", shared(), ids=lambda line: f"{line[1]} {line[0]}")
+
+
+def test_all_are_here_but_for_what_is_to_come() -> None:
+    left = {
+        line: contract().content["paths"][line[0]][line[1]]["x-seed-group"]
+        for line in lines(contract()) - lines(own())
+    }
+    assert {line: group for line, group in left.items() if group not in MISSING} == {}
+    # A group that has begun to come is to be taken off the list.
+    assert {group for group in MISSING if group not in left.values()} == set()
+    assert lines(own()) - lines(contract()) == BEYOND
+
+
+@each
+def test_its_name_and_statuses(line: tuple[str, str]) -> None:
+    theirs, ours = both(line)
+    name = theirs["operationId"]
+    assert ours["operationId"] == name
+    absent = set(theirs["responses"]) - set(ours["responses"])
+    assert absent == {status for one, status in IMPOSSIBLE if one == name}
+    successes = [{status for status in one["responses"] if status < "300"} for one in both(line)]
+    assert successes[0] == successes[1]
+    assert theirs.get("deprecated", False) <= ours.get("deprecated", False)
+
+
+@each
+def test_who_is_let_in(line: tuple[str, str]) -> None:
+    theirs, ours = both(line)
+    wanted = [{SCHEMES[name]: [] for name in one} for one in theirs["security"]]
+    if theirs["operationId"] in NARROWER:
+        wanted.remove({})
+    assert ours["security"] == wanted
+
+
+@each
+def test_its_parameters(line: tuple[str, str]) -> None:
+    theirs, ours = (
+        parameters(document, one)
+        for document, one in zip((contract(), own()), both(line), strict=True)
+    )
+    assert {name: ours.get(name) for name in theirs} == theirs
+    # What is here alone may be left out.
+    assert not any(needed for name, needed in ours.items() if name not in theirs)
+
+
+def parameters(document: Described, operation: dict[str, Any]) -> dict[tuple[str, str], bool]:
+    """Place and name of each parameter to whether it is needed."""
+    found = [resolved(document, one) for one in operation["parameters"]]
+    return {(one["in"], one["name"]): one.get("required", False) for one in found}
+
+
+def resolved(document: Described, part: dict[str, Any]) -> dict[str, Any]:
+    while "$ref" in part:
+        _, kind, name = part["$ref"].rsplit("/", 2)
+        part = document.content["components"][kind][name]
+    return part
+
+
+@each
+def test_its_body(line: tuple[str, str]) -> None:
+    theirs, ours = both(line)
+    assert ("requestBody" in theirs) == ("requestBody" in ours)
+    if "requestBody" not in theirs:
+        return
+    lenient = LENIENT.get(theirs["operationId"], set())
+    for kind, media in theirs["requestBody"]["content"].items():
+        wanted = members(contract(), media["schema"])
+        taken = members(own(), ours["requestBody"]["content"][kind]["schema"])
+        assert wanted.keys() <= taken.keys()
+        needed = {name for name in wanted if wanted[name]} - lenient
+        assert {name for name in taken if taken[name]} == needed
+    # What may be left out there may be left out here.
+    assert ours["requestBody"]["required"] <= theirs["requestBody"].get("required", False)
+
+
+@each
+def test_its_body_forbids_no_more(line: tuple[str, str]) -> None:
+    theirs, ours = both(line)
+    for kind, media in theirs.get("requestBody", {"content": {}})["content"].items():
+        taken = ours["requestBody"]["content"][kind]["schema"]
+        wanted = open_to_more(contract(), media["schema"])
+        assert {
+            place: (open_, wanted[place])
+            for place, open_ in open_to_more(own(), taken).items()
+            if wanted.get(place, open_) and not open_
+        } == {}
+
+
+def open_to_more(
+    document: Described, schema: dict[str, Any], place: str = "body"
+) -> dict[str, bool]:
+    """Each object of a body to whether it may have members that are not described."""
+    schema = resolved(document, schema)
+    found: dict[str, bool] = {}
+    for one in (*schema.get("anyOf", ()), *schema.get("oneOf", ()), *schema.get("allOf", ())):
+        for where, open_ in open_to_more(document, one, place).items():
+            found[where] = found.get(where, False) or open_
+    if schema.get("type") == "object":
+        found[place] = found.get(place, False) or schema.get("additionalProperties") is not False
+    for name, member in schema.get("properties", {}).items():
+        found |= open_to_more(document, member, f"{place}/{name}")
+    if "items" in schema:
+        found |= open_to_more(document, schema["items"], f"{place}[]")
+    return found
+
+
+def members(document: Described, schema: dict[str, Any]) -> dict[str, bool]:
+    """Every member of an object to whether it is needed; of alternatives, all of them."""
+    schema = resolved(document, schema)
+    found = {name: name in schema.get("required", ()) for name in schema.get("properties", {})}
+    for one in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
+        found |= members(document, one)
+    return found
+
+
+async def test_hooks_and_their_deliveries(client: httpx.AsyncClient, store: Store) -> None:
+    async def ask(method: str, path: str, status: int, **how: Any) -> Any:
+        answer = await client.request(method, path, **how)
+        assert answer.status_code == status, answer.text
+        return answer.json() if answer.content else None
+
+    config = {"url": "https://receiver.example/in", "secret": "s"}
+    hook = await ask("POST", HOOKS, 201, json={"config": config, "events": ["*"]})
+    path = f"{HOOKS}/{hook['id']}"
+    await client.post("/octo/hello/events/push", json={})
+    attempted(store, hook["id"])
+    await ask("GET", HOOKS, 200)
+    await ask("GET", path, 200)
+    await ask("PATCH", f"{path}/config", 200, json={"insecure_ssl": "1"})
+    await ask("POST", f"{path}/pings", 204)
+    await ask("POST", f"{path}/tests", 204)
+    attempted(store, hook["id"], status=None, error="connect: refused")
+    found = await ask("GET", f"{path}/deliveries", 200)
+    assert {one["status_code"] for one in found} == {0, 200}
+    for item in found:
+        await ask("GET", f"{path}/deliveries/{item['id']}", 200)
+        await ask("POST", f"{path}/deliveries/{item['id']}/attempts", 202)
+
+
+async def test_an_embedded_repository_and_user(client: httpx.AsyncClient, store: Store) -> None:
+    await client.post(HOOKS, json={"config": {"url": "https://receiver.example/"}})
+    (ping,) = bodies(store, "ping")
+    for member, name in (("repository", "minimal-repository"), ("sender", "simple-user")):
+        schema = {"$ref": f"#/components/schemas/{name}"}
+        contract().validator({"schema": schema}).validate(ping[member])

@@ -1,0 +1,186 @@
+"""Every change tells of itself: once, with the change, in order, to who subscribes."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+from asking import asking
+from asserting import bodies
+from changing import STEPS, UNTOLD, Step
+from world_of_operations import SECRET, Headers, Place, World, basic, bearer, first, make, path
+
+from hub.operations import OPERATIONS
+from hub.settings import HubSettings
+from store import Connection, Store
+from store.accounts import accounts, teams, tokens
+from store.database.sqlite.engine import SqliteEngine
+from store.delivery import hooks
+from store.delivery.event_names import HUB_EVENTS, WILDCARD
+from store.issues import issues
+from store.projection import projection_table
+
+BY_ID = {one.id: one for one in OPERATIONS}
+# A hook is told of its end if it listens to that, and nobody else is.
+SILENT = {"repos/delete-webhook"}
+# What telling, asking and noting who asked leave behind.
+BESIDE = {"event", "delivery", "audit", "audit_chain", "lease", "job", "minute"}
+
+
+@pytest.fixture
+def world(store: Store) -> World:
+    """The world of all operations with some more in it, and hooks that get whatever is told."""
+    made = make(store)
+    store.do(_more, made)
+    return made
+
+
+def _more(db: Connection, world: World) -> None:
+    issue = {"number": 5, "title": "A crack", "state": "open"}
+    issues.put(db, world.acme.repo, issue, projection_table.projected_events(db))
+    org_id = world.acme.account["id"]
+    accounts.create(db, "guest")
+    for login in ("bass", "singer"):
+        accounts.join(db, org_id, accounts.create(db, login)["id"], "member")
+    singer = accounts.by_login(db, "singer")
+    assert singer is not None
+    team = teams.create(db, org_id, "choir")
+    teams.join(db, team["id"], [singer["id"]])
+    for repo in (world.hello.repo, world.vault.repo, world.acme.repo):
+        hooks.create(
+            db, repo["id"], url="https://all.example/", events=[WILDCARD, *sorted(HUB_EVENTS)]
+        )
+
+
+@pytest.fixture
+async def hub(
+    store: Store, world: World, settings: HubSettings
+) -> AsyncIterator[httpx.AsyncClient]:
+    """A client that is nobody; every event that it causes is held to its declaration."""
+    async with asking(store, settings) as opened:
+        yield opened
+
+
+def _headers(step: Step, world: World) -> Headers:
+    if step.by == "app":
+        return basic("mill-client", SECRET)
+    if step.by == "mill":
+        return bearer(_token_of_the_app(world))
+    if step.by:
+        account = world.store.look(accounts.by_login, step.by)
+        return world.token(account, scopes=["repo"])
+    return first(BY_ID[step.operation], world)
+
+
+def _token_of_the_app(world: World) -> str:
+    given = {"permissions": {"checks": "write"}, "app_id": world.mill["id"]}
+    octo = world.octo.account["id"]
+    value, _ = world.store.do(lambda db: tokens.create(db, octo, kind="installation", **given))
+    return value
+
+
+async def _done(hub: httpx.AsyncClient, world: World, step: Step) -> httpx.Response:
+    operation, body = BY_ID[step.operation], step.body
+    changed = {
+        name: str(one(world) if callable(one) else one) for name, one in step.changed.items()
+    }
+    if callable(body):
+        body = body(world)
+    sent: dict[str, Any] = {} if body is None else {"json": body}
+    at = path(operation, world, **changed)
+    return await hub.request(operation.method, at, headers=_headers(step, world), **sent)
+
+
+def _newest(db: Connection) -> int:
+    return db.value("SELECT coalesce(max(id), 0) FROM event") or 0
+
+
+def _told(db: Connection, after: int) -> tuple[str, ...]:
+    rows = db.tuples("SELECT name, action FROM event WHERE id > :after ORDER BY id", after=after)
+    return tuple(name if action is None else f"{name}.{action}" for name, action in rows)
+
+
+async def test_each_change_is_told_of_once(hub: httpx.AsyncClient, world: World) -> None:
+    before = world.store.look(_newest)
+    for step in STEPS:
+        was, last = _state(world), world.store.look(_newest)
+        answer = await _done(hub, world, step)
+        assert answer.is_success, f"{step}: {answer.text}"
+        assert world.store.look(_told, last) == step.told, step
+        # And the other way round: what tells nothing has changed nothing.
+        assert step.told or step.operation in SILENT or _state(world) == was, step
+    world.store.look(_delivered_once, before)
+
+
+def _state(world: World) -> Any:
+    if not isinstance(world.store.engine, SqliteEngine):
+        return None
+    return {name: rows for name, rows in world.state().items() if name not in BESIDE}
+
+
+def _delivered_once(db: Connection, after: int) -> None:
+    """Each has gone to the outbox of its repository's hook once; those to one hook, to that one."""
+    made = db.tuples(
+        "SELECT e.id, e.name, e.repo_id, d.hook_id FROM event e LEFT JOIN delivery d"
+        " ON d.event_id = e.id WHERE e.id > :after ORDER BY e.id",
+        after=after,
+    )
+    times = Counter(row[0] for row in made)
+    assert set(times.values()) == {1}
+    all_of_it = dict(db.tuples("SELECT repo_id, id FROM hook WHERE url = 'https://all.example/'"))
+    for _, name, repo_id, hook_id in made:
+        if name not in ("ping", "meta"):
+            assert hook_id == all_of_it.get(repo_id), f"{name} of {repo_id}"
+
+
+def test_every_operation_that_writes_is_there() -> None:
+    writing = {one.id for one in OPERATIONS if one.writes}
+    stepped = {step.operation for step in STEPS}
+    assert not stepped & UNTOLD.keys()
+    assert writing - stepped == UNTOLD.keys()
+
+
+# What takes more than one step to happen, and has tests of its own.
+ELSEWHERE = {
+    ("issues/add-issue-field-values", "issues.field_removed"),
+    ("repos/add-collaborator", "member.added"),
+    ("repos/add-collaborator", "repository_invitation.deleted"),
+    ("repos/accept-invitation-for-authenticated-user", "member.edited"),
+    ("interactions/set-restrictions-for-org", "interaction_limit.removed"),
+    ("interactions/set-restrictions-for-authenticated-user", "interaction_limit.removed"),
+}
+
+
+def test_all_that_is_declared_is_told() -> None:
+    told = {(step.operation, event) for step in STEPS for event in step.told}
+    declared = {(one.id, event) for one in OPERATIONS for event in one.emits}
+    assert declared - told - {one for one in declared if one[0] in UNTOLD} == ELSEWHERE
+
+
+async def test_in_order(hub: httpx.AsyncClient, world: World) -> None:
+    """Of one thing that many change at once, the last event tells how it has become."""
+    place: Place = world.hello
+    headers = world.token(scopes=["repo"])
+    at = f"/repos/octo/hello/comments/{place.comment}"
+
+    async def change(number: int) -> None:
+        answer = await hub.patch(at, headers=headers, json={"body": f"{number}"})
+        assert answer.status_code == 200
+
+    await asyncio.gather(*(change(number) for number in range(20)))
+    told = [body["comment"]["body"] for body in bodies(world.store, "commit_comment_change")]
+    assert sorted(told, key=int) == [str(number) for number in range(20)], "each once"
+    shown = (await hub.get(at, headers=headers)).json()
+    assert shown["body"] == told[-1]
+
+
+async def test_what_fails_tells_nothing(hub: httpx.AsyncClient, world: World) -> None:
+    """Also where it fails after it was told."""
+    last = world.store.look(_newest)
+    headers = world.token(kind="installation", permissions={"checks": "write"})
+    body = {"name": "ring", "head_sha": "3" * 40}
+    answer = await hub.post("/repos/octo/hello/check-runs", headers=headers, json=body)
+    assert answer.status_code == 403
+    assert world.store.look(_told, last) == ()

@@ -1,0 +1,73 @@
+"""The hub's own events: each is declared with its payload, and nobody gets one unasked."""
+
+import json
+from typing import get_args, get_type_hints
+
+import httpx
+import pytest
+from asking import hold_event
+from jsonschema_rs import ValidationError
+
+from hub.operations import EVENTS, MODULES, OPERATIONS
+from store import Connection, Row, Store
+from store.delivery import deliveries, event_queries, events, hooks
+from store.delivery.event_names import HUB_EVENTS, PLATFORM_EVENTS, WILDCARD
+
+HAPPENED = {name for one in OPERATIONS for name in one.emits}
+
+
+def test_each_is_declared_once() -> None:
+    declared = [name for module in MODULES for name in module.ops.events]
+    assert sorted(declared) == sorted(HUB_EVENTS)
+    assert not HUB_EVENTS & PLATFORM_EVENTS
+
+
+@pytest.mark.parametrize("event", sorted(HAPPENED))
+def test_what_operations_tell_has_a_name(event: str) -> None:
+    name, _, action = event.partition(".")
+    assert name in PLATFORM_EVENTS | HUB_EVENTS
+    if name in HUB_EVENTS:
+        actions = get_args(get_type_hints(EVENTS[name])["action"])
+        assert action in actions, f"{name} has the actions {actions}"
+
+
+@pytest.mark.parametrize("name", sorted(HUB_EVENTS))
+async def test_the_document_has_its_payload(client: httpx.AsyncClient, name: str) -> None:
+    described = (await client.get("/openapi.json")).json()
+    assert described["webhooks"].keys() == HUB_EVENTS
+    post = described["webhooks"][name]["post"]
+    assert post["summary"]
+    assert f"/events/{name}`" in post["description"]
+    forms = post["requestBody"]["content"]
+    assert forms.keys() == {"application/json", "application/x-www-form-urlencoded"}
+
+
+def test_what_is_told_is_held_to_it() -> None:
+    told = {"action": "added", "email": {"primary": True, "verified": True, "visibility": None}}
+    hold_event("email", {**told, "sender": None})
+    with pytest.raises(ValidationError):
+        hold_event("email", {**told, "action": "stolen", "sender": None})
+    with pytest.raises(AssertionError, match="secret"):
+        hold_event("email", {**told, "secret": 1, "sender": None})
+
+
+def _subscribe(db: Connection, repo_id: int, events: list[str]) -> Row:
+    url = f"https://receiver.example/{'-'.join(events)}"
+    return hooks.create(db, repo_id, url=url, events=events)
+
+
+async def test_it_goes_to_who_asks_for_it_by_name(
+    client: httpx.AsyncClient, store: Store, seed
+) -> None:
+    everything = store.do(_subscribe, seed.hello["id"], [WILDCARD])
+    by_name = store.do(_subscribe, seed.hello["id"], ["repository_subscription"])
+    answer = await client.put("/repos/octo/hello/subscription", json={"ignored": True})
+    assert answer.status_code == 200
+    (row,) = store.look(event_queries.newest, limit=1)
+    assert (row["name"], row["action"]) == ("repository_subscription", "updated")
+    sent = store.look(deliveries.page, limit=9)
+    assert {each["hook_id"] for each in sent if each["event_id"] == row["id"]} == {by_name["id"]}
+    assert everything["id"] != by_name["id"]
+    kept = store.look(events.get, row["id"])
+    assert kept is not None
+    hold_event("repository_subscription", json.loads(kept["body"]))

@@ -1,0 +1,732 @@
+"""Every declared operation, asked as its declaration says that it refuses and that it answers.
+
+All of it follows from the declarations: one that is new is covered by being there. What its path
+may name is in `world_of_operations`.
+"""
+
+import itertools
+from collections.abc import AsyncIterator, Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from asking import asking
+from asserting import BASE, assert_error
+from engines import furnish
+from jsonschema_rs import Draft202012Validator
+from world_of_operations import (
+    SECRET,
+    Headers,
+    World,
+    basic,
+    bearer,
+    first,
+    let_in,
+    make,
+    parameters,
+    path,
+    private,
+    rows,
+)
+
+from hub.auth.access import ALL, CLASSIC, PERMISSIONLESS, REFUSALS, OnRepo
+from hub.auth.enterprise_access import NO_MANAGER, OnEnterprise
+from hub.auth.enterprise_access import NOT_AN_OWNER as NO_ENTERPRISE_OWNER
+from hub.auth.organization_access import NOT_AN_OWNER, OnOrg
+from hub.http.conditional import date
+from hub.http.media import PARAMS
+from hub.openapi.document import document
+from hub.operations import OPERATIONS
+from hub.rest.operation import Operation
+from hub.rest.versions import VERSIONS
+from hub.settings import RATE_LIMITS, HubSettings
+from store import open_store
+from store.accounts import accounts, tokens
+from store.audit import audit_log
+from store.clock import MovableClock, parse
+from store.repositories import repositories
+
+UNLIMITED = dict.fromkeys(RATE_LIMITS, 1_000_000)
+# What differs from one request to the next, whatever is asked for.
+COUNTED = {"x-service-request-id", "x-ratelimit-used", "x-ratelimit-remaining"}
+KNOWN_AS = {
+    "personal": "personal access token",
+    "fine_grained": "personal access token",
+    "oauth": "OAuth app",
+    "app_user": "integration",
+    "installation": "integration",
+}
+BASIC_ONLY = "This API can only be accessed with username and password Basic Auth"
+STRANGE = ("%00", "a%2Fb", "%C3%BC%FF", "-1", "0x1", "1.5", "9" * 19, "x" * 2000, "%20", "%2E%2E")
+each = pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.id)
+in_repository = pytest.mark.parametrize(
+    "operation",
+    [one for one in OPERATIONS if isinstance(one.access, OnRepo)],
+    ids=lambda one: one.id,
+)
+in_organization = pytest.mark.parametrize(
+    "operation",
+    [one for one in OPERATIONS if isinstance(one.access, OnOrg)],
+    ids=lambda one: one.id,
+)
+in_enterprise = pytest.mark.parametrize(
+    "operation",
+    [one for one in OPERATIONS if isinstance(one.access, OnEnterprise)],
+    ids=lambda one: one.id,
+)
+with_token = pytest.mark.parametrize(
+    "operation",
+    [one for one in OPERATIONS if one.access.credentials in ("token", "any")],
+    ids=lambda one: one.id,
+)
+changing = pytest.mark.parametrize(
+    "operation",
+    [one for one in OPERATIONS if one.writes and one.access.credentials in ("token", "any")],
+    ids=lambda one: one.id,
+)
+with_body = pytest.mark.parametrize(
+    "operation", [one for one in OPERATIONS if one.body is not None], ids=lambda one: one.id
+)
+reading = pytest.mark.parametrize(
+    "operation", [one for one in OPERATIONS if not one.writes], ids=lambda one: one.id
+)
+
+
+@pytest.fixture(scope="module")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="module")
+def settings() -> HubSettings:
+    """As always, but for what would refuse so many requests."""
+    return HubSettings(
+        base_url=BASE,
+        max_body_bytes=16 * 1024,
+        rate_limits=UNLIMITED,
+        rate_limits_anonymous=UNLIMITED,
+        points_per_minute=1_000_000,
+        content_per_minute=1_000_000,
+        content_per_hour=1_000_000,
+        failed_tokens=1_000_000,
+        failed_logins=1_000_000,
+        failed_logins_address=1_000_000,
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("every-operation")
+
+
+@pytest.fixture(scope="module")
+def world(folder: Path) -> Iterator[World]:
+    """One world for all: nobody who is refused changes anything in it.
+
+    On the embedded engine alone: what is held here follows from the declarations, before and after
+    the statements, each of which its group's tests run on both engines.
+    """
+    clock = MovableClock(parse("2026-11-21T07:33:00Z"))
+    store = open_store("sqlite", data_dir=folder, clock=clock)
+    made = make(store)
+    yield made
+    made.close()
+    store.shut()
+
+
+@pytest.fixture(scope="module")
+async def anyone(
+    anyio_backend: str, world: World, settings: HubSettings
+) -> AsyncIterator[httpx.AsyncClient]:
+    """A client without credentials."""
+    async with asking(world.store, settings) as client:
+        yield client
+
+
+@pytest.fixture
+async def elsewhere(
+    tmp_path: Path, settings: HubSettings
+) -> AsyncIterator[tuple[httpx.AsyncClient, World]]:
+    """The same for a world of its own, where something may happen."""
+    furnish("sqlite", tmp_path)
+    store = open_store("sqlite", data_dir=tmp_path)
+    made = make(store)
+    async with asking(store, settings) as client:
+        yield client, made
+
+
+class Asked:
+    """Asks an operation; whoever is refused has changed nothing."""
+
+    def __init__(self, client: httpx.AsyncClient, world: World, operation: Operation) -> None:
+        self._client = client
+        self._world = world
+        self._operation = operation
+
+    async def __call__(self, at: str, headers: Headers, **how: Any) -> httpx.Response:
+        return await self._client.request(self._operation.method, at, headers=headers, **how)
+
+    async def refused(
+        self, at: str, headers: Headers, status: int, message: str | None = None, **how: Any
+    ) -> httpx.Response:
+        before = self._world.state()
+        answer = await self(at, headers, **how)
+        content = assert_error(answer, status, message)
+        assert content["documentation_url"] == f"{BASE}/docs#{self._operation.id}"
+        assert self._world.state() == before
+        return answer
+
+    async def passes(self, at: str, headers: Headers) -> None:
+        """Those who are let in learn what is wrong with the body, or get what they asked for.
+
+        What changes something without a body is not done to the world of all.
+        """
+        if self._operation.writes and self._operation.body is None:
+            return
+        answer = await self(at, headers, content=b"{")
+        wanted = {400} if self._operation.body is not None else successes(self._operation)
+        assert answer.status_code in wanted, f"{headers}: {answer.text}"
+
+
+@pytest.fixture
+def ask(anyone: httpx.AsyncClient, world: World, operation: Operation) -> Asked:
+    return Asked(anyone, world, operation)
+
+
+def successes(operation: Operation) -> set[int]:
+    return {operation.status, *operation.also}
+
+
+def same(one: httpx.Response, other: httpx.Response) -> None:
+    """To the byte."""
+    assert (one.status_code, one.content) == (other.status_code, other.content)
+    assert told(one) == told(other)
+
+
+def told(answer: httpx.Response) -> list[tuple[str, str]]:
+    return [line for line in answer.headers.multi_items() if line[0] not in COUNTED]
+
+
+# Who
+
+
+@each
+def test_something_stands_for_every_parameter(operation: Operation) -> None:
+    parameters(operation)
+
+
+@each
+async def test_anonymous(ask: Asked, world: World, operation: Operation) -> None:
+    at = path(operation, world)
+    if operation.access.anyone:
+        await ask.passes(at, {})
+        return
+    answer = await ask.refused(at, {}, 401, "Requires authentication")
+    basic_only = operation.access.credentials in ("password", "app")
+    assert answer.headers["WWW-Authenticate"].startswith("Basic" if basic_only else "Bearer")
+
+
+@each
+async def test_a_bad_token(ask: Asked, world: World, operation: Operation) -> None:
+    at = path(operation, world)
+    by_token = operation.access.credentials in ("token", "any")
+    for value in ("x", "tsp_" + "0" * 36, tokens.new_value("personal")):
+        if by_token:
+            await ask.refused(at, bearer(value), 401, "Bad credentials")
+        else:
+            await ask.refused(at, bearer(value), 403, BASIC_ONLY)
+    for header in ("Basic x", "Basic", "Basic !!!", basic("octo", "wrong")["Authorization"]):
+        await ask.refused(at, {"Authorization": header}, 401, "Bad credentials")
+
+
+@each
+async def test_the_wrong_kind_of_credentials(
+    ask: Asked, world: World, operation: Operation
+) -> None:
+    at = path(operation, world)
+    credentials = operation.access.credentials
+    if credentials != "password":
+        await ask.refused(at, basic("octo", "open sesame"), 401, "Bad credentials")
+    if credentials != "app":
+        await ask.refused(at, basic("lab-client", SECRET), 401, "Bad credentials")
+    if credentials in ("password", "app"):
+        for kind in ALL:
+            await ask.refused(at, world.token(kind=kind), 403, BASIC_ONLY)
+
+
+@with_token
+async def test_the_wrong_kind_of_token(ask: Asked, world: World, operation: Operation) -> None:
+    # Where anybody may look, what comes along is not asked for what it may do.
+    at = (private if operation.access.anyone else path)(operation, world)
+    for kind in sorted(set(ALL) - set(operation.access.kinds)):
+        held = dict(operation.access.permissions)
+        headers = world.token(kind=kind, permissions={} if kind in CLASSIC else held)
+        answer = await ask.refused(at, headers, 403, f"Resource not accessible by {KNOWN_AS[kind]}")
+        # Neither scopes nor permissions would do.
+        assert "X-Accepted-OAuth-Scopes" not in answer.headers
+        assert "X-Accepted-Service-Permissions" not in answer.headers
+        assert ("X-OAuth-Scopes" in answer.headers) == (kind in CLASSIC)
+
+
+@with_token
+async def test_what_would_do(ask: Asked, world: World, operation: Operation) -> None:
+    access = operation.access
+    at = path(operation, world)
+    for kind in () if operation.writes else access.kinds:
+        answer = await ask(at, world.token(kind=kind))
+        told = {name for name in answer.headers if name.startswith("x-accepted-")}
+        if kind in CLASSIC:
+            assert told == {"x-accepted-oauth-scopes"}
+            assert answer.headers["X-Accepted-OAuth-Scopes"] == ", ".join(access.accepted)
+        else:
+            held = "; ".join(f"{name}={level}" for name, level in access.permissions)
+            assert told == {"x-accepted-service-permissions"}
+            assert answer.headers["X-Accepted-Service-Permissions"] == (held or PERMISSIONLESS)
+
+
+@with_token
+async def test_a_missing_scope(ask: Asked, world: World, operation: Operation) -> None:
+    access = operation.access
+    for kind in sorted(set(CLASSIC) & set(access.kinds)):
+        for scopes in ([], ["gist", "notifications"]):
+            headers = world.token(kind=kind, scopes=scopes)
+            if access.anyone:
+                await ask.passes(path(operation, world), headers)
+                continue
+            answer = await ask.refused(path(operation, world), headers, 403)
+            assert answer.json()["message"].startswith("This needs a token with one of these scop")
+            assert answer.headers["X-OAuth-Scopes"] == ", ".join(scopes)
+            assert answer.headers["X-Accepted-OAuth-Scopes"] == ", ".join(access.accepted)
+
+
+@changing
+async def test_a_token_without_scopes_changes_nothing(
+    ask: Asked, world: World, operation: Operation
+) -> None:
+    access = operation.access
+    wanted = ", ".join(access.accepted)
+    # Whatever stands for the operation is among these, but for no other one's.
+    others = sorted(tokens.SCOPES - opening(access.accepted))
+    for kind in CLASSIC:
+        for scopes in ([], ["gist"], others):
+            headers = world.token(kind=kind, scopes=scopes)
+            answer = await ask.refused(path(operation, world), headers, 403)
+            accepted = answer.headers.get("X-Accepted-OAuth-Scopes")
+            if kind not in access.kinds:
+                assert accepted is None, "no scope would do"
+                continue
+            assert wanted, "there is no such scope"
+            assert accepted == wanted
+            message = "This needs a token with one of these scopes: "
+            assert answer.json()["message"].startswith(message)
+
+
+def opening(accepted: Iterable[str]) -> set[str]:
+    """The scopes that are or include one of these."""
+    return {one for one in tokens.SCOPES if any(tokens.implies([one], each) for each in accepted)}
+
+
+@with_token
+async def test_a_missing_permission(ask: Asked, world: World, operation: Operation) -> None:
+    access = operation.access
+    for kind in sorted(set(access.kinds) - set(CLASSIC)):
+        for held in lower(dict(access.permissions)):
+            headers = world.token(kind=kind, permissions=held)
+            if access.anyone or not access.permissions:
+                await ask.passes(path(operation, world), headers)
+            if not access.permissions:
+                continue
+            at = (private if access.anyone else path)(operation, world)
+            answer = await ask.refused(at, headers, 403)
+            assert answer.json()["message"].startswith("Resource not accessible by ")
+            wanted = "; ".join(f"{name}={level}" for name, level in access.permissions)
+            assert answer.headers["X-Accepted-Service-Permissions"] == wanted
+
+
+def lower(permissions: dict[str, str]) -> list[dict[str, str]]:
+    """Permissions that are not enough."""
+    less = {
+        name: tokens.LEVELS[tokens.LEVELS.index(level) - 1]
+        for name, level in permissions.items()
+        if level != tokens.LEVELS[0]
+    }
+    return [{}, {"packages": "admin"}, less]
+
+
+@in_repository
+async def test_a_missing_role(ask: Asked, world: World, operation: Operation) -> None:
+    needed = operation.access.role or "read"
+    at = private(operation, world)
+    kind = operation.access.kinds[0]
+    for role in repositories.ROLES:
+        account = world.store.do(helper, world.vault.repo["id"], role)
+        what = {"scopes": ["repo"]} if kind in CLASSIC else enough(operation, kind)
+        headers = world.token(account, kind=kind, **what)
+        if repositories.at_least(role, needed):
+            if operation.body is not None:
+                await ask.passes(at, headers)
+        else:
+            message = REFUSALS.get(needed, f"Must have {needed} rights to Repository.")
+            await ask.refused(at, headers, 403, message)
+
+
+def helper(db: Any, repo_id: int, role: str) -> Any:
+    """The one who has this role there."""
+    account = accounts.by_login(db, role) or accounts.create(db, role)
+    repositories.grant(db, repo_id, account["id"], role)
+    return account
+
+
+@in_organization
+async def test_a_missing_membership(ask: Asked, world: World, operation: Operation) -> None:
+    access = operation.access
+    assert isinstance(access, OnOrg)
+    at = path(operation, world)
+    absent = path(operation, world, org="nobody")
+    member, elsewhere = world.store.do(pusher), world.umbra.account["id"]
+    for kind in access.kinds:
+        what = enough(operation, kind)
+        for outsider in (
+            world.token(world.reader.account, kind=kind, **what),
+            *([] if kind in CLASSIC else [world.token(kind=kind, target_id=elsewhere, **what)]),
+        ):
+            same(await ask.refused(at, outsider, 404), await ask.refused(absent, outsider, 404))
+        headers = world.token(member, kind=kind, **what)
+        if access.owner:
+            await ask.refused(at, headers, 403, NOT_AN_OWNER)
+        else:
+            await ask.passes(at, headers)
+
+
+@in_enterprise
+async def test_a_missing_place_in_an_enterprise(
+    ask: Asked, world: World, operation: Operation
+) -> None:
+    access = operation.access
+    assert isinstance(access, OnEnterprise)
+    at = path(operation, world)
+    absent = path(operation, world, enterprise="nothing")
+    for kind in access.kinds:
+        what = enough(operation, kind)
+        outsider = world.token(world.store.do(somebody, "stranger"), kind=kind, **what)
+        same(await ask.refused(at, outsider, 404), await ask.refused(absent, outsider, 404))
+        member = world.token(world.store.do(somebody, "plain", "acme"), kind=kind, **what)
+        if access.enterprise_role == "member":
+            await ask.passes(at, member)
+        else:
+            message = NO_ENTERPRISE_OWNER if access.enterprise_role == "owner" else NO_MANAGER
+            await ask.refused(at, member, 403, message)
+
+
+def enough(operation: Operation, kind: str) -> dict[str, Any]:
+    """What a token of this kind has to hold."""
+    if kind in CLASSIC:
+        return {"scopes": list(operation.access.accepted)}
+    return {"permissions": dict(operation.access.permissions)}
+
+
+def somebody(db: Any, login: str, organization: str | None = None) -> Any:
+    """One who is at most a member of this organization."""
+    account = accounts.by_login(db, login) or accounts.create(db, login)
+    if organization is not None:
+        found = accounts.by_login(db, organization)
+        assert found is not None
+        accounts.join(db, found["id"], account["id"], "member")
+    return account
+
+
+def pusher(db: Any) -> Any:
+    """A member of acme who may push to acme/tools, and is nothing more there."""
+    account = somebody(db, "pusher", "acme")
+    tools = repositories.find(db, "acme", "tools")
+    assert tools is not None
+    repositories.grant(db, tools["id"], account["id"], "write")
+    return account
+
+
+@each
+async def test_who_is_let_in(
+    elsewhere: tuple[httpx.AsyncClient, World], operation: Operation
+) -> None:
+    client, world = elsewhere
+    for number, (name, headers) in enumerate(let_in(operation, world).items()):
+        if number and operation.writes and operation.body is None:
+            # What it does is done by now.
+            break
+        at = path(operation, world)
+        answer = await client.request(operation.method, at, headers=headers, content=b"{")
+        wanted = {400} if operation.body is not None else successes(operation)
+        assert answer.status_code in wanted, f"{name}: {answer.text}"
+        if "scopes" in name:
+            scopes = operation.access.accepted
+            assert answer.headers["X-Accepted-OAuth-Scopes"] == ", ".join(scopes)
+    done = operation.audited and operation.body is None
+    logged = [row["action"] for row in world.store.look(audit_log.page, limit=10)]
+    assert logged == ([operation.id] if done else []), "what changes something is in the audit log"
+
+
+# What
+
+
+@each
+async def test_what_is_not_there(ask: Asked, world: World, operation: Operation) -> None:
+    headers = first(operation, world)
+    for name in rows(operation):
+        stands = parameters(operation)[name]
+        at = path(operation, world, **{name: stands.absent})
+        absent = await ask.refused(at, headers, 404, "Not Found")
+        if stands.other is not None:
+            at = path(operation, world, **{name: str(stands.other(world))})
+            same(absent, await ask.refused(at, headers, 404))
+
+
+@each
+async def test_what_names_nothing(ask: Asked, world: World, operation: Operation) -> None:
+    headers = first(operation, world)
+    names = [*rows(operation), *({"owner", "repo"} & parameters(operation).keys())]
+    for name in names:
+        for value in STRANGE:
+            at = path(operation, world, **{name: value})
+            answer = await ask(at, headers)
+            assert answer.status_code == 404, f"{value}: {answer.text}"
+
+
+@in_repository
+async def test_what_may_not_be_seen(ask: Asked, world: World, operation: Operation) -> None:
+    there, absent = (private(operation, world, **how) for how in ({}, {"repo": "nothing"}))
+    before = [at.replace("/octo/vault", "/octo/crypt") for at in (there, absent)]
+    for headers in outsiders(operation, world):
+        status = 404 if headers or operation.access.anyone else 401
+        one, other = [await ask.refused(at, headers, status) for at in (there, absent)]
+        same(one, other)
+        for at in before:
+            same(one, await ask.refused(at, headers, status))
+
+
+def outsiders(operation: Operation, world: World) -> Iterator[Headers]:
+    """Those for whom there is no octo/vault."""
+    access = operation.access
+    yield {}
+    for kind in access.kinds:
+        permissions = dict(access.permissions)
+        what = {"scopes": ["repo"]} if kind in CLASSIC else {"permissions": permissions}
+        yield world.token(world.reader.account, kind=kind, **what)
+        if kind in CLASSIC:
+            yield world.token(kind=kind, scopes=["gist"])
+        else:
+            yield world.token(kind=kind, target_id=world.reader.account["id"], **what)
+            yield world.token(kind=kind, repositories=[world.hello.repo["id"]], **what)
+
+
+@in_repository
+async def test_what_was_called_otherwise(ask: Asked, world: World, operation: Operation) -> None:
+    at = path(operation, world, repo="before")
+    answer = await ask(f"{at}?x=%20y", first(operation, world), content=b"{")
+    assert answer.status_code == (307 if operation.writes else 301)
+    rest = path(operation, world).removeprefix("/repos/octo/hello")
+    number = world.hello.repo["id"]
+    url = f"{BASE}/repositories/{number}{rest}?x=%20y"
+    assert answer.headers["Location"] == answer.json()["url"] == url
+    assert answer.json().keys() == {"message", "url", "documentation_url"}
+    if not operation.writes:
+        same_there = await ask(url, first(operation, world))
+        assert same_there.status_code in successes(operation)
+
+
+# How
+
+
+@with_body
+async def test_a_body_that_cannot_be_read(ask: Asked, world: World, operation: Operation) -> None:
+    at, headers = path(operation, world), first(operation, world)
+    for junk in (b"{", b"\xff", b'{"a": NaN}', b"[" * 5000, b"{}{}", b"a=b", b"'"):
+        await ask.refused(at, headers, 400, "Problems parsing JSON", content=junk)
+    most = operation.bodies * 16 * 1024
+    answer = await ask.refused(at, headers, 413, content=b" " * (most + 1))
+    assert f"{most} bytes" in answer.json()["message"]
+    short = {**headers, "Content-Length": "x"}
+    await ask.refused(at, short, 400, content=b"{}")
+
+
+@with_body
+async def test_a_body_that_is_no_object(ask: Asked, world: World, operation: Operation) -> None:
+    at, headers = path(operation, world), first(operation, world)
+    for junk in (b"[]", b"1", b"true", b"null", b"[{}]", b'[[""]]'):
+        if operation.only_object:
+            await ask.refused(at, headers, 400, "Body should be a JSON object", content=junk)
+        else:
+            await ask.refused(at, headers, 422, content=junk)
+
+
+@with_body
+async def test_a_member_of_the_wrong_type(ask: Asked, world: World, operation: Operation) -> None:
+    at, headers = path(operation, world), first(operation, world)
+    for name, value in wrong_members(operation):
+        answer = await ask.refused(at, headers, 422, json={name: value})
+        message = answer.json()["message"]
+        assert message.startswith("Invalid request.\n\n")
+        assert f"For '{name}" in message or f"/{name}" in message, message
+
+
+def wrong_members(operation: Operation) -> list[tuple[str, Any]]:
+    """Every member of the body, with what its schema does not take."""
+    assert operation.body is not None
+    schema = operation.body.json_schema()
+    found = []
+    for shape in objects_of(schema):
+        for name, member in shape.get("properties", {}).items():
+            validator = Draft202012Validator({**member, "$defs": schema.get("$defs", {})})
+            tries = ("\n", [{}], {"x": [None]}, 1.5, True, None)
+            wrong = next((one for one in tries if not validator.is_valid(one)), ...)
+            assert wrong is not ..., f"{operation.id}: {name} takes anything"
+            found.append((name, wrong))
+    return found
+
+
+def objects_of(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The shapes of an object that a body may have."""
+    defs = schema.get("$defs", {})
+    for shape in (schema, *schema.get("anyOf", ())):
+        named = shape.get("$ref", "").rpartition("/")[2]
+        yield defs[named] if named else shape
+
+
+@with_body
+async def test_a_missing_body(ask: Asked, world: World, operation: Operation) -> None:
+    assert operation.body is not None
+    wanted = operation.body.json_schema().get("required", ())
+    for content in (b"", b" \n", b"{}") if wanted else ():
+        at, headers = path(operation, world), first(operation, world)
+        answer = await ask.refused(at, headers, 422, content=content)
+        for name in wanted:
+            assert f'"{name}" wasn\'t supplied.' in answer.json()["message"]
+
+
+@each
+async def test_a_version_that_there_is_not(ask: Asked, world: World, operation: Operation) -> None:
+    at = path(operation, world)
+    for version, headers in itertools.product(
+        ("2020-01-01", "v3", ""), ({}, first(operation, world))
+    ):
+        asked = {**headers, "X-Service-Api-Version": version}
+        answer = await ask.refused(at, asked, 400)
+        assert '"2026-03-10" (most recent), "2022-11-28"' in answer.json()["message"]
+        assert "X-Service-Api-Version-Selected" not in answer.headers
+
+
+@each
+async def test_the_versions_that_have_it(ask: Asked, world: World, operation: Operation) -> None:
+    headers = first(operation, world)
+    for version in VERSIONS:
+        asked = {**headers, "X-Service-Api-Version": version}
+        if version not in operation.versions:
+            await ask.refused(path(operation, world), asked, 404, "Not Found")
+        elif not operation.writes:
+            answer = await ask(path(operation, world), asked)
+            assert answer.status_code in successes(operation)
+            assert answer.headers["X-Service-Api-Version-Selected"] == version
+
+
+@each
+async def test_media_types(ask: Asked, world: World, operation: Operation) -> None:
+    at, headers = path(operation, world), first(operation, world)
+    for accept in ("application/xml", "text/html", "image/*;q=0.5, text/plain", "x"):
+        await ask.refused(at, {**headers, "Accept": accept}, 415)
+    for param in sorted(PARAMS - set(operation.media)):
+        accept = f"application/vnd.service.{param}+json"
+        await ask.refused(at, {**headers, "Accept": accept}, 406)
+    for param in () if operation.writes else operation.media:
+        accept = f"application/vnd.service.{param}+json"
+        answer = await ask(at, {**headers, "Accept": accept})
+        assert answer.status_code in successes(operation)
+        expected = f"service.v3; param={param}; format=json"
+        assert answer.headers["X-Service-Media-Type"] == expected
+
+
+@each
+async def test_what_every_answer_tells(ask: Asked, world: World, operation: Operation) -> None:
+    at = path(operation, world)
+    answers = [await ask(at, {}), await ask(at, bearer("x"))]
+    if not operation.writes:
+        answers.append(await ask(at, first(operation, world)))
+    for answer in answers:
+        names = set(answer.headers)
+        assert {"x-ratelimit-limit", "x-ratelimit-reset", "x-service-media-type"} <= names
+        assert {"vary", "x-service-request-id", "access-control-allow-origin"} <= names
+        going = operation.deprecated
+        assert ("deprecation" in names) == (going is not None)
+        if going is not None:
+            assert answer.headers["Deprecation"].encode() == date(parse(going.since))
+            assert ("sunset" in names) == (going.sunset is not None)
+            assert 'rel="deprecation"' in answer.headers["Link"]
+
+
+# Again
+
+
+@reading
+async def test_head(
+    anyone: httpx.AsyncClient, ask: Asked, world: World, operation: Operation
+) -> None:
+    at = path(operation, world)
+    for headers in (first(operation, world), {}, bearer("x")):
+        whole = await ask(at, headers)
+        head = await anyone.head(at, headers=headers)
+        assert head.status_code == whole.status_code
+        assert head.content == b""
+        assert told(head) == told(whole)
+        length = None if whole.status_code == 204 else str(len(whole.content))
+        assert head.headers.get("Content-Length") == length
+
+
+@reading
+async def test_not_modified(
+    anyone: httpx.AsyncClient, ask: Asked, world: World, operation: Operation
+) -> None:
+    at, headers = path(operation, world), first(operation, world)
+    whole = await ask(at, headers)
+    assert whole.status_code in successes(operation)
+    if whole.status_code == 204:
+        # Nothing is there that could be unchanged.
+        return
+    assert ("ETag" in whole.headers) == operation.conditional
+    if not operation.conditional:
+        assert whole.headers["Cache-Control"] == "no-cache"
+        return
+    tag = whole.headers["ETag"]
+    assert tag.startswith('W/"')
+    for asked in (tag, tag.removeprefix("W/"), f'"x", {tag}', "*"):
+        for method in ("GET", "HEAD"):
+            conditional = {**headers, "If-None-Match": asked}
+            answer = await anyone.request(method, at, headers=conditional)
+            assert (answer.status_code, answer.content) == (304, b"")
+            assert answer.headers["ETag"] == tag
+            assert "Content-Type" not in answer.headers
+    changed = await ask(at, {**headers, "If-None-Match": 'W/"x"'})
+    same(whole, changed)
+    if "Last-Modified" in whole.headers:
+        since = {**headers, "If-Modified-Since": whole.headers["Last-Modified"]}
+        assert (await ask(at, since)).status_code == 304
+
+
+# The declarations themselves
+
+
+@each
+def test_the_document_tells_of_what_is_refused(operation: Operation) -> None:
+    described = document([operation], {}, BASE)["paths"][operation.path]
+    statuses = set(described[operation.method.lower()]["responses"])
+    expected = {"400", "406", "415"}
+    expected |= {"401", "403"} if operation.access.kinds or not operation.access.anyone else set()
+    expected |= {"404"} if rows(operation) or isinstance(operation.access, OnRepo) else set()
+    expected |= {"413", "422"} if operation.body is not None else set()
+    expected |= {"304"} if operation.conditional else set()
+    assert expected <= statuses
+
+
+def test_a_parameter_that_nothing_stands_for(world: World) -> None:
+    strange = replace(OPERATIONS[0], path="/somewhere/{strange_id}")
+    with pytest.raises(AssertionError, match=r"nothing stands for \{strange_id\}"):
+        path(strange, world)

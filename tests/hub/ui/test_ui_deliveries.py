@@ -1,0 +1,303 @@
+"""The dashboard's deliveries: the tail and its filters, what is live, one delivery and again."""
+
+import asyncio
+import hashlib
+import hmac
+import re
+import shlex
+from typing import Any
+
+import pytest
+from engines import embedded
+from looking import browsing, text_of
+from ui_world import BODY, HEAD, SECRET, World
+
+from store import Connection, Store
+from store.delivery import attempt_feed, hooks
+from store.errors import Unavailable
+
+
+@pytest.fixture
+def world(store: Store, seed: Any) -> World:
+    return World(store, seed)
+
+
+def guids(page: str) -> list[str]:
+    return re.findall(r'class="guid">([^<]+)<', page)
+
+
+class TestTail:
+    async def test_ones_own(self, world: World) -> None:
+        world.send(world.good, "a", "b")
+        world.send(world.other, "c")
+        world.send(world.hidden, "d")
+        async with browsing(world.store, world.seed.token) as browser:
+            assert guids(await browser.page("/ui/deliveries")) == ["d", "b", "a"]
+            browser.client.cookies.clear()
+            await browser.sign_in(world.operator)
+            assert guids(await browser.page("/ui/deliveries")) == ["d", "c", "b", "a"]
+            browser.client.cookies.clear()
+            await browser.sign_in(world.seed.reader_token)
+            page = text_of(await browser.page("/ui/deliveries"))
+            assert "Nothing was delivered yet" in page
+
+    async def test_filters(self, world: World) -> None:
+        world.send(world.good, "ok")
+        world.send(world.failing, "five", status_code=500)
+        world.send(world.failing, "none", status_code=None, error="connect: refused <b>")
+        world.send(world.hidden, "issue", name="issues")
+        good, failing = world.good["id"], world.failing["id"]
+        asked = {
+            "status=success": ["issue", "ok"], "status=failure": ["none", "five"],
+            "status=x": ["issue", "none", "five", "ok"], "event=issues": ["issue"],
+            "event=nothing": [], "repository=octo/vault": ["issue"], "repository=no/thing": [],
+            f"hook={good}": ["ok"], f"hook={failing}&status=failure": ["none", "five"],
+            "hook=x": [], "guid=five": ["five"], "guid=%00%27": [], "guid=none&hook=1": [],
+            f"hook={failing}&event=issues": [], f"hook={good}&status=success": ["ok"],
+        }  # fmt: skip
+        async with browsing(world.store, world.seed.token) as browser:
+            for query, expected in asked.items():
+                assert guids(await browser.page(f"/ui/deliveries?{query}")) == expected, query
+            page = await browser.page("/ui/deliveries?status=failure")
+            assert "refused <b>" in text_of(page)
+            assert "next in 5 min" in text_of(page)
+            assert '<option value="failure" selected>' in page
+            answer = await browser.get(f"/ui/deliveries?hook={world.other['id']}")
+            assert answer.status_code == 403
+            browser.client.cookies.clear()
+            await browser.sign_in(world.operator)
+            for query, expected in asked.items():
+                assert guids(await browser.page(f"/ui/deliveries?{query}")) == expected, query
+
+    async def test_pages(self, world: World) -> None:
+        for start in range(0, 120, 30):
+            hook = (world.good, world.failing)[start // 30 % 2]
+            world.send(hook, *(f"n{number:03}" for number in range(start, start + 30)))
+        for token in (world.seed.token, world.operator):
+            async with browsing(world.store, token, last=token == world.operator) as browser:
+                seen: list[str] = []
+                place = "/ui/deliveries"
+                while place:
+                    page = await browser.page(place)
+                    seen += guids(page)
+                    found = re.findall(r'href="([^"]+)" rel="next"', page)
+                    place = found[0].replace("&amp;", "&") if found else ""
+                assert seen == [f"n{number:03}" for number in reversed(range(120))]
+
+    async def test_what_is_looked_for_is_looked_for_further_back(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(attempt_feed, "WINDOW", 10)
+        world.send(world.good, "rare", name="issues")
+        world.send(world.good, *(f"n{number}" for number in range(25)))
+        for token in (world.seed.token, world.operator):
+            async with browsing(world.store, token, last=token == world.operator) as browser:
+                place, steps = "/ui/deliveries?event=issues", 0
+                while not guids(page := await browser.page(place)):
+                    assert "Look further back" in text_of(page)
+                    (place,) = re.findall(r'href="([^"]+)">Look further back', page)
+                    place = place.replace("&amp;", "&")
+                    steps += 1
+                assert guids(page) == ["rare"]
+                assert steps >= 1
+
+
+class TestLive:
+    @pytest.fixture(autouse=True)
+    def quick(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("hub.ui.stream.PACE", 0.02)
+
+    async def test_what_is_delivered_appears(self, world: World) -> None:
+        world.send(world.good, "before")
+        async with browsing(world.store, world.seed.token) as browser:
+            page = await browser.page("/ui/deliveries")
+            (place,) = re.findall(r'sse-connect="([^"]+)"', page)
+            async with browser.listening(place.replace("&amp;", "&")) as heard:
+                await heard.until("retry")
+                world.send(world.other, "theirs")
+                world.send(world.good, "after", response_body="x")
+                text = await heard.until("after")
+            assert heard.status == 200
+            assert "event: attempts\ndata: " in text
+            assert "before" not in text
+            assert "theirs" not in text
+            assert all(line.startswith(("data: ", "event: ", "retry: ", ":")) or not line
+                       for line in text.split("\n"))  # fmt: skip
+
+    async def test_filters_hold_for_what_comes(self, world: World) -> None:
+        async with browsing(world.store, world.operator) as browser:
+            place = "/ui/deliveries/live?status=failure&event=push"
+            async with browser.listening(place) as heard:
+                await heard.until("retry")
+                world.send(world.good, "fine")
+                world.send(world.failing, "issue", name="issues", status_code=500)
+                world.send(world.failing, "bad", status_code=500)
+                text = await heard.until("bad")
+            assert "fine" not in text
+            assert "issue" not in text
+
+    async def test_of_one_hook(self, world: World) -> None:
+        async with (
+            browsing(world.store, world.seed.token) as browser,
+            browser.listening(f"/ui/hooks/{world.good['id']}/live") as heard,
+        ):
+            await heard.until("retry")
+            world.send(world.failing, "other")
+            world.send(world.good, "this")
+            assert "other" not in await heard.until("this")
+
+    async def test_it_ends_with_the_session(self, world: World) -> None:
+        async with (
+            browsing(world.store, world.seed.token) as browser,
+            browser.listening("/ui/deliveries/live") as heard,
+        ):
+            await heard.until("retry")
+            world.store.do(lambda db: db.execute("DELETE FROM token"))
+            assert "event: ended" in await heard.until("ended")
+            assert heard.ended
+
+    @embedded("nothing in it is the engine's")
+    async def test_it_is_for_who_is_signed_in(self, world: World) -> None:
+        async with browsing(world.store) as browser:
+            assert (await browser.get("/ui/deliveries/live")).status_code == 303
+            assert (await browser.get("/ui/live")).status_code == 303
+
+    @embedded("nothing in it is the engine's")
+    async def test_no_more_than_so_many(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("hub.ui.stream.MOST", 1)
+        async with browsing(world.store, world.seed.token) as browser:
+            async with browser.listening("/ui/live") as heard:
+                await heard.until("retry")
+                assert (await browser.get("/ui/live")).status_code == 503
+            async with browser.listening("/ui/live") as heard:
+                await heard.until("retry")
+                assert heard.status == 200
+
+    @embedded("nothing in it is the engine's")
+    async def test_it_goes_on_when_the_store_does(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async with (
+            browsing(world.store, world.seed.token) as browser,
+            browser.listening("/ui/deliveries/live") as heard,
+        ):
+            await heard.until("retry")
+
+            async def gone(*given: Any, **named: Any) -> None:
+                raise Unavailable("no disk")
+
+            with monkeypatch.context() as patched:
+                patched.setattr(world.store, "read", gone)
+                await asyncio.sleep(0.1)
+            world.send(world.good, "after")
+            await heard.until("after")
+            assert not heard.ended
+
+
+class TestOne:
+    @embedded("nothing in it is the engine's")
+    async def test_all_that_was_exchanged(self, world: World) -> None:
+        (number,) = world.send(world.good, "guid-a")
+        async with browsing(world.store, world.seed.token) as browser:
+            page = await browser.page(f"/ui/deliveries/{number}")
+            text = text_of(page)
+            for said in (
+                "guid-a", '"mark": "<b>&"', "thanks <i>", "192.0.2.1:443", "Content-Type: text",
+                "delivered", "Not signed",
+            ):  # fmt: skip
+                assert said in text
+            for raw in ("<b>&", "thanks <i>"):
+                assert raw not in page
+            assert "Waited for the answer after 10 ms, for 29 ms." in page
+            assert SECRET not in page
+
+    async def test_its_attempts(self, world: World) -> None:
+        (number,) = world.send(world.failing, "a", status_code=500)
+        async with browsing(world.store, world.seed.token) as browser:
+            text = text_of(await browser.page(f"/ui/deliveries/{number}"))
+            assert "waiting , next attempt" in text
+            assert "All attempts" not in text
+
+    async def test_who_sees_it(self, world: World) -> None:
+        (number,) = world.send(world.other, "a")
+        async with browsing(world.store, world.seed.token) as browser:
+            assert (await browser.get(f"/ui/deliveries/{number}")).status_code == 403
+            for none in ("99999", "0", "x", "1%00"):
+                assert (await browser.get(f"/ui/deliveries/{none}")).status_code == 404
+
+    @embedded("nothing in it is the engine's")
+    async def test_its_signature(self, world: World) -> None:
+        signed = hmac.new(SECRET.encode(), BODY, hashlib.sha256).hexdigest()
+        head = f"{HEAD}\r\nX-Hub-Signature-256: sha256={signed}"
+        (number,) = world.send(world.good, "a", request_head=head)
+        (wrong,) = world.send(world.good, "b", request_head=head[:-1] + "x")
+        async with browsing(world.store, world.seed.token) as browser:
+            text = text_of(await browser.page(f"/ui/deliveries/{number}"))
+            assert "made with the present secret" in text
+            text = text_of(await browser.page(f"/ui/deliveries/{wrong}"))
+            assert "made with a secret that the hook has had" in text
+
+    @embedded("nothing in it is the engine's")
+    async def test_as_curl(self, world: World) -> None:
+        body = b"""{"it's":"$HOME `x` \\\\ \\"q\\""}"""
+        (number,) = world.send(world.good, "a", body=body)
+        async with browsing(world.store, world.seed.token) as browser:
+            page = await browser.page(f"/ui/deliveries/{number}")
+        found = re.search(r'<pre id="curl"[^>]*>(.*?)</pre>', page, re.DOTALL)
+        assert found is not None
+        words = shlex.split(text_of(found[1].replace("\\\n", " ")))
+        assert words[:4] == ["curl", "-i", "-X", "POST"]
+        assert words[-1] == world.good["url"]
+        assert words[words.index("--data-raw") + 1] == body.decode()
+        assert "X-Service-Event: push" in words
+        assert not any(word.startswith(("Host", "Content-Length")) for word in words)
+
+    async def test_once_the_payload_is_gone(self, world: World) -> None:
+        (number,) = world.send(world.good, "a")
+        world.store.do(lambda db: db.execute("UPDATE event SET body = NULL"))
+        async with browsing(world.store, world.seed.token) as browser:
+            at = f"/ui/deliveries/{number}"
+            page = await browser.page(at)
+            assert "no longer kept" in text_of(page)
+            assert "Redeliver" not in text_of(page)
+            answer = await browser.post(f"{at}/again", on=at)
+            assert answer.status_code == 422
+            assert "no longer kept" in text_of(answer.text)
+
+    async def test_again(self, world: World) -> None:
+        (number,) = world.send(world.good, "a")
+        at = f"/ui/deliveries/{number}"
+        async with browsing(world.store, world.seed.token) as browser:
+            answer = await browser.post(f"{at}/again", on=at)
+            assert (answer.status_code, answer.headers["location"]) == (
+                303,
+                f"/ui/hooks/{world.good['id']}",
+            )
+            rows = world.store.look(_deliveries)
+            assert [row["redelivery"] for row in rows] == [0, 1]
+            assert rows[0]["event_id"] == rows[1]["event_id"]
+            (entry,) = world.store.look(
+                lambda db: db.all("SELECT target FROM audit WHERE action = 'ui/redeliver'")
+            )
+            assert entry["target"] == f"{at}/again"
+            browser.client.cookies.clear()
+            await browser.sign_in(world.look_only)
+            assert "Redeliver" not in text_of(await browser.page(at))
+            assert (await browser.post(f"{at}/again", on=at)).status_code == 403
+
+    async def test_of_a_hook_that_is_gone(self, world: World) -> None:
+        (number,) = world.send(world.good, "a")
+        world.store.do(hooks.delete, world.good)
+        async with browsing(world.store, world.operator) as browser:
+            at = f"/ui/deliveries/{number}"
+            assert "Redeliver" not in text_of(await browser.page(at))
+            assert (await browser.post(f"{at}/again", on="/ui")).status_code == 404
+            browser.client.cookies.clear()
+            await browser.sign_in(world.seed.token)
+            assert (await browser.get(at)).status_code == 404
+
+
+def _deliveries(db: Connection) -> list[dict[str, Any]]:
+    return db.all("SELECT * FROM delivery ORDER BY id")

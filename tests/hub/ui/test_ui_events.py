@@ -1,0 +1,131 @@
+"""The pages of events and topics: what is there, for whom, and with how many statements."""
+
+from typing import Any
+
+import pytest
+from engines import statements
+from looking import browsing, text_of
+from ui_things import arrive, hook, operator
+
+from store import Store
+from store.delivery import event_queries
+
+
+async def test_events_with_those_that_nobody_wanted(store: Store, seed: Any) -> None:
+    store.do(hook, seed.hello, "push")
+    store.do(arrive, seed.hello["id"])
+    star = store.do(arrive, seed.hello["id"], name="star", action="created")
+    async with browsing(store, seed.token) as browser:
+        said = text_of(await browser.page("/ui/events"))
+        assert "star.created" in said
+        assert "nobody wanted it" in said
+        assert "octo/hello" in said
+        html = await browser.page("/ui/events?wanted=nobody")
+        assert f"/ui/events/{star}" in html
+        assert "push number" not in text_of(html)
+        said = text_of(await browser.page("/ui/events?event=push&repository=octo/hello"))
+        assert "star.created" not in said
+        said = text_of(await browser.page("/ui/events?repository=octo/nothing"))
+        assert "No such events" in said
+        assert "tocsin refusals" in said
+
+
+async def test_an_empty_list_says_how_to_send_an_event(store: Store, seed: Any) -> None:
+    async with browsing(store, seed.token) as browser:
+        said = text_of(await browser.page("/ui/events"))
+        assert "Nothing has come in yet" in said
+        assert "curl -X POST" in said
+
+
+async def test_each_sees_the_events_of_what_they_administer(store: Store, seed: Any) -> None:
+    mine = store.do(arrive, seed.hello["id"])
+    nobodys = store.do(arrive, 0, name="ping")
+    root = store.do(operator)
+    async with browsing(store, seed.reader_token, last=False) as browser:
+        assert "Nothing has come in yet" in text_of(await browser.page("/ui/events"))
+        assert (await browser.get(f"/ui/events/{mine}")).status_code in (403, 404)
+    async with browsing(store, seed.token, last=False) as browser:
+        assert f"/ui/events/{nobodys}" not in await browser.page("/ui/events")
+        assert (await browser.get(f"/ui/events/{nobodys}")).status_code == 404
+        await browser.page(f"/ui/events/{mine}")
+    async with browsing(store, root) as browser:
+        assert f"/ui/events/{nobodys}" in await browser.page("/ui/events")
+        await browser.page(f"/ui/events/{nobodys}")
+        assert (await browser.get("/ui/events/99")).status_code == 404
+
+
+async def test_an_event_with_its_payload_and_deliveries(store: Store, seed: Any) -> None:
+    store.do(hook, seed.hello, "push")
+    event = store.do(arrive, seed.hello["id"], body=b'{"a":"<script>alert(1)</script>"}')
+    async with browsing(store, seed.token) as browser:
+        html = await browser.page(f"/ui/events/{event}")
+        assert "<script>alert" not in html
+        assert "&lt;script&gt;alert(1)" in html
+        said = text_of(html)
+        assert "waiting" in said
+        assert "https://receiver.example/hook" in said
+        store.do(lambda db: db.execute("UPDATE event SET body = NULL"))
+        assert "no longer kept" in text_of(await browser.page(f"/ui/events/{event}"))
+
+
+async def test_a_large_payload_is_shown_to_a_bound(store: Store, seed: Any) -> None:
+    event = store.do(arrive, seed.hello["id"], body=b'{"a":"' + b"x" * 200_000 + b'"}')
+    async with browsing(store, seed.token) as browser:
+        html = await browser.page(f"/ui/events/{event}")
+    assert len(html) < 100_000
+    assert "more characters are not shown" in text_of(html)
+
+
+async def test_older_events_are_led_to(
+    store: Store, seed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.do(arrive, seed.hello["id"], 60)
+    async with browsing(store, seed.token) as browser:
+        html = await browser.page("/ui/events?event=push")
+        assert html.count("/ui/events/") == 50
+        assert 'href="/ui/events?event=push&amp;before=11"' in html
+        html = await browser.page("/ui/events?event=push&before=11")
+        assert 'rel="prev"' in html
+        store.do(hook, seed.hello, "push")
+        store.do(arrive, seed.hello["id"], 10, name="push", scope=99)
+        monkeypatch.setattr(event_queries, "LOOKED", 5)
+        said = text_of(await browser.page("/ui/events?wanted=nobody"))
+        assert "None among those that were looked at" in said
+
+
+@pytest.mark.parametrize("path", ["/ui/events", "/ui/events?wanted=nobody", "/ui/events/1"])
+async def test_few_statements_however_many_events(
+    store: Store, seed: Any, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.do(hook, seed.hello, "push")
+    store.do(arrive, seed.hello["id"], 40)
+    async with browsing(store, seed.token) as browser:
+        await browser.page(path)
+        seen = statements(monkeypatch)
+        await browser.page(path)
+        found = [sql for sql in seen if sql.lstrip().upper().startswith(("SELECT", "WITH"))]
+        assert len(found) <= 10, found
+
+
+async def test_topics_with_their_subscribers(store: Store, seed: Any) -> None:
+    store.do(hook, seed.hello, "push", "star")
+    store.do(hook, seed.hello, "*", url="https://all.example/")
+    async with browsing(store, seed.token) as browser:
+        said = text_of(await browser.page("/ui/topics"))
+        assert "octo/hello 2 0" in said
+        assert "octo/vault private 0 0" in said
+        said = text_of(await browser.page(f"/ui/topics/{seed.hello['id']}?event=push"))
+        assert "push public 1 0" in said
+        assert "1 hook wants all events" in said
+        assert "https://all.example/ wants all events" in said
+        assert "events.atom" in said
+        assert "hub.mode=subscribe" in said
+        assert "Nobody follows by WebSub" in text_of(await browser.page("/ui/topics/followers"))
+        assert "No such repository" in text_of(await browser.page("/ui/topics?repository=a/b"))
+
+
+async def test_topics_of_others_are_not_shown(store: Store, seed: Any) -> None:
+    async with browsing(store, seed.reader_token) as browser:
+        assert "No repositories yet" in text_of(await browser.page("/ui/topics"))
+        answer = await browser.get(f"/ui/topics/{seed.vault['id']}")
+        assert answer.status_code in (403, 404)

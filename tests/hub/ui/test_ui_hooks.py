@@ -1,0 +1,278 @@
+"""The dashboard's hooks: who sees which, how they do, and what can be done with one."""
+
+import re
+from typing import Any
+
+import pytest
+from looking import Browser, browsing, text_of
+from ui_world import SECRET, World, hook
+
+from store import Store
+from store.accounts import tokens
+from store.audit import audit_log
+from store.clock import DAY, HOUR, SECOND, MovableClock
+from store.delivery import hook_secrets, hooks
+
+
+@pytest.fixture
+def world(store: Store, seed: Any) -> World:
+    return World(store, seed)
+
+
+class TestWhoSeesWhich:
+    async def test_those_of_ones_repositories(self, world: World) -> None:
+        async with browsing(world.store, world.seed.token) as browser:
+            page = await browser.page("/ui/hooks")
+            assert {"/good", "/failing", "/hidden"} == set(re.findall(r"example(/\w+)", page))
+            for one in (world.good, world.hidden):
+                await browser.page(f"/ui/hooks/{one['id']}")
+            assert (await browser.get(f"/ui/hooks/{world.other['id']}")).status_code == 403
+            for number in ("9999", "0", "x", "-1", "1" * 40):
+                assert (await browser.get(f"/ui/hooks/{number}")).status_code == 404
+
+    async def test_an_operator_sees_all(self, world: World) -> None:
+        async with browsing(world.store, world.operator) as browser:
+            page = await browser.page("/ui/hooks")
+            assert len(set(re.findall(r"example(/\w+)", page))) == 4
+            await browser.page(f"/ui/hooks/{world.other['id']}")
+
+    async def test_a_collaborator_has_to_administer(self, world: World) -> None:
+        async with browsing(world.store, world.seed.reader_token) as browser:
+            page = text_of(await browser.page("/ui/hooks"))
+            assert "No hooks yet" in page
+            assert (await browser.get(f"/ui/hooks/{world.good['id']}")).status_code == 403
+            assert (await browser.get(f"/ui/hooks/{world.hidden['id']}")).status_code == 404
+
+    async def test_a_token_without_the_scope_sees_none(self, world: World) -> None:
+        bare = world.store.do(lambda db: tokens.create(db, world.seed.octo["id"])[0])
+        async with browsing(world.store, bare) as browser:
+            assert "No hooks yet" in text_of(await browser.page("/ui/hooks"))
+            answer = await browser.get(f"/ui/hooks/{world.good['id']}")
+            assert answer.status_code == 403
+            assert "read:repo_hook" in text_of(answer.text)
+
+
+class TestList:
+    async def test_health_at_a_glance(self, world: World, clock: MovableClock) -> None:
+        world.send(world.good, "a", "b")
+        world.send(world.failing, "c", status_code=500, cooldown_until=clock.now() + HOUR)
+        world.store.do(hooks.disable, world.hidden["id"], "it answered 410 <Gone>")
+        async with browsing(world.store, world.seed.token) as browser:
+            page = text_of(await browser.page("/ui/hooks"))
+            for said in ("Healthy", "Resting", "Disabled", "it answered 410 <Gone>"):
+                assert said in page
+            clock.advance(seconds=3601)
+            assert "Failing since" in text_of(await browser.page("/ui/hooks"))
+
+    async def test_filters(self, world: World) -> None:
+        world.send(world.failing, "c", status_code=500)
+        async with browsing(world.store, world.seed.token) as browser:
+            for query, expected in (
+                ("state=failing", {"/failing"}),
+                ("state=disabled", set()),
+                ("state=%27", {"/good", "/failing", "/hidden"}),
+                ("repository=octo/vault", {"/hidden"}),
+                ("repository=theirs/thing", set()),
+                ("repository=x", set()),
+                ("repository=%00&state=off", set()),
+            ):
+                page = await browser.page(f"/ui/hooks?{query}")
+                assert set(re.findall(r"example(/\w+)", page)) == expected, query
+
+    async def test_pages(self, world: World) -> None:
+        def more(db: Any) -> None:
+            for number in range(60):
+                hook(db, world.seed.hello["id"], f"n{number}")
+
+        world.store.do(more)
+        async with browsing(world.store, world.seed.token) as browser:
+            first = await browser.page("/ui/hooks")
+            (older,) = re.findall(r'href="([^"]+)" rel="next"', first)
+            second = await browser.page(older.replace("&amp;", "&"))
+            seen = [re.findall(r"example(/\w+)", page) for page in (first, second)]
+            assert [len(one) for one in seen] == [50, 13]
+            assert not set(seen[0]) & set(seen[1])
+            assert 'rel="next"' not in second
+
+
+class TestOne:
+    async def test_what_it_says(self, world: World) -> None:
+        world.send(world.good, "guid-a")
+        async with browsing(world.store, world.seed.token) as browser:
+            page = await browser.page(f"/ui/hooks/{world.good['id']}")
+            text = text_of(page)
+            for said in ("guid-a", "Deliveries are signed", "Breaker closed", "1 of 1", "40 ms"):
+                assert said in text
+            assert SECRET not in page
+
+    async def test_why_it_is_off_and_on_again(self, world: World) -> None:
+        at = f"/ui/hooks/{world.good['id']}"
+        world.store.do(hooks.disable, world.good["id"], "it answered 410")
+        async with browsing(world.store, world.seed.token) as browser:
+            assert "Disabled: it answered 410" in text_of(await browser.page(at))
+            assert (await browser.post(f"{at}/ping", on=at)).status_code == 409
+            answer = await browser.post(f"{at}/on", on=at)
+            assert (answer.status_code, answer.headers["location"]) == (303, at)
+            text = text_of(await browser.page(at))
+            assert "The hook is on." in text
+            assert "Disabled" not in text
+            assert "The hook is on." not in text_of(await browser.page(at))
+            assert (await browser.post(f"{at}/off", on=at)).status_code == 303
+            assert "Off" in text_of(await browser.page(at))
+
+    async def test_a_ping(self, world: World) -> None:
+        at = f"/ui/hooks/{world.good['id']}"
+        async with browsing(world.store, world.seed.token) as browser:
+            assert (await browser.post(f"{at}/ping", on=at)).status_code == 303
+            sql = "SELECT e.name, d.hook_id FROM delivery d JOIN event e ON e.id = d.event_id"
+            assert world.store.look(lambda db: db.tuples(sql)) == [("ping", world.good["id"])]
+
+    async def test_the_latest_push_once_more(self, world: World) -> None:
+        at = f"/ui/hooks/{world.good['id']}"
+        async with browsing(world.store, world.seed.token) as browser:
+            assert (await browser.post(f"{at}/test", on=at)).status_code == 409
+            world.send(world.failing, "a")
+            assert (await browser.post(f"{at}/test", on=at)).status_code == 303
+
+    async def test_another_secret(self, world: World, clock: MovableClock) -> None:
+        at = f"/ui/hooks/{world.good['id']}"
+        async with browsing(world.store, world.seed.token) as browser:
+            answer = await browser.post(f"{at}/secret", on=at)
+            assert answer.status_code == 200
+            (value,) = set(re.findall(r'data-copy="([0-9a-f]{64})"', answer.text))
+            row = world.store.look(hooks.by_id, world.good["id"])
+            assert row is not None
+            assert world.store.look(hooks.secret_of, row) == value
+            former = world.store.look(hook_secrets.previous_secret, row)
+            assert former == (SECRET, clock.now() + DAY)
+            page = await browser.page(at)
+            assert value not in page
+            assert "The former secret signs beside the new one" in text_of(page)
+            assert (await browser.post(f"{at}/secret/end", on=at)).status_code == 303
+            row = world.store.look(hooks.by_id, world.good["id"])
+            assert row is not None
+            assert row["previous_secret"] is None
+            entries = world.store.look(lambda db: db.all(f"SELECT {audit_log.CONTENT} FROM audit"))
+            assert value not in str(entries)
+            assert SECRET not in str(entries)
+
+    async def test_each_change_is_in_the_audit_log(self, world: World) -> None:
+        at = f"/ui/hooks/{world.good['id']}"
+        async with browsing(world.store, world.seed.token) as browser:
+            for act in ("ping", "off", "on", "secret", "secret/end"):
+                await browser.post(f"{at}/{act}", on=at)
+            rows = world.store.look(
+                lambda db: db.tuples("SELECT action, actor, target FROM audit ORDER BY id")
+            )
+            assert rows[1:] == [
+                ("ui/ping-hook", "octo", f"{at}/ping"),
+                ("ui/disable-hook", "octo", f"{at}/off"),
+                ("ui/enable-hook", "octo", f"{at}/on"),
+                ("ui/rotate-secret", "octo", f"{at}/secret"),
+                ("ui/end-overlap", "octo", f"{at}/secret/end"),
+            ]
+
+    async def test_who_may_look_alone_changes_nothing(self, world: World) -> None:
+        at = f"/ui/hooks/{world.good['id']}"
+        async with browsing(world.store, world.look_only) as browser:
+            page = await browser.page(at)
+            assert "/secret" not in page
+            assert "Switch off" not in text_of(page)
+            for act in ("ping", "off", "on", "secret", "secret/end", "test", "links"):
+                assert (await browser.post(f"{at}/{act}", on=at)).status_code == 403, act
+            row = world.store.look(hooks.by_id, world.good["id"])
+            assert row is not None
+            assert row["version"] == world.good["version"]
+
+    async def test_nobody_changes_another_ones(self, world: World) -> None:
+        at = f"/ui/hooks/{world.other['id']}"
+        async with browsing(world.store, world.seed.token) as browser:
+            for act in ("ping", "off", "secret", "links"):
+                assert (await browser.post(f"{at}/{act}")).status_code == 403, act
+
+
+class TestLinks:
+    """For whoever develops the receiver: to look at one hook, for a while."""
+
+    async def link(self, browser: Browser, world: World, days: str = "7") -> str:
+        at = f"/ui/hooks/{world.good['id']}"
+        answer = await browser.post(f"{at}/links", {"days": days, "note": "<them>"}, on=at)
+        assert answer.status_code == 200
+        (place,) = set(
+            re.findall(r'data-copy="http://127.0.0.1:8765(/ui/shared[^"]+)"', answer.text)
+        )
+        return str(place)
+
+    async def follow(self, browser: Browser, place: str) -> None:
+        browser.client.cookies.clear()
+        value = place.partition("link=")[2]
+        answer = await browser.post("/ui/shared", {"link": value}, on=place)
+        assert answer.status_code == 303
+
+    async def test_it_shows_one_hook_and_nothing_else(self, world: World) -> None:
+        (mine,) = world.send(world.good, "a")
+        (theirs,) = world.send(world.failing, "b")
+        async with browsing(world.store, world.seed.token) as browser:
+            place = await self.link(browser, world)
+            await self.follow(browser, place)
+            at = f"/ui/hooks/{world.good['id']}"
+            page = await browser.page(at)
+            assert "Send a ping" not in text_of(page)
+            assert "/links" not in page
+            await browser.page(f"/ui/deliveries/{mine}")
+            statuses = {
+                path: (await browser.get(path)).status_code
+                for path in (
+                    "/ui", "/ui/hooks", "/ui/deliveries", f"/ui/hooks/{world.failing['id']}",
+                    f"/ui/deliveries/{theirs}", "/ui/live", "/ui/deliveries/live",
+                )
+            }  # fmt: skip
+            assert set(statuses.values()) == {403, 404}, statuses
+            for act in (f"{at}/ping", f"{at}/links", f"/ui/deliveries/{mine}/again"):
+                assert (await browser.post(act, on=at)).status_code == 403
+
+    async def test_what_it_ends_with_is_not_kept(self, world: World) -> None:
+        async with browsing(world.store, world.seed.token) as browser:
+            value = (await self.link(browser, world)).partition("link=")[2]
+            rows = world.store.look(lambda db: db.all("SELECT * FROM hook_link"))
+            entries = world.store.look(lambda db: db.all(f"SELECT {audit_log.CONTENT} FROM audit"))
+            assert len(value) == 43
+            assert value not in str(rows) + str(entries)
+
+    async def test_it_expires(self, world: World, clock: MovableClock) -> None:
+        async with browsing(world.store, world.seed.token, ui_idle=10**6) as browser:
+            place = await self.link(browser, world, "1")
+            await self.follow(browser, place)
+            at = f"/ui/hooks/{world.good['id']}"
+            clock.advance(seconds=DAY // SECOND - 1)
+            await browser.page(at)
+            clock.advance(seconds=2)
+            assert (await browser.get(at)).status_code == 303
+            assert (await browser.get(place)).status_code == 404
+
+    async def test_it_can_be_ended(self, world: World) -> None:
+        at = f"/ui/hooks/{world.good['id']}"
+        async with browsing(world.store, world.seed.token) as browser:
+            ours = dict(browser.client.cookies)
+            place = await self.link(browser, world)
+            page = await browser.page(at)
+            assert "<them>" in text_of(page)
+            assert "<them>" not in page
+            (end,) = re.findall(rf'action="({at}/links/\d+/end)"', page)
+            await self.follow(browser, place)
+            guest = dict(browser.client.cookies)
+            browser.client.cookies.clear()
+            browser.client.cookies.update(ours)
+            assert (await browser.post(end, on=at)).status_code == 303
+            assert (await browser.post(end, on=at)).status_code == 404
+            browser.client.cookies.clear()
+            browser.client.cookies.update(guest)
+            assert (await browser.get(at)).status_code == 303
+            assert (await browser.get(place)).status_code == 404
+
+    async def test_another_link(self, world: World) -> None:
+        async with browsing(world.store, world.seed.token) as browser:
+            for value in ("", "x", "a" * 43, "%00"):
+                assert (await browser.get(f"/ui/shared?link={value}")).status_code == 404
+                answer = await browser.post("/ui/shared", {"link": value})
+                assert answer.status_code == 404

@@ -1,0 +1,144 @@
+"""The pages of what happens by itself: limits, jobs, the audit log and the check of its chain."""
+
+from typing import Any
+
+import pytest
+from looking import browsing, text_of
+from tampering import forge
+from ui_things import operator
+
+from hub.ui.pages import audit_log
+from store import Store
+from store.audit import audit_log as audit
+from store.audit.audit_log import Actor, AuditEntry
+from store.clock import DAY, HOUR, MovableClock
+from store.jobs import jobs
+from store.jobs.jobs import JobSchedule
+from store.repositories import interaction_limits
+
+OPERATORS = ("/ui/jobs", "/ui/audit", "/ui/audit/check")
+
+
+@pytest.mark.parametrize("path", OPERATORS)
+async def test_the_installation_is_for_operators(store: Store, seed: Any, path: str) -> None:
+    async with browsing(store, seed.token) as browser:
+        assert (await browser.get(path)).status_code == 403
+        menu = await browser.page("/ui/replay")
+        assert f'href="{path}"' not in menu
+
+
+async def test_limits_with_what_is_left_of_them(
+    store: Store, seed: Any, clock: MovableClock
+) -> None:
+    now = clock.now()
+    async with browsing(store, seed.token, last=False) as browser:
+        said = text_of(await browser.page("/ui/limits"))
+        assert "No limit is in force" in said
+        assert "interaction-limits" in said
+    store.do(interaction_limits.limit_repository, seed.hello, "contributors_only", now + 4 * DAY)
+    clock.advance(86_400)
+    async with browsing(store, seed.token) as browser:
+        html = await browser.page("/ui/limits")
+        assert "octo/hello" in html
+        assert 'value="75.0"' in html
+        assert "in 3 d" in html
+        assert "who has not contributed before" in html
+
+
+async def test_limits_of_others_are_not_shown(store: Store, seed: Any, clock: MovableClock) -> None:
+    ends = clock.now() + DAY
+    store.do(interaction_limits.limit_account, seed.octo["id"], "existing_users", ends)
+    async with browsing(store, seed.reader_token, last=False) as browser:
+        assert "No limit is in force" in text_of(await browser.page("/ui/limits"))
+    async with browsing(store, store.do(operator)) as browser:
+        assert "all of octo user" in text_of(await browser.page("/ui/limits"))
+
+
+async def test_jobs_are_shown_and_run(store: Store, seed: Any, clock: MovableClock) -> None:
+    now = clock.now()
+    async with browsing(store, store.do(operator)) as browser:
+        assert "No worker has run yet" in text_of(await browser.page("/ui/jobs"))
+        store.do(jobs.save_schedules, [JobSchedule("prune", "*/10 * * * *", now + HOUR)])
+        store.do(jobs.save_schedules, [JobSchedule("expire", "at the moment", None)])
+        said = text_of(await browser.page("/ui/jobs"))
+        assert (
+            "prune Lets go of what is kept no longer. */10 * * * * – – not yet run in 1 h" in said
+        )
+        answer = await browser.post("/ui/jobs/prune/run", on="/ui/jobs")
+        assert answer.status_code == 303
+        assert "as soon as a worker is free" in text_of(await browser.page("/ui/jobs"))
+        taken = store.do(jobs.claim, "prune", "a worker")
+        assert "running" in text_of(await browser.page("/ui/jobs"))
+        store.do(jobs.fail, taken, "the disk is <full>")
+        html = await browser.page("/ui/jobs")
+        assert "the disk is &lt;full&gt;" in html
+        answer = await browser.post("/ui/jobs/nothing/run", on="/ui/jobs")
+        assert answer.status_code == 404
+        assert store.look(audit.page, limit=1)[0]["action"] == "ui/run-job"
+
+
+def changed(store: Store, many: int, actor: str = "octo") -> None:
+    entry = AuditEntry(
+        Actor(actor, "token"), "repos/update", "/repos/octo/hello", "200", fields=("name",)
+    )
+
+    def write(db: Any) -> None:
+        for _ in range(many):
+            audit.add(db, entry)
+
+    store.do(write)
+
+
+async def test_the_audit_log_by_what_is_asked_for(
+    store: Store, seed: Any, clock: MovableClock
+) -> None:
+    changed(store, 60)
+    clock.advance(3600)
+    changed(store, 1, "reader")
+    async with browsing(store, store.do(operator)) as browser:
+        html = await browser.page("/ui/audit?what=repos/update")
+        assert "before=12" in html
+        assert "fields: name" in html
+        said = text_of(await browser.page("/ui/audit?who=reader"))
+        assert "reader by token repos/update" in said
+        assert "octo by token" not in said
+        said = text_of(await browser.page("/ui/audit?since=2026-11-21T08:30"))
+        assert "octo by token" not in said
+        assert "That is no moment" in text_of(await browser.page("/ui/audit?since=soon"))
+        assert "No such entries" in text_of(await browser.page("/ui/audit?who=nobody"))
+
+
+async def test_the_chain_is_checked_to_its_end(
+    store: Store, seed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(audit_log, "PORTION", 4)
+    root = store.do(operator)
+    changed(store, 6)
+    async with browsing(store, root) as browser:
+        html = await browser.page("/ui/audit/check")
+        assert "Checking" in text_of(html)
+        assert "/ui/audit/check/live" in html
+        chain, more = store.look(_whole)
+        assert (more, chain.problems, chain.count) == (False, [], chain.number)
+        monkeypatch.setattr(audit_log, "PORTION", 2_000)
+        assert "Every entry is what was written" in text_of(await browser.page("/ui/audit/check"))
+        store.do(_forge)
+        said = text_of(await browser.page("/ui/audit/check"))
+        assert "The log is not what was written" in said
+        assert "entry 2 is not what was written" in said
+
+
+def _whole(db: Any) -> Any:
+    class Look:
+        pass
+
+    look: Any = Look()
+    look.db = db
+    state: Any = None
+    for _ in range(9):
+        state, _parts = audit_log.continue_check(look, state)
+    return state
+
+
+def _forge(db: Any) -> None:
+    forge(db, "UPDATE audit SET target = 'elsewhere' WHERE id = 2")

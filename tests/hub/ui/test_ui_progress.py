@@ -1,0 +1,122 @@
+"""The pages of reports and imports: how far each is, for whom, and nothing that is secret."""
+
+from typing import Any
+
+import pytest
+from looking import browsing, text_of
+from ui_things import operator
+from usage_world import using
+
+from hub.ui.pages.imports import without_credentials
+from store import Store
+from store.accounts import accounts, tokens
+from store.assistant import report_queries, reports
+from store.assistant.reports import ReportPart
+from store.clock import MovableClock
+from store.enterprises import enterprises
+from store.imports import import_queries, import_rounds, imports
+
+
+def made(db: Any, enterprise_id: int, day: int) -> int:
+    """Two reports of a day, of which one is there."""
+    begun = reports.begin(db, ["users-1-day", "repos-1-day"], enterprise_id, day, day, 1)
+    reports.put_part(db, begun["users-1-day"], 0, b"{}\n")
+    reports.put_part(db, begun["repos-1-day"], 0, b"{}\n")
+    reports.finish(db, [ReportPart(begun["users-1-day"], 1, 3, "a digest")])
+    return begun["users-1-day"]
+
+
+@pytest.mark.parametrize("policy", ["enabled", "disabled"])
+async def test_reports_with_those_that_are_being_made(store: Store, seed: Any, policy: str) -> None:
+    world = store.do(using, policy=policy)
+    store.do(made, world.enterprise["id"], 20_700)
+    async with browsing(store, store.do(operator)) as browser:
+        html = await browser.page("/ui/reports")
+        said = text_of(html)
+        assert "users-1-day globe 2026-09-04 current" in said
+        assert "repos-1-day globe 2026-09-04 being made 1 part so far" in said
+        assert ("signature=" in html) == (policy == "enabled")
+        assert "globe" in text_of(await browser.page("/ui/reports?enterprise=globe"))
+        said = text_of(await browser.page("/ui/reports?enterprise=none"))
+        assert "No report yet" in said
+
+
+async def test_the_file_of_a_report_can_be_had_by_its_link(store: Store, seed: Any) -> None:
+    world = store.do(using)
+    number = store.do(made, world.enterprise["id"], 20_700)
+    rows = store.look(report_queries.page, [world.enterprise["id"]], limit=9)
+    assert [row["parts"] for row in rows] in ([0, 1], [1, 0])
+    assert store.look(report_queries.page, [world.enterprise["id"]], limit=9, before=1) == []
+    assert store.look(report_queries.page, [], limit=9) == []
+    async with browsing(store, store.do(operator)) as browser:
+        assert f"/reports/{number}?expires=" in await browser.page("/ui/reports")
+
+
+async def test_reports_are_for_who_manages_an_enterprise(store: Store, seed: Any) -> None:
+    world = store.do(using)
+    store.do(made, world.enterprise["id"], 20_700)
+    manager = store.do(accounts.create, "manager")
+    store.do(enterprises.join, world.enterprise["id"], manager["id"], "billing_manager")
+    store.do(enterprises.join, world.enterprise["id"], seed.octo["id"], "member")
+    value, _ = store.do(tokens.create, manager["id"], scopes=["read:enterprise"])
+    member, _ = store.do(tokens.create, seed.octo["id"], scopes=["read:enterprise"])
+    async with browsing(store, value, last=False) as browser:
+        assert "users-1-day" in text_of(await browser.page("/ui/reports"))
+    async with browsing(store, member, last=False) as browser:
+        said = text_of(await browser.page("/ui/reports"))
+        assert "No enterprise" in said
+        assert "users-1-day" not in said
+    async with browsing(store, seed.token) as browser:
+        answer = await browser.get("/ui/reports")
+        assert answer.status_code == 403
+        assert "read:enterprise" in text_of(answer.text)
+
+
+async def test_imports_with_their_progress(store: Store, seed: Any, clock: MovableClock) -> None:
+    url = "https://somebody:hush@git.example/thing.git"
+    store.do(imports.start, seed.hello["id"], seed.octo["id"], url, vcs="git", password="hush too")
+    async with browsing(store, seed.token, imports=True) as browser:
+        html = await browser.page("/ui/imports")
+        said = text_of(html)
+        assert "octo/hello https://git.example/thing.git git Importing" in said
+        assert "hush" not in html
+        row = store.do(import_rounds.claim, [])
+        store.do(import_rounds.report_progress, row, {"import_percent": 40, "commit_count": 1234})
+        said = text_of(await browser.page("/ui/imports"))
+        assert "40 %" in said
+        assert "1 234" in said
+        store.do(import_rounds.stop, row, "error", "It <broke>", "importing")
+        html = await browser.page("/ui/imports")
+        assert "It &lt;broke&gt;" in html
+        assert "Failed" in text_of(html)
+
+
+async def test_imports_of_others_are_not_shown(store: Store, seed: Any) -> None:
+    url = "https://git.example/thing.git"
+    store.do(imports.start, seed.hello["id"], seed.octo["id"], url)
+    looks, _ = store.do(tokens.create, seed.octo["id"], scopes=["read:repo_hook"])
+    async with browsing(store, seed.reader_token, last=False, imports=True) as browser:
+        assert "Nothing was imported" in text_of(await browser.page("/ui/imports"))
+    async with browsing(store, looks, last=False, imports=True) as browser:
+        assert (await browser.get("/ui/imports")).status_code == 403
+    async with browsing(store, store.do(operator), imports=True) as browser:
+        assert "octo/hello" in text_of(await browser.page("/ui/imports"))
+    assert "password" not in import_queries.COLUMNS
+
+
+async def test_without_the_setting_there_are_none(store: Store, seed: Any) -> None:
+    async with browsing(store, seed.token, imports=False) as browser:
+        assert (await browser.get("/ui/imports")).status_code == 404
+        assert 'href="/ui/imports"' not in await browser.page("/ui/replay")
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://a:b@c.example/d", "https://c.example/d"),
+        ("https://c.example/d@e", "https://c.example/d@e"),
+        ("https://[", "what is no URL"),
+    ],
+)
+def test_a_url_is_shown_without_credentials(url: str, shown: str) -> None:
+    assert without_credentials(url) == shown

@@ -1,0 +1,73 @@
+"""The API's reference in the dashboard: all of it, and for whom the setting says."""
+
+import re
+from typing import Any
+
+import pytest
+from engines import embedded
+from looking import browsing, text_of
+from ui_things import operator
+
+from hub.operations import EVENTS, OPERATIONS
+from store import Store
+
+
+@embedded("nothing of it is stored")
+async def test_every_operation_and_every_schema_is_there(store: Store, seed: Any) -> None:
+    async with browsing(store, seed.token) as browser:
+        index = await browser.page("/ui/reference")
+        for operation in OPERATIONS:
+            assert f"{operation.method} {operation.path}</code>" in index
+        for name in EVENTS:
+            assert f"<code>{name}</code>" in index
+        groups = set(re.findall(r'href="(/ui/reference/[^"#]+)"', index))
+        schemas = {one for one in groups if "/schemas/" in one}
+        for path in sorted(groups - schemas):
+            html = await browser.page(path)
+            schemas |= set(re.findall(r'href="(/ui/reference/schemas/[^"]+)"', html))
+            anchors = re.findall(r'id="([^"]+)"', html)
+            assert len(anchors) == len(set(anchors))
+        assert len(schemas) > 100
+        seen: set[str] = set()
+        while schemas - seen:
+            path = min(schemas - seen)
+            seen.add(path)
+            html = await browser.page(path)
+            schemas |= set(re.findall(r'href="(/ui/reference/schemas/[^"]+)"', html))
+
+
+@embedded("nothing of it is stored")
+async def test_an_operation_says_what_it_takes_and_gives(store: Store, seed: Any) -> None:
+    async with browsing(store, seed.token) as browser:
+        said = text_of(await browser.page("/ui/reference/repos"))
+        assert "POST /repos/{owner}/{repo}/hooks repos/create-webhook" in said
+        assert "Scope of classic tokens: write:repo_hook or repo." in said
+        assert "config NewHookConfig" in said
+        assert "events list of string 200 at most" in said
+        assert "201 Success: Hook" in said
+        assert (await browser.get("/ui/reference/nothing")).status_code == 404
+        assert (await browser.get("/ui/reference/schemas/nothing")).status_code == 404
+
+
+@embedded("nothing of it is stored")
+@pytest.mark.parametrize(
+    ("setting", "nobody", "user", "root"),
+    [
+        ("public", 200, 200, 200),
+        ("users", 303, 200, 200),
+        ("admin", 303, 403, 200),
+        ("off", 404, 404, 404),
+    ],
+)
+async def test_who_sees_it_the_setting_says(
+    store: Store, seed: Any, setting: Any, nobody: int, user: int, root: int
+) -> None:
+    given = {None: nobody, seed.token: user, store.do(operator): root}
+    for at, (token, wanted) in enumerate(given.items()):
+        last = at == len(given) - 1
+        async with browsing(store, token, last=last, api_reference=setting) as browser:
+            for path in ("/ui/reference", "/ui/reference/repos", "/ui/reference/schemas/Hook"):
+                assert (await browser.get(path)).status_code == wanted, path
+            if token is not None:
+                shown = 'href="/ui/reference"' in await browser.page("/ui/replay")
+                assert shown == (wanted == 200)

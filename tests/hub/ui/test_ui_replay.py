@@ -1,0 +1,150 @@
+"""The pages of replays: counted first, carried on by the worker, each sees their own."""
+
+from typing import Any
+from urllib.parse import parse_qsl
+
+import pytest
+from looking import browsing, text_of
+from ui_things import arrive, hook, operator
+
+from hub.auth import credentials
+from hub.ui.pages import replays
+from hub.ui.view_context import ViewContext
+from hub.ui.viewer import DashboardViewer
+from store import Store
+from store.accounts import tokens
+from store.audit import audit_log
+from store.clock import MovableClock
+from store.delivery import replay_runs
+from store.delivery.replay_selection import ReplaySelection
+
+
+async def test_the_count_comes_first_and_sends_nothing(store: Store, seed: Any) -> None:
+    one = store.do(hook, seed.hello, "push")
+    store.do(arrive, seed.hello["id"], 3)
+    async with browsing(store, seed.token) as browser:
+        assert "Nothing was replayed yet" in text_of(await browser.page("/ui/replay"))
+        page = f"/ui/replay?hook={one['id']}&repository=octo/hello&event=push&count=1"
+        said = text_of(await browser.page(page))
+        assert "Deliveries that would be made 3" in said
+        assert "Push events of octo/hello to hook 1:" in said
+        assert store.look(replay_runs.page, limit=9) == []
+        none = text_of(await browser.page(f"/ui/replay?hook={one['id']}&status=failed&count=1"))
+        assert "would be made 0" in none
+        assert "Deliver them" not in none
+
+
+async def test_a_replay_is_asked_for_followed_and_cancelled(store: Store, seed: Any) -> None:
+    one = store.do(hook, seed.hello, "push")
+    store.do(arrive, seed.hello["id"], 3)
+    async with browsing(store, seed.token) as browser:
+        page = f"/ui/replay?hook={one['id']}&count=1"
+        answer = await browser.post("/ui/replay/start", {"hook": str(one["id"])}, on=page)
+        assert (answer.status_code, answer.headers["location"]) == (303, "/ui/replay/1")
+        said = text_of(await browser.page("/ui/replay/1"))
+        assert "waiting" in said
+        assert "of 3" in said
+        assert "this page may be closed" in said
+        run = store.look(replay_runs.RUNS.current)
+        assert (run["asked_by"], run["repo_id"]) == ("octo", seed.hello["id"])
+        store.do(replay_runs.run_step, run, 2)
+        said = text_of(await browser.page("/ui/replay/1"))
+        assert "under way" in said
+        assert "66.7 %" in said
+        answer = await browser.post("/ui/replay/1/cancel", on="/ui/replay/1")
+        assert answer.status_code == 303
+        said = text_of(await browser.page("/ui/replay/1"))
+        assert "cancelled" in said
+        assert (await browser.post("/ui/replay/1/cancel", on="/ui/replay")).status_code == 422
+        assert "cancelled" in text_of(await browser.page("/ui/replay"))
+        actions = [row["action"] for row in store.look(audit_log.page, limit=9)]
+        assert actions[:2] == ["ui/cancel-replay", "ui/start-replay"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("", "Say of which repository"),
+        ("repository=octo/nothing", "There is no such repository"),
+        ("hook=99", "There is no such hook"),
+        ("hook=x", "There is no such hook"),
+        ("repository=octo/vault&hook=1", "Hook 1 is one of octo/hello"),
+        ("hook=1&since=yesterday", "'yesterday' is no moment"),
+        ("hook=1&since=2026-11-21T07:33&until=2026-11-21T07:33", "The end has to be after"),
+        ("hook=1&since=999999-01-01", "is no moment"),
+    ],
+)
+async def test_what_cannot_be_replayed_is_said(
+    store: Store, seed: Any, asked: str, said: str
+) -> None:
+    store.do(hook, seed.hello, "push")
+    async with browsing(store, seed.token) as browser:
+        assert said in text_of(await browser.page(f"/ui/replay?count=1&{asked}"))
+
+
+async def test_nobody_replays_what_is_not_theirs(store: Store, seed: Any) -> None:
+    one = store.do(hook, seed.hello, "push")
+    run = store.do(
+        replay_runs.create, ReplaySelection(hook_id=one["id"], repo_id=seed.hello["id"]), "octo"
+    )
+    everything = store.do(replay_runs.create, ReplaySelection(), "root")
+    async with browsing(store, seed.reader_token, last=False) as browser:
+        form = {"hook": str(one["id"])}
+        answer = await browser.post("/ui/replay/start", form, on="/ui/replay")
+        assert answer.status_code in (403, 404)
+        answer = await browser.post("/ui/replay/start", {}, on="/ui/replay")
+        assert answer.status_code == 422
+        for path in (f"/ui/replay/{run['id']}", f"/ui/replay/{everything['id']}", "/ui/replay/99"):
+            assert (await browser.get(path)).status_code in (403, 404)
+            assert (await browser.post(f"{path}/cancel", on="/ui/replay")).status_code in (403, 404)
+        assert "Nothing was replayed yet" in text_of(await browser.page("/ui/replay"))
+        assert len(store.look(replay_runs.page, limit=9)) == 2
+    async with browsing(store, seed.token, last=False) as browser:
+        assert (await browser.get(f"/ui/replay/{everything['id']}")).status_code == 404
+        await browser.page(f"/ui/replay/{run['id']}")
+    async with browsing(store, store.do(operator)) as browser:
+        await browser.page(f"/ui/replay/{everything['id']}")
+        answer = await browser.post("/ui/replay/start", {}, on="/ui/replay")
+        assert answer.status_code == 303
+        said = text_of(await browser.page(f"/ui/replay/{run['id']}"))
+        assert "octo/hello to hook 1" in said
+
+
+async def test_who_may_only_look_cannot_start_one(store: Store, seed: Any) -> None:
+    store.do(hook, seed.hello, "push")
+    looks, _ = store.do(tokens.create, seed.octo["id"], scopes=["read:repo_hook"])
+    async with browsing(store, looks) as browser:
+        answer = await browser.post("/ui/replay/start", {"hook": "1"}, on="/ui/replay")
+        assert answer.status_code == 403
+        assert store.look(replay_runs.page, limit=9) == []
+
+
+async def test_many_are_counted_while_the_page_is_open(
+    store: Store, seed: Any, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replays, "AT_ONCE", 2)
+    monkeypatch.setattr(replays, "COUNTED", 2)
+    store.do(hook, seed.hello, "push")
+    store.do(arrive, seed.hello["id"], 5)
+    async with browsing(store, seed.token) as browser:
+        html = await browser.page("/ui/replay?hook=1&count=1")
+        assert "so far; still counting" in text_of(html)
+        assert "/ui/replay/count?" in html
+        found = []
+
+        def step(db: Any, state: Any) -> Any:
+            look = looking(db, seed, "hook=1&after=2&upto=5&many=2")
+            state, parts = replays.continue_count(look, state)
+            found.extend(part.told["counted"] for part in parts)
+            return state
+
+        state = store.look(step, None)
+        for _ in range(3):
+            state = store.look(step, state)
+        assert found == [4, 5]
+
+
+def looking(db: Any, seed: Any, query: str) -> Any:
+    """A look of octo's."""
+    caller = credentials.authenticate(db, seed.token)
+    return ViewContext(db, None, DashboardViewer(caller), query=dict(parse_qsl(query)))  # type: ignore[arg-type]

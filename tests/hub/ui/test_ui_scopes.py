@@ -1,0 +1,169 @@
+"""A site administrator's token in the dashboard: its scopes hold as in the API."""
+
+from typing import Any
+
+import pytest
+from looking import Browser, browsing, text_of
+from ui_world import World
+
+from hub.rest.resolve import PARAMETER
+from hub.ui.section import Action, SectionPage
+from hub.ui.sections import SECTIONS
+from store import Store
+from store.accounts import accounts, tokens
+from store.audit import audit_log
+from store.clock import DAY
+from store.delivery import hook_links, hooks, replay_runs
+from store.delivery.replay_selection import ReplaySelection
+from store.enterprises import enterprises
+from store.jobs import jobs
+from store.jobs.jobs import JobSchedule
+
+ACTS = [act for section in SECTIONS for act in section.acts if act.who != "anyone"]
+PAGES = [
+    page
+    for section in SECTIONS
+    for page in section.pages
+    if page.who != "anyone" and PARAMETER.search(page.path)
+]
+LOOKING = ["read:repo_hook", "read:enterprise", "read:org", "read:user"]
+SCOPES: list[list[str]] = [[], ["read:org"], ["read:repo_hook"], ["public_repo", "user"], LOOKING]
+
+
+@pytest.fixture
+def world(store: Store, seed: Any) -> World:
+    return World(store, seed)
+
+
+def token(world: World, *scopes: str, **given: Any) -> str:
+    """One of the site administrator's."""
+    root = world.store.look(accounts.by_login, "root")
+    assert root is not None
+    return world.store.do(tokens.create, root["id"], scopes=scopes, **given)[0]
+
+
+def paths(world: World) -> dict[str, list[object]]:
+    """What may stand for each parameter of a path."""
+    attempt = world.send(world.hidden)[0]
+
+    def make(db: Any) -> dict[str, list[object]]:
+        jobs.save_schedules(db, [JobSchedule("prune", "* * * * *", None)])
+        asked = ReplaySelection(repo_id=world.hidden["repo_id"])
+        runs = [replay_runs.create(db, one, "root")["id"] for one in (asked, ReplaySelection())]
+        _, link = hook_links.create(db, world.hidden["id"], "", "root", DAY)
+        event = db.value("SELECT max(id) FROM event")
+        return {
+            "hook_id": [world.hidden["id"], world.other["id"]],
+            "delivery_id": [attempt],
+            "link_id": [link["id"]],
+            "run_id": runs,
+            "name": ["prune"],
+            "event_id": [event],
+            "repo_id": [world.hidden["repo_id"]],
+        }
+
+    return world.store.do(make)
+
+
+def filled(one: Action | SectionPage, found: dict[str, list[object]]) -> list[str]:
+    """The paths that it can be asked for. KeyError for a parameter that nothing stands for."""
+    (name,) = PARAMETER.findall(one.path)[:1] or ("",)
+    some = []
+    for value in found[name] if name else [""]:
+        path = one.path.replace(f"{{{name}}}", str(value))
+        some.append(PARAMETER.sub(lambda other: str(found[other[1]][0]), path))
+    return some
+
+
+def kept(world: World) -> list[Any]:
+    """What acts change."""
+    tables = ("hook", "hook_link", "delivery", "replaying", "job")
+    return [world.store.look(lambda db, t=one: db.all(f"SELECT * FROM {t}")) for one in tables]
+
+
+async def signed_in(browser: Browser, value: str) -> None:
+    browser.client.cookies.clear()
+    assert (await browser.sign_in(value)).status_code == 303
+
+
+async def test_what_a_token_s_scopes_are_not_for_is_not_done(world: World) -> None:
+    found = paths(world)
+    async with browsing(world.store) as browser:
+        for scopes in SCOPES:
+            await signed_in(browser, token(world, *scopes))
+            before = kept(world)
+            for act in ACTS:
+                for path in filled(act, found):
+                    answer = await browser.post(path, {"repository": "octo/vault", "days": "7"})
+                    assert answer.status_code in (403, 404), (scopes, path)
+            everything = await browser.post("/ui/replay/start", {"since": "2026-01-01T00:00"})
+            assert everything.status_code in (403, 404, 422), scopes
+            assert kept(world) == before, scopes
+    told = {row["action"] for row in world.store.look(audit_log.page, limit=100)}
+    assert told == {"ui/sign-in"}
+
+
+async def test_what_a_token_s_scopes_are_not_for_is_not_seen(world: World) -> None:
+    found = paths(world)
+    async with browsing(world.store) as browser:
+        for scopes in ([], ["read:org"], ["user", "gist"], ["admin:enterprise"]):
+            await signed_in(browser, token(world, *scopes))
+            for page in PAGES:
+                for path in filled(page, found):
+                    status = (await browser.get(path)).status_code
+                    assert status in (403, 404), (scopes, path)
+            for path in ("/ui/hooks", "/ui/deliveries", "/ui/events", "/ui/topics", "/ui/replay"):
+                said = text_of(await browser.page(path))
+                assert "octo/vault" not in said, (scopes, path)
+                assert "theirs/thing" not in said, (scopes, path)
+        for scopes in ([], ["repo", "admin:org", "admin:repo_hook"]):
+            await signed_in(browser, token(world, *scopes))
+            for path in ("/ui/jobs", "/ui/audit", "/ui/audit/check"):
+                assert (await browser.get(path)).status_code == 403, (scopes, path)
+
+
+async def test_what_they_are_for(world: World) -> None:
+    # Of a private one there is nothing to change for them, as in the API: 404.
+    place = f"/ui/hooks/{world.other['id']}"
+    async with browsing(world.store) as browser:
+        for scope, looks, changes in (
+            ("read:repo_hook", 200, 403),
+            ("write:repo_hook", 200, 200),
+            ("repo", 200, 200),
+        ):
+            await signed_in(browser, token(world, scope))
+            assert (await browser.get(place)).status_code == looks
+            assert "theirs/thing" in text_of(await browser.page("/ui/hooks"))
+            before = world.store.look(hooks.by_id, world.other["id"])
+            answer = await browser.post(f"{place}/secret", on=place)
+            assert answer.status_code == changes
+            after = world.store.look(hooks.by_id, world.other["id"])
+            assert before is not None
+            assert after is not None
+            assert (before["secret"] != after["secret"]) == (changes == 200)
+            everything = await browser.post("/ui/replay/start", {"since": "2026-01-01T00:00"})
+            assert everything.status_code == (303 if changes == 200 else 403)
+
+
+async def test_jobs_are_run_with_more_than_they_are_seen_with(world: World) -> None:
+    paths(world)
+    async with browsing(world.store) as browser:
+        for scope, runs in (("read:enterprise", 403), ("admin:enterprise", 303)):
+            await signed_in(browser, token(world, scope))
+            assert ('action="/ui/jobs/prune/run"' in await browser.page("/ui/jobs")) == (
+                runs == 303
+            )
+            assert (await browser.post("/ui/jobs/prune/run")).status_code == runs
+
+
+async def test_reports_are_an_enterprise_s(world: World) -> None:
+    world.store.do(enterprises.create, "globe")
+    async with browsing(world.store, last=False) as browser:
+        for scopes, status in ((["repo", "admin:org"], 403), (["read:enterprise"], 200)):
+            await signed_in(browser, token(world, *scopes))
+            assert (await browser.get("/ui/reports")).status_code == status
+    async with browsing(world.store, imports=True) as browser:
+        for scope, status in (("read:enterprise", 403), ("repo", 200)):
+            await signed_in(browser, token(world, scope))
+            for path in ("/ui/imports", "/ui/limits"):
+                assert (await browser.get(path)).status_code == status, (scope, path)

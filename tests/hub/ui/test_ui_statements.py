@@ -1,0 +1,104 @@
+"""Every page asks the store as often where there is much as where there is little."""
+
+import re
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from engines import statements
+from looking import Browser, browsing
+from ui_things import arrive, hook, operator
+from usage_world import using
+
+from hub.ui.sections import SECTIONS
+from store import Connection, Store
+from store.assistant import reports
+from store.audit import audit_log
+from store.audit.audit_log import Actor, AuditEntry
+from store.clock import DAY
+from store.delivery import replay_runs
+from store.delivery.replay_selection import ReplaySelection
+from store.imports import imports
+from store.jobs import jobs
+from store.jobs.jobs import JobSchedule
+from store.repositories import interaction_limits
+from store.repositories import repositories as repos
+
+MOST = 16
+PAGES = (
+    "/ui",
+    "/ui/hooks",
+    "/ui/deliveries",
+    "/ui/events",
+    "/ui/events?wanted=nobody",
+    "/ui/events/1",
+    "/ui/replay",
+    "/ui/replay?count=1&hook=1",
+    "/ui/replay/1",
+    "/ui/topics",
+    "/ui/topics/1?event=push",
+    "/ui/topics/followers",
+    "/ui/limits",
+    "/ui/reports",
+    "/ui/imports",
+    "/ui/jobs",
+    "/ui/audit",
+    "/ui/audit/check",
+    "/ui/reference",
+    "/ui/reference/repos",
+    "/ui/reference/schemas/Hook",
+    "/ui/sign-in",
+)
+# They are of one thing each, and counted where they are tested.
+ELSEWHERE = {"/ui/hooks/{hook_id}", "/ui/deliveries/{delivery_id}", "/ui/shared"}
+
+
+def test_every_page_is_counted() -> None:
+    asked = {path.partition("?")[0] for path in PAGES}
+    for page in (page for section in SECTIONS for page in section.pages):
+        shape = re.compile(re.sub(r"\{[^}]+\}", "[^/]+", page.path))
+        assert page.path in ELSEWHERE or any(map(shape.fullmatch, asked)), page.path
+
+
+def fill(db: Connection, owner_id: int, first: int, many: int) -> None:
+    """More of everything that is listed."""
+    for at in range(first, first + many):
+        repo = repos.create(db, owner_id, f"more-{at}")
+        hook(db, repo, "push", "star", url=f"https://receiver.example/{at}")
+        arrive(db, repo["id"], 2)
+        interaction_limits.limit_repository(db, repo, "existing_users", db.now + DAY)
+        imports.start(db, repo["id"], owner_id, "https://git.example/it.git", vcs="git")
+        replay_runs.create(db, ReplaySelection(repo_id=repo["id"]), f"user-{at}")
+        jobs.save_schedules(db, [JobSchedule(f"job-{at}", "at the moment", None)])
+        audit_log.add(db, AuditEntry(Actor("ada", "token"), "repos/update", "/repos/a/b", "200"))
+        enterprise = using(db, f"slug-{at}").enterprise
+        begun = reports.begin(db, reports.OF_A_DAY, enterprise["id"], 20_700, 20_700, 1)
+        for number in begun.values():
+            reports.put_part(db, number, 0, b"{}\n")
+
+
+async def counted(browser: Browser, asked: list[str], path: str) -> int:
+    await browser.page(path)
+    del asked[:]
+    await browser.page(path)
+    return sum(1 for sql in asked if re.match(r"\s*(SELECT|WITH)\b", sql, re.IGNORECASE))
+
+
+@pytest.mark.parametrize("who", ["octo", "root"])
+async def test_few_statements_whatever_there_is(
+    store: Store, seed: Any, who: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.do(fill, seed.octo["id"], 0, 2)
+    token = store.do(operator) if who == "root" else seed.token
+    given = {"api_reference": "public", "imports": True}
+    mine = [path for path in PAGES if who == "root" or not re.search("jobs|audit|reports", path)]
+    # Figures that were looked at once are kept, however long the pages take.
+    monkeypatch.setattr("hub.http.ttl_cache.time", SimpleNamespace(monotonic=lambda: 1000.0))
+    asked = statements(monkeypatch)
+    async with browsing(store, token, **given) as browser:
+        few = {path: await counted(browser, asked, path) for path in mine}
+        await browser.client.get("/ui")
+        store.do(fill, seed.octo["id"], 2, 9)
+        many = {path: await counted(browser, asked, path) for path in mine}
+    assert many == few
+    assert max(many.values()) <= MOST, many

@@ -1,0 +1,207 @@
+"""Applications: who they are, their secret, and the grants by which they act."""
+
+import pytest
+from engines import ENGINES, engine_url
+from store_world import World
+
+from store import Connection, Row
+from store.accounts import accounts, apps, grants, tokens
+from store.clock import SECOND
+from store.errors import Conflict, Invalid
+
+
+@pytest.fixture(params=ENGINES)
+def url(request: pytest.FixtureRequest):
+    with engine_url(request.param) as url:
+        yield url
+
+
+def made(world: World, name: str = "Lab", **given: object) -> tuple[str, Row]:
+    given = {"url": "https://lab.example/"} | given
+    return world.store.do(apps.create, world.user["id"], name, **given)
+
+
+def test_an_app_is_what_was_given(world: World) -> None:
+    secret, app = made(world, description="tries things", permissions={"contents": "read"})
+    hashed = app.pop("secret_hash")
+    assert app == {
+        "id": app["id"],
+        "owner_id": world.user["id"],
+        "owner": "ada",
+        "kind": "oauth",
+        "name": "Lab",
+        "url": "https://lab.example/",
+        "description": "tries things",
+        "permissions": {"contents": "read"},
+        "client_id": app["client_id"],
+        "created_at": world.now,
+        "updated_at": world.now,
+    }
+    assert len(app["client_id"]) == 20
+    assert len(secret) == 40
+    assert secret not in str(app) + hashed
+
+
+def test_an_app_is_found(world: World) -> None:
+    _, app = made(world)
+    look = world.store.look
+    assert look(apps.by_client_id, app["client_id"]) == app
+    assert look(apps.by_name, "LAB") == app
+    assert look(apps.get, app["id"]) == app
+    for nothing in ("", "x", "0" * 20, "\0" * 20, "ü" * 20, app["client_id"] + "\n"):
+        assert look(apps.by_client_id, nothing) is None
+
+
+def test_the_secret_is_checked_and_replaced(world: World) -> None:
+    secret, app = made(world)
+    assert apps.check_secret(app, secret)
+    for wrong in ("", "x", secret[:-1], secret + " ", "ü"):
+        assert not apps.check_secret(app, wrong)
+    world.store.do(apps.set_secret, app["id"], "n" * 40)
+    changed = world.store.look(apps.get, app["id"])
+    assert apps.check_secret(changed, "n" * 40)
+    assert not apps.check_secret(changed, secret)
+    with pytest.raises(Invalid):
+        world.store.do(apps.set_secret, app["id"], "short")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"name": ""},
+        {"name": "x" * 101},
+        {"name": "a\nb"},
+        {"url": "ftp://lab.example/"},
+        {"url": "lab.example"},
+        {"url": "http://["},
+        {"url": "https://lab.example/a b"},
+        {"kind": "robot"},
+        {"client_id": "x" * 21},
+        {"client_id": "a b c d e"},
+        {"client_secret": "short"},
+        {"client_secret": "x" * 41},
+        {"permissions": {"contents": "all"}},
+    ],
+)
+def test_what_is_no_app(world: World, given: dict[str, object]) -> None:
+    with pytest.raises(Invalid):
+        made(world, **given)
+
+
+def test_names_and_client_ids_are_taken_once(world: World) -> None:
+    _, app = made(world)
+    with pytest.raises(Conflict):
+        made(world, "LAB")
+    with pytest.raises(Conflict):
+        made(world, "Other", client_id=app["client_id"])
+
+
+def test_apps_are_listed_with_their_tokens(world: World) -> None:
+    _, app = made(world)
+    made(world, "Bench")
+    world.store.do(grants.issue, app, world.user["id"], scopes=["repo"])
+    listed = world.store.look(apps.list_all)
+    assert [(row["name"], row["owner"], row["tokens"]) for row in listed] == [
+        ("Bench", "ada", 0),
+        ("Lab", "ada", 1),
+    ]
+
+
+def test_an_app_changes(world: World) -> None:
+    _, app = made(world)
+    world.clock.advance(5)
+    world.store.do(
+        apps.update,
+        app["id"],
+        url="https://new.example/",
+        description=None,
+        permissions={"checks": "write"},
+    )
+    changed = world.store.look(apps.get, app["id"])
+    assert changed["permissions"] == {"checks": "write"}
+    assert changed["updated_at"] == world.now
+    with pytest.raises(Invalid):
+        world.store.do(apps.update, app["id"], url="x", description=None, permissions={})
+
+
+def test_with_an_app_go_its_grants_and_tokens(world: World) -> None:
+    _, app = made(world)
+    value, _ = world.store.do(grants.issue, app, world.user["id"])
+    assert world.store.do(apps.remove, app["id"])
+    assert world.store.look(tokens.find, value) is None
+    assert world.store.look(grants.count, world.user["id"]) == 0
+    assert not world.store.do(apps.remove, app["id"])
+
+
+def test_one_grant_an_app_and_user(world: World) -> None:
+    """A grant's scopes are those of all live tokens that the app has of the user."""
+    _, lab = made(world)
+    _, bench = made(world, "Bench")
+    eve = world.store.do(accounts.create, "eve")
+    soon = world.now + 60 * SECOND
+
+    def issue(db: Connection) -> None:
+        mine = world.user["id"]
+        grants.issue(db, lab, mine, scopes=["repo", "user:email"])
+        grants.issue(db, lab, mine, scopes=["user"], fingerprint="b")
+        grants.issue(db, lab, mine, scopes=["gist"], fingerprint="c", expires_at=soon)
+        grants.issue(db, bench, mine)
+        grants.issue(db, lab, eve["id"], scopes=["delete_repo"])
+
+    world.store.do(issue)
+    look = world.store.look
+    first, second = look(grants.page, world.user["id"], limit=10, offset=0)
+    assert first["scopes"] == ["repo", "user", "gist"]
+    assert (first["app_name"], first["client_id"]) == ("Lab", lab["client_id"])
+    assert second["scopes"] == []
+    assert look(grants.count, world.user["id"]) == 2
+    assert look(grants.page, world.user["id"], limit=10, offset=1) == [second]
+    assert look(grants.page, world.user["id"], limit=10, offset=0, app_id=lab["id"]) == [first]
+    assert look(grants.count, world.user["id"], app_id=lab["id"]) == 1
+    assert look(grants.get, world.user["id"], first["id"]) == first
+    assert look(grants.get, eve["id"], first["id"]) is None
+    assert look(grants.of_app, world.user["id"], lab["id"]) == first
+    world.clock.advance(61)
+    assert look(grants.get, world.user["id"], first["id"])["scopes"] == ["repo", "user"]
+
+
+def test_a_grant_ends_with_that_app_s_tokens_of_that_user(world: World) -> None:
+    _, lab = made(world)
+    _, bench = made(world, "Bench")
+    eve = world.store.do(accounts.create, "eve")["id"]
+    mine = world.user["id"]
+    ended = [world.store.do(grants.issue, lab, mine, fingerprint=name)[0] for name in "ab"]
+    kept = [
+        world.store.do(grants.issue, bench, mine)[0],
+        world.store.do(grants.issue, lab, eve)[0],
+        world.store.do(tokens.create, mine)[0],
+    ]
+    grant = world.store.look(grants.of_app, mine, lab["id"])
+    assert world.store.do(grants.delete, grant) == 2
+    assert all(world.store.look(tokens.find, value) is None for value in ended)
+    assert all(world.store.look(tokens.find, value) is not None for value in kept)
+    assert world.store.look(grants.of_app, mine, lab["id"]) is None
+    assert world.store.look(grants.of_app, eve, lab["id"]) is not None
+
+
+def test_an_integration_s_tokens_have_permissions(world: World) -> None:
+    held = {"contents": "write", "metadata": "read"}
+    _, app = made(world, kind="integration", permissions=held)
+    issue, mine = grants.issue, world.user["id"]
+
+    def permissions(**given: object) -> tuple[str, dict[str, str]]:
+        value, _ = world.store.do(issue, app, mine, **given)
+        found = world.store.look(tokens.find, value)
+        assert found["app_id"] == app["id"]
+        return found["kind"], found["permissions"]
+
+    assert permissions() == ("app_user", held)
+    assert permissions(permissions={"contents": "read"}) == ("app_user", {"contents": "read"})
+    for more in ({"contents": "admin"}, {"checks": "read"}, {"contents": "x"}):
+        with pytest.raises(Invalid):
+            permissions(permissions=more)
+    with pytest.raises(Invalid):
+        permissions(scopes=["repo"])
+    _, plain = made(world, "Plain")
+    with pytest.raises(Invalid):
+        world.store.do(issue, plain, mine, permissions={"contents": "read"})

@@ -1,0 +1,64 @@
+"""Sessions of the dashboard and links to one hook, as they are kept."""
+
+import pytest
+from store_world import World
+
+from store.accounts import sessions, tokens
+from store.clock import DAY, HOUR
+from store.delivery import hook_links
+from store.errors import Invalid
+
+
+def test_a_session_ends_by_itself(world: World) -> None:
+    value, row = world.store.do(tokens.create, world.user["id"])
+    cookie = world.store.do(sessions.begin, token_id=row["id"])
+    found = world.store.look(sessions.find, cookie, HOUR)
+    assert found is not None
+    assert found["token"]["login"] == world.user["login"]
+    assert value not in str(world.store.look(lambda db: db.all("SELECT * FROM ui_session")))
+    world.clock.advance(seconds=3599)
+    world.store.do(sessions.touch, cookie)
+    world.clock.advance(seconds=3599)
+    assert world.store.look(sessions.find, cookie, HOUR) is not None
+    world.clock.advance(seconds=2)
+    assert world.store.look(sessions.find, cookie, HOUR) is None
+
+
+def test_one_that_is_unknown(world: World) -> None:
+    for cookie in ("", "x", "\0", "é" * 1000):
+        assert world.store.look(sessions.find, cookie, HOUR) is None
+        assert not world.store.do(sessions.end, cookie)
+
+
+def test_what_has_ended_is_forgotten(world: World) -> None:
+    hook = world.hook()
+    value, link = world.store.do(hook_links.create, hook["id"], "them", "octo", DAY)
+    cookie = world.store.do(sessions.begin, link_id=link["id"], until=link["expires_at"])
+    world.store.do(sessions.begin, operator="x")
+    found = world.store.look(sessions.find, cookie, 30 * DAY)
+    assert found is not None
+    assert found["hook_id"] == hook["id"]
+    world.clock.advance(seconds=DAY // 1_000_000)
+    assert world.store.look(hook_links.get_by_value, value) is None
+    assert world.store.look(hook_links.list_active, hook["id"]) == []
+    world.store.do(sessions.forget)
+    counts = "SELECT (SELECT count(*) FROM ui_session), (SELECT count(*) FROM hook_link)"
+    assert list(world.store.look(lambda db: db.tuples(counts))) == [(1, 0)]
+    world.clock.advance(seconds=7 * DAY // 1_000_000)
+    world.store.do(sessions.forget)
+    assert list(world.store.look(lambda db: db.tuples(counts))) == [(0, 0)]
+
+
+def test_bounds_of_links(world: World) -> None:
+    hook = world.hook()
+    for lasting in (0, -1, 31 * DAY):
+        with pytest.raises(Invalid):
+            world.store.do(hook_links.create, hook["id"], "", "octo", lasting)
+    for _ in range(hook_links.MOST):
+        world.store.do(hook_links.create, hook["id"], "n" * 500, "octo", DAY)
+    with pytest.raises(Invalid, match="at most"):
+        world.store.do(hook_links.create, hook["id"], "", "octo", DAY)
+    links = world.store.look(hook_links.list_active, hook["id"])
+    assert {len(link["note"]) for link in links} == {100}
+    assert not world.store.do(hook_links.revoke, hook["id"] + 1, links[0]["id"])
+    assert world.store.do(hook_links.revoke, hook["id"], links[0]["id"])

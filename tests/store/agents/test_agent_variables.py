@@ -1,0 +1,83 @@
+"""What variables may be called, how many there may be, and who collaborates."""
+
+import pytest
+from store_world import World
+
+from store import Connection, Row
+from store.accounts import accounts
+from store.accounts.viewers import RepositoryViewer
+from store.agents import agent_repositories, agent_variables
+from store.agents.variable_names import checked
+from store.errors import Conflict, Invalid, Missing
+from store.repositories import repositories
+
+
+@pytest.mark.parametrize("name", ["a", "_", "A9_", "x" * 255, "github"])
+def test_a_name(name: str) -> None:
+    assert checked(name, "Thing") == name.upper()
+
+
+@pytest.mark.parametrize("name", ["", "9a", "a-b", "a b", "é", "ı", "a\n", "github_", "x" * 256])
+def test_no_name(name: str) -> None:
+    with pytest.raises(Invalid, match="is no name") as raised:
+        checked(name, "Thing", "secret_name")
+    assert (raised.value.resource, raised.value.field) == ("Thing", "secret_name")
+
+
+@pytest.fixture
+def org(world: World) -> Row:
+    return world.store.do(accounts.create, "acme", kind="Organization")
+
+
+def make(world: World, org: Row, name: str = "a", **given: object) -> Row:
+    given = {"value": "x", "visibility": "all"} | given
+    return world.store.do(agent_variables.create, org["id"], name, **given)
+
+
+def test_made_and_found_again(world: World, org: Row) -> None:
+    row = make(world, org, "Zone")
+    assert world.store.look(agent_variables.get, org["id"], "zONE") == row
+    assert world.store.look(agent_variables.get, world.user["id"], "zone") is None
+    with pytest.raises(Conflict, match="has a variable ZONE"):
+        make(world, org, "zone")
+
+
+def test_changed_while_it_goes(world: World, org: Row) -> None:
+    row = make(world, org)
+    world.store.do(agent_variables.delete, row)
+    with pytest.raises(Missing):
+        world.store.do(agent_variables.update, row, value="y")
+
+
+def test_another_name(world: World, org: Row) -> None:
+    row, _ = make(world, org), make(world, org, "b")
+    with pytest.raises(Conflict):
+        world.store.do(agent_variables.update, row, name="B")
+    assert not world.store.do(agent_variables.update, row, name="A")
+    assert world.store.do(agent_variables.update, row, name="c")
+
+
+def test_what_goes_with_its_repository(world: World, org: Row) -> None:
+    repo = world.store.do(repositories.create, org["id"], "tools")
+    row = make(world, org, visibility="selected", selected=[repo["id"]])
+    assert world.store.look(agent_repositories.ids, row["id"]) == {repo["id"]}
+    world.store.do(lambda db: db.execute("DELETE FROM repository WHERE id = :id", id=repo["id"]))
+    assert world.store.look(agent_repositories.ids, row["id"]) == set()
+
+
+@pytest.mark.parametrize(
+    ("role", "collaborates"), [(None, False), ("read", False), ("triage", False), ("write", True)]
+)
+def test_who_collaborates(world: World, org: Row, role: str | None, collaborates: bool) -> None:
+    def granted(db: Connection) -> Row:
+        somebody = accounts.create(db, "bob")
+        repo = repositories.create(db, org["id"], "tools", private=True)
+        if role is not None:
+            repositories.grant(db, repo["id"], somebody["id"], role)
+        return somebody
+
+    somebody = world.store.do(granted)
+    for shown, found in ((True, collaborates), (False, False)):
+        viewer = RepositoryViewer(somebody, private=shown)
+        given = (org["id"], somebody["id"], viewer)
+        assert world.store.look(agent_repositories.collaborates, *given) is found

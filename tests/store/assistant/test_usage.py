@@ -1,0 +1,123 @@
+"""Usage as it is kept: each combination once, in few names, and who was at work."""
+
+import pytest
+from usage_world import Using, using
+
+from store import Connection, Row, Store
+from store.assistant import assistant_seats, usage, usage_days, usage_names
+from store.clock import DAY, parse
+from store.errors import Invalid
+
+TODAY, BEFORE = "2026-11-21", "2026-11-20"
+
+
+@pytest.fixture
+def globe(store: Store) -> Using:
+    return store.do(using)
+
+
+def kept(store: Store) -> list[Row]:
+    return store.look(lambda db: db.all("SELECT * FROM usage ORDER BY id"))
+
+
+def days(store: Store) -> dict[str, tuple[int, int]]:
+    rows = store.look(lambda db: db.all("SELECT * FROM usage_day"))
+    return {usage_days.iso(row["day"]): (row["version"], row["made_version"]) for row in rows}
+
+
+def test_the_last_word_of_a_combination_counts(store: Store, globe: Using) -> None:
+    twice = [globe.row(BEFORE, lines=1), globe.row(BEFORE, lines=2)]
+    assert store.do(usage.record, twice) == 1
+    assert [row["lines"] for row in kept(store)] == [2]
+    assert store.do(usage.record, twice) == 0
+    assert days(store) == {BEFORE: (1, 0)}
+    assert store.do(usage.record, [globe.row(BEFORE, lines=3), globe.row(TODAY)]) == 2
+    assert [row["lines"] for row in kept(store)] == [3, 0]
+    assert days(store) == {BEFORE: (2, 0), TODAY: (1, 0)}
+
+
+def test_each_combination_is_one(store: Store, globe: Using) -> None:
+    rows = [
+        globe.row(BEFORE),
+        globe.row(BEFORE, globe.ben),
+        globe.row(BEFORE, editor="vim"),
+        globe.row(BEFORE, language="vim"),
+        globe.row(BEFORE, model="m"),
+        globe.row(BEFORE, repo_id=globe.tools["id"]),
+        globe.row(BEFORE, team_id=globe.ops["id"]),
+    ]
+    assert store.do(usage.record, rows) == len(rows)
+    assert store.do(usage.record, rows) == 0
+    named = sorted(store.look(usage_names.list_all, globe.enterprise["id"]).values())
+    assert named == ["m", "vim", "vim"]
+
+
+def test_too_many_names(store: Store, globe: Using, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(usage_names, "MOST", 2)
+    store.do(usage.record, [globe.row(BEFORE, editor=each) for each in ("a", "b", "a", "")])
+    with pytest.raises(Invalid, match="at most 2 different names of editors"):
+        store.do(usage.record, [globe.row(BEFORE, editor="c")])
+    assert len(kept(store)) == 3
+    # Another kind, or another enterprise, has its own.
+    other = store.do(using, "moon")
+    store.do(usage.record, [globe.row(BEFORE, language="c"), other.row(BEFORE, editor="c")])
+
+
+def test_seats_are_refreshed(store: Store, globe: Using) -> None:
+    def seat(db: Connection, user: Row) -> tuple[int | None, str | None]:
+        row = assistant_seats.of(db, globe.acme["id"], user["id"])
+        assert row is not None
+        return row["active_at"], row["editor"]
+
+    store.do(usage.record, [globe.row(BEFORE, editor="vim"), globe.row(BEFORE, globe.ben)])
+    ends = parse(f"{BEFORE}T00:00:00Z") + DAY - 1
+    assert store.look(seat, globe.ann) == (ends, "vim")
+    assert store.look(seat, globe.ben) == (ends, None)
+    # Earlier days change nothing, and today is no later than now.
+    store.do(usage.record, [globe.row("2026-11-01", editor="ed"), globe.row(TODAY, globe.ben)])
+    assert store.look(seat, globe.ann) == (ends, "vim")
+    store.do(usage.record, [globe.row(TODAY, editor="ed"), globe.row(TODAY)])
+    assert store.look(seat, globe.ann) == (store.clock.now(), "ed")
+    # Who was not active was not at work.
+    store.do(usage.record, [globe.row(TODAY, globe.ben, active=False, editor="ed")])
+    assert store.look(seat, globe.ben)[1] is None
+
+
+def test_old_rows_are_dropped(store: Store, globe: Using) -> None:
+    for number in range(5):
+        store.do(usage.record, [globe.row("2026-10-01", repo_id=number), globe.row(BEFORE)])
+    before = usage_days.of_iso("2026-10-02")
+    assert store.do(usage.drop, before, 3) == 3
+    assert days(store).keys() == {"2026-10-01", BEFORE}
+    assert store.do(usage.drop, before, 3) == 2
+    assert days(store).keys() == {BEFORE}
+    assert len(kept(store)) == 1
+
+
+@pytest.mark.parametrize(
+    ("day", "shown"),
+    [
+        ("2025-10-09", False),
+        ("2025-11-20", False),
+        ("2025-11-21", True),
+        ("2026-11-21", True),
+        ("2026-11-22", False),
+    ],
+)
+def test_which_days_are_shown(day: str, shown: bool) -> None:
+    now = parse("2026-11-21T23:59:59Z")
+    assert usage_days.shown(usage_days.of_iso(day), now) is shown
+
+
+def test_reports_begin_with_a_day() -> None:
+    early = parse("2025-12-01T00:00:00Z")
+    assert usage_days.shown(usage_days.of_iso("2025-10-10"), early)
+    assert not usage_days.shown(usage_days.of_iso("2025-10-09"), early)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "2026-1-01", "2026-13-01", "2026-02-30", "20260101", "x" * 10]
+)
+def test_what_is_no_day(text: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        usage_days.of_iso(text)

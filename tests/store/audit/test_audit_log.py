@@ -1,0 +1,300 @@
+"""The audit log: it is only added to, and whoever changes it behind the store's back is noticed."""
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tampering import forge
+
+from store import Connection, Row, Store, open_store
+from store.accounts import accounts
+from store.audit import audit_check, audit_log
+from store.audit.audit_check import Chain
+from store.audit.audit_log import Actor, AuditEntry
+from store.clock import DAY, SECOND, MovableClock
+from store.errors import StoreError, Unavailable
+
+ADA = Actor("ada", "token", 1, 7, "192.0.2.1")
+ROOT = Actor("root@tower", "command")
+
+
+def entry(number: int, actor: Actor = ADA, **more: object) -> AuditEntry:
+    return AuditEntry(actor, "repos/create-webhook", f"/repos/ada/bell/{number}", "201", **more)
+
+
+def write(store: Store, *entries: AuditEntry) -> None:
+    def adding(db: Connection) -> None:
+        for one in entries:
+            audit_log.add(db, one)
+
+    store.do(adding)
+
+
+def checked(store: Store, portion: int = 2) -> Chain:
+    chain = store.look(audit_check.start_check)
+    while store.look(audit_check.check, chain, portion):
+        pass
+    return chain
+
+
+def problems(store: Store) -> list[str]:
+    return checked(store).problems
+
+
+def rows(store: Store, **given: object) -> list[Row]:
+    return store.look(audit_log.page, limit=100, **given)
+
+
+def numbers(store: Store, **given: object) -> list[int]:
+    return [row["id"] for row in rows(store, **given)]
+
+
+def test_an_entry(store: Store, clock: MovableClock) -> None:
+    fields = ("active", "config.url")
+    write(store, entry(1, request_id="abc", fields=fields, ids={"id": 5, "repository": 1}))
+    assert rows(store) == [
+        {
+            "id": 1,
+            "at": clock.now(),
+            "actor": "ada",
+            "via": "token",
+            "account_id": 1,
+            "token_id": 7,
+            "address": "192.0.2.1",
+            "action": "repos/create-webhook",
+            "target": "/repos/ada/bell/1",
+            "outcome": "201",
+            "request_id": "abc",
+            "details": {"fields": ["active", "config.url"], "id": 5, "repository": 1},
+            "through": None,
+        }
+    ]
+
+
+def test_what_is_too_long_is_cut(store: Store) -> None:
+    names = tuple(f"field-{number}" for number in range(1000))
+    write(store, AuditEntry(ADA, "x", "/\0" + "y" * 10_000, "204", fields=names))
+    (row,) = rows(store)
+    assert row["target"] == "/\N{REPLACEMENT CHARACTER}" + "y" * 498
+    assert len(row["details"]["fields"]) == 100
+
+
+def test_it_is_written_with_the_change_or_not_at_all(store: Store) -> None:
+    def failing(db: Connection) -> None:
+        audit_log.add(db, entry(1))
+        raise RuntimeError("no")
+
+    with pytest.raises(RuntimeError):
+        store.do(failing)
+    assert rows(store) == []
+
+
+async def test_of_a_group_only_what_was_done_is_in_it(store: Store) -> None:
+    """Some of a group fail, each undone by itself; the others' entries are one chain."""
+    import asyncio
+
+    def job(db: Connection, number: int) -> None:
+        accounts.create(db, f"user-{number}")
+        audit_log.add(db, entry(number))
+        if number % 3 == 0:
+            raise StoreError("no")
+
+    answers = await asyncio.gather(
+        *(store.write(job, number) for number in range(12)), return_exceptions=True
+    )
+    assert sum(isinstance(answer, StoreError) for answer in answers) == 4
+    targets = sorted(row["target"] for row in rows(store))
+    assert targets == sorted(f"/repos/ada/bell/{number}" for number in range(12) if number % 3)
+    assert numbers(store) == list(range(8, 0, -1))
+    assert problems(store) == []
+
+
+def test_pages(store: Store, clock: MovableClock) -> None:
+    for number in range(1, 6):
+        write(store, entry(number, ADA if number % 2 else ROOT))
+        clock.advance(60)
+    write(store, AuditEntry(ADA, "hub/subscribe", "/hub", "204"))
+    assert numbers(store) == [6, 5, 4, 3, 2, 1]
+    assert [row["id"] for row in store.look(audit_log.page, limit=2)] == [6, 5]
+    assert [row["id"] for row in store.look(audit_log.page, limit=2, before=5)] == [4, 3]
+    assert numbers(store, actor="root@tower") == [4, 2]
+    assert numbers(store, action="hub/subscribe") == [6]
+    assert numbers(store, since=clock.now() - 130 * SECOND) == [6, 5, 4]
+    assert numbers(store, since=clock.now() + 1) == []
+    assert numbers(store, actor="ada", action="repos/create-webhook", before=5) == [3, 1]
+    found = store.look(audit_log.latest_entry, "hub/subscribe")
+    assert found is not None
+    assert found["id"] == 6
+    assert store.look(audit_log.latest_entry, "nothing") is None
+
+
+def test_a_page_costs_the_same_however_many_there_are(tmp_path: Path) -> None:
+    store = open_store("sqlite", data_dir=tmp_path)
+    store.shut()
+    wanted = {
+        "ORDER BY": {},
+        "audit_actor": {"actor": "ada"},
+        "audit_action": {"action": "x"},
+        "audit_at": {"since": 1},
+    }
+    for index, given in wanted.items():
+        plan = store.look(lambda db, given=given: explained(db, given))
+        assert "TEMP B-TREE" not in plan
+        assert index == "ORDER BY" or index in plan, plan
+
+
+def explained(db: Connection, given: dict[str, object]) -> str:
+    asked: list[str] = []
+
+    class Asking:
+        def all(self, sql: str, **parameters: object) -> list[Row]:
+            found = db.tuples(f"EXPLAIN QUERY PLAN {sql}", **parameters)
+            asked.extend(str(row[-1]) for row in found)
+            return []
+
+    audit_log.page(Asking(), limit=10, **given)  # type: ignore[arg-type]
+    return "; ".join(asked)
+
+
+def test_a_clock_that_is_set_back(store: Store, clock: MovableClock) -> None:
+    write(store, entry(1))
+    clock.advance(-60)
+    write(store, entry(2))
+    assert len({row["at"] for row in rows(store)}) == 1
+    assert numbers(store, since=clock.now()) == [2, 1]
+    assert problems(store) == []
+
+
+# What is tampered with.
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "UPDATE audit SET actor = 'eve' WHERE id = 2",
+        "DELETE FROM audit WHERE id = 2",
+        "DELETE FROM audit",
+    ],
+)
+def test_the_database_refuses_changes(store: Store, url: str, sql: str) -> None:
+    if url != "sqlite" and "WHERE" not in sql:
+        sql = "TRUNCATE audit"
+    write(store, entry(1), entry(2))
+    with pytest.raises(Unavailable, match="the audit log is only added to"):
+        store.do(lambda db: db.execute(sql))
+    assert numbers(store) == [2, 1]
+
+
+Tampering = Callable[..., None]
+
+
+@pytest.fixture
+def tamper(store: Store, url: str) -> Tampering:
+    """Does what the triggers refuse, as who has the database to himself can."""
+    write(store, *(entry(number) for number in range(1, 7)))
+    assert problems(store) == []
+
+    def run(*statements: str) -> None:
+        store.do(forge, *statements)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["actor = 'eve'", "at = at + 1", "outcome = '500'", "details = '{}'", "token_id = NULL"],
+)
+def test_a_changed_entry_is_noticed(store: Store, tamper: Tampering, change: str) -> None:
+    if change == "details = '{}'":
+        change = "details = '{\"id\":9}'"
+    tamper(f"UPDATE audit SET {change} WHERE id = 3")
+    assert problems(store) == ["entry 3 is not what was written, or the one before it is not"]
+
+
+def test_a_missing_entry_is_noticed(store: Store, tamper: Tampering) -> None:
+    tamper("DELETE FROM audit WHERE id IN (3, 4)")
+    assert problems(store) == ["entries 3 to 4 are missing"]
+
+
+def test_what_was_put_in_its_place_is_noticed(store: Store, tamper: Tampering) -> None:
+    tamper("DELETE FROM audit WHERE id = 3", "UPDATE audit SET id = id - 1 WHERE id > 3")
+    assert problems(store) == [
+        f"entry {number} is not what was written, or the one before it is not"
+        for number in (3, 4, 5)
+    ]
+
+
+def test_the_end_cut_off_is_noticed_by_who_knows_it(store: Store, tamper: Tampering) -> None:
+    number, digest, _ = store.look(audit_log.chain_head)
+    assert store.look(audit_check.has_digest, number, digest.hex())
+    tamper("DELETE FROM audit WHERE id > 4")
+    assert problems(store) == []
+    assert not store.look(audit_check.has_digest, number, digest.hex())
+    write(store, entry(9), entry(9))
+    assert not store.look(audit_check.has_digest, number, digest.hex())
+
+
+def test_the_beginning_cut_off_is_noticed(store: Store, tamper: Tampering) -> None:
+    tamper("DELETE FROM audit WHERE id < 3")
+    assert problems(store) == ["entries 1 to 2 are missing"]
+
+
+# Retention.
+
+
+def prune(store: Store, before: int) -> int:
+    store.do(audit_check.record_pruning, before)
+    many = 0
+    while dropped := store.do(audit_check.drop, before, 2):
+        many += dropped
+    return many
+
+
+def test_what_is_old_goes_and_the_rest_can_be_checked(store: Store, clock: MovableClock) -> None:
+    for number in range(5):
+        write(store, entry(number))
+        clock.advance(2 * DAY / SECOND)
+    before = clock.now() - 5 * DAY
+    assert prune(store, before) == 3
+    assert numbers(store) == [6, 5, 4]
+    assert rows(store)[0]["action"] == audit_log.PRUNED
+    chain = checked(store)
+    assert (chain.begun, chain.count, chain.problems) == (4, 3, [])
+    assert prune(store, before) == 0
+    assert numbers(store) == [6, 5, 4], "nothing is said where nothing goes"
+    clock.advance(30 * DAY / SECOND)
+    assert prune(store, clock.now() - 5 * DAY) == 3
+    assert numbers(store) == [7]
+    assert problems(store) == []
+    write(store, entry(1))
+    assert numbers(store) == [8, 7]
+    assert problems(store) == []
+
+
+def test_it_is_pruned_once_a_day_at_most(store: Store, clock: MovableClock) -> None:
+    write(store, entry(1))
+    clock.advance(60)
+    assert prune(store, clock.now()) == 0
+    clock.advance(DAY / SECOND)
+    assert prune(store, clock.now()) == 1
+
+
+def test_pruning_that_was_cut_off_can_be_checked_and_goes_on(
+    store: Store, clock: MovableClock
+) -> None:
+    write(store, *(entry(number) for number in range(5)))
+    clock.advance(2 * DAY / SECOND)
+    store.do(audit_check.record_pruning, clock.now())
+    assert store.do(audit_check.drop, 0, 2) == 2
+    assert numbers(store) == [6, 5, 4, 3]
+    assert problems(store) == []
+    assert prune(store, clock.now()) == 3
+    assert problems(store) == []
+
+
+def test_what_was_not_let_go_of_stays(store: Store) -> None:
+    write(store, entry(1))
+    assert store.do(audit_check.drop, 1 << 60, 10) == 0
+    with pytest.raises((Unavailable, sqlite3.Error)):
+        store.do(lambda db: db.execute("DELETE FROM audit WHERE id = 1"))

@@ -1,0 +1,473 @@
+"""Check runs and suites in the store: counts that are kept, and what platforms tell."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from store_world import World
+
+from store import Connection, Row
+from store.accounts import accounts, apps
+from store.checks import check_annotations, check_apps, check_counts, check_runs, check_suites
+from store.checks.check_counts import CheckKind, sort_of
+from store.checks.check_runs import CheckRunFilter
+from store.projection import check_run_projection, projection_table
+
+SHA = "ec26c3e57ca3a959ca5aad62de7213c562f8c821"
+APP: dict[str, Any] = {
+    "id": 29310,
+    "slug": "octocoders-linter",
+    "owner": {"login": "Octocoders", "id": 38302899, "type": "Organization"},
+    "name": "octocoders-linter",
+    "description": "",
+    "external_url": "https://octocoders.github.io",
+    "html_url": "https://github.com/apps/octocoders-linter",
+    "created_at": "2019-04-19T19:36:24Z",
+    "updated_at": "2019-04-19T19:36:56Z",
+    "permissions": {"checks": "write", "metadata": "read"},
+    "events": ["check_run"],
+}
+PULL = {
+    "id": 279147437,
+    "number": 2,
+    "head": {"ref": "changes", "sha": SHA, "repo": {"id": 1}},
+    "base": {"ref": "master", "sha": "f" * 40, "repo": {"id": 1}},
+}
+
+
+def suite_told(**changed: Any) -> dict[str, Any]:
+    return {
+        "id": 118578147,
+        "head_branch": "changes",
+        "head_sha": SHA,
+        "status": "queued",
+        "conclusion": None,
+        "before": "6" * 40,
+        "after": SHA,
+        "pull_requests": [PULL],
+        "app": APP,
+        "created_at": "2019-05-15T15:20:31Z",
+        "updated_at": "2019-05-15T15:20:31Z",
+        **changed,
+    }
+
+
+def told(**changed: Any) -> dict[str, Any]:
+    """A check run in the platform's shape."""
+    return {
+        "id": 128620228,
+        "head_sha": SHA,
+        "external_id": "",
+        "details_url": "https://octocoders.github.io",
+        "status": "queued",
+        "conclusion": None,
+        "started_at": "2019-05-15T15:21:12Z",
+        "completed_at": None,
+        "output": {"title": None, "summary": "S", "text": None, "annotations_count": 3},
+        "name": "Octocoders-linter",
+        "check_suite": suite_told(),
+        "app": APP,
+        "pull_requests": [PULL],
+        **changed,
+    }
+
+
+DONE = {"status": "completed", "conclusion": "success", "completed_at": "2019-05-15T15:22:12Z"}
+
+
+def reflect(world: World, **payload: Any) -> None:
+    name = next(iter(payload))
+    arrived = {
+        "id": 1,
+        "name": name,
+        "action": "created",
+        "repo_id": world.repo["id"],
+        "source_id": 0,
+        "received_at": world.now,
+    }
+    world.store.do(projection_table.project, arrived, payload)
+
+
+def run_of(world: World, number: int = 128620228) -> Row | None:
+    return world.store.look(check_runs.get, world.repo["id"], number)
+
+
+def suite_of(world: World, number: int = 118578147) -> Row:
+    row = world.store.look(check_suites.get, world.repo["id"], number)
+    assert row is not None
+    return row
+
+
+def own_suite(world: World, sha: str = SHA) -> Row:
+    def make(db: Connection) -> Row:
+        app = apps.by_name(db, "ci")
+        if app is None:
+            _, app = apps.create(
+                db, world.user["id"], "ci", url="https://ci.example/", kind="integration"
+            )
+        return check_suites.of_app(db, world.repo["id"], sha, app["id"])[0]
+
+    return world.store.do(make)
+
+
+def make_run(world: World, name: str = "lint", **fields: Any) -> Row:
+    given = {"name": name, "status": "queued", **fields}
+    return world.store.do(check_runs.create, own_suite(world), given)
+
+
+# What platforms tell
+
+
+def test_a_run_is_kept_with_its_suite_and_app(world: World) -> None:
+    reflect(world, check_run=told())
+    run, suite = run_of(world), suite_of(world)
+    assert run is not None
+    assert (
+        run.items()
+        >= {
+            "number": 128620228,
+            "suite_number": 118578147,
+            "head_sha": SHA,
+            "name": "Octocoders-linter",
+            "status": "queued",
+            "started_at": 1_557_933_672_000_000,
+            "summary": "S",
+            "annotations": 3,
+            "app_id": None,
+            "app_number": 29310,
+            "reflected": 1,
+            "latest": 1,
+        }.items()
+    )
+    assert (suite["head_branch"], suite["before_sha"], suite["status"]) == (
+        "changes",
+        "6" * 40,
+        "queued",
+    )
+    app = world.store.look(check_apps.of, [suite["id"]])[suite["id"]]
+    owner = world.store.look(accounts.by_login, "octocoders")
+    assert owner is not None
+    assert (
+        app.items()
+        >= {
+            "number": 29310,
+            "slug": "octocoders-linter",
+            "owner_id": owner["id"],
+            "permissions": {"checks": "write", "metadata": "read"},
+            "events": ["check_run"],
+        }.items()
+    )
+    assert '"head_ref":"changes"' in run["pulls"]
+
+
+def test_a_suite_stands_as_the_platform_says(world: World) -> None:
+    reflect(world, check_run=told(**DONE))
+    assert suite_of(world)["status"] == "queued"
+    world.store.do(check_suites.roll_up, suite_of(world)["id"])
+    assert suite_of(world)["status"] == "queued"
+    later = suite_told(status="completed", conclusion="failure", updated_at="2019-05-15T15:23:00Z")
+    reflect(world, check_suite=later)
+    assert (suite_of(world)["status"], suite_of(world)["conclusion"]) == ("completed", "failure")
+    reflect(world, check_suite=suite_told())
+    assert suite_of(world)["status"] == "completed"
+
+
+def test_a_smaller_word_blanks_nothing(world: World) -> None:
+    reflect(world, check_run=told())
+    before = run_of(world)
+    reflect(world, check_run={"id": 128620228, "check_suite": {"id": 118578147}})
+    assert run_of(world) == before
+    assert suite_of(world)["head_branch"] == "changes"
+    reflect(world, check_run=told(external_id=None, output={"title": "T"}))
+    after = run_of(world)
+    assert after is not None
+    assert (after["external_id"], after["title"], after["summary"]) == (None, "T", "S")
+
+
+def test_a_suite_that_is_only_named(world: World) -> None:
+    reflect(world, check_run=told(check_suite={"id": 5}))
+    assert suite_of(world, 5)["head_sha"] == SHA
+    assert suite_of(world, 5)["app_number"] == 29310
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        ([told(**DONE), told()], "completed"),
+        ([told(**DONE), told(status="in_progress", started_at=DONE["completed_at"])], "completed"),
+        ([told(**DONE), told(status="queued", started_at="2019-05-15T15:23:00Z")], "queued"),
+        ([told(), told(status="in_progress")], "in_progress"),
+        ([told(**DONE), told(**DONE | {"conclusion": "failure"})], "completed"),
+    ],
+)
+def test_it_does_not_go_back_in_time(world: World, words: list[Any], status: str) -> None:
+    for word in words:
+        reflect(world, check_run=word)
+    run = run_of(world)
+    assert run is not None
+    assert run["status"] == status
+    if len(words) == 2 and words[1].get("conclusion") == "failure":
+        assert run["conclusion"] == "failure"
+
+
+def test_stale_is_a_platform_s_word(world: World) -> None:
+    reflect(world, check_run=told(**DONE | {"conclusion": "stale"}))
+    run = run_of(world)
+    assert run is not None
+    assert run["conclusion"] == "stale"
+
+
+def test_the_newest_of_a_name_by_the_platform_s_count(world: World) -> None:
+    reflect(world, check_run=told(id=9))
+    reflect(world, check_run=told(id=7))
+    nine, seven = run_of(world, 9), run_of(world, 7)
+    assert nine is not None
+    assert seven is not None
+    assert (nine["latest"], seven["latest"]) == (1, 0)
+
+
+def test_what_was_made_here_is_not_the_platform_s(world: World) -> None:
+    mine = make_run(world)
+    reflect(world, check_run=told(id=mine["number"]))
+    reflect(world, check_run=told(check_suite=suite_told(id=mine["suite_number"])))
+    reflect(world, check_suite=suite_told(id=mine["suite_number"], status="completed"))
+    assert run_of(world, mine["number"]) == mine
+    assert suite_of(world, mine["suite_number"])["status"] == "queued"
+    assert run_of(world) is None
+
+
+def test_a_platform_s_number_is_not_given_here(world: World) -> None:
+    first = make_run(world)
+    for number in range(first["id"] + 1, first["id"] + 4):
+        reflect(world, check_run=told(id=number, check_suite=suite_told(id=number)))
+    # Rows were used up by those three: their ids are above.
+    numbers = {make_run(world)["number"] for _ in range(5)}
+    suites = {own_suite(world, sha * 40)["number"] for sha in "abc"}
+    taken = set(range(first["id"] + 1, first["id"] + 4))
+    assert not numbers & taken
+    assert not suites & taken
+    assert len(numbers) == 5
+    assert len(suites) == 3
+
+
+def test_numbers_are_a_repository_s(world: World) -> None:
+    reflect(world, check_run=told())
+    elsewhere = world.another_repo()["id"]
+    assert world.store.look(check_runs.get, elsewhere, 128620228) is None
+    assert world.store.look(check_suites.get, elsewhere, 118578147) is None
+
+
+def test_an_app_s_later_word(world: World) -> None:
+    reflect(world, check_run=told())
+    for name, at in (("renamed", "2020-01-01T00:00:00Z"), ("old", "2018-01-01T00:00:00Z")):
+        app = APP | {"name": name, "updated_at": at}
+        reflect(world, check_run=told(app=app, check_suite=suite_told(app=app)))
+        # What was told of the suite last is not older.
+        reflect(world, check_suite=suite_told(app=app))
+    suite_id = suite_of(world)["id"]
+    assert world.store.look(check_apps.of, [suite_id])[suite_id]["name"] == "renamed"
+
+
+odd = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=20) | st.just("\0"),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from([*told(), *suite_told(), *APP, *PULL, "title", "ref"]),
+            inner,
+            max_size=5,
+        )
+    ),
+    max_leaves=15,
+)
+
+
+@settings(max_examples=60)
+@given(
+    name=st.sampled_from(["check_run", "check_suite"]),
+    changed=st.dictionaries(st.sampled_from([*told(), *suite_told()]), odd, max_size=4),
+)
+def test_anything_may_come(world: World, name: str, changed: dict[str, Any]) -> None:
+    given = told() if name == "check_run" else suite_told()
+    reflect(world, **{name: given | changed})
+    reflect(world, **{name: changed})
+
+
+def test_what_is_long_is_cut(world: World) -> None:
+    long = "x" * 100_000
+    many = [PULL] * 500
+    app = APP | {
+        "permissions": {str(number): long for number in range(1_000)},
+        "events": [long] * 1_000,
+        "description": long,
+    }
+    output = {"title": long, "summary": long, "text": long}
+    reflect(
+        world,
+        check_run=told(
+            name=long,
+            output=output,
+            external_id=long,
+            pull_requests=many,
+            check_suite=suite_told(app=app, pull_requests=many),
+        ),
+    )
+    run = run_of(world)
+    assert run is not None
+    assert len(run["name"]) == 255
+    assert (len(run["summary"]), len(run["content"])) == (65_535, 65_535)
+    assert len(run["pulls"]) < 20_000
+    kept = world.store.look(check_apps.of, [run["suite_id"]])[run["suite_id"]]
+    assert (len(kept["permissions"]), len(kept["events"])) == (100, 200)
+
+
+# Counts
+
+
+def test_a_suite_is_made_once(world: World) -> None:
+    first, again = own_suite(world), own_suite(world)
+    assert first == again
+    assert first["number"] == first["id"]
+
+
+def test_of_one_name_a_thousand_are_kept(world: World) -> None:
+    suite = own_suite(world)
+
+    def fill(db: Connection) -> None:
+        columns = "repo_id, suite_id, number, name, status, created_at, updated_at"
+        rows = [
+            (world.repo["id"], suite["id"], number, name, "queued", 0, 0)
+            for name, numbers in (("many", range(10_000, 11_000)), ("other", range(9_000, 9_005)))
+            for number in numbers
+        ]
+        db.insert_many("check_run", columns, rows)
+        check_counts.count(db, suite["id"], Counter({CheckKind(0, "queued", "", 0): len(rows)}))
+        # Numbers here are to be above.
+        reflected = {**suite, "reflected": 1}
+        check_run_projection._write(
+            db, reflected, 20_000, None, {"name": "many", "status": "queued"}
+        )
+
+    world.store.do(fill)
+    in_all = CheckRunFilter(only_latest=False)
+    assert world.store.look(check_runs.count, [suite["id"]], in_all) == 1_005
+    named = CheckRunFilter("many", only_latest=False)
+    assert world.store.look(check_runs.count, [suite["id"]], named) == 1_000
+    assert run_of(world, 10_000) is None
+    assert run_of(world, 10_001) is not None
+    assert run_of(world, 9_000) is not None
+
+
+steps = st.lists(
+    st.tuples(
+        st.sampled_from(["create", "update", "ask"]),
+        st.sampled_from(["a", "b"]),
+        st.sampled_from([("queued", None), ("in_progress", None), ("completed", "success"),
+                         ("completed", "failure")]),
+        st.integers(0, 20),
+    ),
+    max_size=25,
+)  # fmt: skip
+
+
+@settings(max_examples=25, deadline=None)
+@given(steps=steps)
+def test_the_counts_are_right_whatever_is_done(
+    world: World, monkeypatch: pytest.MonkeyPatch, steps: list[Any]
+) -> None:
+    monkeypatch.setattr(check_runs, "MOST_OF_A_NAME", 4)
+
+    def play(db: Connection) -> None:
+        db.execute("DELETE FROM check_suite")
+        suite = _suite(db, world)
+        model: list[dict[str, Any]] = []
+        for kind, name, (status, conclusion), chosen in steps:
+            fields = {"name": name, "status": status, "conclusion": conclusion}
+            if kind == "create" or not model:
+                made = check_runs.create(db, suite, fields)
+                model.append({**fields, "id": made["id"], "again": 0})
+            else:
+                _change(db, world, kind, model[chosen % len(model)], fields)
+            for each in ("a", "b"):
+                same = sorted((run for run in model if run["name"] == each), key=_id)
+                for gone in same[:-4]:
+                    model.remove(gone)
+        _compare(db, suite, model)
+
+    world.store.do(play)
+
+
+def _id(run: dict[str, Any]) -> int:
+    return int(run["id"])
+
+
+def _suite(db: Connection, world: World) -> Row:
+    app = apps.by_name(db, "ci")
+    if app is None:
+        _, app = apps.create(
+            db, world.user["id"], "ci", url="https://ci.example/", kind="integration"
+        )
+    return check_suites.of_app(db, world.repo["id"], SHA, app["id"])[0]
+
+
+def _change(db: Connection, world: World, kind: str, run: dict[str, Any], fields: Any) -> None:
+    row = check_runs.by_id(db, run["id"])
+    assert row is not None
+    if kind == "ask":
+        check_runs.ask_again(db, row)
+        run["again"] = 1
+    else:
+        check_runs.update(db, row, fields)
+        run |= {**fields, "again": 0}
+
+
+def _compare(db: Connection, suite: Row, model: list[dict[str, Any]]) -> None:
+    last = {run["name"]: run["id"] for run in sorted(model, key=_id)}
+    expected = Counter(
+        CheckKind(
+            int(last[run["name"]] == run["id"]),
+            run["status"],
+            run["conclusion"] or "",
+            run["again"],
+        )
+        for run in model
+    )
+    rows = db.all("SELECT * FROM check_run WHERE suite_id = :id", id=suite["id"])
+    assert Counter(sort_of(row) for row in rows) == expected
+    tallies = db.all("SELECT * FROM check_tally WHERE suite_id = :id", id=suite["id"])
+    assert {sort_of(row): row["runs"] for row in tallies if row["runs"]} == expected
+    for status in (None, "queued", "in_progress", "completed"):
+        for name in (None, "a"):
+            for only_latest in (True, False):
+                chosen = CheckRunFilter(name, status, only_latest)
+                found = check_runs.page(db, [suite["id"]], chosen, limit=99, offset=0)
+                assert check_runs.count(db, [suite["id"]], chosen) == len(found)
+                assert [row["id"] for row in found] == sorted(
+                    (
+                        run["id"]
+                        for run in model
+                        if status in (None, run["status"])
+                        and name in (None, run["name"])
+                        and (not only_latest or last[run["name"]] == run["id"])
+                    ),
+                    reverse=True,
+                )
+
+
+def test_annotations_are_a_run_s_own(world: World) -> None:
+    run, other = make_run(world), make_run(world, "other")
+    lines = [
+        {"path": "a", "start_line": n, "end_line": n, "level": "notice", "message": str(n)}
+        for n in range(3)
+    ]
+    world.store.do(check_annotations.append, run["id"], lines)
+    world.store.do(check_annotations.append, other["id"], lines[:1])
+    world.store.do(check_annotations.append, run["id"], [])
+    found = world.store.look(check_annotations.page, run["id"], limit=2, offset=1)
+    assert [row["message"] for row in found] == ["1", "2"]
+    assert world.store.do(check_annotations.replace, run["id"], lines) is False
+    assert world.store.do(check_annotations.replace, run["id"], lines[1:]) is True
+    counted = [world.store.look(check_runs.by_id, each["id"]) for each in (run, other)]
+    assert [row["annotations"] for row in counted if row] == [2, 1]

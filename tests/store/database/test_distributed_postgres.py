@@ -1,0 +1,129 @@
+"""What databases that spread their rows over many nodes also take: each row in a place of its own,
+plain types, and on the delivery path no lock but those of the rows.
+"""
+
+from typing import Any
+
+import pytest
+from engines import database
+from store_world import World
+
+from store import Connection, Store
+from store.clock import SECOND
+from store.database.postgres.connections import PostgresSession
+from store.delivery import attempts, deliveries, events, leases
+
+# Whose rows go where their repository is: nothing on the delivery path joins two of them.
+DISTRIBUTED = {"event", "delivery", "attempt", "subscription", "hook"}
+# Few rows, of workers and not of repositories.
+EVERYWHERE = {"lease"}
+PLAIN = {"bigint", "integer", "smallint", "text", "bytea"}
+OF_ROWS = {"AccessShareLock", "RowShareLock", "RowExclusiveLock"}
+HELD = (
+    "SELECT l.locktype, l.mode, c.relname FROM pg_locks l LEFT JOIN pg_class c"
+    " ON c.oid = l.relation AND c.relkind = 'r' AND c.relnamespace ="
+    " CAST(current_schema() AS regnamespace) WHERE l.pid = pg_backend_pid()"
+    " AND (l.relation IS NULL OR c.oid IS NOT NULL)"
+)
+
+
+def found(store: Store, sql: str) -> list[tuple[Any, ...]]:
+    return list(store.look(lambda db: db.tuples(sql)))
+
+
+def without_key_on_sqlite(db: Connection) -> list[str]:
+    rows = db.tuples(
+        "SELECT m.name FROM sqlite_master m WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%'"
+        " AND NOT EXISTS (SELECT 1 FROM pragma_table_info(m.name) c WHERE c.pk > 0)"
+    )
+    return [name for (name,) in rows]
+
+
+def without_key_on_postgres(db: Connection) -> list[str]:
+    rows = db.tuples(
+        "SELECT t.tablename FROM pg_tables t WHERE t.schemaname = current_schema()"
+        " AND NOT EXISTS (SELECT 1 FROM information_schema.table_constraints k"
+        " WHERE k.table_schema = t.schemaname AND k.table_name = t.tablename"
+        " AND k.constraint_type = 'PRIMARY KEY')"
+    )
+    return [name for (name,) in rows]
+
+
+def test_every_table_has_a_primary_key(store: Store, url: str) -> None:
+    without = without_key_on_sqlite if url == "sqlite" else without_key_on_postgres
+    assert store.look(without) == []
+
+
+class TestOnPostgres:
+    @pytest.fixture
+    def url(self) -> Any:
+        with database() as named:
+            yield named
+
+    def test_types_are_plain(self, store: Store) -> None:
+        rows = found(
+            store,
+            "SELECT table_name, column_name, data_type FROM information_schema.columns"
+            " WHERE table_schema = current_schema()",
+        )
+        assert len(rows) > 50
+        assert [row for row in rows if row[2] not in PLAIN] == []
+
+    def test_nothing_runs_by_itself_but_what_guards_the_audit_log(self, store: Store) -> None:
+        """Where there are no triggers the log is as it is because nobody changes it."""
+        triggers = found(store, "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal")
+        assert all(name.startswith("audit_") for (name,) in triggers)
+        functions = (
+            "SELECT proname FROM pg_proc"
+            " WHERE pronamespace = CAST(current_schema() AS regnamespace)"
+        )
+        assert found(store, functions) == [("audit_guard",)]
+        assert found(store, "SELECT 1 FROM pg_rules WHERE schemaname = 'public'") == []
+
+    def test_every_row_that_is_distributed_knows_its_repository(self, store: Store) -> None:
+        rows = found(
+            store,
+            "SELECT table_name FROM information_schema.columns WHERE column_name = 'repo_id'"
+            " AND table_schema = current_schema() AND is_nullable = 'NO'",
+        )
+        assert {name for (name,) in rows} >= DISTRIBUTED
+
+    def test_the_delivery_path_locks_rows_and_nothing_else(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        held: set[tuple[str, str, str | None]] = set()
+        commit = PostgresSession.commit
+
+        def looking(session: PostgresSession) -> None:
+            held.update(session.tuples(HELD))
+            commit(session)
+
+        repos = [world.repo, world.another_repo()]
+        hooks = {repo["id"]: world.hook("push", repo=repo)["id"] for repo in repos}
+        monkeypatch.setattr(PostgresSession, "commit", looking)
+        deliver(world, hooks)
+        relations = {(mode, name) for kind, mode, name in held if kind == "relation"}
+        assert {name for _, name in relations} == DISTRIBUTED | EVERYWHERE
+        assert {mode for mode, _ in relations} <= OF_ROWS
+        # Of the transaction itself, and of no more.
+        assert {kind for kind, _, _ in held} <= {"relation", "virtualxid", "transactionid"}
+
+
+def deliver(world: World, hooks: dict[int, int]) -> None:
+    """All that is done for deliveries: those that succeed, fail, are given back, or expire."""
+    store = world.store
+    for number in range(4):
+        for repo_id in hooks:
+            world.arrive(f"g-{number}", repo_id=repo_id, scope=repo_id)
+    lease = world.lease(30 * SECOND)
+    good, bad, back, *late = world.claim(lease, *hooks.values())
+    assert {one.hook_id for one in (good, bad)} == set(hooks.values())
+    assert store.look(events.get_many, [good.event_id], 1_000_000)
+    store.do(attempts.record, [world.outcome(lease, good), world.failure(lease, bad)])
+    store.do(deliveries.release, lease, [back.id])
+    assert sorted(store.do(leases.delivery_ids, lease)) == sorted(one.id for one in late)
+    assert store.do(leases.renew, lease, 30 * SECOND)
+    store.look(deliveries.waiting_hooks)
+    world.clock.advance(31)
+    store.do(leases.release_expired)
+    store.do(deliveries.mark_dead, world.lease(), [late[0].id], "it is too late")

@@ -1,0 +1,93 @@
+"""A copy is of one moment, however much is written while it is made, and keeps nobody waiting."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from store_world import World, make_world
+
+from store import Store, open_store
+from store.clock import MovableClock
+from store.crypto import file_copy
+from store.database.sqlite import open_files
+from store.errors import Conflict, Unusable
+
+
+@pytest.fixture
+def world(tmp_path: Path, clock: MovableClock) -> World:
+    store = open_store("sqlite", data_dir=tmp_path / "data", clock=clock)
+    return make_world(store, clock)
+
+
+def guids(path: Path) -> set[str]:
+    with closing(sqlite3.connect(path)) as raw:
+        assert raw.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        return {row[0] for row in raw.execute("SELECT guid FROM event")}
+
+
+def test_what_is_written_meanwhile_is_not_in_it(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_copy, "PAGES", 3)
+    before = {f"before-{number}" for number in range(50)}
+    for guid in before:
+        world.arrive(guid)
+    told: list[tuple[int, int]] = []
+
+    def meanwhile(done: int, total: int) -> None:
+        told.append((done, total))
+        if len(told) < 40:
+            world.arrive(f"meanwhile-{len(told)}")
+
+    file_copy.copy_database(tmp_path / "data" / "tocsin.db", tmp_path / "copy.db", meanwhile)
+    assert guids(tmp_path / "copy.db") == before
+    assert len({total for _, total in told}) == 1, "it did not begin anew"
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    assert told[-1][0] == told[-1][1]
+    assert not list(tmp_path.glob("copy.db-*"))
+    world.store.shut()
+
+
+# Who has it open.
+
+
+def test_what_is_open_is_nobody_elses_alone(tmp_path: Path) -> None:
+    database = tmp_path / "tocsin.db"
+    first, second = (open_store("sqlite", data_dir=tmp_path) for _ in range(2))
+    for store in (first, second):
+        with pytest.raises(Conflict, match="stop tocsin first, hub and worker"):
+            alone(database)
+        store.shut()
+    alone(database)
+
+
+def alone(database: Path) -> None:
+    with open_files.exclusive_lock(database):
+        pass
+
+
+def test_nobody_opens_what_somebody_has_alone(tmp_path: Path) -> None:
+    open_store("sqlite", data_dir=tmp_path).shut()
+    with open_files.exclusive_lock(tmp_path / "tocsin.db"):
+        with pytest.raises(Unusable, match="is being restored"):
+            open_store("sqlite", data_dir=tmp_path)
+        with pytest.raises(Conflict):
+            alone(tmp_path / "tocsin.db")
+    open_store("sqlite", data_dir=tmp_path).shut()
+
+
+def test_a_worker_of_a_program_that_knows_no_such_lock(tmp_path: Path) -> None:
+    """It holds the worker's lock alone."""
+    store: Store = open_store("sqlite", data_dir=tmp_path)
+    database = tmp_path / "tocsin.db"
+    assert not open_files.is_worker_running(database)
+    assert store.engine.acquire_worker_lock()
+    assert open_files.is_worker_running(database)
+    shared, store.engine._shared = store.engine._shared, None  # type: ignore[attr-defined]
+    file_copy.os.close(shared)
+    with pytest.raises(Conflict):
+        alone(database)
+    store.shut()
+    assert not open_files.is_worker_running(database)
+    alone(database)

@@ -1,0 +1,143 @@
+"""Migrations: each step once, recorded with what it did, and never half."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from engines import ENGINES, nothing_yet
+from store_world import World
+
+from store import Connection, Store, open_store
+from store.accounts import accounts
+from store.clock import MovableClock
+from store.database import migrations
+from store.errors import StoreError, Unusable
+
+Opened = Callable[[], Store]
+
+
+def recorded(db: Connection) -> list[tuple[int, str, int]]:
+    return list(db.tuples("SELECT number, name, applied_at FROM migration ORDER BY number"))
+
+
+def with_steps(monkeypatch: pytest.MonkeyPatch, *more: tuple[int, str, str]) -> None:
+    known = migrations.steps()
+    monkeypatch.setattr(migrations, "steps", lambda: [*known, *more])
+
+
+def test_every_step_has_a_number_of_its_own() -> None:
+    steps = migrations.steps()
+    numbers = [number for number, _, _ in steps]
+    assert numbers == sorted(set(numbers))
+    assert all(name.startswith(f"{number:04d}_") for number, name, _ in steps)
+    files = [path.name for path in Path(migrations.__file__).parent.glob("*.sql")]
+    assert sorted(files) == [name for _, name, _ in steps]
+
+
+def test_a_fresh_database_records_every_step(store: Store) -> None:
+    assert [(number, name) for number, name, _ in store.look(recorded)] == [
+        (number, name) for number, name, _ in migrations.steps()
+    ]
+
+
+def test_opening_again_changes_nothing(opened: Opened, clock: MovableClock) -> None:
+    store = opened()
+    store.do(accounts.create, "ada")
+    before = store.look(recorded)
+    clock.advance(60)
+    again = opened()
+    assert again.look(recorded) == before
+    assert [row["login"] for row in again.look(accounts.list_all)] == ["ada"]
+
+
+def test_a_new_step_is_applied_to_what_is_there(
+    opened: Opened, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = opened().look(recorded)
+    clock.advance(60)
+    last = before[-1][0]
+    with_steps(
+        monkeypatch,
+        (last + 1, "9001_more.sql", "CREATE TABLE more (id {id}, what {blob}); -- a; b"),
+        (last + 2, "9002_again.sql", "INSERT INTO more (what) VALUES (NULL)"),
+    )
+    store = opened()
+    assert store.look(recorded) == [
+        *before,
+        (last + 1, "9001_more.sql", clock.now()),
+        (last + 2, "9002_again.sql", clock.now()),
+    ]
+    assert store.look(lambda db: db.all("SELECT id, what FROM more")) == [{"id": 1, "what": None}]
+
+
+def test_a_newer_database_is_refused_and_left_alone(opened: Opened) -> None:
+    store = opened()
+    known = migrations.steps()[-1][0]
+    store.do(
+        lambda db: db.execute(
+            "INSERT INTO migration (number, name, applied_at) VALUES (:number, 'later.sql', 0)",
+            number=known + 5,
+        )
+    )
+    with pytest.raises(Unusable) as caught:
+        opened()
+    said = str(caught.value)
+    assert f"step {known + 5}" in said
+    assert f"knows {known}" in said
+    assert "newer tocsin" in said
+    assert len(store.look(recorded)) == len(migrations.steps()) + 1
+
+
+def test_a_failing_step_leaves_nothing(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = opened()
+    before = store.look(recorded)
+    last = before[-1][0]
+    with_steps(
+        monkeypatch,
+        (last + 1, "9001_good.sql", "CREATE TABLE good (id {id})"),
+        (last + 2, "9002_half.sql", "CREATE TABLE half (id {id}); DELETE FROM nowhere"),
+    )
+    with pytest.raises(Exception, match="nowhere"):
+        opened()
+    assert store.look(recorded) == before
+    for table in ("good", "half"):
+        with pytest.raises(Exception, match=table):
+            store.look(lambda db, table=table: db.value(f"SELECT count(*) FROM {table}"))
+    monkeypatch.undo()
+    assert opened().look(recorded) == before
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_programs_that_start_at_once_migrate_once(engine: str, tmp_path: Path) -> None:
+    with nothing_yet(engine) as url, ThreadPoolExecutor(4) as threads:
+        stores = list(threads.map(lambda _: open_store(url, data_dir=tmp_path), range(4)))
+        assert len(stores[0].look(recorded)) == len(migrations.steps())
+        for store in stores:
+            store.shut()
+
+
+def test_ids_are_not_given_twice(world: World) -> None:
+    """Leases, hooks and events are known by their ids long after their rows are gone."""
+    first = world.lease()
+    world.store.do(lambda db: db.execute("DELETE FROM lease WHERE id = :id", id=first))
+    assert world.lease() > first
+    hook = world.hook()
+    world.store.do(lambda db: db.execute("DELETE FROM hook WHERE id = :id", id=hook["id"]))
+    assert world.hook()["id"] > hook["id"]
+    event = world.arrive("g-1").event_id
+    world.store.do(lambda db: db.execute("DELETE FROM event WHERE id = :id", id=event))
+    assert world.arrive("g-2").event_id > event
+
+
+@pytest.mark.parametrize("url", ["mysql://host/db", "sqlite3", "", "sqlite:relative.db"])
+def test_an_unknown_kind_of_database_is_refused(tmp_path: Path, url: str) -> None:
+    with pytest.raises(Unusable, match="use sqlite"):
+        open_store(url, data_dir=tmp_path)
+
+
+def test_every_refusal_to_open_is_the_stores_own(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for data_dir in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(StoreError, match="file"):
+            open_store("sqlite", data_dir=data_dir)

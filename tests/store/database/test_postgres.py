@@ -1,0 +1,912 @@
+"""What only many processes on one PostgreSQL can show: each store here stands for a process."""
+
+import asyncio
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from functools import partial
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from engines import database, engine_url
+from store_world import START, FakeNotifier, World, make_world
+from waiting import PATIENCE, until, wait_until
+
+from store import Connection, Store, open_store
+from store.clock import SECOND, Clock, MovableClock
+from store.database.migrations import steps
+from store.database.postgres.clock import PostgresClock
+from store.database.postgres.connections import PostgresSession
+from store.database.postgres.listen import listen
+from store.database.postgres.notify import CHANNEL, PostgresNotifier, _message
+from store.database.postgres.pool import ErrorTrackingConnection
+from store.delivery import attempts, deliveries, events, hooks, leases, subscribers
+from store.errors import Invalid, Missing, Unavailable
+from store.jobs import jobs
+from worker import service
+from worker.http.answer import ExchangeResult
+from worker.service import Worker
+from worker.settings import WorkerSettings
+
+LEASE = 30 * SECOND
+PLANS = [jobs.JobSchedule("prune", "every 600 s", 0)]
+Opened = Callable[[], Store]
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    with engine_url("postgres") as named:
+        yield named
+
+
+@pytest.fixture
+def other(opened: Opened, store: Store) -> Store:
+    """A second process on the test's database."""
+    return opened()
+
+
+def sql(url: str, statement: str) -> list[tuple[Any, ...]]:
+    with psycopg.connect(url, autocommit=True) as raw:
+        cursor = raw.execute(statement.encode())
+        return cursor.fetchall() if cursor.description else []
+
+
+@contextmanager
+def transaction(store: Store) -> Iterator[Connection]:
+    """A transaction that is open for the length of the block, and committed at its end."""
+    session = store.engine.session()
+    session.begin(store.clock.now(), write=True)
+    try:
+        yield session.db
+        session.commit()
+    finally:
+        session.close()
+
+
+def at_once(*calls: Callable[[], Any]) -> list[Any]:
+    """What calls in as many threads return, begun at the same moment; errors among it."""
+    together = threading.Barrier(len(calls))
+
+    def run(call: Callable[[], Any]) -> Any:
+        together.wait(PATIENCE)
+        try:
+            return call()
+        except Exception as error:
+            return error
+
+    with ThreadPoolExecutor(len(calls)) as threads:
+        return list(threads.map(run, calls))
+
+
+HERE = "FROM pg_stat_activity WHERE datname = current_database() AND"
+
+
+def waits(url: str) -> bool:
+    """Whether somebody waits for a lock."""
+    return bool(sql(url, f"SELECT 1 {HERE} wait_event_type = 'Lock'"))
+
+
+class TestLeases:
+    def test_what_a_dead_worker_held_is_taken_over(
+        self, world: World, other: Store, clock: MovableClock
+    ) -> None:
+        hook = world.hook("push")["id"]
+        for number in range(5):
+            world.arrive(f"g-{number}")
+        dead = world.lease(LEASE)
+        held = {one.id for one in world.claim(dead, hook)}
+        successor = other.do(leases.acquire, "successor", LEASE)
+        clock.advance(29)
+        assert other.do(leases.renew, successor, LEASE)
+        assert other.do(leases.release_expired) == 0
+        assert other.do(deliveries.claim, [hook], successor, 10)[0] == []
+        clock.advance(1)
+        assert other.do(leases.release_expired) == 5
+        taken, _ = other.do(deliveries.claim, [hook], successor, 10)
+        assert {one.id for one in taken} == held
+
+    def test_a_worker_that_comes_back_late_overwrites_nothing(
+        self, world: World, other: Store, clock: MovableClock
+    ) -> None:
+        hook = world.hook("push")["id"]
+        world.arrive()
+        late = world.lease(LEASE)
+        (one,) = world.claim(late, hook)
+        clock.advance(30)
+        other.do(leases.release_expired)
+        successor = other.do(leases.acquire, "successor", LEASE)
+        other.do(deliveries.claim, [hook], successor, 10)
+        failed = world.failure(late, one)
+        world.store.do(attempts.record, [failed])
+        assert (world.row(one.id)["state"], world.row(one.id)["lease_id"]) == (0, successor)
+        other.do(attempts.record, [world.outcome(successor, one)])
+        delivered = world.row(one.id)
+        world.store.do(attempts.record, [failed])
+        assert world.store.do(deliveries.release, late, [one.id]) == 0
+        assert world.store.do(deliveries.mark_dead, late, [one.id], "late") == 0
+        assert world.row(one.id) == delivered
+        assert delivered["state"] == 1
+
+    def test_one_that_is_just_prolonged_is_not_ended(
+        self, world: World, other: Store, clock: MovableClock, url: str
+    ) -> None:
+        hook = world.hook("push")["id"]
+        world.arrive()
+        lease = world.lease(LEASE)
+        world.claim(lease, hook)
+        clock.advance(29)
+        with ThreadPoolExecutor(1) as thread:
+            with transaction(world.store) as db:
+                assert leases.renew(db, lease, LEASE)
+                clock.advance(2)
+                ending = thread.submit(other.do, leases.release_expired)
+                wait_until(lambda: waits(url), "the one that ends it")
+            assert ending.result(PATIENCE) == 0
+        assert [row["lease_id"] for row in world.rows()] == [lease]
+
+    def test_one_that_is_just_ended_is_not_prolonged(
+        self, world: World, other: Store, clock: MovableClock, url: str
+    ) -> None:
+        hook = world.hook("push")["id"]
+        world.arrive()
+        lease = world.lease(LEASE)
+        world.claim(lease, hook)
+        clock.advance(30)
+        slow = MovableClock(clock.now() - SECOND)
+        other.clock = slow
+        with ThreadPoolExecutor(1) as thread:
+            with transaction(world.store) as db:
+                assert leases.release_expired(db) == 1
+                renewing = thread.submit(other.do, leases.renew, lease, LEASE)
+                wait_until(lambda: waits(url), "the one that prolongs it")
+            assert renewing.result(PATIENCE) is False
+
+
+class TestClaims:
+    def test_of_several_workers_at_once_share_nothing(self, world: World, opened: Opened) -> None:
+        hook_ids = [world.hook("push")["id"] for _ in range(3)]
+        world.store.do(events.accept_all, [world.arrival(f"g-{at}") for at in range(300)])
+        stores = [world.store, opened(), opened(), opened()]
+
+        def work(store: Store) -> list[int]:
+            lease = store.do(leases.acquire, "one of many", LEASE)
+            taken: list[int] = []
+            while True:
+                claimed, due = store.do(deliveries.claim, hook_ids, lease, 7)
+                taken += [one.id for one in claimed]
+                store.do(attempts.record, [world.outcome(lease, one) for one in claimed])
+                if not due:
+                    return taken
+
+        taken = at_once(*(lambda store=store: work(store) for store in stores))
+        assert sorted(chain.from_iterable(taken)) == [row["id"] for row in world.rows()]
+        assert {row["state"] for row in world.rows()} == {1}
+
+    def test_do_not_wait_for_each_other(self, world: World, other: Store) -> None:
+        hook = world.hook("push")["id"]
+        for number in range(4):
+            world.arrive(f"g-{number}")
+        mine, theirs = world.lease(), world.lease()
+        with transaction(world.store) as db:
+            first, _ = deliveries.claim(db, [hook], mine, 3)
+            second, _ = other.do(deliveries.claim, [hook], theirs, 3)
+        assert len(first) == 3
+        assert len(second) == 1
+
+    def test_of_a_dead_process_are_undone(self, world: World, other: Store, url: str) -> None:
+        hook = world.hook("push")["id"]
+        world.arrive()
+        lease = world.lease()
+
+        def die(db: Connection) -> None:
+            deliveries.claim(db, [hook], lease, 3)
+            ((pid,),) = sql(url, f"SELECT pid {HERE} state LIKE 'idle in%'")
+            sql(url, f"SELECT pg_terminate_backend({pid})")
+
+        with pytest.raises(Unavailable):
+            world.store.do(die)
+        claimed, _ = other.do(deliveries.claim, [hook], world.lease(), 3)
+        assert len(claimed) == 1
+
+
+class TestRecording:
+    def test_in_opposite_orders_at_once(self, world: World, other: Store) -> None:
+        """Neither the hooks' rows nor the deliveries' are waited for in a circle."""
+        one, two = world.hook("push")["id"], world.hook("push")["id"]
+        for round_ in range(10):
+            for at in range(20):
+                world.arrive(f"g-{round_}-{at}")
+            mine = world.lease()
+            claimed = world.claim(mine, one, two)
+            first = [self._outcome(world, mine, x, x.hook_id == one) for x in claimed[::2]]
+            second = [self._outcome(world, mine, x, x.hook_id == two) for x in claimed[1::2]]
+            late, reverse = [*first, *second], [*first, *second][::-1]
+            found = at_once(
+                lambda given=late: world.store.do(attempts.record, given),
+                lambda given=reverse: other.do(attempts.record, given),
+            )
+            assert found == [set(), set()]
+
+    def _outcome(self, world: World, lease: int, claimed: Any, good: bool) -> Any:
+        return world.outcome(lease, claimed) if good else world.failure(lease, claimed)
+
+    def test_a_hook_that_works_again_is_not_disabled(
+        self, world: World, other: Store, clock: MovableClock, url: str
+    ) -> None:
+        hook = world.hook("push")["id"]
+        for number in range(3):
+            world.arrive(f"g-{number}")
+        lease = world.lease()
+        first, second, third = world.claim(lease, hook)
+        world.store.do(attempts.record, [world.failure(lease, first)])
+        clock.advance(60)
+        last_straw = world.failure(lease, third, disable_after=60 * SECOND)
+        with ThreadPoolExecutor(1) as thread:
+            with transaction(world.store) as db:
+                assert attempts.record(db, [world.outcome(lease, second)]) == set()
+                disabling = thread.submit(other.do, attempts.record, [last_straw])
+                wait_until(lambda: waits(url), "the one that disables")
+            assert disabling.result(PATIENCE) == set()
+        row = world.store.look(hooks.by_id, hook)
+        assert row is not None
+        assert (row["active"], row["disabled_reason"]) == (1, None)
+
+
+class TestAccepting:
+    def test_the_same_event_through_two_hubs(self, world: World, other: Store) -> None:
+        world.hook("push")
+        for number in range(20):
+            arrival = world.arrival(f"g-{number}")
+            found = at_once(
+                lambda given=arrival: world.store.do(events.accept_all, [given]),
+                lambda given=arrival: other.do(events.accept_all, [given]),
+            )
+            first, second = sorted((one for (one,) in found), key=lambda one: one.duplicate)
+            assert (first.duplicate, second.duplicate) == (False, True)
+            assert (first.event_id, first.deliveries) == (second.event_id, second.deliveries)
+        assert len(world.rows()) == 20
+
+    def test_two_events_of_one_id_through_two_hubs(self, world: World, other: Store) -> None:
+        world.hook("push")
+        for number in range(20):
+            one, two = (world.arrival(f"g-{number}", body=body) for body in (b"{}", b"[]"))
+            found = at_once(
+                lambda given=one: world.store.do(events.accept, [given]),
+                lambda given=two: other.do(events.accept, [given]),
+            )
+            assert sorted(type(answer).__name__ for (answer,) in found) == ["Conflict", "Receipt"]
+        assert len(world.rows()) == 20
+
+    async def test_batches_that_wait_for_each_other_are_both_taken(
+        self, world: World, other: Store
+    ) -> None:
+        world.hook("push")
+        batch = [world.arrival(f"g-{at}") for at in range(400)]
+        found = await asyncio.gather(
+            world.store.write(events.accept_all, batch),
+            other.write(events.accept_all, batch[::-1]),
+        )
+        assert sum(not one.duplicate for receipts in found for one in receipts) == 400
+        assert len(world.rows()) == 400
+
+    def test_an_id_whose_first_sender_failed(self, world: World, other: Store, url: str) -> None:
+        world.hook("push")
+        arrival = world.arrival()
+        with ThreadPoolExecutor(1) as thread:
+            session = world.store.engine.session()
+            session.begin(world.now, write=True)
+            events.accept_all(session.db, [arrival])
+            second = thread.submit(other.do, events.accept_all, [arrival])
+            wait_until(lambda: waits(url), "the second sender")
+            session.close()
+            (receipt,) = second.result(PATIENCE)
+        assert not receipt.duplicate
+
+    def test_a_hook_that_is_gone_meanwhile(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        world.hook("push")
+        courier = world.store.courier = FakeNotifier(held=world.lease())
+        monkeypatch.setattr(subscribers, "versions", lambda db, ids: {})
+        assert world.arrive().deliveries == 1
+        assert [version for _, _, version in courier.offers[0].deliveries] == [0]
+
+
+class TestHooks:
+    def test_one_that_two_hubs_make_at_once_is_made_once(self, world: World, other: Store) -> None:
+        for number in range(10):
+            given = {"url": f"https://receiver.example/{number}", "events": ["push"]}
+            found = at_once(
+                *(
+                    lambda store=store, given=given: store.do(
+                        hooks.create, world.repo["id"], **given
+                    )
+                    for store in (world.store, other)
+                )
+            )
+            assert sorted(isinstance(one, Invalid) for one in found) == [False, True]
+        assert len(world.store.look(hooks.every)) == 10
+
+    def test_two_subscriptions_of_one_callback_at_once(self, world: World, other: Store) -> None:
+        """As POST /hub does it: look for the hook of the callback, then make or change it."""
+
+        def subscribe(db: Connection, callback: str, event: str) -> None:
+            hook = hooks.by_url(db, world.repo["id"], callback, event)
+            if hook is None:
+                hooks.create(db, world.repo["id"], url=callback, events=[event])
+            else:
+                hooks.update(db, hook, events=[*hook["events"], event])
+
+        for number in range(10):
+            callback = f"https://receiver.example/{number}"
+            found = at_once(
+                lambda to=callback: world.store.do(subscribe, to, "push"),
+                lambda to=callback: other.do(subscribe, to, "star"),
+            )
+            assert found == [None, None]
+        made = world.store.look(hooks.every)
+        assert len(made) == 10
+        assert all(sorted(hook["events"]) == ["push", "star"] for hook in made)
+
+    def test_changes_by_two_hubs_both_count(self, world: World, other: Store) -> None:
+        """Each has read the hook before the other changed it."""
+        hook = world.hook("push")
+        world.store.do(hooks.update, hook, events=["star"])
+        changed = other.do(hooks.update, hook, content_type="json")
+        assert (changed["events"], changed["content_type"]) == (["star"], "json")
+
+    def test_one_that_is_deleted_meanwhile_does_not_come_back(
+        self, world: World, other: Store
+    ) -> None:
+        hook = world.hook("push")
+        world.store.do(hooks.delete, hook)
+        with pytest.raises(Missing):
+            other.do(hooks.update, hook, url="https://receiver.example/new")
+        assert world.arrive().deliveries == 0
+
+
+def test_a_job_is_begun_by_one_of_many(world: World, opened: Opened, clock: MovableClock) -> None:
+    stores = [world.store, opened(), opened(), opened()]
+    world.store.do(jobs.save_schedules, PLANS)
+    for _ in range(5):
+        taken = at_once(
+            *(lambda store=store: store.do(jobs.claim, "prune", "a worker") for store in stores)
+        )
+        (row,) = [row for row in taken if row is not None]
+        world.store.do(jobs.complete, row, clock.now() + 600 * SECOND)
+        clock.advance(600)
+
+
+# Wake-ups.
+
+
+@pytest.fixture
+async def heard(store: Store) -> AsyncIterator[list[list[int]]]:
+    """What the first store hears of others."""
+    told: list[list[int]] = []
+    end = await store.listen(told.append)
+    yield told
+    end()
+
+
+class TestWakeUp:
+    async def test_reaches_another_process(
+        self, world: World, other: Store, heard: list[list[int]]
+    ) -> None:
+        hook = world.hook("push")["id"]
+        await other.write(events.accept_all, [world.arrival()])
+        await until(lambda: heard == [[hook]], "the wake-up")
+
+    async def test_comes_again_after_the_connection_was_lost(
+        self, world: World, other: Store, heard: list[list[int]], url: str
+    ) -> None:
+        hook = world.hook("push")["id"]
+        ears = f"SELECT pg_terminate_backend(pid) {HERE} query LIKE 'LISTEN%'"
+        assert sql(url, ears) == [(True,)]
+        await until(lambda: heard == [[]], "the ear, which says that something may have been said")
+        await other.write(events.accept_all, [world.arrival()])
+        await until(lambda: heard[1:] == [[hook]], "the wake-up")
+
+    async def test_is_not_disturbed_by_what_others_say(
+        self, world: World, other: Store, heard: list[list[int]], url: str
+    ) -> None:
+        hook = world.hook("push")["id"]
+        for said in ("hello", "5", '{"a": 1}', '["a"]', ""):
+            sql(url, f"SELECT pg_notify('{CHANNEL}', '{said}')")
+        await other.write(events.accept_all, [world.arrival()])
+        await until(lambda: heard == [[hook]], "the wake-up")
+
+    async def test_of_many_hooks_at_once_fits(self, other: Store, heard: list[list[int]]) -> None:
+        assert _message({1, 2}) == "[1,2]"
+        assert _message(set(range(501))) == "[]"
+        long = set(range(10**18, 10**18 + 450))
+        assert _message(long) == "[]"
+        other.courier.wake(long)
+        await until(lambda: heard == [[]], "the wake-up")
+
+    async def test_that_cannot_be_heard_keeps_nobody_from_working(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        async with asyncio.timeout(PATIENCE):
+            end = await listen("host=/nowhere", lambda hooks: None)
+        end()
+        assert [record.message[:19] for record in caplog.records] == ["no wake-ups for now"]
+
+    def test_that_the_database_does_not_know_ends_no_herald(
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        # One of its own: a connection that has announced often has it prepared, and needs no name.
+        with database() as named:
+            store = open_store(named, data_dir=tmp_path)
+            herald = PostgresNotifier(store.engine._connections)  # type: ignore[attr-defined]
+            sql(named, "ALTER FUNCTION pg_catalog.pg_notify(text, text) RENAME TO unknown_notify")
+            for _ in range(2):
+                herald.wake([1])
+                wait_until(lambda: len(caplog.records) == 1, "the warning")
+            sql(named, "ALTER FUNCTION pg_catalog.unknown_notify(text, text) RENAME TO pg_notify")
+            herald.wake([1])
+            wait_until(lambda: not herald._failing, "the word that got through")
+            herald.close()
+            store.shut()
+        assert [record.message[:21] for record in caplog.records] == ["wake-ups are not sent"]
+
+    def test_ends_at_once(self, store: Store) -> None:
+        for _ in range(20):
+            herald = PostgresNotifier(store.engine._connections)  # type: ignore[attr-defined]
+            herald.wake([1])
+            thread = herald._thread
+            assert thread is not None
+            herald.close()
+            thread.join(PATIENCE)
+            assert not thread.is_alive()
+
+
+# Connections.
+
+
+class TestConnections:
+    def test_that_were_ended_are_replaced_unnoticed(self, store: Store, url: str) -> None:
+        for use in (store.do, store.look):
+            pid = use(lambda db: db.value("SELECT pg_backend_pid()"))
+            assert sql(url, f"SELECT pg_terminate_backend({pid}, 30000)") == [(True,)]
+            assert use(lambda db: db.value("SELECT pg_backend_pid()")) != pid
+
+    def test_that_are_well_are_not_asked_whether_they_are(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        store.look(lambda db: None)
+        asked: list[object] = []
+        execute = ErrorTrackingConnection.execute
+
+        def noted(self: ErrorTrackingConnection, query: Any, *given: Any, **how: Any) -> Any:
+            asked.append(query)
+            return execute(self, query, *given, **how)
+
+        monkeypatch.setattr(ErrorTrackingConnection, "execute", noted)
+        store.do(lambda db: None)
+        store.look(lambda db: None)
+        assert asked == ["BEGIN", "COMMIT"]
+
+
+# Workers.
+
+
+class Network:
+    """A worker.http.transport.Poster whose receivers take everything."""
+
+    def __init__(self) -> None:
+        self.posts = 0
+        self.worker: Worker
+
+    async def post(self, *args: object, **given: object) -> ExchangeResult:
+        self.posts += 1
+        answer = ExchangeResult()
+        answer.status, answer.address = 200, "192.0.2.1"
+        return answer
+
+
+@pytest.fixture
+async def at_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> AsyncIterator[Callable[[Store], Any]]:
+    """Starts a worker on a store."""
+    monkeypatch.setattr(service, "POLL_INTERVAL", 0.2)
+    running: list[Worker] = []
+
+    async def start(store: Store) -> Network:
+        network = Network()
+        network.worker = Worker(store, WorkerSettings(), poster=network)
+        running.append(network.worker)
+        await network.worker.start()
+        return network
+
+    yield start
+    for worker in running:
+        await worker.stop()
+
+
+def delivered(world: World) -> int:
+    return world.store.look(deliveries.count_by_state)["delivered"]
+
+
+class TestWorkers:
+    async def test_find_by_looking_what_nobody_told_them(
+        self, world: World, other: Store, at_work: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        world.hook("push", url="https://receiver.example/")
+        await at_work(other)
+        monkeypatch.setattr(PostgresNotifier, "wake", lambda *args: None)
+        await asyncio.to_thread(world.arrive)
+        await until(lambda: delivered(world) == 1, "the delivery")
+
+    @pytest.mark.parametrize("function", ["claim", "record"])
+    async def test_are_not_confused_by_a_commit_of_which_they_did_not_hear(
+        self,
+        world: World,
+        other: Store,
+        at_work: Any,
+        monkeypatch: pytest.MonkeyPatch,
+        function: str,
+    ) -> None:
+        """The connection is lost between the commit and the word that it is done."""
+        world.hook("push", url="https://receiver.example/")
+        network = await at_work(other)
+        module = deliveries if function == "claim" else attempts
+        original, commit = getattr(module, function), PostgresSession.commit
+        lost: list[PostgresSession] = []
+
+        def losing(session: PostgresSession) -> None:
+            commit(session)
+            if session in lost:
+                monkeypatch.setattr(PostgresSession, "commit", commit)
+                raise Unavailable("the connection was lost")
+
+        def call(db: Connection, *args: Any) -> Any:
+            found = original(db, *args)
+            if not lost and (function == "record" or found[0]):
+                assert isinstance(db, PostgresSession)
+                lost.append(db)
+                monkeypatch.setattr(PostgresSession, "commit", losing)
+            return found
+
+        monkeypatch.setattr(module, function, call)
+        await asyncio.to_thread(world.arrive)
+        await until(lambda: delivered(world) == 1 and lost, "the delivery")
+        await asyncio.sleep(0.3)
+        assert network.posts == 1
+        assert [row["lease_id"] for row in world.rows()] == [None]
+
+    async def test_take_up_what_a_crashed_database_forgot(
+        self, world: World, other: Store, at_work: Any
+    ) -> None:
+        """Outcomes are committed without waiting for the disk: a crash may undo the last ones."""
+        world.hook("push", url="https://receiver.example/")
+        network = await at_work(other)
+        await asyncio.to_thread(world.arrive)
+        await until(lambda: delivered(world) == 1, "the delivery")
+        world.store.do(
+            lambda db: db.execute(
+                "UPDATE delivery SET state = 0, lease_id = (SELECT max(id) FROM lease)"
+            )
+        )
+        await until(lambda: delivered(world) == 1, "the delivery")
+        assert network.posts == 2
+
+    async def test_send_nothing_once_their_lease_may_be_over(
+        self,
+        world: World,
+        other: Store,
+        at_work: Any,
+        clock: MovableClock,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        """Between the end of a lease and the look that tells of it."""
+        monkeypatch.setattr(service, "POLL_INTERVAL", 3600.0)
+        heard = Worker._heard
+        monkeypatch.setattr(
+            Worker, "_heard", lambda self, told: heard(self, told) if told else None
+        )
+        world.hook("push", url="https://receiver.example/")
+        network = await at_work(other)
+        clock.advance(31)
+        await asyncio.to_thread(world.arrive)
+        await until(lambda: world.rows()[0]["lease_id"] is not None, "the claim")
+        await asyncio.sleep(0.1)
+        assert network.posts == 0
+        assert world.store.do(leases.release_expired) == 1
+        monkeypatch.undo()
+        second = await at_work(world.store)
+        await until(lambda: delivered(world) == 1, "the delivery")
+        assert (network.posts, second.posts) == (0, 1)
+
+    async def test_that_come_back_after_an_outage_leave_the_others_time(
+        self,
+        world: World,
+        other: Store,
+        at_work: Any,
+        clock: MovableClock,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        """Everybody's lease is over then; an outcome that is recorded late must still count."""
+        hook = world.hook("push", url="https://receiver.example/")["id"]
+        world.arrive()
+        lease = world.lease(LEASE)
+        (one,) = world.claim(lease, hook)
+        network = await at_work(other)
+        borrow = other.engine._connections.acquire  # type: ignore[attr-defined]
+
+        def away() -> Any:
+            raise Unavailable("the database is away")
+
+        monkeypatch.setattr(other.engine._connections, "acquire", away)  # type: ignore[attr-defined]
+        await until(lambda: network.worker._end_others_from, "a look")
+        clock.advance(60)
+        monkeypatch.setattr(other.engine._connections, "acquire", borrow)  # type: ignore[attr-defined]
+        await until(lambda: other.look(leases.any_live), "the lease that goes on")
+        assert len(other.look(every_lease)) == 2
+        await asyncio.sleep(0.5)
+        world.store.do(attempts.record, [world.outcome(lease, one)])
+        assert delivered(world) == 1
+        assert network.posts == 0
+
+
+def every_lease(db: Connection) -> Sequence[tuple[Any, ...]]:
+    return db.tuples("SELECT id FROM lease")
+
+
+# Time.
+
+
+def agree(right: Callable[[], int], told: Callable[[], int]) -> bool:
+    """Whether a clock tells a time between two of the right one's, however far apart these are."""
+    before, found, after = right(), told(), right()
+    return before - SECOND < found < after + SECOND
+
+
+class TestTime:
+    def test_is_the_databases(
+        self, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """However wrong a machine's own is, it agrees with the others."""
+        right = Clock.now
+        for error in (-3600 * SECOND, 90 * SECOND, 0):
+            monkeypatch.setattr(Clock, "now", lambda self, error=error: right(self) + error)
+            store = open_store(url, data_dir=tmp_path)
+            assert agree(partial(right, store.clock), store.clock.now)
+            assert agree(partial(right, store.clock), partial(store.do, lambda db: db.now))
+            store.shut()
+
+    def test_is_asked_again_now_and_then(
+        self, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        store = open_store(url, data_dir=tmp_path)
+        right = Clock.now
+        monkeypatch.setattr(Clock, "now", lambda self: right(self) + 60 * SECOND)
+        assert store.clock.now() - right(store.clock) > 50 * SECOND
+        monkeypatch.setattr(PostgresClock, "stale", True)
+        store.look(lambda db: None)
+        assert agree(partial(right, store.clock), store.clock.now)
+        store.shut()
+
+    def test_is_this_machines_where_they_agree(self, url: str, tmp_path: Path) -> None:
+        store = open_store(url, data_dir=tmp_path)
+        moments = [store.clock.now() for _ in range(100)]
+        assert all(later >= earlier for earlier, later in pairwise(moments))
+        store.shut()
+
+
+# Opening.
+
+
+class TestOpening:
+    def test_by_several_processes_at_once_migrates_once(self, tmp_path: Path) -> None:
+        (tmp_path / "secret.key").touch()
+        program = (
+            "import sys; from pathlib import Path; from store import open_store\n"
+            "open_store(sys.argv[1], data_dir=Path(sys.argv[2])).shut()"
+        )
+        with database(migrated=False) as named:
+            running = [
+                subprocess.Popen(
+                    [sys.executable, "-c", program, named, tmp_path / str(number)],
+                    stderr=subprocess.PIPE,
+                    text=True,
+                )
+                for number in range(4)
+            ]
+            said = [process.communicate(timeout=PATIENCE)[1] for process in running]
+            assert said == [""] * 4
+            assert [process.returncode for process in running] == [0] * 4
+            assert len(sql(named, "SELECT number FROM migration")) == len(steps())
+
+    def test_waits_for_a_migration_however_long_it_takes(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("store.database.postgres.engine.OPTIONS", "-c lock_timeout=50")
+        with database() as named, ThreadPoolExecutor(1) as thread:
+            first = open_store(named, data_dir=tmp_path)
+            with transaction(first) as db:
+                db.alone("migration")
+                second = thread.submit(open_store, named, data_dir=tmp_path)
+                wait_until(lambda: waits(named), "the second process")
+                time.sleep(0.2)
+            second.result(PATIENCE).shut()
+            first.shut()
+
+    def test_of_a_read_does_not_write(self, world: World) -> None:
+        with pytest.raises(Exception, match="a read does not write"):
+            world.store.look(jobs.save_schedules, PLANS)
+
+    def test_a_failed_statement_is_not_passed_over(self, world: World) -> None:
+        def careless(db: Connection) -> None:
+            jobs.save_schedules(db, PLANS)
+            with suppress(psycopg.Error):
+                db.execute("SELECT 1 / 0")
+
+        with pytest.raises(AssertionError, match="passed over"):
+            world.store.do(careless)
+        assert world.store.look(jobs.every) == []
+
+
+# Plans, with much behind.
+
+MANY = 200_000
+LARGE = {"delivery", "event", "attempt"}
+
+
+def fill(db: Connection, hook_ids: list[int]) -> None:
+    """So many deliveries that were made, and the events behind them."""
+    db.execute(
+        "INSERT INTO event (guid, scope, repo_id, name, received_at, size, digest, body)"
+        " SELECT 'old-' || n, 1, 1, 'push', n, 2, '\\x00', '\\x00'"
+        " FROM generate_series(1, :many / 5) AS n",
+        many=MANY,
+    )
+    db.execute(
+        "INSERT INTO delivery (event_id, hook_id, repo_id, state, attempts, due_at)"
+        " SELECT 1 + n / 5, :first + n % :hooks, 1, 1, 1, n FROM generate_series(1, :many) AS n",
+        first=hook_ids[0],
+        hooks=len(hook_ids),
+        many=MANY,
+    )
+    db.execute(
+        "INSERT INTO subscription (repo_id, event, hook_id)"
+        " SELECT 1, 'event-' || n, :first FROM generate_series(1, 100000) AS n",
+        first=hook_ids[0],
+    )
+    db.execute(
+        "INSERT INTO attempt (delivery_id, hook_id, event_id, repo_id, number, redelivery,"
+        " started_at, duration, url, timings, request_head) SELECT id, hook_id, event_id, 1, 1, 0,"
+        " id, 1, 'https://receiver.example/', '{}', 'POST' FROM delivery"
+    )
+
+
+def path(world: World, hook_ids: list[int], round_: int) -> None:
+    """An event's way through the store, and what a worker asks besides."""
+    store, some = world.store, hook_ids[:5]
+    lease = world.lease()
+    guids = [f"g-{round_}-{at}" for at in range(4)]
+    store.do(events.accept_all, [world.arrival(guid) for guid in guids])
+    store.do(events.accept_all, [world.arrival(guid) for guid in guids])
+    store.look(deliveries.waiting_hooks)
+    claimed, _ = store.do(deliveries.claim, some, lease, 3)
+    one, two, three, *others = claimed
+    store.look(events.get, one.event_id)
+    store.look(events.get_many, [one.event_id, two.event_id], 1000)
+    store.do(attempts.record, [world.outcome(lease, x) for x in (one, two)])
+    store.do(deliveries.release, lease, [three.id])
+    store.do(deliveries.mark_dead, lease, [x.id for x in others], "gone")
+    assert store.look(leases.delivery_ids, lease) == []
+    assert store.do(leases.renew, lease, LEASE)
+    held, _ = store.do(deliveries.claim, some, lease, 3)
+    assert store.do(leases.release, lease) == len(held)
+    store.do(leases.release_expired)
+    store.look(hooks.last_responses, some)
+
+
+def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for below in plan.get("Plans", ()):
+        yield from nodes(below)
+
+
+class TestPlans:
+    """Statements of the delivery path find their rows by an index, whatever is behind them."""
+
+    @pytest.fixture
+    def url(self) -> Iterator[str]:
+        """One of their own: what is known of how many there are stays behind in a shared one."""
+        with database() as named:
+            yield named
+
+    @pytest.fixture
+    def hook_ids(self, world: World) -> list[int]:
+        return [world.hook("push")["id"] for _ in range(50)]
+
+    def test_use_the_indexes_made_for_them(
+        self, world: World, hook_ids: list[int], url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        world.store.do(fill, hook_ids)
+        sql(url, "ANALYZE")
+        found: dict[str, list[dict[str, Any]]] = {}
+        run = PostgresSession.run
+
+        def explain(session: PostgresSession, statement: str, given: Any) -> Any:
+            if statement.startswith(("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")):
+                write, session._write = session._write, True
+                ((plan,),) = run(session, f"EXPLAIN (FORMAT JSON) {statement}", given).fetchall()
+                session._write = write
+                found.setdefault(statement, []).extend(nodes(plan[0]["Plan"]))
+            return run(session, statement, given)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(PostgresSession, "run", explain)
+            path(world, hook_ids, 1)
+        for statement, used in found.items():
+            scanned = [x for x in used if x["Node Type"] == "Seq Scan"]
+            assert not [x for x in scanned if x["Relation Name"] in LARGE], (statement, used)
+        self._uses(found, "UPDATE delivery SET lease_id = :lease_id", "delivery_due")
+        self._uses(found, "WITH RECURSIVE w (hook_id)", "delivery_due")
+        self._uses(found, "WITH RECURSIVE w (lease_id)", "delivery_leased")
+        self._uses(found, "UPDATE delivery SET state = r.state", "delivery_pkey")
+        self._uses(
+            found, "UPDATE delivery SET lease_id = NULL WHERE lease_id = :id", "delivery_leased"
+        )
+        self._uses(found, "SELECT id FROM delivery WHERE lease_id", "delivery_leased")
+        self._uses(found, "INSERT INTO delivery", "subscribed_pkey")
+        self._uses(found, "SELECT count(*) FROM delivery WHERE event_id", "delivery_event")
+        self._uses(found, "SELECT a.hook_id, a.status_code", "attempt_hook")
+
+    def _uses(self, found: dict[str, list[dict[str, Any]]], start: str, index: str) -> None:
+        (statement,) = (one for one in found if one.startswith(start))
+        used = {node.get("Index Name") for node in found[statement]}
+        assert index in used, (statement, used)
+
+    @pytest.mark.parametrize(
+        ("mode", "analyzed"),
+        [(None, False), ("auto", True), ("force_generic_plan", True)],
+    )
+    def test_made_while_there_was_nothing_are_good_for_much(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str | None, analyzed: bool
+    ) -> None:
+        """A statement that was prepared on empty tables goes on as they grow, also where their
+        owner has plans kept; `mode` None is as it comes.
+        """
+        # One prepares all of them, and soon keeps their plans if it may.
+        monkeypatch.setattr("store.database.postgres.pool.MOST", 1)
+        with database() as named:
+            options = f"&options=-c%20plan_cache_mode%3D{mode}" if mode else ""
+            store = open_store(named + options, data_dir=tmp_path)
+            world = make_world(store, MovableClock(START))
+            hook_ids = [world.hook("push")["id"] for _ in range(50)]
+            for round_ in range(12):
+                path(world, hook_ids, round_)
+            store.do(fill, hook_ids)
+            if analyzed:
+                sql(named, "ANALYZE")
+            before = scanned(store)
+            for round_ in range(12, 24):
+                path(world, hook_ids, round_)
+            after = scanned(store)
+            store.shut()
+        assert after == before
+
+
+def scanned(store: Store) -> dict[str, int]:
+    """How many rows of the large tables were read by scanning all of them."""
+
+    def ask(db: Connection) -> Any:
+        db.value("SELECT pg_stat_force_next_flush()")
+        db.value("SELECT 1")
+        db.value("SELECT pg_stat_clear_snapshot()")
+        return db.all("SELECT relname, seq_tup_read FROM pg_stat_user_tables")
+
+    rows = store.look(ask)
+    return {row["relname"]: row["seq_tup_read"] for row in rows if row["relname"] in LARGE}

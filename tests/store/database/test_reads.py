@@ -1,0 +1,120 @@
+"""Reads: short ones where they are asked, long ones on a thread, and none of them writes."""
+
+import asyncio
+import threading
+
+import pytest
+from store_world import Gate
+
+from store import Connection, Store
+from store.accounts import accounts
+from store.database.connection import ReadBudgetExceeded
+from store.errors import Missing, StoreError
+
+LONG = (
+    "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60000)"
+    " SELECT count(*) FROM n"
+)
+
+
+def where(db: Connection, threads: list[threading.Thread], sql: str) -> int:
+    threads.append(threading.current_thread())
+    return db.value(sql)
+
+
+async def test_a_read_sees_what_was_written(store: Store) -> None:
+    await store.write(accounts.create, "ada")
+    found = await store.read(accounts.by_login, "ADA")
+    assert found is not None
+    assert found["login"] == "ada"
+
+
+async def test_a_short_read_is_made_where_it_is_asked(store: Store) -> None:
+    threads: list[threading.Thread] = []
+    assert await store.read(where, threads, "SELECT 7") == 7
+    assert (threads == [threading.current_thread()]) == store.engine.inline
+
+
+async def test_a_long_read_moves_to_a_thread_and_still_answers(store: Store) -> None:
+    threads: list[threading.Thread] = []
+    assert await store.read(where, threads, LONG) == 60_000
+    assert threads[-1] is not threading.current_thread()
+
+
+async def test_a_short_read_after_a_long_one_is_short_again(store: Store) -> None:
+    threads: list[threading.Thread] = []
+    await store.read(where, threads, LONG)
+    threads.clear()
+    for _ in range(50):
+        assert await store.read(where, threads, "SELECT count(*) FROM account") == 0
+    assert len(threads) == 50
+
+
+async def test_many_long_reads_are_answered_beside_each_other(store: Store) -> None:
+    await store.write(accounts.create, "ada")
+    threads: list[threading.Thread] = []
+    answers = await asyncio.gather(*[store.read(where, threads, LONG) for _ in range(6)])
+    assert answers == [60_000] * 6
+
+
+async def test_a_read_does_not_wait_for_a_write(store: Store) -> None:
+    gate = Gate()
+    with gate.closed():
+        writing = asyncio.ensure_future(store.write(gate))
+        await asyncio.to_thread(gate.reached)
+        assert await store.read(accounts.list_all) == []
+        assert not writing.done()
+    await writing
+
+
+async def test_a_read_that_fails_leaves_the_next_one_alone(store: Store) -> None:
+    def failing(db: Connection) -> None:
+        db.value("SELECT 1")
+        raise Missing("nothing")
+
+    with pytest.raises(Missing):
+        await store.read(failing)
+    assert await store.read(accounts.list_all) == []
+    with pytest.raises(Missing):
+        store.look(failing)
+    assert store.look(accounts.list_all) == []
+
+
+async def test_a_read_has_one_time(store: Store) -> None:
+    assert await store.read(lambda db: db.now) == store.clock.now()
+    assert store.look(lambda db: db.now) == store.clock.now()
+
+
+async def test_a_read_cannot_write(store: Store) -> None:
+    with pytest.raises(StoreError):
+        await store.read(accounts.create, "ada")
+    with pytest.raises(StoreError):
+        store.look(accounts.create, "ada")
+    assert await store.read(accounts.list_all) == []
+
+
+async def test_a_long_read_cannot_write_either(store: Store) -> None:
+    def long_then_write(db: Connection) -> None:
+        db.value(LONG)
+        accounts.create(db, "ada")
+
+    with pytest.raises(StoreError):
+        await store.read(long_then_write)
+    assert store.look(accounts.list_all) == []
+
+
+async def test_reading_does_not_keep_the_store_from_writing(store: Store) -> None:
+    for login in ("ada", "bob"):
+        await store.read(accounts.list_all)
+        await store.write(accounts.create, login)
+        store.do(accounts.create, f"{login}-2")
+        store.look(accounts.list_all)
+    assert len(await store.read(accounts.list_all)) == 4
+
+
+async def test_too_long_is_nobodys_business(store: Store) -> None:
+    """Whoever reads on a thread, or in a command, has all the time there is."""
+    try:
+        assert store.look(lambda db: db.value(LONG)) == 60_000
+    except ReadBudgetExceeded:
+        pytest.fail("a read without a bound was given up")

@@ -1,0 +1,618 @@
+"""What holds for the embedded engine only: its file, its locks, its plans, a kill."""
+
+import asyncio
+import gc
+import os
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography.fernet import Fernet
+from store_world import URL, FakeNotifier, Gate, World
+
+from store import Connection, Store, open_store
+from store.accounts import accounts, tokens
+from store.database.sqlite import connections, engine
+from store.database.sqlite.connections import SqliteSession
+from store.delivery import (
+    attempts,
+    deliveries,
+    event_queries,
+    events,
+    hooks,
+    leases,
+    retention,
+    sources,
+)
+from store.errors import Unavailable, Unusable
+from store.repositories import repositories
+
+TABLES = {
+    "account", "attempt", "collaborator", "delivery", "event", "hook", "lease", "membership",
+    "repository", "source", "subscription", "token",
+}  # fmt: skip
+
+
+@pytest.fixture
+def url() -> str:
+    return "sqlite"
+
+
+@pytest.fixture
+def path(store: Store, tmp_path: Path) -> Path:
+    return tmp_path / "data" / "tocsin.db"
+
+
+@pytest.fixture
+def sessions(store: Store, monkeypatch: pytest.MonkeyPatch) -> list[SqliteSession]:
+    """The sessions that are opened from now on; they wait 50 ms for a lock."""
+    opened: list[SqliteSession] = []
+    real = store.engine.session
+
+    def session(*, bounded: bool = False) -> SqliteSession:
+        made = real(bounded=bounded)
+        made.run("PRAGMA busy_timeout = 50", [])
+        opened.append(made)
+        return made
+
+    monkeypatch.setattr(store.engine, "session", session)
+    return opened
+
+
+@pytest.fixture
+def statements(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
+    """Every statement that is run from now on, with its parameters."""
+    seen: list[tuple[str, Any]] = []
+    real = SqliteSession.run
+
+    def run(self: SqliteSession, sql: str, parameters: Any) -> sqlite3.Cursor:
+        seen.append((sql, parameters))
+        return real(self, sql, parameters)
+
+    monkeypatch.setattr(SqliteSession, "run", run)
+    return seen
+
+
+def logins(store: Store) -> list[str]:
+    return [row["login"] for row in store.look(accounts.list_all)]
+
+
+def on_disk(path: Path) -> bytes:
+    return b"".join(file.read_bytes() for file in path.parent.glob("tocsin.db*"))
+
+
+def modes(folder: Path) -> dict[str, int]:
+    return {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
+
+
+class TestTheFile:
+    def test_is_in_the_data_directory(self, tmp_path: Path) -> None:
+        open_store("sqlite", data_dir=tmp_path / "a" / "b").shut()
+        assert stat.S_IMODE((tmp_path / "a" / "b").stat().st_mode) == 0o700
+        assert (tmp_path / "a" / "b" / "tocsin.db").exists()
+
+    @pytest.mark.parametrize("mask", [0o000, 0o022])
+    def test_is_for_its_owner_alone(self, tmp_path: Path, mask: int) -> None:
+        """Also in a directory that others may enter, with all that is beside it."""
+        before = os.umask(mask)
+        try:
+            tmp_path.chmod(0o755)
+            store = open_store("sqlite", data_dir=tmp_path)
+            store.do(lambda db: accounts.create(db, "ada"))
+            found = modes(tmp_path)
+            store.shut()
+        finally:
+            os.umask(before)
+        assert {"tocsin.db", "tocsin.db-wal", "tocsin.db-shm", "secret.key"} <= found.keys()
+        assert set(found.values()) == {0o600}
+
+    def test_that_was_open_to_others_no_longer_is(
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        first = open_store("sqlite", data_dir=tmp_path)
+        first.do(lambda db: accounts.create(db, "ada"))
+        for path in tmp_path.glob("tocsin.db*"):
+            path.chmod(0o644)
+        open_store("sqlite", data_dir=tmp_path).shut()
+        assert set(modes(tmp_path).values()) == {0o600}
+        first.shut()
+        assert caplog.text.count("was open to others (mode 644)") == 3
+        caplog.clear()
+        open_store("sqlite", data_dir=tmp_path).shut()
+        assert not caplog.text
+
+    def test_is_so_through_a_link(self, tmp_path: Path) -> None:
+        there = tmp_path / "there"
+        there.mkdir()
+        (tmp_path / "tocsin.db").symlink_to(there / "real.db")
+        open_store("sqlite", data_dir=tmp_path).shut()
+        assert modes(there)["real.db"] == 0o600
+
+    def test_may_be_elsewhere(self, tmp_path: Path) -> None:
+        elsewhere = tmp_path / "other.sqlite"
+        open_store(f"sqlite://{elsewhere}", data_dir=tmp_path / "data").shut()
+        assert elsewhere.exists()
+        assert [file.name for file in (tmp_path / "data").iterdir()] == ["secret.key"]
+
+    def test_is_not_made_by_a_command_that_only_looks(self, tmp_path: Path) -> None:
+        with pytest.raises(Unusable, match="tocsin serve"):
+            open_store("sqlite", data_dir=tmp_path / "data", create=False)
+        assert list(tmp_path.iterdir()) == []
+
+    def test_that_is_there_opens_without_making_anything(self, tmp_path: Path) -> None:
+        open_store("sqlite", data_dir=tmp_path).shut()
+        open_store("sqlite", data_dir=tmp_path, create=False).shut()
+
+    def test_that_is_no_database_is_refused_and_left_alone(self, tmp_path: Path) -> None:
+        path = tmp_path / "tocsin.db"
+        path.write_bytes(b"somebody's notes, and long ones: " * 100)
+        with pytest.raises(Unusable, match=r"tocsin\.db.*not a database"):
+            open_store("sqlite", data_dir=tmp_path)
+        assert path.read_bytes() == b"somebody's notes, and long ones: " * 100
+        gc.collect()
+
+    def test_that_cannot_be_made_is_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(Unusable, match="cannot open the database"):
+            open_store(f"sqlite://{tmp_path}/missing/x.db", data_dir=tmp_path)
+
+    def test_is_written_ahead_and_synchronised(self, store: Store) -> None:
+        def pragmas(db: Connection) -> list[Any]:
+            names = ("journal_mode", "synchronous", "foreign_keys")
+            return [db.value(f"PRAGMA {name}") for name in names]
+
+        assert store.do(pragmas) == ["wal", 2, 1]
+
+    def test_waits_for_who_else_makes_it(self, tmp_path: Path) -> None:
+        path = tmp_path / "tocsin.db"
+        with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
+            other.execute("CREATE TABLE theirs (id INTEGER PRIMARY KEY)")
+            other.execute("BEGIN IMMEDIATE")
+            over = threading.Timer(0.3, other.rollback)
+            over.start()
+            open_store("sqlite", data_dir=tmp_path).shut()
+            over.join()
+
+    def test_needs_a_library_that_is_new_enough(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(engine, "OLDEST", (99, 1, 0))
+        with pytest.raises(Unusable, match=r"99\.1\.0 or newer"):
+            open_store("sqlite", data_dir=tmp_path)
+
+    def test_keeps_what_belongs_together_together(self, world: World) -> None:
+        with pytest.raises(sqlite3.IntegrityError):
+            world.store.do(repositories.create, 99, "orphan")
+
+
+class TestAtRest:
+    """What nobody may read from a stolen disk."""
+
+    def test_a_token_is_nowhere_in_the_file(self, world: World, path: Path) -> None:
+        value, _ = world.store.do(tokens.create, world.user["id"], note="findable")
+        world.store.look(tokens.find, value)
+        content = on_disk(path)
+        assert b"findable" in content
+        assert value.encode() not in content
+        assert value[4:-8].encode() not in content
+
+    def test_secrets_are_nowhere_in_the_file(self, world: World, path: Path) -> None:
+        made = world.hook("push", secret="hooks-secret-1", url=URL)
+        world.store.do(
+            lambda db: hooks.update(
+                db, hooks.get(db, world.repo["id"], made["id"]), secret="hooks-secret-2"
+            )
+        )
+        world.store.do(sources.create, "forge", "sources-secret")
+        world.store.do(accounts.create, "bob", password="bobs-secret")
+        content = on_disk(path)
+        assert URL.encode() in content
+        assert b"-secret" not in content
+
+    def test_the_key_is_not_in_the_database(self, world: World, path: Path) -> None:
+        world.hook("push", secret="s3cret")
+        key = (path.parent / "secret.key").read_bytes().strip()
+        assert key not in on_disk(path)
+
+    def test_another_key_opens_nothing_and_says_so(self, world: World, path: Path) -> None:
+        world.hook("push", secret="s3cret")
+        key = path.parent / "secret.key"
+        key.write_bytes(Fernet.generate_key())
+        with pytest.raises(Unusable, match="restore the key file"):
+            open_store("sqlite", data_dir=path.parent)
+        key.unlink()
+        with pytest.raises(Unusable, match=r"secret\.key is missing, and this database holds"):
+            open_store("sqlite", data_dir=path.parent)
+        assert not key.exists(), "none is made in its place"
+
+    def test_a_key_is_made_where_nothing_needs_another(self, world: World, path: Path) -> None:
+        (path.parent / "secret.key").unlink()
+        open_store("sqlite", data_dir=path.parent).shut()
+        world.hook("push", secret="s3cret")
+        open_store("sqlite", data_dir=path.parent).shut()
+
+
+class TestOneWorker:
+    def test_has_the_database_to_itself(self, opened: Callable[[], Store]) -> None:
+        first, second = opened(), opened()
+        assert first.engine.acquire_worker_lock()
+        assert first.engine.acquire_worker_lock()
+        assert not second.engine.acquire_worker_lock()
+        first.shut()
+        assert second.engine.acquire_worker_lock()
+
+    def test_that_is_killed_leaves_it_free(self, store: Store, path: Path) -> None:
+        code = (
+            "import sys, time; from pathlib import Path; from store import open_store\n"
+            "store = open_store('sqlite', data_dir=Path(sys.argv[1]))\n"
+            "print(store.engine.acquire_worker_lock(), flush=True); time.sleep(60)\n"
+        )
+        with _python(code, path.parent) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"True\n"
+            assert not store.engine.acquire_worker_lock()
+            process.kill()
+            process.wait()
+        assert store.engine.acquire_worker_lock()
+
+    def test_keeps_its_lock_to_its_user(self, store: Store, path: Path) -> None:
+        store.engine.acquire_worker_lock()
+        lock = path.with_suffix(".worker.lock")
+        assert stat.S_IMODE(lock.stat().st_mode) == 0o600
+
+
+def _python(code: str, *arguments: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, arguments)], stdout=subprocess.PIPE
+    )
+
+
+INGEST = """
+import asyncio, sys
+from pathlib import Path
+from store import open_store
+from store.delivery import events
+
+async def one(store, at):
+    arrival = events.IncomingEvent(1, f"g-{at}", 1, "push", b'{"at":%d}' % at)
+    receipt = await store.batch(events.accept, arrival)
+    print(receipt.event_id, receipt.deliveries, flush=True)
+
+async def main():
+    store = open_store("sqlite", data_dir=Path(sys.argv[1]))
+    for start in range(0, 1_000_000, 20):
+        await asyncio.gather(*[one(store, at) for at in range(start, start + 20)])
+
+asyncio.run(main())
+"""
+
+
+class TestAKill:
+    def test_loses_nothing_that_was_accepted(self, world: World, path: Path) -> None:
+        for _ in range(3):
+            world.hook("push")
+        accepted = []
+        with _python(INGEST, path.parent) as process:
+            assert process.stdout is not None
+            for line in process.stdout:
+                accepted.append(line.split())
+                if len(accepted) == 500:
+                    process.send_signal(signal.SIGKILL)
+                    break
+            accepted += [line.split() for line in process.stdout if line.endswith(b"\n")]
+        assert process.returncode == -signal.SIGKILL
+        assert world.store.do(lambda db: db.value("PRAGMA integrity_check")) == "ok"
+        kept = {row["event_id"] for row in world.rows()}
+        assert {int(event_id) for event_id, _ in accepted} <= kept
+        assert {many for _, many in accepted} == {b"3"}
+        assert len(world.rows()) == 3 * len(kept)
+
+    def test_in_the_middle_of_a_transaction_undoes_it(self, world: World, path: Path) -> None:
+        code = (
+            "import os, sys; from pathlib import Path; from store import open_store\n"
+            "from store.accounts import accounts\n"
+            "def die(db):\n"
+            "    accounts.create(db, 'half')\n"
+            "    os.kill(os.getpid(), 9)\n"
+            "open_store('sqlite', data_dir=Path(sys.argv[1])).do(die)\n"
+        )
+        with _python(code, path.parent) as process:
+            assert process.wait() == -signal.SIGKILL
+        assert logins(world.store) == ["ada"]
+        world.store.do(accounts.create, "bob")
+
+
+class TestDurability:
+    async def test_follows_what_is_in_the_group(
+        self, store: Store, statements: list[tuple[str, Any]]
+    ) -> None:
+        async def said(*writes: Any) -> list[str]:
+            statements.clear()
+            await asyncio.gather(*writes)
+            words = ("PRAGMA", "BEGIN", "COMMIT")
+            return [sql for sql, _ in statements if sql.startswith(words)]
+
+        plain = ["BEGIN IMMEDIATE", "COMMIT"]
+        normal = ["PRAGMA synchronous = NORMAL", *plain]
+        full = ["PRAGMA synchronous = FULL", *plain]
+        await store.write(accounts.create, "ada")
+        assert await said(store.write(accounts.create, "bob")) == plain
+        assert await said(store.note(accounts.create, "cyd")) == normal
+        assert await said(store.note(accounts.create, "dan")) == plain
+        assert (
+            await said(store.note(accounts.create, "eve"), store.write(accounts.create, "flo"))
+            == full
+        )
+        assert await said(store.write(accounts.create, "gus")) == plain
+
+    async def test_is_what_the_database_was_told(
+        self, store: Store, sessions: list[SqliteSession]
+    ) -> None:
+        def level(db: Connection) -> int:
+            return db.value("PRAGMA synchronous")
+
+        assert await store.write(level) == 2
+        assert await store.note(level) == 1
+        assert await store.batch(lambda db, items: [level(db)] * len(items), 1) == 2
+        assert len(sessions) == 1
+
+
+class TestTrouble:
+    """A database that cannot be written answers Unavailable, and works again afterwards."""
+
+    async def test_locked_by_another_program(
+        self, store: Store, path: Path, sessions: list[SqliteSession]
+    ) -> None:
+        await store.write(accounts.create, "ada")
+        other = sqlite3.connect(path, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(Unavailable, match="locked"):
+            await store.write(accounts.create, "bob")
+        with pytest.raises(Unavailable, match="locked"):
+            store.do(accounts.create, "bob")
+        assert [row["login"] for row in await store.read(accounts.list_all)] == ["ada"]
+        other.execute("ROLLBACK")
+        other.close()
+        await store.write(accounts.create, "bob")
+        assert logins(store) == ["ada", "bob"]
+
+    async def test_full(self, world: World, sessions: list[SqliteSession]) -> None:
+        world.hook("push")
+        store, courier = world.store, FakeNotifier(held=1)
+        store.courier = courier
+        await store.write(accounts.create, "bob")
+        session = sessions[-1]
+        session.run("PRAGMA max_page_count = 1", [])
+        big = world.arrival("g-big", body=os.urandom(500_000))
+        answers = await asyncio.gather(
+            store.batch(events.accept, big), store.write(lambda db: 1), return_exceptions=True
+        )
+        assert isinstance(answers[0], Unavailable)
+        assert "full" in str(answers[0])
+        assert isinstance(answers[1], Unavailable)
+        assert courier.offers == []
+        assert world.rows() == []
+        session.run("PRAGMA max_page_count = 1000000", [])
+        receipt = await store.batch(events.accept, big)
+        assert (receipt.duplicate, receipt.deliveries) == (False, 1)
+        assert len(courier.offers) == 1
+
+    async def test_read_only(self, store: Store, sessions: list[SqliteSession]) -> None:
+        await store.write(accounts.create, "ada")
+        sessions[0].run("PRAGMA query_only = ON", [])
+        answers = await asyncio.gather(
+            *[store.write(accounts.create, name) for name in ("bob", "cyd")],
+            return_exceptions=True,
+        )
+        assert [type(answer) for answer in answers] == [Unavailable, Unavailable]
+        sessions[0].run("PRAGMA query_only = OFF", [])
+        await store.write(accounts.create, "bob")
+        assert logins(store) == ["ada", "bob"]
+
+    async def test_too_many_open_files(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+        def refused(*_: Any, **__: Any) -> None:
+            raise sqlite3.OperationalError("unable to open database file")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(sqlite3, "connect", refused)
+            with pytest.raises(Unavailable, match="unable to open"):
+                await store.write(accounts.create, "ada")
+        await store.write(accounts.create, "ada")
+        assert logins(store) == ["ada"]
+
+    def test_a_mistake_in_a_statement_is_not_taken_for_it(self, store: Store) -> None:
+        with pytest.raises(sqlite3.OperationalError, match="syntax"):
+            store.do(lambda db: db.execute("SELEC 1"))
+
+
+class TestBesideADaemon:
+    async def test_a_command_writes_while_the_daemon_runs(
+        self, store: Store, opened: Callable[[], Store]
+    ) -> None:
+        command = opened()
+        together = 20
+        writes = [store.write(accounts.create, f"daemon-{at}") for at in range(together)]
+        commands = [
+            asyncio.to_thread(command.do, accounts.create, f"command-{at}")
+            for at in range(together)
+        ]
+        await asyncio.gather(*writes, *commands)
+        assert len(logins(store)) == 2 * together
+
+    async def test_a_read_followed_by_a_write_never_fails_for_others(
+        self, store: Store, opened: Callable[[], Store]
+    ) -> None:
+        """As it does in a deferred transaction whose snapshot has grown old."""
+
+        def count_up(db: Connection) -> None:
+            seen = db.value("SELECT count(*) FROM account")
+            accounts.create(db, f"n-{seen}")
+
+        other = opened()
+        await asyncio.gather(
+            *[store.write(count_up) for _ in range(25)],
+            *[asyncio.to_thread(other.do, count_up) for _ in range(25)],
+        )
+        assert len(logins(store)) == 50
+
+    async def test_short_reads_are_made_inline_and_do_not_wait_for_a_writer(
+        self, store: Store, opened: Callable[[], Store]
+    ) -> None:
+        other, gate = opened(), Gate()
+        with gate.closed():
+            writing = asyncio.ensure_future(asyncio.to_thread(other.do, gate))
+            await asyncio.to_thread(gate.reached)
+            name = await store.read(lambda db: threading.current_thread().name)
+            assert name == threading.current_thread().name
+            assert await store.read(accounts.list_all) == []
+        await writing
+
+    @pytest.mark.parametrize(
+        "sql",
+        [
+            "SELECT a.id FROM account a ORDER BY a.login",
+            "SELECT a.id FROM account a JOIN account b ON 1 = 1 LIMIT 20000",
+        ],
+        ids=["before the first row", "after it"],
+    )
+    async def test_how_much_a_short_read_may_do(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch, sql: str
+    ) -> None:
+        def fill(db: Connection) -> None:
+            db.insert_many(
+                "account",
+                "login, login_key, kind, created_at, updated_at",
+                [(f"u{at}", f"u{at}", "User", 0, 0) for at in range(2_000)],
+            )
+
+        def threads(db: Connection) -> str:
+            db.all(sql)
+            return threading.current_thread().name
+
+        await store.write(fill)
+        here = threading.current_thread().name
+        assert await store.read(threads) == here
+        monkeypatch.setattr(connections, "CHECKS", 0)
+        assert await store.read(threads) != here
+
+
+class TestPlans:
+    """The statements of the delivery path find what they need by an index, whatever the size."""
+
+    @pytest.fixture
+    def plans(
+        self, world: World, path: Path, statements: list[tuple[str, Any]]
+    ) -> Iterator[Callable[[Callable[[], Any]], list[list[str]]]]:
+        """Runs something; the plans of the statements that it needed."""
+        raw = sqlite3.connect(path)
+
+        def explain(call: Callable[[], Any]) -> list[list[str]]:
+            statements.clear()
+            call()
+            return [
+                [row[3] for row in raw.execute(f"EXPLAIN QUERY PLAN {sql}", parameters)]
+                for sql, parameters in list(statements)
+                if sql.startswith(("SELECT", "INSERT", "UPDATE", "DELETE", "WITH"))
+            ]
+
+        yield explain
+        raw.close()
+
+    @pytest.fixture
+    def calls(self, world: World) -> dict[str, Callable[[], Any]]:
+        """The delivery path, in an order in which each finds something to do."""
+        store = world.store
+        hook = world.hook("push")
+        lease = world.lease()
+        store.courier = FakeNotifier(held=lease, filled={hook["id"]})
+        world.arrive("g-0")
+        for at in range(3):
+            world.arrive(f"g-{at + 1}")
+        taken: list[deliveries.ClaimedDelivery] = []
+        return {
+            "accept": lambda: world.arrive("g-9"),
+            "repeat": lambda: world.arrive("g-9"),
+            "waiting_hooks": lambda: store.look(deliveries.waiting_hooks),
+            "claim": lambda: taken.extend(world.claim(lease, hook["id"])),
+            "record": lambda: store.do(
+                attempts.record,
+                [world.failure(lease, taken[0]), world.outcome(lease, taken[1])],
+            ),
+            "release": lambda: store.do(deliveries.release, lease, [taken[2].id]),
+            "bury": lambda: store.do(deliveries.mark_dead, lease, [taken[3].id], "gone"),
+            "renew": lambda: store.do(leases.renew, lease, 1),
+            "end": lambda: store.do(leases.release, lease),
+            "end_expired": lambda: store.do(leases.release_expired),
+            "event": lambda: store.look(events.get, 1),
+            "token": lambda: store.look(tokens.find, "tsp_x"),
+            "repository": lambda: store.look(repositories.find, "ada", "engine"),
+            "role": lambda: store.look(
+                repositories.role_of, world.repo, {"id": 99, "site_admin": 0}
+            ),
+            "hook": lambda: store.look(hooks.by_id, hook["id"]),
+            "hooks": lambda: store.look(hooks.page, world.repo["id"], limit=30),
+            "last_responses": lambda: store.look(hooks.last_responses, [hook["id"]]),
+            "attempts": lambda: store.look(attempts.page, hook["id"], limit=30),
+            "attempt": lambda: store.look(attempts.get, hook["id"], 1),
+            "of_delivery": lambda: store.look(attempts.of_delivery, 1),
+            "latest": lambda: store.look(event_queries.latest, world.repo["id"], "push"),
+            "drop_bodies": lambda: store.do(retention.drop_bodies, 0, 10),
+            "drop_events": lambda: store.do(retention.drop_events, 0, 10),
+        }
+
+    def test_scan_no_table(self, calls: Any, plans: Any) -> None:
+        # There is a lease for each worker.
+        allowed = {"end_expired": ["SCAN lease"]}
+        for name, call in calls.items():
+            found = plans(call)
+            assert found, name
+            scans = [line for plan in found for line in plan if _scanned(line) in TABLES]
+            assert scans == allowed.get(name, []), name
+
+    def test_use_the_index_that_was_made_for_them(self, calls: Any, plans: Any) -> None:
+        wanted = {
+            "accept": ["s USING INDEX sqlite_autoindex_subscription_1 (repo_id=? AND event=?)"],
+            "repeat": ["event USING INDEX sqlite_autoindex_event_1 (guid=? AND scope=?)"],
+            "waiting_hooks": ["x USING INDEX delivery_due (hook_id>?)"],
+            "claim": [
+                "x USING INDEX delivery_due (hook_id=? AND due_at<?)",
+                "delivery USING INTEGER PRIMARY KEY (rowid=?)",
+                "x USING INDEX delivery_due (hook_id=?)",
+            ],
+            "record": ["delivery USING INTEGER PRIMARY KEY (rowid=?)"],
+            "release": ["delivery USING INTEGER PRIMARY KEY (rowid=?)"],
+            "bury": ["delivery USING INTEGER PRIMARY KEY (rowid=?)"],
+            "end": ["delivery USING INDEX delivery_leased (lease_id=?)"],
+            "end_expired": ["delivery_leased (lease_id>?)"],
+            "attempts": ["a USING INDEX attempt_hook (hook_id=?)"],
+            "last_responses": ["x USING INDEX attempt_hook (hook_id=?)"],
+            "drop_bodies": ["event USING INDEX event_kept (id>?)"],
+        }
+        for name, call in calls.items():
+            lines = " / ".join(line for plan in plans(call) for line in plan).replace(
+                "COVERING ", ""
+            )
+            for part in wanted.get(name, []):
+                assert part in lines, name
+
+    def test_sort_nothing_where_the_index_is_in_order(self, calls: Any, plans: Any) -> None:
+        # Deliveries are made in the order of their events, which are those of one batch.
+        allowed = {"accept": ["USE TEMP B-TREE FOR ORDER BY"]}
+        for name, call in calls.items():
+            lines = [line for plan in plans(call) for line in plan if "TEMP B-TREE" in line]
+            assert lines == allowed.get(name, []), name
+
+
+def _scanned(line: str) -> str:
+    """The table, or the alias of one, that a plan's line goes through from end to end."""
+    aliases = {"d": "delivery", "x": "delivery", "e": "event", "h": "hook", "a": "attempt"}
+    words = line.split()
+    name = words[1] if words[0] == "SCAN" else ""
+    return aliases.get(name, name)

@@ -1,0 +1,106 @@
+"""How a worker in another process hears of new work beside a SQLite file: by datagrams."""
+
+import asyncio
+import socket
+import stat
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+from store_world import World
+from waiting import PATIENCE
+
+from store import Store, open_store
+from store.database.notifications import LONGEST_PATH, MOST_HOOKS, worker_socket_path
+
+
+@pytest.fixture
+def url() -> str:
+    return "sqlite"
+
+
+@pytest.fixture
+async def heard(store: Store) -> AsyncIterator[asyncio.Queue[list[int]]]:
+    """What the worker's process is told."""
+    queue: asyncio.Queue[list[int]] = asyncio.Queue()
+    deaf = await store.listen(queue.put_nowait)
+    yield queue
+    deaf()
+
+
+async def told(heard: asyncio.Queue[list[int]]) -> list[int]:
+    async with asyncio.timeout(PATIENCE):
+        return await heard.get()
+
+
+async def test_a_worker_hears_of_other_processes_hooks(
+    world: World, opened: Callable[[], Store], heard: asyncio.Queue[list[int]]
+) -> None:
+    hook = world.hook("push")["id"]
+    other = opened()
+    other.courier.wake([3, 1, 2])
+    assert await told(heard) == [3, 1, 2]
+    world.store = other
+    world.arrive()
+    assert await told(heard) == [hook]
+
+
+async def test_of_too_many_hooks_it_hears_that_there_are_some(
+    store: Store, heard: asyncio.Queue[list[int]]
+) -> None:
+    store.courier.wake(range(1, MOST_HOOKS + 1))
+    assert await told(heard) == list(range(1, MOST_HOOKS + 1))
+    store.courier.wake(range(MOST_HOOKS + 1))
+    assert await told(heard) == []
+
+
+async def test_nobody_listening_is_no_error(store: Store) -> None:
+    store.courier.wake([1])
+    assert store.courier.lease() is None
+    assert list(store.courier.full()) == []
+
+
+async def test_more_than_the_worker_can_hear_is_no_error(
+    store: Store, heard: asyncio.Queue[list[int]]
+) -> None:
+    for hook in range(1000):
+        store.courier.wake([hook])
+    assert await told(heard) == [0]
+
+
+async def test_what_is_no_message_is_ignored(
+    store: Store, tmp_path: Path, heard: asyncio.Queue[list[int]]
+) -> None:
+    path = worker_socket_path(tmp_path / "data" / "tocsin.db")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as stranger:
+        for message in (b"", b"nonsense", b"7", b"null", b"[[[["):
+            stranger.sendto(message, str(path))
+    store.courier.wake([9])
+    assert await told(heard) == [9]
+
+
+async def test_a_worker_takes_the_place_of_one_that_crashed(store: Store, tmp_path: Path) -> None:
+    path = worker_socket_path(tmp_path / "data" / "tocsin.db")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as crashed:
+        crashed.bind(str(path))
+    queue: asyncio.Queue[list[int]] = asyncio.Queue()
+    deaf = await store.listen(queue.put_nowait)
+    store.courier.wake([1])
+    assert await told(queue) == [1]
+    assert stat.S_ISSOCK(path.stat().st_mode)
+    deaf()
+    assert not path.exists()
+
+
+async def test_a_long_path_is_no_hindrance(tmp_path: Path) -> None:
+    folder = tmp_path / ("long" * 40)
+    path = worker_socket_path(folder / "tocsin.db")
+    assert len(str(path)) <= LONGEST_PATH
+    assert path != worker_socket_path(folder / "other.db")
+    store = open_store("sqlite", data_dir=folder)
+    queue: asyncio.Queue[list[int]] = asyncio.Queue()
+    deaf = await store.listen(queue.put_nowait)
+    store.courier.wake([1])
+    assert await told(queue) == [1]
+    deaf()
+    store.shut()

@@ -1,0 +1,412 @@
+"""The one writer: groups, what a failure costs whom, bounds, and what comes after a commit."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from store_world import Gate, Spy
+from waiting import PATIENCE
+
+from store import Connection, Store
+from store.accounts import accounts
+from store.clock import MovableClock
+from store.database import writer
+from store.errors import Busy, Conflict, Missing, Unavailable, Unusable
+
+
+def logins(store: Store) -> list[str]:
+    return [row["login"] for row in store.look(accounts.list_all)]
+
+
+def create_all(db: Connection, names: Sequence[str]) -> list[int | Exception]:
+    """A batch function that spoils the whole batch where one name is taken."""
+    return [accounts.create(db, name)["id"] for name in names]
+
+
+def create_each(db: Connection, names: Sequence[str]) -> list[str | Exception]:
+    """A batch function that answers for each name apart."""
+    return [
+        Missing(name) if name == "nobody" else accounts.create(db, name)["login"] for name in names
+    ]
+
+
+def create_then_fail(db: Connection, name: str, call: Callable[[], None]) -> None:
+    accounts.create(db, name)
+    db.after_commit(call)
+    raise Missing(name)
+
+
+def create_then_call(db: Connection, name: str, call: Callable[[], None]) -> str:
+    accounts.create(db, name)
+    db.after_commit(call)
+    return name
+
+
+async def test_a_write_returns_what_its_function_returns(store: Store) -> None:
+    row = await store.write(accounts.create, "ada", name="Ada")
+    assert (row["login"], row["name"]) == ("ada", "Ada")
+    assert logins(store) == ["ada"]
+
+
+async def test_writes_given_together_share_one_commit(store: Store) -> None:
+    spy = Spy(store)
+    await asyncio.gather(*[store.write(accounts.create, f"u{at}") for at in range(100)])
+    assert spy.commits == 1
+    assert len(logins(store)) == 100
+
+
+async def test_what_comes_while_the_disk_is_busy_is_the_next_group(store: Store) -> None:
+    gate = Gate()
+    spy = Spy(store)
+    with gate.closed():
+        first = asyncio.ensure_future(store.write(gate))
+        await asyncio.to_thread(gate.reached)
+        rest = []
+        for at in range(50):
+            rest.append(asyncio.ensure_future(store.write(accounts.create, f"u{at}")))
+            await asyncio.sleep(0)
+        await asyncio.sleep(0)
+    await asyncio.gather(first, *rest)
+    assert spy.commits == 2
+
+
+async def test_a_group_has_a_bound(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writer, "MOST_IN_GROUP", 2)
+    gate = Gate()
+    spy = Spy(store)
+    with gate.closed():
+        first = asyncio.ensure_future(store.write(gate))
+        await asyncio.to_thread(gate.reached)
+        rest = []
+        for at in range(6):
+            rest.append(asyncio.ensure_future(store.write(accounts.create, f"u{at}")))
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+    await asyncio.gather(first, *rest)
+    assert spy.commits == 4
+
+
+async def test_writes_of_a_group_have_one_time_and_see_each_other(
+    store: Store, clock: MovableClock
+) -> None:
+    rows = await asyncio.gather(
+        store.write(accounts.create, "ada"), store.write(accounts.create, "bob")
+    )
+    assert {row["created_at"] for row in rows} == {clock.now()}
+    again = await asyncio.gather(
+        store.write(accounts.create, "cyd"),
+        store.write(accounts.create, "cyd"),
+        return_exceptions=True,
+    )
+    assert isinstance(again[1], Conflict)
+
+
+async def test_a_failing_write_does_not_take_its_neighbours_along(store: Store) -> None:
+    spy = Spy(store)
+    answers = await asyncio.gather(
+        store.write(accounts.create, "ada"),
+        store.write(create_then_fail, "bob", lambda: None),
+        store.write(accounts.create, "cyd"),
+        return_exceptions=True,
+    )
+    assert isinstance(answers[1], Missing)
+    assert logins(store) == ["ada", "cyd"]
+    assert spy.commits == 1
+
+
+async def test_a_write_alone_that_fails_leaves_nothing(store: Store) -> None:
+    with pytest.raises(Missing):
+        await store.write(create_then_fail, "bob", lambda: None)
+    with pytest.raises(ZeroDivisionError):
+        await store.write(lambda db: 1 // 0)
+    assert logins(store) == []
+    await store.write(accounts.create, "ada")
+    assert logins(store) == ["ada"]
+
+
+async def test_no_error_of_one_write_keeps_others_waiting(store: Store) -> None:
+    async with asyncio.timeout(PATIENCE):
+        answers = await asyncio.gather(
+            store.write(lambda db: next(iter([]))),
+            store.write(accounts.create, "ada"),
+            return_exceptions=True,
+        )
+    assert isinstance(answers[0], RuntimeError)
+    assert logins(store) == ["ada"]
+
+
+async def test_items_of_a_batch_are_run_together(store: Store) -> None:
+    calls: list[list[int]] = []
+
+    def double(db: Connection, items: list[int]) -> list[int]:
+        calls.append(list(items))
+        return [item * 2 for item in items]
+
+    answers = await asyncio.gather(
+        store.batch(double, 1),
+        store.write(accounts.create, "ada"),
+        store.batch(double, 2),
+        store.batch(double, 3),
+    )
+    assert [answers[0], *answers[2:]] == [2, 4, 6]
+    assert calls == [[1, 2, 3]]
+
+
+@pytest.mark.parametrize("neighbour", [True, False])
+async def test_a_batch_that_fails_falls_back_to_single_items(store: Store, neighbour: bool) -> None:
+    store.do(accounts.create, "taken")
+    others = [store.write(accounts.create, "other")] if neighbour else []
+    names = ["ada", "taken", "bob"]
+    answers = await asyncio.gather(
+        *[store.batch(create_all, name) for name in names], *others, return_exceptions=True
+    )
+    assert isinstance(answers[1], Conflict)
+    assert isinstance(answers[0], int)
+    assert isinstance(answers[2], int)
+    assert {"ada", "bob", "taken"} <= set(logins(store))
+
+
+async def test_an_exception_in_a_batchs_answers_goes_to_its_giver_only(store: Store) -> None:
+    answers = await asyncio.gather(
+        *[store.batch(create_each, name) for name in ("ada", "nobody", "bob")],
+        return_exceptions=True,
+    )
+    assert answers[0] == "ada"
+    assert isinstance(answers[1], Missing)
+    assert answers[2] == "bob"
+    assert logins(store) == ["ada", "bob"]
+
+
+async def test_a_batch_that_answers_too_little_fails_and_leaves_nothing(store: Store) -> None:
+    def short(db: Connection, names: list[str]) -> list[Any]:
+        accounts.create(db, names[0])
+        return []
+
+    answers = await asyncio.gather(
+        store.batch(short, "ada"), store.batch(short, "bob"), return_exceptions=True
+    )
+    assert [type(answer) for answer in answers] == [ValueError, ValueError]
+    assert logins(store) == []
+
+
+async def test_an_answer_of_a_batch_that_was_undone_is_forgotten(store: Store) -> None:
+    calls = []
+
+    def moody(db: Connection, items: list[int]) -> list[int | Exception]:
+        """Refuses what it takes the second time."""
+        calls.append(items)
+        return [Missing("for now") if len(calls) == 1 else item for item in items]
+
+    spy = Spy(store)
+    spy.failing["commit"] = RuntimeError("the commit failed")
+    answers = await asyncio.gather(
+        store.batch(moody, 1), store.batch(moody, 2), return_exceptions=True
+    )
+    assert answers == [1, 2]
+
+
+async def test_after_commit_runs_once_the_write_can_be_seen(store: Store) -> None:
+    seen: list[list[str]] = []
+    call = lambda: seen.append(logins(store))  # noqa: E731
+    await asyncio.gather(
+        store.write(create_then_call, "ada", call), store.write(accounts.create, "bob")
+    )
+    assert seen == [["ada", "bob"]]
+    await store.write(create_then_call, "cyd", call)
+    assert seen[1:] == [["ada", "bob", "cyd"]]
+
+
+async def test_after_commit_runs_before_the_caller_goes_on(store: Store) -> None:
+    order: list[str] = []
+    await store.write(create_then_call, "ada", lambda: order.append("after the commit"))
+    order.append("the caller")
+    assert order == ["after the commit", "the caller"]
+
+
+async def test_after_commit_never_runs_for_a_write_that_was_undone(store: Store) -> None:
+    called: list[str] = []
+    await asyncio.gather(
+        store.write(create_then_call, "ada", lambda: called.append("ada")),
+        store.write(create_then_fail, "bob", lambda: called.append("bob")),
+        store.write(create_then_call, "cyd", lambda: called.append("cyd")),
+        return_exceptions=True,
+    )
+    assert called == ["ada", "cyd"]
+    with pytest.raises(Missing):
+        await store.write(create_then_fail, "dan", lambda: called.append("dan"))
+    await store.write(accounts.create, "eve")
+    assert called == ["ada", "cyd"]
+
+
+async def test_after_commit_never_runs_where_the_commit_fails(store: Store) -> None:
+    spy = Spy(store)
+    spy.failing["commit"] = Unavailable("the disk is full")
+    called: list[str] = []
+    with pytest.raises(Unavailable):
+        await store.write(create_then_call, "ada", lambda: called.append("ada"))
+    await store.write(accounts.create, "bob")
+    assert called == []
+    assert logins(store) == ["bob"]
+
+
+async def test_a_call_after_commit_that_fails_leaves_nobody_waiting(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    called: list[str] = []
+    async with asyncio.timeout(PATIENCE):
+        answers = await asyncio.gather(
+            store.write(create_then_call, "ada", lambda: 1 // 0),
+            store.write(create_then_call, "bob", lambda: called.append("bob")),
+        )
+    assert answers == ["ada", "bob"]
+    assert called == ["bob"]
+    assert "ZeroDivisionError" in caplog.text
+
+
+async def test_too_much_waiting_is_refused_and_then_taken_again(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "MOST_WAITING", 2)
+    gate = Gate()
+    with gate.closed():
+        first = asyncio.ensure_future(store.write(gate))
+        await asyncio.to_thread(gate.reached)
+        second = asyncio.ensure_future(store.write(accounts.create, "ada"))
+        await asyncio.sleep(0)
+        with pytest.raises(Busy):
+            await store.write(accounts.create, "bob")
+        with pytest.raises(Busy):
+            await store.note(accounts.create, "bob")
+        with pytest.raises(Busy):
+            await store.batch(create_all, "bob")
+    await asyncio.gather(first, second)
+    await store.write(accounts.create, "bob")
+    assert logins(store) == ["ada", "bob"]
+
+
+async def test_too_many_bytes_waiting_are_refused_and_then_taken_again(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "MOST_BYTES", 100)
+    gate = Gate()
+    with gate.closed():
+        first = asyncio.ensure_future(store.write(gate))
+        await asyncio.to_thread(gate.reached)
+        second = asyncio.ensure_future(store.batch(create_all, "ada", weight=60))
+        await asyncio.sleep(0)
+        with pytest.raises(Busy):
+            await store.batch(create_all, "bob", weight=60)
+    await asyncio.gather(first, second)
+    await store.batch(create_all, "bob", weight=60)
+    assert logins(store) == ["ada", "bob"]
+
+
+async def test_a_database_that_cannot_be_written_fails_the_group_and_not_the_next(
+    store: Store,
+) -> None:
+    spy = Spy(store)
+    spy.failing["commit"] = Unavailable("the disk is full")
+    answers = await asyncio.gather(
+        *[store.write(accounts.create, name) for name in ("ada", "bob")], return_exceptions=True
+    )
+    assert [type(answer) for answer in answers] == [Unavailable, Unavailable]
+    assert logins(store) == []
+    await store.write(accounts.create, "cyd")
+    assert logins(store) == ["cyd"]
+
+
+async def test_a_connection_that_cannot_even_be_rolled_back_is_replaced(store: Store) -> None:
+    spy = Spy(store)
+    await store.write(accounts.create, "ada")
+    spy.failing |= {"commit": Unavailable("gone"), "rollback": RuntimeError("gone for good")}
+    async with asyncio.timeout(PATIENCE):
+        with pytest.raises(Unavailable):
+            await store.write(accounts.create, "bob")
+        await store.write(accounts.create, "cyd")
+    assert spy.opened == 2
+    assert logins(store) == ["ada", "cyd"]
+
+
+async def test_a_database_that_cannot_be_opened_is_tried_again(store: Store) -> None:
+    spy = Spy(store)
+    spy.failing["session"] = Unusable("too many open files")
+    async with asyncio.timeout(PATIENCE):
+        with pytest.raises(Unavailable, match="too many open files"):
+            await store.write(accounts.create, "ada")
+        await store.write(accounts.create, "bob")
+    assert logins(store) == ["bob"]
+
+
+async def test_closing_commits_what_is_queued(store: Store, opened: Callable[[], Store]) -> None:
+    gate = Gate()
+    with gate.closed():
+        tasks = [asyncio.ensure_future(store.write(gate))]
+        await asyncio.to_thread(gate.reached)
+        tasks += [asyncio.ensure_future(store.write(accounts.create, f"u{at}")) for at in range(5)]
+        await asyncio.sleep(0)
+        closing = asyncio.ensure_future(store.close())
+        await asyncio.sleep(0)
+    await closing
+    async with asyncio.timeout(PATIENCE):
+        await asyncio.gather(*tasks)
+    assert len(logins(opened())) == 5
+
+
+async def test_a_closed_store_refuses_to_write(store: Store) -> None:
+    await store.write(accounts.create, "ada")
+    await store.close()
+    async with asyncio.timeout(PATIENCE):
+        with pytest.raises(Unavailable):
+            await store.write(accounts.create, "bob")
+
+
+async def test_closing_twice_is_no_error(store: Store) -> None:
+    await store.write(accounts.create, "ada")
+    await store.close()
+    await store.close()
+
+
+async def test_a_caller_that_goes_away_loses_nothing_and_breaks_nothing(store: Store) -> None:
+    gate = Gate()
+    called: list[str] = []
+    with gate.closed():
+        first = asyncio.ensure_future(store.write(gate))
+        await asyncio.to_thread(gate.reached)
+        leaving = asyncio.ensure_future(
+            store.write(create_then_call, "ada", lambda: called.append("ada"))
+        )
+        staying = asyncio.ensure_future(store.write(accounts.create, "bob"))
+        await asyncio.sleep(0)
+        leaving.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await leaving
+    assert await first == "through"
+    assert (await staying)["login"] == "bob"
+    assert logins(store) == ["ada", "bob"]
+    assert called == ["ada"]
+
+
+async def test_a_note_alone_need_not_wait_for_the_disk(store: Store) -> None:
+    spy = Spy(store)
+    await store.note(accounts.create, "ada")
+    await store.write(accounts.create, "bob")
+    await store.batch(create_all, "cyd")
+    await asyncio.gather(store.note(accounts.create, "dan"), store.note(accounts.create, "eve"))
+    assert spy.begun == [False, True, True, False]
+
+
+async def test_a_note_among_writes_is_as_durable_as_they_are(store: Store) -> None:
+    spy = Spy(store)
+    await asyncio.gather(store.note(accounts.create, "ada"), store.write(accounts.create, "bob"))
+    assert spy.begun == [True]
+
+
+def test_do_writes_here_and_now(store: Store) -> None:
+    seen: list[list[str]] = []
+    assert store.do(create_then_call, "ada", lambda: seen.append(logins(store))) == "ada"
+    assert seen == [["ada"]]
+    with pytest.raises(Missing):
+        store.do(create_then_fail, "bob", lambda: seen.append([]))
+    assert logins(store) == ["ada"]
+    assert len(seen) == 1

@@ -1,0 +1,202 @@
+"""Retention: what is let go of, what is never, and that nothing is in the way of the rest."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from store_world import World
+
+from store.clock import HOUR
+from store.delivery import attempts, deliveries, event_queries, events, hooks, retention
+from store.delivery.attempts import DEAD, record
+
+Drop = Callable[[Any, int, int], int]
+
+
+@pytest.fixture
+def lease(world: World) -> int:
+    return world.lease(1000 * HOUR)
+
+
+def wait(world: World, hook: dict[str, Any], many: int = 1) -> list[int]:
+    """So many events with a delivery that waits; returns the events' ids."""
+    return [
+        world.arrive(f"g-{world.now}-{at}-{hook['id']}", name=hook["events"][0]).event_id
+        for at in range(many)
+    ]
+
+
+def finish(world: World, lease: int, hook: dict[str, Any], **given: Any) -> None:
+    world.store.do(
+        record,
+        [world.outcome(lease, one, **given) for one in world.claim(lease, hook["id"])],
+    )
+
+
+def kept_bodies(world: World) -> list[int]:
+    return world.store.look(
+        lambda db: [
+            row[0] for row in db.tuples("SELECT id FROM event WHERE body IS NOT NULL ORDER BY id")
+        ]
+    )
+
+
+def kept_events(world: World) -> list[int]:
+    return sorted(row["id"] for row in world.store.look(event_queries.newest, limit=1000))
+
+
+def everything(world: World, drop: Drop, before: int, limit: int = 10) -> int:
+    """What the worker does: call for batches until one comes short; returns the calls' sum."""
+    total = 0
+    for _ in range(50):
+        many = world.store.do(drop, before, limit)
+        total += many
+        if many < limit:
+            return total
+    raise AssertionError("it never ends")
+
+
+class TestBodies:
+    def test_go_at_their_time(self, world: World) -> None:
+        old = world.arrive("g-1").event_id
+        world.clock.advance(1)
+        new = world.arrive("g-2").event_id
+        assert everything(world, retention.drop_bodies, world.now - 1_000_000) == 0
+        assert kept_bodies(world) == [old, new]
+        assert everything(world, retention.drop_bodies, world.now - 999_999) == 1
+        assert kept_bodies(world) == [new]
+        row = world.store.look(events.get, old)
+        assert row is not None
+        assert (row["body"], row["guid"]) == (None, "g-1")
+
+    def test_of_what_waits_stay(self, world: World, lease: int) -> None:
+        hook, dead = world.hook("push"), world.hook("star")
+        waiting = wait(world, hook, 2)
+        done = wait(world, dead, 2)
+        finish(world, lease, dead, state=DEAD, status_code=500)
+        world.claim(lease, hook["id"], limit=1)
+        world.clock.advance(3600)
+        assert everything(world, retention.drop_bodies, world.now) == len(done)
+        assert kept_bodies(world) == waiting
+        finish(world, lease, hook)
+
+    def test_go_once_it_has_ended(self, world: World, lease: int) -> None:
+        hook = world.hook("push")
+        wait(world, hook, 2)
+        finish(world, lease, hook)
+        world.clock.advance(1)
+        assert everything(world, retention.drop_bodies, world.now) == 2
+        assert kept_bodies(world) == []
+
+    def test_go_in_batches(self, world: World) -> None:
+        for at in range(25):
+            world.arrive(f"g-{at}")
+        world.clock.advance(1)
+        assert world.store.do(retention.drop_bodies, world.now, 10) == 10
+        assert len(kept_bodies(world)) == 15
+        assert world.store.do(retention.drop_bodies, world.now, 10) == 10
+        assert world.store.do(retention.drop_bodies, world.now, 10) == 5
+        assert world.store.do(retention.drop_bodies, world.now, 10) == 0
+
+    @pytest.mark.parametrize("waiting", [1, 9, 10, 35])
+    def test_go_though_older_ones_have_to_stay(self, world: World, waiting: int) -> None:
+        stay = wait(world, world.hook("push"), waiting)
+        for at in range(25):
+            world.arrive(f"g-{at}", name="star")
+        world.clock.advance(1)
+        young = world.arrive("g-young", name="star").event_id
+        assert everything(world, retention.drop_bodies, world.now) == 25
+        assert kept_bodies(world) == [*stay, young]
+
+    def test_stay_for_a_redelivery(self, world: World) -> None:
+        hook = world.hook("push")
+        event_id = world.arrive(name="star").event_id
+        world.store.do(deliveries.enqueue, event_id, hook["id"], 1, redelivery=True)
+        world.clock.advance(1)
+        assert everything(world, retention.drop_bodies, world.now) == 0
+
+
+class TestAttempts:
+    def test_go_at_their_time_and_in_batches(self, world: World, lease: int) -> None:
+        hook = world.hook("push")
+        wait(world, hook, 25)
+        finish(world, lease, hook)
+        world.clock.advance(10)
+        wait(world, hook, 1)
+        finish(world, lease, hook)
+        assert world.store.do(retention.drop_attempts, world.now, 10) == 10
+        assert everything(world, retention.drop_attempts, world.now) == 15
+        (left,) = world.store.look(attempts.page, hook["id"], limit=100)
+        assert left["started_at"] == world.now
+        assert everything(world, retention.drop_attempts, world.now) == 0
+
+    def test_leave_the_delivery_as_it_is(self, world: World, lease: int) -> None:
+        hook = world.hook("push")
+        wait(world, hook)
+        finish(world, lease, hook)
+        before = world.rows()
+        world.clock.advance(1)
+        assert everything(world, retention.drop_attempts, world.now) == 1
+        assert world.rows() == before
+
+
+class TestEvents:
+    def test_go_with_their_deliveries(self, world: World, lease: int) -> None:
+        hook = world.hook("push")
+        wait(world, hook, 2)
+        finish(world, lease, hook)
+        unwanted = world.arrive("g-unwanted", name="star").event_id
+        world.clock.advance(1)
+        young = wait(world, hook)
+        before = world.now
+        assert everything(world, retention.drop_events, before) == 1
+        assert unwanted not in kept_events(world)
+        everything(world, retention.drop_attempts, before)
+        assert everything(world, retention.drop_events, before) == 2
+        assert kept_events(world) == young
+        assert [row["event_id"] for row in world.rows()] == young
+
+    def test_that_wait_never_go(self, world: World, lease: int) -> None:
+        hook = world.hook("push")
+        one, other = wait(world, hook, 2)
+        world.claim(lease, hook["id"], limit=1)
+        world.clock.advance(365 * 86_400)
+        for drop in (retention.drop_bodies, retention.drop_attempts, retention.drop_events):
+            everything(world, drop, world.now)
+        assert kept_events(world) == [one, other]
+        assert kept_bodies(world) == [one, other]
+        assert len(world.rows()) == 2
+
+    @pytest.mark.parametrize("staying", [1, 9, 10, 35])
+    def test_go_though_older_ones_have_to_stay(
+        self, world: World, lease: int, staying: int
+    ) -> None:
+        """A late retry's attempt keeps its event for days longer than its neighbours."""
+        hook = world.hook("push")
+        stay = wait(world, hook, staying)
+        for at in range(25):
+            world.arrive(f"g-{at}", name="star")
+        world.clock.advance(1)
+        before = world.now
+        finish(world, lease, hook)
+        assert everything(world, retention.drop_attempts, before) == 0
+        assert everything(world, retention.drop_events, before) == 25
+        assert kept_events(world) == stay
+
+    def test_may_come_again_afterwards(self, world: World) -> None:
+        first = world.arrive("g-1")
+        world.clock.advance(1)
+        everything(world, retention.drop_events, world.now)
+        again = world.arrive("g-1", body=b"{}")
+        assert not again.duplicate
+        assert again.event_id > first.event_id
+
+
+def test_deleted_hooks_go_at_their_time(world: World) -> None:
+    kept, deleted = world.hook("push"), world.hook("push")
+    world.store.do(hooks.delete, deleted)
+    world.clock.advance(1)
+    assert world.store.do(retention.drop_hooks, world.now - 1_000_000) == 0
+    assert world.store.do(retention.drop_hooks, world.now) == 1
+    assert world.store.look(hooks.by_id, deleted["id"]) is None
+    assert world.store.look(hooks.by_id, kept["id"]) is not None

@@ -1,0 +1,309 @@
+"""Hooks: what they hold, which one would repeat another, and whom events find through them."""
+
+from typing import Any
+
+import pytest
+from store_world import URL, World
+
+from store import Connection
+from store.delivery import attempts, hooks
+from store.delivery.event_names import PLATFORM_EVENTS
+from store.errors import Invalid
+
+
+def subscribed(db: Connection) -> dict[int, list[str]]:
+    """Hook to the events that reach it, as fan-out will find them."""
+    found: dict[int, list[str]] = {}
+    for hook_id, event in db.tuples("SELECT hook_id, event FROM subscription ORDER BY event"):
+        found.setdefault(hook_id, []).append(event)
+    return found
+
+
+def get(world: World, hook_id: int) -> dict[str, Any]:
+    row = world.store.look(hooks.get, world.repo["id"], hook_id)
+    assert row is not None
+    return row
+
+
+def change(world: World, hook_id: int, **changes: Any) -> dict[str, Any]:
+    return world.store.do(
+        lambda db: hooks.update(db, hooks.get(db, world.repo["id"], hook_id), **changes)
+    )
+
+
+def test_a_hook_is_what_was_given(world: World) -> None:
+    made = world.hook("push", "issues", url=URL, options={"timeout": 3}, insecure_ssl=True)
+    assert made == made | {
+        "repo_id": world.repo["id"],
+        "url": URL,
+        "content_type": "form",
+        "secret": None,
+        "insecure_ssl": 1,
+        "active": 1,
+        "events": ["push", "issues"],
+        "options": {"timeout": 3},
+        "disabled_reason": None,
+        "failing_since": None,
+        "version": 1,
+        "created_at": world.now,
+        "updated_at": world.now,
+    }
+    assert get(world, made["id"]) == made
+
+
+def test_a_hook_belongs_to_its_repository(world: World) -> None:
+    made = world.hook()
+    other = world.another_repo()
+    assert world.store.look(hooks.get, other["id"], made["id"]) is None
+    assert world.store.look(hooks.by_url, other["id"], made["url"]) is None
+    assert world.store.look(hooks.count, other["id"]) == 0
+    assert world.store.look(hooks.page, other["id"], limit=10) == []
+
+
+@pytest.mark.parametrize(
+    "names", [[], ["nothing"], ["push", "Push"], ["push", ""], ["push", "**"], ["push "]]
+)
+def test_bad_events_are_refused(world: World, names: list[str]) -> None:
+    with pytest.raises(Invalid) as caught:
+        world.store.do(hooks.create, world.repo["id"], url=URL, events=names)
+    assert caught.value.field == "events"
+    if len(names) > 0:
+        assert str(caught.value) == f'Invalid event: "{names[-1]}"'
+    assert world.store.look(hooks.count, world.repo["id"]) == 0
+
+
+def test_events_are_kept_once_and_in_order(world: World) -> None:
+    assert world.hook("push", "issues", "push")["events"] == ["push", "issues"]
+    assert world.hook(*sorted(PLATFORM_EVENTS))["events"] == sorted(PLATFORM_EVENTS)
+
+
+class TestTwins:
+    @pytest.mark.parametrize(
+        "twin",
+        [
+            {"events": ["push"]},
+            {"events": ["issues", "push"]},
+            {"events": ["push"], "secret": "other", "insecure_ssl": True, "active": False},
+        ],
+    )
+    def test_are_refused(self, world: World, twin: dict[str, Any]) -> None:
+        world.hook("push", "star", url=URL)
+        with pytest.raises(Invalid) as caught:
+            world.store.do(hooks.create, world.repo["id"], url=URL, **twin)
+        assert str(caught.value) == "Hook already exists on this repository"
+        assert (caught.value.code, caught.value.resource) == ("custom", "Hook")
+        assert world.store.look(hooks.count, world.repo["id"]) == 1
+
+    @pytest.mark.parametrize(
+        "other",
+        [
+            {"events": ["issues"]},
+            {"events": ["push"], "content_type": "json"},
+            {"events": ["push"], "url": URL + "/"},
+            {"events": ["*"]},
+        ],
+    )
+    def test_are_not_what_differs(self, world: World, other: dict[str, Any]) -> None:
+        world.hook("push", "star", url=URL)
+        world.store.do(hooks.create, world.repo["id"], **({"url": URL} | other))
+        assert world.store.look(hooks.count, world.repo["id"]) == 2
+
+    def test_are_no_twins_in_another_repository(self, world: World) -> None:
+        world.hook("push", url=URL)
+        world.hook("push", url=URL, repo=world.another_repo())
+
+    def test_are_no_twins_of_the_deleted(self, world: World) -> None:
+        made = world.hook("push", url=URL)
+        world.store.do(hooks.delete, made)
+        world.hook("push", url=URL)
+
+    def test_cannot_be_made_by_a_change(self, world: World) -> None:
+        world.hook("push", url=URL)
+        second = world.hook("issues", url=URL)
+        with pytest.raises(Invalid):
+            change(world, second["id"], events=["issues", "push"])
+        assert get(world, second["id"]) == second
+        assert change(world, second["id"], events=["star", "issues"])["events"] == [
+            "star",
+            "issues",
+        ]
+
+
+class TestSecret:
+    def test_is_sealed_and_opens(self, world: World) -> None:
+        made = world.hook(secret="s3cret")
+        assert b"s3cret" not in bytes(made["secret"])
+        assert world.store.look(hooks.secret_of, made) == "s3cret"
+        assert "s3cret" not in str(made)
+
+    @pytest.mark.parametrize("secret", [None, ""])
+    def test_may_be_missing(self, world: World, secret: str | None) -> None:
+        made = world.hook(secret=secret)
+        assert made["secret"] is None
+        assert world.store.look(hooks.secret_of, made) is None
+
+    def test_stays_unless_it_is_changed(self, world: World) -> None:
+        made = world.hook(secret="s3cret")
+        kept = change(world, made["id"], url=URL + "/new")
+        assert world.store.look(hooks.secret_of, kept) == "s3cret"
+        new = change(world, made["id"], secret="other")
+        assert world.store.look(hooks.secret_of, new) == "other"
+        assert change(world, made["id"], secret=None)["secret"] is None
+
+
+class TestSubscriptions:
+    def test_follow_the_events(self, world: World) -> None:
+        made = world.hook("push", "issues")
+        assert world.store.look(subscribed) == {made["id"]: ["issues", "push"]}
+        change(world, made["id"], events=["star"])
+        assert world.store.look(subscribed) == {made["id"]: ["star"]}
+
+    def test_to_everything_are_one(self, world: World) -> None:
+        """Or an event would reach the hook twice."""
+        made = world.hook("push", "*", "issues")
+        assert made["events"] == ["push", "*", "issues"]
+        assert world.store.look(subscribed) == {made["id"]: ["*"]}
+        change(world, made["id"], events=["push"])
+        assert world.store.look(subscribed) == {made["id"]: ["push"]}
+
+    def test_are_there_only_while_the_hook_is_active(self, world: World) -> None:
+        made = world.hook("push", active=False)
+        assert world.store.look(subscribed) == {}
+        change(world, made["id"], active=True)
+        assert world.store.look(subscribed) == {made["id"]: ["push"]}
+        change(world, made["id"], active=False)
+        assert world.store.look(subscribed) == {}
+
+    def test_end_with_the_hook(self, world: World) -> None:
+        one, other = world.hook("push"), world.hook("push")
+        world.store.do(hooks.delete, one)
+        assert world.store.look(subscribed) == {other["id"]: ["push"]}
+        world.store.do(hooks.disable, other["id"], "410")
+        assert world.store.look(subscribed) == {}
+
+
+class TestUpdate:
+    def test_changes_what_is_given(self, world: World) -> None:
+        made = world.hook("push", url=URL, secret="s")
+        world.clock.advance(5)
+        changed = change(world, made["id"], url=URL + "/2", content_type="json", insecure_ssl=True)
+        assert changed == made | {
+            "url": URL + "/2",
+            "content_type": "json",
+            "insecure_ssl": 1,
+            "version": 2,
+            "updated_at": world.now,
+        }
+        assert get(world, made["id"]) == changed
+        assert change(world, made["id"], options={"rate": 2})["options"] == {"rate": 2}
+
+    def test_is_refused_for_bad_events(self, world: World) -> None:
+        made = world.hook()
+        for events in ([], ["nothing"]):
+            with pytest.raises(Invalid):
+                change(world, made["id"], events=events)
+        assert get(world, made["id"]) == made
+
+    def test_activating_forgets_why_it_was_disabled(self, world: World) -> None:
+        made = world.hook("push")
+        world.store.do(hooks.disable, made["id"], "the endpoint is gone")
+        world.store.do(lambda db: db.execute("UPDATE hook SET failing_since = 7"))
+        changed = change(world, made["id"], url=URL + "/new")
+        assert changed["disabled_reason"] == "the endpoint is gone"
+        assert changed["failing_since"] == 7
+        revived = change(world, made["id"], active=True)
+        assert (revived["disabled_reason"], revived["failing_since"]) == (None, None)
+
+    def test_of_an_active_hook_does_not_forget_that_it_is_failing(self, world: World) -> None:
+        made = world.hook("push")
+        world.store.do(lambda db: db.execute("UPDATE hook SET failing_since = 7"))
+        assert change(world, made["id"], active=True)["failing_since"] == 7
+
+
+class TestDisable:
+    def test_says_why_and_counts_as_a_change(self, world: World) -> None:
+        made = world.hook()
+        world.clock.advance(5)
+        world.store.do(hooks.disable, made["id"], "the endpoint is gone")
+        assert get(world, made["id"]) == made | {
+            "active": 0,
+            "disabled_reason": "the endpoint is gone",
+            "version": 2,
+            "updated_at": world.now,
+        }
+
+    def test_twice_keeps_the_first_reason(self, world: World) -> None:
+        made = world.hook()
+        world.store.do(hooks.disable, made["id"], "first")
+        world.store.do(hooks.disable, made["id"], "second")
+        disabled = get(world, made["id"])
+        assert (disabled["disabled_reason"], disabled["version"]) == ("first", 2)
+
+
+class TestDelete:
+    def test_hides_the_hook_from_everybody_but_its_deliveries(self, world: World) -> None:
+        made = world.hook(url=URL)
+        world.store.do(hooks.delete, made)
+        assert world.store.look(hooks.get, world.repo["id"], made["id"]) is None
+        assert world.store.look(hooks.by_url, world.repo["id"], URL) is None
+        assert world.store.look(hooks.page, world.repo["id"], limit=10) == []
+        assert world.store.look(hooks.every) == []
+        assert world.store.look(hooks.count, world.repo["id"]) == 0
+        row = world.store.look(hooks.by_id, made["id"])
+        assert row is not None
+        assert (row["deleted_at"], row["active"], row["version"]) == (world.now, 0, 2)
+
+
+def test_pages_of_hooks(world: World) -> None:
+    made = [world.hook()["id"] for _ in range(5)]
+    world.hook(repo=world.another_repo())
+
+    def page(**given: int) -> list[int]:
+        return [row["id"] for row in world.store.look(hooks.page, world.repo["id"], **given)]
+
+    assert page(limit=10) == made
+    assert page(limit=2) == made[:2]
+    assert page(limit=2, offset=4) == made[4:]
+    assert page(limit=2, offset=6) == []
+    assert world.store.look(hooks.count, world.repo["id"]) == 5
+
+
+def test_every_hook_names_its_repository(world: World) -> None:
+    world.hook()
+    world.hook(repo=world.another_repo("other"))
+    assert [row["repository"] for row in world.store.look(hooks.every)] == [
+        "ada/engine",
+        "ada/other",
+    ]
+
+
+def test_of_several_hooks_with_a_url_the_oldest_is_found(world: World) -> None:
+    first = world.hook("push", url=URL)
+    world.hook("issues", url=URL)
+    assert world.store.look(hooks.by_url, world.repo["id"], URL) == first
+    assert world.store.look(hooks.by_url, world.repo["id"], URL + "/other") is None
+
+
+def test_last_responses(world: World) -> None:
+    tried, failed, new = (world.hook("push") for _ in range(3))
+    world.arrive()
+    lease = world.lease()
+    by_hook = {one.hook_id: one for one in world.claim(lease, tried["id"], failed["id"])}
+    world.store.do(
+        attempts.record,
+        [
+            world.failure(lease, by_hook[tried["id"]], status_code=500),
+            world.failure(lease, by_hook[failed["id"]], status_code=None, error="connect: refused"),
+            world.outcome(lease, by_hook[tried["id"]], status_code=204),
+        ],
+    )
+    everyone = [tried["id"], failed["id"], new["id"], 99]
+    assert world.store.look(hooks.last_responses, everyone) == {
+        tried["id"]: {"hook_id": tried["id"], "status_code": 204, "error": None},
+        failed["id"]: {
+            "hook_id": failed["id"],
+            "status_code": None,
+            "error": "connect: refused",
+        },
+    }
+    assert world.store.look(hooks.last_responses, []) == {}

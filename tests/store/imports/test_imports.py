@@ -1,0 +1,193 @@
+"""Imports as the store keeps them: rounds, what a worker tells, and what authors are called."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from store import Connection, Row, Store
+from store.accounts import accounts
+from store.errors import Invalid, Missing
+from store.imports import import_contents, import_rounds, imports
+from store.imports.import_contents import Author, LargeFile
+from store.repositories import repositories
+
+URL = "https://source.example/a.git"
+ADA = Author("1" * 40, "Ada", "ada@tower.example")
+BOB = Author("2" * 40, "Bob", "bob@tower.example")
+
+
+@pytest.fixture
+def octo(store: Store) -> Row:
+    return store.do(accounts.create, "octo")
+
+
+@pytest.fixture
+def repos(store: Store, octo: Row) -> list[Row]:
+    return [store.do(repositories.create, octo["id"], f"r{at}") for at in range(3)]
+
+
+@pytest.fixture
+def start(store: Store, octo: Row, repos: list[Row]) -> Callable[..., Row]:
+    def begin(at: int = 0, **given: Any) -> Row:
+        return store.do(imports.start, repos[at]["id"], octo["id"], URL, **given)
+
+    return begin
+
+
+def taken(store: Store, *busy: int) -> Row:
+    row = store.do(import_rounds.claim, busy)
+    assert row is not None
+    return row
+
+
+def test_where_it_begins(store: Store, start: Callable[..., Row]) -> None:
+    assert (start()["status"], start(1, vcs="git")["status"]) == ("detecting", "importing")
+    assert start(2, project="a")["project"] == "a"
+
+
+def test_one_at_a_time(store: Store, start: Callable[..., Row], repos: list[Row]) -> None:
+    start()
+    with pytest.raises(Invalid, match="under way"):
+        start()
+    row = taken(store)
+    assert store.do(import_rounds.stop, row, "error", "It broke", "importing")
+    assert start()["error_message"] is None
+    # What was known of the one before is forgotten with it.
+    assert store.look(import_contents.authors, repos[0]["id"], limit=5) == []
+
+
+def test_they_are_taken_in_order_and_once(
+    store: Store, start: Callable[..., Row], repos: list[Row]
+) -> None:
+    assert store.look(import_rounds.next_due) is None
+    rows = [start(at) for at in range(3)]
+    assert store.look(import_rounds.next_due) == rows[0]["due_at"]
+    first = taken(store)
+    assert first["repo_id"] == repos[0]["id"]
+    second = taken(store, first["repo_id"])
+    assert second["repo_id"] == repos[1]["id"]
+    third = taken(store, first["repo_id"], second["repo_id"])
+    everything = [row["repo_id"] for row in (first, second, third)]
+    assert not store.look(import_rounds.is_due, everything)
+    assert store.do(import_rounds.claim, everything) is None
+    assert store.look(import_rounds.rounds) == {
+        row["repo_id"]: row["round"] for row in (first, second, third)
+    }
+
+
+def test_whoever_is_late_changes_nothing(store: Store, start: Callable[..., Row]) -> None:
+    started = start()
+    before, now = taken(store), taken(store)
+    for late in (started, before):
+        assert not store.look(import_rounds.is_current, late)
+        assert not store.do(import_rounds.report_progress, late, {"import_percent": 50})
+        assert not store.do(import_rounds.stop, late, "error", "Late")
+        assert not store.do(import_rounds.choose, late, [{"tfvc_project": "a"}])
+        assert store.do(import_rounds.complete, late, {}) is None
+    assert store.do(
+        import_rounds.report_progress, now, {"import_percent": 50, "status": "importing"}
+    )
+    row = store.look(imports.needed, now["repo_id"])
+    assert (row["status"], row["import_percent"], row["project_choices"]) == ("importing", 50, [])
+    store.do(imports.delete, now["repo_id"])
+    start()
+    assert not store.look(import_rounds.is_current, now)
+
+
+def test_nothing_is_told_of_one_that_has_ended(store: Store, start: Callable[..., Row]) -> None:
+    start()
+    row = taken(store)
+    assert store.do(import_rounds.complete, row, {})
+    assert not store.do(import_rounds.report_progress, row, {"push_percent": 50})
+    assert not store.do(import_rounds.stop, row, "error", "Late")
+    assert store.look(import_rounds.next_due) is None
+
+
+def test_a_new_beginning(store: Store, octo: Row, start: Callable[..., Row]) -> None:
+    start(username="ada", password="hush", vcs="git")
+    row = taken(store)
+    store.do(import_rounds.stop, row, "auth_failed")
+    again = store.do(imports.restart, row, octo["id"], {"username": "eve"})
+    assert (again["status"], again["username"], again["vcs"]) == ("importing", "eve", "git")
+    assert store.look(imports.password_of, again) == "hush"
+    again = store.do(imports.restart, row, octo["id"], {"password": "x"})
+    assert store.look(imports.password_of, again) == "x"
+    assert store.look(import_rounds.next_due) is not None
+
+
+def test_choices(store: Store, octo: Row, start: Callable[..., Row]) -> None:
+    start()
+    row = taken(store)
+    choices = [{"vcs": "git", "tfvc_project": "a", "human_name": "a (git)"}]
+    assert store.do(import_rounds.choose, row, choices)
+    row = store.look(imports.needed, row["repo_id"])
+    assert (row["status"], row["project_choices"]) == ("detection_found_multiple", choices)
+    row = store.do(imports.restart, row, octo["id"], {"project": "a"})
+    assert (row["status"], row["project"], row["project_choices"]) == ("detecting", "a", [])
+
+
+def test_authors(store: Store, start: Callable[..., Row]) -> None:
+    repo_id = start()["repo_id"]
+    store.do(import_contents.put_authors, repo_id, [ADA, BOB])
+    ada, bob = store.look(import_contents.authors, repo_id, limit=5)
+    assert (ada["remote_name"], ada["remote_id"]) == ("Ada", "ada@tower.example")
+    assert store.look(import_contents.authors, repo_id, since=ada["id"], limit=5) == [bob]
+    assert store.look(import_contents.authors, repo_id, limit=1) == [ada]
+    assert store.look(import_contents.renamed, repo_id) == {}
+    store.do(import_contents.rename, bob, name="Robert", email="bob@tower.example")
+    named = {BOB.digest: ("Robert", "bob@tower.example")}
+    assert store.look(import_contents.renamed, repo_id) == named
+    # Found once more, he is still called so; she is there no more.
+    store.do(import_contents.put_authors, repo_id, [BOB])
+    (only,) = store.look(import_contents.authors, repo_id, limit=5)
+    assert only == bob | {"name": "Robert"}
+    assert store.look(import_contents.author, repo_id + 1, only["id"]) is None
+
+
+def test_authors_that_are_called_otherwise_by_now(store: Store, start: Callable[..., Row]) -> None:
+    start()
+    row = taken(store)
+    store.do(import_contents.put_authors, row["repo_id"], [ADA])
+
+    def call(db: Connection, name: str) -> None:
+        imports.remap(db, row["repo_id"])
+        (ada,) = import_contents.authors(db, row["repo_id"], limit=1)
+        import_contents.rename(db, ada, name=name, email=ada["email"])
+
+    store.do(call, "Eve")
+    assert store.look(import_rounds.is_current, row), "it is under way, and finds it by itself"
+    assert store.do(import_rounds.complete, row, {}) is False
+    names = store.look(import_contents.renamed, row["repo_id"])
+    assert store.do(import_rounds.complete, row, names)
+    store.do(call, "Ada")
+    assert store.look(imports.needed, row["repo_id"])["status"] == "mapping"
+    assert store.look(import_rounds.next_due) is not None
+
+
+def test_large_files(store: Store, start: Callable[..., Row]) -> None:
+    repo_id = start()["repo_id"]
+    found = [LargeFile("refs/heads/main", f"{at}.bin", "a" * 40, at) for at in range(3)]
+    for _ in range(2):
+        store.do(import_contents.put_large_files, repo_id, found, count=5, size=10**12)
+    row = store.look(imports.needed, repo_id)
+    assert (row["large_files_count"], row["large_files_size"]) == (5, 10**12)
+    listed = store.look(import_contents.large_files, repo_id)
+    assert listed == [one._asdict() for one in found]
+
+
+def test_none_there(store: Store, repos: list[Row]) -> None:
+    repo_id = repos[0]["id"]
+    assert store.look(imports.get, repo_id) is None
+    assert not store.do(imports.delete, repo_id)
+    for ask in (imports.remap, imports.needed):
+        with pytest.raises(Missing):
+            store.do(ask, repo_id)
+    with pytest.raises(Missing):
+        store.do(imports.set_preferences, repo_id, "opt_in")
+
+
+def test_it_goes_with_its_repository(store: Store, start: Callable[..., Row]) -> None:
+    row = start()
+    store.do(lambda db: db.execute("DELETE FROM repository WHERE id = :id", id=row["repo_id"]))
+    assert store.look(import_rounds.next_due) is None

@@ -1,0 +1,160 @@
+"""Commit comments as a platform tells of them."""
+
+from typing import Any
+
+import pytest
+from store_world import World
+
+from store import Connection, Row
+from store.accounts import accounts
+from store.issues import commit_comments
+from store.projection import projection_table
+from store.repositories.markdown import Rendered
+
+SHA = "6113728f27ae82c7b1a177c8d03f9e96e0adf246"
+
+
+def told(**changed: Any) -> dict[str, Any]:
+    """A comment in the platform's shape."""
+    comment = {
+        "id": 33548674,
+        "user": {"login": "Codertocat", "id": 21031067, "type": "User"},
+        "position": None,
+        "line": 3,
+        "path": "a.py",
+        "commit_id": SHA,
+        "created_at": "2019-05-15T15:20:39Z",
+        "updated_at": "2019-05-15T15:20:39Z",
+        "author_association": "OWNER",
+        "body": "This is a *really* good change!",
+    }
+    return comment | changed
+
+
+def event(**comment: Any) -> dict[str, Any]:
+    return {"action": "created", "comment": told(**comment), "sender": {"login": "Codertocat"}}
+
+
+def reflect(world: World, payload: dict[str, Any]) -> None:
+    arrived = {
+        "id": 1,
+        "name": "commit_comment",
+        "action": "created",
+        "repo_id": world.repo["id"],
+        "source_id": 0,
+        "received_at": world.now,
+    }
+    projection_table.PREPARED["commit_comment"](payload)
+    world.store.do(projection_table.project, arrived, payload)
+
+
+def every(world: World) -> list[Row]:
+    return world.store.look(commit_comments.page, world.repo["id"], limit=100, offset=0)
+
+
+def test_it_is_kept(world: World) -> None:
+    reflect(world, event())
+    (row,) = every(world)
+    author = world.store.look(accounts.by_login, "codertocat")
+    assert author is not None
+    assert row["author_id"] == author["id"]
+    assert (row["foreign_id"], row["commit_id"], row["path"]) == (33548674, SHA, "a.py")
+    assert (row["line"], row["position"], row["author_association"]) == (3, None, "OWNER")
+    assert row["html"] == "<p>This is a <em>really</em> good change!</p>\n"
+    assert row["plain"] == "This is a really good change!"
+    assert row["created_at"] == 1_557_933_639_000_000
+
+
+def test_it_is_found_by_either_id(world: World) -> None:
+    reflect(world, event())
+    (row,) = every(world)
+    assert world.store.look(commit_comments.get, world.repo["id"], row["id"]) == row
+    assert world.store.look(commit_comments.get, world.repo["id"], 33548674) == row
+    elsewhere = world.another_repo()["id"]
+    for number in (row["id"], 33548674):
+        assert world.store.look(commit_comments.get, elsewhere, number) is None
+
+
+def test_a_later_word_wins_and_an_earlier_one_does_not(world: World) -> None:
+    reflect(world, event(body="second", updated_at="2019-05-16T00:00:00Z"))
+    reflect(world, event(body="first"))
+    (row,) = every(world)
+    assert row["body"] == "second"
+    reflect(world, event(body="third", updated_at="2019-05-17T00:00:00Z"))
+    (row,) = every(world)
+    assert (row["body"], row["plain"]) == ("third", "third")
+
+
+def test_less_said_blanks_nothing(world: World) -> None:
+    reflect(world, event())
+    reflect(world, {"comment": {"id": 33548674, "line": None}})
+    (row,) = every(world)
+    assert row["line"] is None
+    assert (row["body"], row["path"]) == ("This is a *really* good change!", "a.py")
+    assert row["author_id"] is not None
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {},
+        {"comment": None},
+        {"comment": []},
+        {"comment": "x"},
+        {"comment": {"id": "1", "commit_id": SHA}},
+        {"comment": {"id": 1}},
+        {"comment": {"id": 1, "commit_id": "main"}},
+        {"comment": {"id": 1, "commit_id": SHA[:10]}},
+        {"comment": {"id": -1, "commit_id": SHA}},
+    ],
+)
+def test_what_is_no_comment_is_passed_over(world: World, payload: dict[str, Any]) -> None:
+    reflect(world, payload)
+    assert every(world) == []
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"user": "x"},
+        {"user": {"login": "a b"}},
+        {"body": 1},
+        {"path": ["x"]},
+        {"line": "3"},
+        {"position": 2**70},
+        {"author_association": "GOD"},
+        {"created_at": "yesterday"},
+        {"updated_at": {}},
+        {"rendered": {"html": "<script>"}},
+    ],
+)
+def test_odd_members_count_as_not_told(world: World, odd: dict[str, Any]) -> None:
+    reflect(world, event(**odd))
+    (row,) = every(world)
+    assert row["commit_id"] == SHA
+    assert "<script" not in row["html"]
+
+
+def test_a_body_has_a_bound(world: World) -> None:
+    reflect(world, event(body="x" * 70_000))
+    (row,) = every(world)
+    assert len(row["body"]) == commit_comments.MOST_BODY
+
+
+def test_what_is_written_here_and_there_side_by_side(world: World) -> None:
+    def write(db: Connection) -> Row:
+        return commit_comments.create(db, world.repo["id"], world.user["id"], SHA, Rendered("mine"))
+
+    mine = world.store.do(write)
+    reflect(world, event())
+    assert [row["body"] for row in every(world)] == ["mine", "This is a *really* good change!"]
+    assert world.store.look(commit_comments.get, world.repo["id"], mine["id"]) == mine
+
+
+def test_they_are_counted_to_a_bound(world: World) -> None:
+    for number in range(5):
+        reflect(world, event(id=number))
+    counted = [
+        world.store.look(commit_comments.count, world.repo["id"], most=most) for most in (3, 5, 9)
+    ]
+    assert counted == [3, 5, 5]

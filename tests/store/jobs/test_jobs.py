@@ -1,0 +1,175 @@
+"""Jobs in the store: when one may be taken, by whom, and what is kept of how it ended."""
+
+from typing import Any
+
+import pytest
+from store_world import World
+
+from store import Row
+from store.clock import HOUR, MINUTE, SECOND
+from store.errors import Missing
+from store.jobs import jobs
+from store.jobs.jobs import CLAIM_TIMEOUT, JobSchedule
+
+
+@pytest.fixture
+def planned(world: World) -> World:
+    world.store.do(jobs.save_schedules, [JobSchedule("prune", "every 600 s", world.now + MINUTE)])
+    return world
+
+
+def row(world: World, name: str = "prune") -> Row:
+    found = world.store.look(jobs.get, name)
+    assert found is not None
+    return found
+
+
+def take(world: World, holder: str = "one", name: str = "prune") -> Row | None:
+    """Take it, and see that what is said of it beforehand is right."""
+    ready = jobs.ready_at(row(world, name), world.now)
+    taken = world.store.do(jobs.claim, name, holder)
+    assert (taken is not None) == (ready is not None and ready <= world.now)
+    return taken
+
+
+def taken(world: World, holder: str = "one") -> Row:
+    found = take(world, holder)
+    assert found is not None
+    return found
+
+
+def parts(found: Row, *names: str) -> list[Any]:
+    return [found[name] for name in names]
+
+
+def test_at_its_time_and_not_before(planned: World) -> None:
+    planned.clock.advance(59.999999)
+    assert take(planned) is None
+    planned.clock.advance(0.000001)
+    assert taken(planned)["started_at"] == planned.now
+    assert take(planned, "two") is None
+
+
+def test_how_it_ended(planned: World) -> None:
+    planned.clock.advance(60)
+    found = taken(planned)
+    planned.clock.advance(2)
+    planned.store.do(jobs.complete, found, planned.now + MINUTE)
+    kept = row(planned)
+    assert parts(kept, "outcome", "error", "failures") == ["done", None, 0]
+    assert parts(kept, "started_at", "ended_at") == [planned.now - 2 * SECOND, planned.now]
+    assert parts(kept, "due_at", "served_at") == [planned.now + MINUTE, found["started_at"]]
+    assert take(planned) is None
+    planned.clock.advance(60)
+    assert parts(taken(planned), "outcome", "ended_at") == [None, None]
+
+
+def test_a_failure_stays_due_and_rests(planned: World) -> None:
+    planned.clock.advance(60)
+    rests = []
+    for failures in range(1, 12):
+        planned.store.do(jobs.fail, taken(planned), "disk full")
+        kept = row(planned)
+        assert parts(kept, "outcome", "error", "failures") == ["failed", "disk full", failures]
+        assert kept["due_at"] < planned.now or failures == 1
+        assert take(planned) is None
+        rests.append(kept["rests_until"] - planned.now)
+        planned.clock.advance(rests[-1] / SECOND)
+    assert MINUTE / 2 <= rests[0] <= MINUTE
+    assert HOUR / 2 <= rests[-1] <= HOUR
+    planned.store.do(jobs.complete, taken(planned), planned.now)
+    assert parts(row(planned), "failures", "rests_until", "error") == [0, 0, None]
+
+
+def test_asked_for(planned: World) -> None:
+    planned.store.do(jobs.request_run, "prune")
+    found = taken(planned)
+    planned.store.do(jobs.complete, found, found["due_at"])
+    # Run by hand it is still to be run at its time.
+    assert parts(row(planned), "asked_at", "due_at", "served_at") == [
+        None,
+        planned.now + MINUTE,
+        None,
+    ]
+    with pytest.raises(Missing, match="no job 'nothing'"):
+        planned.store.do(jobs.request_run, "nothing")
+
+
+def test_asked_for_once_more_while_it_runs(planned: World) -> None:
+    planned.store.do(jobs.request_run, "prune")
+    found = taken(planned)
+    planned.clock.advance(1)
+    planned.store.do(jobs.request_run, "prune")
+    assert take(planned, "two") is None
+    planned.store.do(jobs.complete, found, None)
+    assert take(planned, "two") is not None
+
+
+def test_asked_for_it_does_not_rest(planned: World) -> None:
+    planned.clock.advance(60)
+    planned.store.do(jobs.fail, taken(planned), "disk full")
+    planned.store.do(jobs.request_run, "prune")
+    assert take(planned) is not None
+
+
+def test_cut_off_it_is_as_due_as_before(planned: World) -> None:
+    planned.store.do(jobs.request_run, "prune")
+    planned.store.do(jobs.release, taken(planned))
+    assert row(planned)["outcome"] == "stopped"
+    assert take(planned, "two") is not None
+
+
+def test_held_for_as_long_as_somebody_says_so(planned: World) -> None:
+    planned.clock.advance(60)
+    taken(planned)
+    for _ in range(3):
+        planned.clock.advance(CLAIM_TIMEOUT / SECOND - 1)
+        assert planned.store.do(jobs.extend_claim, "prune", "one")
+        assert take(planned, "two") is None
+    assert not planned.store.do(jobs.extend_claim, "prune", "two")
+    planned.clock.advance(CLAIM_TIMEOUT / SECOND)
+    second = taken(planned, "two")
+    assert not planned.store.do(jobs.extend_claim, "prune", "one")
+    # Who comes back late changes nothing.
+    planned.store.do(jobs.complete, second | {"holder": "one"}, None)
+    assert row(planned)["ended_at"] is None
+    planned.store.do(jobs.complete, second, None)
+    assert not planned.store.do(jobs.extend_claim, "prune", "two")
+
+
+def test_a_clock_that_was_ahead(planned: World) -> None:
+    planned.clock.advance(86_400)
+    taken(planned)
+    planned.clock.advance(-3600)
+    assert take(planned, "two") is not None
+    planned.store.do(jobs.fail, row(planned), "disk full")
+    planned.clock.advance(-2 * 3600)
+    assert take(planned) is not None
+
+
+def test_what_somebody_has_in_hand_is_not_planned_anew(planned: World) -> None:
+    planned.clock.advance(60)
+    found = taken(planned)
+    planned.store.do(jobs.save_schedules, [JobSchedule("prune", "otherwise", None)])
+    assert row(planned)["due_at"] == found["due_at"]
+    planned.store.do(jobs.complete, found, planned.now)
+    planned.store.do(jobs.save_schedules, [JobSchedule("prune", "otherwise", None)])
+    assert parts(row(planned), "schedule", "due_at") == ["otherwise", None]
+    assert take(planned) is None
+
+
+def test_what_a_crash_left(planned: World) -> None:
+    planned.clock.advance(60)
+    taken(planned)
+    assert planned.store.do(jobs.release_all) == 1
+    assert parts(row(planned), "outcome", "ended_at") == ["stopped", planned.now]
+    assert planned.store.do(jobs.release_all) == 0
+    assert take(planned, "two") is not None
+
+
+def test_one_that_was_never_planned(world: World) -> None:
+    assert world.store.do(jobs.claim, "nothing", "one") is None
+    fresh = jobs.new_row("new", "once", None)
+    world.store.do(jobs.save_schedules, [JobSchedule("new", "once", None)])
+    assert row(world, "new") == fresh
+    assert jobs.ready_at(fresh, world.now) is None

@@ -1,0 +1,130 @@
+"""What happened in each minute, counted beside it."""
+
+from typing import Any
+
+import pytest
+from engines import statements
+from store_world import World
+
+from store.clock import MINUTE, SECOND
+from store.delivery import attempts, events
+from store.monitoring import minute_counters
+from store.monitoring.minute_counters import BOUNDS, PeriodCounts
+
+
+def counted(
+    world: World, repo_ids: list[int] | None = None, step: int = 1
+) -> dict[int, PeriodCounts]:
+    first = world.now // MINUTE - 10
+    found = world.store.look(minute_counters.between, first, first + 20, step, repo_ids)
+    return {minute - first: tally for minute, tally in found.items()}
+
+
+def total(found: dict[int, PeriodCounts]) -> tuple[int, int, int]:
+    return (
+        sum(one.events for one in found.values()),
+        sum(one.delivered for one in found.values()),
+        sum(one.failed for one in found.values()),
+    )
+
+
+def test_events_and_attempts(world: World) -> None:
+    hook, lease = world.hook("push"), world.lease()
+    for number in range(3):
+        world.arrive(f"g-{number}")
+    world.arrive("g-1")
+    first, second, third = world.claim(lease, hook["id"])
+    world.store.do(
+        attempts.record,
+        [
+            world.outcome(lease, first, accepted_at=world.now, duration=4000),
+            world.outcome(lease, second, accepted_at=world.now - 60 * SECOND, duration=4000),
+            world.failure(lease, third, accepted_at=world.now),
+        ],
+    )
+    found = counted(world)
+    assert list(found) == [10]
+    assert total(found) == (3, 2, 1)
+    assert sum(found[10].ranges) == 2
+    assert total(counted(world, [world.repo["id"]])) == (3, 2, 1)
+    assert total(counted(world, [])) == (0, 0, 0)
+
+
+def test_each_repository_and_all(world: World) -> None:
+    other = world.another_repo()
+    world.arrive("a")
+    world.arrive("b", repo_id=other["id"])
+    world.arrive("c", repo_id=0)
+    assert total(counted(world)) == (3, 0, 0)
+    assert total(counted(world, [other["id"]])) == (1, 0, 0)
+    assert total(counted(world, [other["id"], world.repo["id"]])) == (2, 0, 0)
+
+
+def test_minutes_and_steps(world: World) -> None:
+    for number in range(4):
+        world.arrive(f"g-{number}")
+        world.clock.advance(seconds=60)
+    assert [one.events for one in counted(world).values()] == [1, 1, 1, 1]
+    found = counted(world, step=5)
+    assert {minute: one.events for minute, one in found.items()} == {5: 4}
+
+
+def test_what_was_done_again_is_no_latency(world: World) -> None:
+    hook, lease = world.hook("push"), world.lease()
+    world.arrive("a")
+    (one,) = world.claim(lease, hook["id"])
+    world.store.do(attempts.record, [world.outcome(lease, one, number=2, accepted_at=world.now)])
+    (found,) = counted(world).values()
+    assert (found.delivered, sum(found.ranges)) == (1, 0)
+
+
+def test_many_cost_what_one_does(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    arrivals = [world.arrival(f"g-{number}") for number in range(50)]
+    asked = statements(monkeypatch)
+    costs = []
+    for some in (arrivals[:1], arrivals[1:]):
+        asked.clear()
+        world.store.do(events.accept, some)
+        costs.append(len([one for one in asked if "tally" in one]))
+    # A row of the repository, and one of all.
+    assert costs == [2, 2]
+
+
+def test_nothing_that_was_undone_is_counted(world: World) -> None:
+    def fail(db: Any) -> None:
+        events.accept(db, [world.arrival("a")])
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        world.store.do(fail)
+    assert total(counted(world)) == (0, 0, 0)
+
+
+def test_quantiles() -> None:
+    tally = PeriodCounts()
+    assert tally.quantile(0.5) is None
+    for latency in [*range(1000, 100_000, 1000), 10**9]:
+        tally.ranges[minute_counters.bucket_of(latency) - minute_counters.FIRST] += 1
+    found = [tally.quantile(share) for share in (0.0, 0.5, 0.95, 1.0)]
+    assert found == sorted(found)
+    assert found[1] == pytest.approx(50_000, rel=0.05)
+    assert found[2] == pytest.approx(95_000, rel=0.06)
+    assert found[3] == BOUNDS[-1]
+
+
+def test_bounds_are_in_order() -> None:
+    assert list(BOUNDS) == sorted(set(BOUNDS))
+    assert (BOUNDS[0], BOUNDS[-1]) == (1000, 50_000_000)
+    assert len(minute_counters.RANGES) == 30
+
+
+def test_old_ones_are_dropped(world: World) -> None:
+    for number in range(5):
+        world.arrive(f"g-{number}")
+        world.clock.advance(seconds=60)
+    limit = world.now - 2 * MINUTE
+    # Each minute has a row of the repository, and one of all.
+    assert world.store.do(minute_counters.drop, limit, 2) == 2
+    assert world.store.do(minute_counters.drop, limit, 100) == 4
+    assert world.store.do(minute_counters.drop, limit, 100) == 0
+    assert total(counted(world)) == (2, 0, 0)

@@ -1,0 +1,216 @@
+"""How things stand, and that asking costs the same whatever was delivered."""
+
+import re
+from typing import Any
+
+import pytest
+from store_world import World
+
+from store import Connection, Store
+from store.clock import SECOND
+from store.database import migrations
+from store.delivery import attempts, hooks, leases
+from store.delivery.attempts import DEAD
+from store.jobs import jobs
+from store.jobs.jobs import JobSchedule
+from store.monitoring import stats
+from store.monitoring.stats import SILENT, DeliveryStats
+
+
+def look(world: World) -> DeliveryStats:
+    return world.store.look(stats.collect)
+
+
+def test_nothing_yet(world: World) -> None:
+    found = look(world)
+    assert (found.oldest_due_at, found.due, found.later, found.held) == (None, 0, 0, 0)
+    assert (found.age, found.lag, found.workers, found.jobs) == (0, 0, [], [])
+
+
+def test_what_waits_and_what_is_held(world: World) -> None:
+    one, _ = world.hook("push"), world.hook("push")
+    world.arrive("g-1")
+    began = world.now
+    world.clock.advance(5)
+    world.arrive("g-2")
+    assert look(world).oldest_due_at == began
+    lease = world.lease()
+    claimed = world.claim(lease, one["id"], limit=1)
+    world.clock.advance(5)
+    found = look(world)
+    assert (found.due, found.later, found.held) == (3, 0, 1)
+    assert (found.oldest_due_at, found.age) == (began, 10 * SECOND)
+    # It waits for its next attempt, which is not due yet.
+    world.store.do(attempts.record, [world.failure(lease, claimed[0])])
+    found = look(world)
+    assert (found.due, found.later, found.held) == (3, 1, 0)
+    assert found.oldest_due_at == began
+
+
+def test_the_oldest_may_be_in_a_workers_hand(world: World) -> None:
+    hook = world.hook("push")
+    world.arrive("g-1")
+    began = world.now
+    world.claim(world.lease(), hook["id"])
+    world.clock.advance(7)
+    world.arrive("g-2")
+    assert look(world).oldest_due_at == began
+
+
+def test_what_is_not_due_is_not_old(world: World) -> None:
+    hook = world.hook("push")
+    world.arrive("g-1")
+    lease = world.lease()
+    (claimed,) = world.claim(lease, hook["id"])
+    world.store.do(attempts.record, [world.failure(lease, claimed)])
+    assert look(world).oldest_due_at is None
+    world.clock.advance(61)
+    assert look(world).age == SECOND
+
+
+def test_what_has_ended_is_not_counted(world: World) -> None:
+    hook = world.hook("push")
+    world.arrive("g-1")
+    world.arrive("g-2")
+    lease = world.lease()
+    first, second = world.claim(lease, hook["id"])
+    world.store.do(attempts.record, [world.outcome(lease, first)])
+    world.store.do(attempts.record, [world.failure(lease, second, state=DEAD)])
+    found = look(world)
+    assert (found.due, found.later, found.held, found.oldest_due_at) == (0, 0, 0, None)
+
+
+def test_hooks_in_trouble(world: World) -> None:
+    first, second = world.hook("push"), world.hook("push")
+    world.store.do(hooks.disable, first["id"], "gone")
+    world.arrive("g-1")
+    lease = world.lease()
+    (claimed,) = world.claim(lease, second["id"])
+    world.store.do(attempts.record, [world.failure(lease, claimed)])
+    found = look(world)
+    assert (found.disabled, found.failing) == (1, 1)
+    world.store.do(hooks.delete, world.store.look(hooks.get, world.repo["id"], first["id"]))
+    world.store.do(hooks.delete, world.store.look(hooks.get, world.repo["id"], second["id"]))
+    found = look(world)
+    assert (found.disabled, found.failing) == (0, 0)
+
+
+def test_counts_end_at_a_bound(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stats, "MOST", 3)
+    world.hook("push")
+    for at in range(5):
+        world.arrive(f"g-{at}")
+    assert look(world).due == 3
+
+
+class TestLag:
+    """For how long deliveries wait for workers, not for their endpoints."""
+
+    def waiting(self, world: World) -> None:
+        world.hook("push")
+        world.arrive("g-1")
+        world.clock.advance(100)
+
+    def test_without_a_worker_all_waits_for_one(self, world: World) -> None:
+        self.waiting(world)
+        assert look(world).lag == 100 * SECOND
+
+    def test_nothing_waits_for_a_worker_that_keeps_up(self, world: World) -> None:
+        self.waiting(world)
+        lease = world.lease()
+        world.store.do(leases.renew, lease, 10 * SECOND)
+        found = look(world)
+        assert (found.age, found.lag) == (100 * SECOND, 0)
+        (worker,) = found.workers
+        assert (worker["holder"], worker["seen_at"]) == ("tests", world.now)
+
+    def test_a_worker_says_how_far_it_is_behind(self, world: World) -> None:
+        self.waiting(world)
+        lease = world.lease()
+        world.store.do(leases.renew, lease, 10 * SECOND, 42 * SECOND)
+        assert look(world).lag == 42 * SECOND
+
+    def test_a_worker_that_says_nothing_is_behind(self, world: World) -> None:
+        self.waiting(world)
+        world.lease()
+        assert len(look(world).workers) == 1
+        world.clock.advance(2 * SILENT / SECOND)
+        found = look(world)
+        assert (found.lag, found.workers) == (2 * SILENT, [])
+
+    def test_without_anything_due_nobody_is_behind(self, world: World) -> None:
+        lease = world.lease()
+        world.store.do(leases.renew, lease, 100 * SECOND, 42 * SECOND)
+        world.clock.advance(50)
+        assert look(world).lag == 0
+
+    def test_a_lease_that_has_ended_is_no_worker(self, world: World) -> None:
+        world.lease(SECOND)
+        world.clock.advance(2)
+        assert look(world).leases == []
+
+
+def test_jobs(world: World) -> None:
+    world.store.do(jobs.save_schedules, [JobSchedule("prune", "daily", world.now)])
+    (job,) = look(world).jobs
+    assert (job["name"], job["failures"]) == ("prune", 0)
+
+
+def test_writing_is_tried(world: World) -> None:
+    for _ in range(2):
+        for place in (1, 2):
+            world.store.do(stats.probe, place)
+    rows = world.store.look(lambda db: db.all("SELECT id, tried_at FROM probe ORDER BY id"))
+    assert rows == [{"id": place, "tried_at": world.now} for place in (1, 2)]
+
+
+def test_a_database_of_a_newer_program(store: Store) -> None:
+    assert store.look(stats.migrations_ahead) == 0
+    newest = migrations.steps()[-1][0]
+    store.do(
+        lambda db: db.execute(
+            "INSERT INTO migration (number, name, applied_at) VALUES (:number, 'new', 0)",
+            number=newest + 3,
+        )
+    )
+    assert store.look(stats.migrations_ahead) == 3
+
+
+def test_it_costs_the_same_whatever_was_delivered(world: World, url: str) -> None:
+    """Only indexes are read that hold nothing of what is over."""
+    hook_ids = [world.hook("push")["id"] for _ in range(3)]
+    world.arrive("g-1")
+    world.claim(world.lease(), hook_ids[0])
+    many = 3_000
+    rows = [(at, hook_ids[at % 3], world.repo["id"], 1, at) for at in range(many)]
+    world.store.do(
+        lambda db: db.insert_many("delivery", "event_id, hook_id, repo_id, state, due_at", rows)
+    )
+    world.store.do(lambda db: db.execute("ANALYZE"))
+    steps = world.store.do(plans, url.startswith("postgres"))
+    assert steps
+    for step in steps:
+        assert "Seq Scan" not in step, steps
+        assert "SCAN x" not in step or "INDEX delivery_" in step, steps
+
+
+def plans(db: Connection, postgres: bool) -> list[str]:
+    """The lines of the statements' plans that say how tables are read."""
+    asked: list[tuple[str, dict[str, Any]]] = []
+
+    class Spy:
+        now = db.now
+
+        def __getattr__(self, name: str) -> Any:
+            def ask(sql: str, **given: Any) -> Any:
+                asked.append((sql, given))
+                return getattr(db, name)(sql, **given)
+
+            return ask
+
+    stats.oldest_due_at(Spy())  # type: ignore[arg-type]
+    stats._waiting(Spy())  # type: ignore[arg-type]
+    stats._held(Spy())  # type: ignore[arg-type]
+    word = "EXPLAIN " if postgres else "EXPLAIN QUERY PLAN "
+    lines = [str(row[-1]) for sql, given in asked for row in db.tuples(word + sql, **given)]
+    return [line for line in lines if re.search(r"(?i)\b(scan|search)\b.*\bx\b", line)]

@@ -1,0 +1,293 @@
+"""What is said on issues and pull requests, and whom and what it speaks of."""
+
+from typing import Any
+
+import pytest
+from issue_world import SHA, Platform, issue, later, pull
+from store_world import World
+
+from store import Row
+from store.accounts import accounts
+from store.issues import commit_comments, issue_comments, issue_events
+from store.issues.issue_references import MOST, references_of
+from store.repositories import repositories
+
+
+@pytest.fixture
+def platform(world: World) -> Platform:
+    return Platform(world)
+
+
+def comment(**changed: Any) -> dict[str, Any]:
+    given = {
+        "id": 492700400,
+        "user": {"login": "octo-cat", "type": "User"},
+        "created_at": "2026-11-20T10:00:05Z",
+        "updated_at": "2026-11-20T10:00:05Z",
+        "author_association": "MEMBER",
+        "body": "You are totally right!",
+    }
+    return given | changed
+
+
+def review(**changed: Any) -> dict[str, Any]:
+    given = {
+        "id": 237895671,
+        "user": {"login": "amy", "type": "User"},
+        "body": "Looks *good*",
+        "commit_id": SHA,
+        "submitted_at": "2026-11-20T10:00:06Z",
+        "state": "approved",
+        "author_association": "OWNER",
+    }
+    return given | changed
+
+
+def said(platform: Platform, kind: str, number: int) -> Row | None:
+    return platform.world.store.look(issue_comments.find, platform.world.repo["id"], kind, number)
+
+
+def test_a_comment(platform: Platform) -> None:
+    platform.tell("issue_comment", "created", issue=issue(), comment=comment())
+    row = said(platform, "comment", 492700400)
+    assert row is not None
+    assert (row["body"], row["author_association"]) == ("You are totally right!", "MEMBER")
+    assert platform.timeline() == ["commented"]
+    assert platform.events() == []
+    (event,) = platform.world.store.look(
+        issue_events.timeline, platform.issue()["id"], limit=9, offset=0
+    )
+    assert (event["subject_id"], event["actor_id"]) == (row["id"], row["author_id"])
+    assert event["created_at"] == later(5)
+
+
+def test_a_comment_that_changes_and_goes(platform: Platform) -> None:
+    platform.tell("issue_comment", "created", issue=issue(), comment=comment())
+    changed = comment(body="Hm", updated_at="2026-11-20T10:01:00Z")
+    platform.tell("issue_comment", "edited", issue=issue(), comment=changed)
+    # What is older than what is known changes nothing.
+    platform.tell("issue_comment", "edited", issue=issue(), comment=comment(body="old"))
+    row = said(platform, "comment", 492700400)
+    assert row is not None
+    assert row["body"] == "Hm"
+    assert platform.timeline() == ["commented"]
+    platform.tell("issue_comment", "deleted", issue=issue(), comment=changed)
+    assert said(platform, "comment", 492700400) is None
+    assert platform.timeline() == []
+
+
+def test_a_pinned_comment(platform: Platform) -> None:
+    issue_id = None
+    for number, action in ((1, "created"), (2, "created"), (1, "pinned"), (2, "pinned")):
+        platform.world.clock.advance(1)
+        platform.tell("issue_comment", action, issue=issue(), comment=comment(id=number))
+        issue_id = platform.issue()["id"]
+    store = platform.world.store
+    found = store.look(issue_comments.pinned, [issue_id])
+    assert found[issue_id]["foreign_id"] == 2
+    robin = store.look(accounts.by_login, "robin")
+    assert robin is not None
+    assert found[issue_id]["pinned_by_id"] == robin["id"]
+    for number in (1, 2):
+        platform.tell("issue_comment", "unpinned", issue=issue(), comment=comment(id=number))
+    assert store.look(issue_comments.pinned, [issue_id]) == {}
+
+
+def test_a_review_and_its_end(platform: Platform) -> None:
+    platform.tell("pull_request_review", "submitted", pull_request=pull(), review=review())
+    row = said(platform, "review", 237895671)
+    assert row is not None
+    assert (row["state"], row["commit_id"], row["body"]) == ("approved", SHA, "Looks *good*")
+    assert row["created_at"] == later(6)
+    dismissed = review(state="dismissed")
+    platform.tell("pull_request_review", "dismissed", pull_request=pull(), review=dismissed)
+    assert platform.timeline(2) == ["review_dismissed", "reviewed"]
+    (event,) = platform.events(2)
+    # As it was before.
+    dismissed = {"state": "approved", "review_id": 237895671, "dismissal_message": None}
+    assert event["members"] == {"dismissed_review": dismissed}
+    row = said(platform, "review", 237895671)
+    assert row is not None
+    assert row["state"] == "dismissed"
+
+
+def test_a_comment_on_a_line(platform: Platform) -> None:
+    given = comment(
+        path="a.py",
+        position=3,
+        line=7,
+        side="RIGHT",
+        diff_hunk="@@ -1 +1 @@",
+        commit_id=SHA,
+        original_commit_id=SHA,
+        pull_request_review_id=237895671,
+        start_line=None,
+        start_side="UP",
+    )
+    tell = ("pull_request_review_comment", "created")
+    platform.tell(*tell, pull_request=pull(), comment=given)
+    assert platform.timeline(2) == ["line-commented"]
+    row = said(platform, "line", 492700400)
+    assert row is not None
+    assert row["details"] == {
+        "path": "a.py",
+        "position": 3,
+        "line": 7,
+        "side": "RIGHT",
+        "diff_hunk": "@@ -1 +1 @@",
+        "original_commit_id": SHA,
+        "pull_request_review_id": 237895671,
+        "start_line": None,
+    }
+    # Less is told: the rest stays.
+    less = comment(line=8, updated_at="2026-11-20T11:00:00Z")
+    platform.tell("pull_request_review_comment", "edited", pull_request=pull(), comment=less)
+    row = said(platform, "line", 492700400)
+    assert row is not None
+    assert (row["details"]["line"], row["details"]["path"]) == (8, "a.py")
+
+
+def test_the_same_id_of_another_kind(platform: Platform) -> None:
+    platform.tell("issue_comment", "created", issue=issue(2), comment=comment(id=1))
+    platform.tell("pull_request_review", "submitted", pull_request=pull(), review=review(id=1))
+    assert sorted(platform.timeline(2)) == ["commented", "reviewed"]
+
+
+def test_a_comment_on_the_commit_of_a_pull_request(platform: Platform) -> None:
+    platform.tell("pull_request", "opened", pull_request=pull())
+    for number, sha in ((1, SHA), (2, "0" * 40)):
+        given = comment(id=number, commit_id=sha)
+        platform.tell("commit_comment", "created", comment=given)
+    assert platform.timeline(2) == ["commit-commented"]
+    store = platform.world.store
+    (event,) = store.look(issue_events.timeline, platform.issue(2)["id"], limit=9, offset=0)
+    known = store.look(commit_comments.get, platform.world.repo["id"], 1)
+    assert known is not None
+    assert event["subject_id"] == known["id"]
+
+
+@pytest.mark.parametrize(
+    ("name", "payload"),
+    [
+        ("issue_comment", {"issue": issue(), "comment": None}),
+        ("issue_comment", {"issue": issue(), "comment": {"id": "1"}}),
+        ("issue_comment", {"issue": {}, "comment": comment()}),
+        ("issue_comment", {"comment": comment()}),
+        ("pull_request_review", {"pull_request": pull(1), "review": []}),
+        ("pull_request_review", {"review": review()}),
+        ("pull_request_review_comment", {"pull_request": pull(1), "comment": "x"}),
+        ("commit_comment", {"comment": {"id": 5}}),
+    ],
+)
+def test_odd_payloads_are_passed_over(platform: Platform, name: str, payload: Any) -> None:
+    platform.tell("issues", "opened", issue=issue())
+    for action in ("created", "deleted", "pinned", "submitted", "dismissed"):
+        platform.tell(name, action, **payload)
+    assert platform.timeline() == []
+
+
+def test_nothing_is_said_on_what_is_gone(platform: Platform) -> None:
+    platform.tell("issues", "deleted", issue=issue())
+    platform.tell("issue_comment", "created", issue=issue(), comment=comment())
+    assert said(platform, "comment", 492700400) is None
+
+
+# Whom and what it speaks of
+
+
+@pytest.mark.parametrize(
+    ("text", "logins"),
+    [
+        ("@amy and @Bob-2, @amy again", ("amy", "bob-2")),
+        ("(@amy) *@bob*", ("amy", "bob")),
+        ("mail me at a@amy.example, or /@amy, @@amy", ()),
+        ("`@amy` and\n```\n@bob\n```\n@carl", ("carl",)),
+        ("@team/core is a team", ()),
+        ("@-amy @amy-", ()),
+        ("", ()),
+        (None, ()),
+        ("@amy", ("amy",)),
+    ],
+)
+def test_mentions(text: str | None, logins: tuple[str, ...]) -> None:
+    assert references_of(text).logins == logins
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("see #1, #22 and #1", ((None, None, 1), (None, None, 22))),
+        ("fixes ada/engine#7.", (("ada", "engine", 7),)),
+        ("&#39; a#1 ##2 #x #0x1 http://x/#5", ()),
+        ("`#1` #2", ((None, None, 2),)),
+        ("(#1)", ((None, None, 1),)),
+        ("#1234567890", ()),
+    ],
+)
+def test_references(text: str, found: Any) -> None:
+    assert references_of(text).issues == found
+
+
+def test_no_more_than_so_many() -> None:
+    text = " ".join(f"@a{number} #{number}" for number in range(1, 200))
+    found = references_of(text)
+    assert len(found.logins) == len(found.issues) == MOST
+
+
+@pytest.mark.parametrize(
+    "text", ["`" * 65_536, "@" * 65_536, "#1" * 32_768, "a/" * 32_768, "~~~" * 9]
+)
+def test_what_is_meant_to_take_long(text: str) -> None:
+    references_of(text)
+
+
+def test_people_are_mentioned_once(platform: Platform) -> None:
+    store = platform.world.store
+    amy = store.do(accounts.create, "amy")
+    text = "@amy, @nobody: look"
+    platform.tell("issues", "opened", issue=issue(body=text))
+    platform.tell("issue_comment", "created", issue=issue(), comment=comment(body="And @Amy?"))
+    edited = issue(body="@amy and @ada", updated_at="2026-11-20T11:00:00Z")
+    platform.tell("issues", "edited", issue=edited)
+    ada = platform.world.user["id"]
+    assert [(event["kind"], event["actor_id"]) for event in platform.events()] == [
+        ("mentioned", amy["id"]),
+        ("subscribed", amy["id"]),
+        ("mentioned", ada),
+        ("subscribed", ada),
+    ]
+
+
+def test_nobody_is_told_of_what_they_may_not_see(platform: Platform) -> None:
+    store, repo = platform.world.store, platform.world.repo
+    store.do(repositories.update, repo["id"], private=True, description=None)
+    store.do(accounts.create, "amy")
+    bob = store.do(accounts.create, "bob")
+    store.do(repositories.grant, repo["id"], bob["id"], "read")
+    platform.tell("issues", "opened", issue=issue(body="@amy @bob"))
+    assert {event["actor_id"] for event in platform.events()} == {bob["id"]}
+
+
+def test_other_issues_know_of_it_once(platform: Platform) -> None:
+    platform.tell("issues", "opened", issue=issue(1))
+    platform.tell("issues", "opened", issue=issue(3, body="As #1, #3 and ada/engine#1"))
+    platform.tell("issue_comment", "created", issue=issue(3), comment=comment(body="#1!"))
+    platform.tell("pull_request", "opened", pull_request=pull(2, body="Closes #1"))
+    assert platform.timeline(1) == ["cross-referenced"] * 2
+    store = platform.world.store
+    rows = store.look(issue_events.timeline, platform.issue(1)["id"], limit=9, offset=0)
+    assert {row["subject_id"] for row in rows} == {
+        platform.issue(3)["id"],
+        platform.issue(2)["id"],
+    }
+    assert platform.timeline(3) == ["commented"]
+
+
+def test_another_repository_is_left_alone(platform: Platform) -> None:
+    other = platform.world.another_repo()
+    elsewhere = Platform(
+        World(platform.world.store, platform.world.clock, platform.world.user, other)
+    )
+    elsewhere.tell("issues", "opened", issue=issue(1))
+    platform.tell("issues", "opened", issue=issue(2, body="See ada/other#1"))
+    assert elsewhere.timeline(1) == []

@@ -1,0 +1,410 @@
+"""Which event of a platform becomes which issue event, and what it has beyond the others."""
+
+from typing import Any
+
+import pytest
+from issue_world import SHA, Platform, issue, later, pull
+from store_world import World
+
+from store.accounts import accounts
+from store.issues import issue_events
+
+
+@pytest.fixture
+def platform(world: World) -> Platform:
+    return Platform(world)
+
+
+def account(platform: Platform, login: str) -> int:
+    row = platform.world.store.look(accounts.by_login, login)
+    assert row is not None, login
+    return int(row["id"])
+
+
+BUG = {"id": 5, "name": "bug", "color": "d73a4a", "default": True}
+AMY = {"login": "amy", "type": "User"}
+TASK = {"id": 9, "node_id": "x", "name": "Task", "color": "red", "description": "A task"}
+TEAM = {"id": 4, "name": "Core", "slug": "core", "privacy": "closed", "permission": "pull"}
+# Action, what the payload has, what the issue has, and the event that it becomes.
+TOLD = [
+    ("labeled", {"label": BUG}, {}, "labeled", {"label": {"name": "bug", "color": "d73a4a"}}),
+    ("unlabeled", {"label": BUG}, {}, "unlabeled", {"label": {"name": "bug", "color": "d73a4a"}}),
+    (
+        "milestoned",
+        {"milestone": {"number": 1, "title": "v1"}},
+        {},
+        "milestoned",
+        {"milestone": {"title": "v1"}},
+    ),
+    (
+        "demilestoned",
+        {"milestone": {"number": 1, "title": "v1"}},
+        {},
+        "demilestoned",
+        {"milestone": {"title": "v1"}},
+    ),
+    (
+        "locked",
+        {},
+        {"locked": True, "active_lock_reason": "spam"},
+        "locked",
+        {"lock_reason": "spam"},
+    ),
+    ("unlocked", {}, {}, "unlocked", {}),
+    (
+        "edited",
+        {"changes": {"title": {"from": "Old"}}},
+        {"title": "New"},
+        "renamed",
+        {"rename": {"from": "Old", "to": "New"}},
+    ),
+]
+ISSUES = [
+    *TOLD,
+    (
+        "closed",
+        {},
+        {"state": "closed", "state_reason": "not_planned"},
+        "closed",
+        {"state_reason": "not_planned"},
+    ),
+    ("reopened", {}, {"state_reason": "reopened"}, "reopened", {"state_reason": "reopened"}),
+    ("pinned", {}, {}, "pinned", {}),
+    ("unpinned", {}, {}, "unpinned", {}),
+    ("opened", {"changes": {"old_issue": {"number": 3}}}, {}, "transferred", {}),
+    (
+        "typed",
+        {"type": TASK},
+        {},
+        "issue_type_added",
+        {"issue_type": {"id": 9, "name": "Task", "color": "red"}},
+    ),
+    (
+        "untyped",
+        {"type": TASK},
+        {},
+        "issue_type_removed",
+        {"issue_type": {"id": 9, "name": "Task", "color": "red"}},
+    ),
+    (
+        "typed",
+        {"type": TASK, "changes": {"type": {"from": {"id": 8, "name": "Bug"}}}},
+        {},
+        "issue_type_changed",
+        {
+            "issue_type": {"id": 9, "name": "Task", "color": "red"},
+            "prev_issue_type": {"id": 8, "name": "Bug", "color": None},
+        },
+    ),
+]
+PULLS = [
+    *TOLD,
+    ("closed", {}, {"state": "closed"}, "closed", {}),
+    ("reopened", {}, {}, "reopened", {}),
+    ("converted_to_draft", {}, {"draft": True}, "convert_to_draft", {}),
+    ("ready_for_review", {}, {}, "ready_for_review", {}),
+    ("edited", {"changes": {"base": {"ref": {"from": "next"}}}}, {}, "base_ref_changed", {}),
+]
+
+
+@pytest.mark.parametrize(("action", "payload", "given", "kind", "members"), ISSUES)
+def test_of_issues(
+    platform: Platform, action: str, payload: Any, given: Any, kind: str, members: Any
+) -> None:
+    platform.tell("issues", action, issue=issue(**given), **payload)
+    (event,) = platform.events()
+    assert (event["kind"], event["members"]) == (kind, members)
+    assert event["actor_id"] == account(platform, "robin")
+    assert event["created_at"] == later(0)
+    assert event["commit_id"] is None
+
+
+@pytest.mark.parametrize(("action", "payload", "given", "kind", "members"), PULLS)
+def test_of_pull_requests(
+    platform: Platform, action: str, payload: Any, given: Any, kind: str, members: Any
+) -> None:
+    platform.tell("pull_request", action, pull_request=pull(**given), **payload)
+    (event,) = platform.events(2)
+    assert (event["kind"], event["members"]) == (kind, members)
+
+
+@pytest.mark.parametrize("action", ["assigned", "unassigned"])
+def test_assignees(platform: Platform, action: str) -> None:
+    platform.tell("issues", action, issue=issue(), assignee=AMY)
+    (event,) = platform.events()
+    assert event["kind"] == action
+    assert event["members"] == {
+        "assignee": account(platform, "amy"),
+        "assigner": account(platform, "robin"),
+    }
+
+
+@pytest.mark.parametrize("action", ["review_requested", "review_request_removed"])
+def test_reviewers(platform: Platform, action: str) -> None:
+    platform.tell("pull_request", action, pull_request=pull(), requested_reviewer=AMY)
+    platform.tell("pull_request", action, pull_request=pull(), requested_team=TEAM)
+    one, other = platform.events(2)
+    assert one["kind"] == other["kind"] == action
+    robin = account(platform, "robin")
+    assert one["members"] == {
+        "review_requester": robin,
+        "requested_reviewer": account(platform, "amy"),
+    }
+    assert other["members"] == {"review_requester": robin, "requested_team": TEAM}
+
+
+def test_a_merge(platform: Platform) -> None:
+    merged = pull(state="closed", merged=True, merge_commit_sha=SHA)
+    platform.tell("pull_request", "closed", pull_request=merged)
+    assert [(event["kind"], event["commit_id"]) for event in platform.events(2)] == [
+        ("merged", SHA),
+        ("closed", None),
+    ]
+
+
+def test_a_new_title_and_a_new_base_at_once(platform: Platform) -> None:
+    changes = {"title": {"from": "Old"}, "base": {"ref": {"from": "next"}}}
+    platform.tell("pull_request", "edited", pull_request=pull(), changes=changes)
+    assert [event["kind"] for event in platform.events(2)] == ["renamed", "base_ref_changed"]
+    assert platform.timeline(2) == ["renamed"]
+
+
+@pytest.mark.parametrize(
+    ("name", "action"),
+    [
+        ("issues", "opened"),
+        ("issues", "edited"),
+        ("issues", "labeled"),
+        ("issues", "milestoned"),
+        ("issues", "assigned"),
+        ("issues", "typed"),
+        ("issues", "field_added"),
+        ("issues", "invented"),
+        ("pull_request", "synchronize"),
+        ("pull_request", "review_requested"),
+        ("pull_request", "auto_merge_enabled"),
+    ],
+)
+def test_what_says_too_little_or_nothing_of_the_kind(
+    platform: Platform, name: str, action: str
+) -> None:
+    given = {"issue": issue()} if name == "issues" else {"pull_request": pull(1)}
+    platform.tell(name, action, **given)
+    assert platform.events() == []
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"issue": None},
+        {"issue": "x"},
+        {"issue": {}},
+        {"issue": {"number": "1"}},
+        {"issue": issue(), "label": "bug"},
+        {"issue": issue(), "label": {"name": 5}},
+        {"issue": issue(), "label": []},
+    ],
+)
+def test_odd_payloads_are_passed_over(platform: Platform, odd: Any) -> None:
+    platform.tell("issues", "labeled", **odd)
+    rows = platform.world.store.look(
+        issue_events.of_repository, platform.world.repo["id"], limit=9, offset=0
+    )
+    assert rows == []
+
+
+def test_told_twice_it_happened_once(platform: Platform) -> None:
+    for _ in range(2):
+        platform.tell("issues", "labeled", issue=issue(), label=BUG)
+    platform.tell("issues", "labeled", issue=issue(), label={**BUG, "name": "ui"})
+    platform.tell("issues", "labeled", issue=issue(updated_at="2026-11-20T10:00:01Z"), label=BUG)
+    assert [event["members"]["label"]["name"] for event in platform.events()] == [
+        "bug",
+        "ui",
+        "bug",
+    ]
+
+
+def test_the_time_is_the_platforms_and_not_after_now(platform: Platform) -> None:
+    platform.tell("issues", "pinned", issue=issue(updated_at="2030-01-01T00:00:00Z"))
+    platform.tell("issues", "unpinned", issue=issue(updated_at="never"))
+    assert [event["created_at"] for event in platform.events()] == [platform.world.now] * 2
+
+
+def test_a_deleted_issue(platform: Platform) -> None:
+    platform.tell("issues", "pinned", issue=issue())
+    (event,) = platform.events()
+    platform.tell("issues", "deleted", issue=issue())
+    platform.tell("issues", "labeled", issue=issue(), label=BUG)
+    assert platform.events() == []
+    assert platform.timeline() == []
+    store, repo = platform.world.store, platform.world.repo["id"]
+    assert store.look(issue_events.of_repository, repo, limit=9, offset=0) == []
+    # It can still be asked for, and be told to be gone.
+    found = store.look(issue_events.get, repo, event["id"])
+    assert found == event | {"deleted_at": platform.issue()["deleted_at"]}
+    assert platform.issue()["deleted_at"] is not None
+
+
+def test_an_issue_that_went_elsewhere(platform: Platform) -> None:
+    platform.tell("issues", "pinned", issue=issue())
+    changes = {"new_issue": {"number": 7}, "new_repository": {"full_name": "ada/other"}}
+    platform.tell("issues", "transferred", issue=issue(), changes=changes)
+    assert platform.events() == []
+    row = platform.issue()
+    assert (row["moved_to"], row["moved_number"]) == ("ada/other", 7)
+
+
+def test_the_newest_first_over_all_issues(platform: Platform) -> None:
+    platform.tell("issues", "pinned", issue=issue(1))
+    platform.tell("issues", "pinned", issue=issue(3, updated_at="2026-11-20T08:00:00Z"))
+    platform.tell("pull_request", "locked", pull_request=pull(2))
+    store, repo = platform.world.store, platform.world.repo["id"]
+    rows = store.look(issue_events.of_repository, repo, limit=9, offset=0)
+    assert [row["kind"] for row in rows] == ["locked", "pinned", "pinned"]
+    assert [row["issue_id"] for row in rows[1:]] == [
+        platform.issue(1)["id"],
+        platform.issue(3)["id"],
+    ]
+    assert store.look(issue_events.count_of_repository, repo, 2) == 2
+    assert store.look(issue_events.of_repository, repo, limit=1, offset=2) == rows[2:]
+
+
+# How issues hang together
+
+
+@pytest.mark.parametrize(
+    ("name", "action", "own", "other", "member"),
+    [
+        ("sub_issues", "sub_issue_added", "parent_issue", "sub_issue", "sub_issue"),
+        ("sub_issues", "sub_issue_removed", "parent_issue", "sub_issue", "sub_issue"),
+        ("sub_issues", "parent_issue_added", "sub_issue", "parent_issue", "parent_issue"),
+        ("sub_issues", "parent_issue_removed", "sub_issue", "parent_issue", "parent_issue"),
+        ("issue_dependencies", "blocked_by_added", "blocked_issue", "blocking_issue", "blocked_by"),
+        (
+            "issue_dependencies",
+            "blocked_by_removed",
+            "blocked_issue",
+            "blocking_issue",
+            "blocked_by",
+        ),
+        ("issue_dependencies", "blocking_added", "blocking_issue", "blocked_issue", "blocking"),
+        ("issue_dependencies", "blocking_removed", "blocking_issue", "blocked_issue", "blocking"),
+    ],
+)
+def test_relations(
+    platform: Platform, name: str, action: str, own: str, other: str, member: str
+) -> None:
+    beside = platform.world.another_repo()["id"]
+    elsewhere = {f"{other}_repo": {"full_name": "ada/other"}}
+    given = {own: issue(1), other: issue(8, title="Another")}
+    platform.tell(name, action, **given, **elsewhere)
+    (event,) = platform.events()
+    assert event["kind"] == action
+    assert event["members"] == {
+        member: {"number": 8, "title": "Another", "state": "open", "repo_id": beside}
+    }
+    platform.tell(name, action, **{own: issue(1), other: {"number": "8"}})
+    assert len(platform.events()) == 1
+
+
+# What becomes of their branches
+
+
+def push(**changed: Any) -> dict[str, Any]:
+    commit = {
+        "id": SHA,
+        "tree_id": "e" * 40,
+        "message": "Spell it right, see #1",
+        "timestamp": "2026-11-20T12:00:00+02:00",
+        "author": {"name": "Octo", "email": "octo@cat.example", "username": "octo-cat"},
+        "committer": {"name": "Web", "email": "noreply@forge.example"},
+    }
+    return {"ref": "refs/heads/changes", "after": SHA, "commits": [commit], **changed}
+
+
+def test_a_push_to_the_branch_of_a_pull_request(platform: Platform) -> None:
+    platform.tell("issues", "opened", issue=issue(1))
+    platform.tell("pull_request", "opened", pull_request=pull())
+    for _ in range(2):
+        platform.tell("push", **push())
+    assert platform.timeline(2) == ["committed"]
+    assert platform.events(2) == []
+    (event,) = platform.events(1)
+    assert (event["kind"], event["commit_id"]) == ("referenced", SHA)
+    store = platform.world.store
+    (row,) = store.look(issue_events.timeline, platform.issue(2)["id"], limit=9, offset=0)
+    assert row["commit_id"] == SHA
+    assert row["created_at"] == later(0)
+    assert row["members"] == {
+        "message": "Spell it right, see #1",
+        "tree": "e" * 40,
+        "author": {"name": "Octo", "email": "octo@cat.example"},
+        "committer": {"name": "Web", "email": "noreply@forge.example"},
+    }
+
+
+def test_a_forced_push(platform: Platform) -> None:
+    platform.tell("pull_request", "opened", pull_request=pull())
+    platform.tell("push", **push(forced=True, commits=[]))
+    (event,) = platform.events(2)
+    assert (event["kind"], event["commit_id"]) == ("head_ref_force_pushed", SHA)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"ref": "refs/heads/main"},
+        {"ref": "refs/tags/changes"},
+        {"ref": None},
+        {"commits": {}},
+        {"commits": ["x", {"id": "y"}, None]},
+    ],
+)
+def test_a_push_elsewhere(platform: Platform, changed: Any) -> None:
+    platform.tell("pull_request", "opened", pull_request=pull())
+    platform.tell("push", **push(**changed))
+    assert platform.timeline(2) == []
+
+
+def test_a_push_to_a_closed_one_and_to_a_fork_of_it(platform: Platform) -> None:
+    platform.tell("pull_request", "opened", pull_request=pull(2, state="closed"))
+    fork = {"ref": "changes", "sha": SHA, "repo": {"full_name": "amy/engine"}}
+    platform.tell("pull_request", "opened", pull_request=pull(3, head=fork))
+    platform.tell("push", **push())
+    assert platform.timeline(2) == platform.timeline(3) == []
+
+
+def test_as_many_commits_of_a_push_as_are_looked_at(platform: Platform) -> None:
+    platform.tell("pull_request", "opened", pull_request=pull())
+    many = [{**push()["commits"][0], "id": f"{number:040x}"} for number in range(300)]
+    platform.tell("push", **push(commits=many))
+    count = platform.world.store.look(
+        issue_events.count_timeline, platform.issue(2)["id"], most=1000
+    )
+    assert count == 250
+
+
+def test_a_branch_that_goes_and_comes_again(platform: Platform) -> None:
+    gone = {"ref": "changes", "ref_type": "branch"}
+    platform.tell("create", **gone)
+    platform.tell("pull_request", "opened", pull_request=pull())
+    platform.tell("create", **gone)
+    assert platform.events(2) == []
+    platform.tell("delete", **gone)
+    platform.world.clock.advance(1)
+    platform.tell("create", **gone)
+    platform.tell("delete", ref="changes", ref_type="tag")
+    platform.tell("delete", ref="other", ref_type="branch")
+    assert [event["kind"] for event in platform.events(2)] == [
+        "head_ref_deleted",
+        "head_ref_restored",
+    ]
+
+
+def test_a_deployment(platform: Platform) -> None:
+    platform.tell("pull_request", "opened", pull_request=pull())
+    for sha in (SHA, "0" * 40):
+        platform.tell("deployment", "created", deployment={"id": 1, "sha": sha})
+    platform.tell("deployment", "created", deployment="x")
+    assert [event["kind"] for event in platform.events(2)] == ["deployed"]

@@ -1,0 +1,102 @@
+"""Interaction limits and invitations in the store: who comes at the same moment as others."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from store_world import World
+
+from store import Connection, Store
+from store.accounts import accounts
+from store.clock import DAY
+from store.errors import Conflict, Invalid, Missing
+from store.repositories import interaction_limits, invitations, pull_request_caps
+
+Opened = Callable[[], Store]
+
+
+def at_once(*calls: Callable[[], Any]) -> list[Any]:
+    """What each of them gives, or raises."""
+
+    def tried(call: Callable[[], Any]) -> Any:
+        try:
+            return call()
+        except Exception as error:
+            return error
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return list(pool.map(tried, calls))
+
+
+def test_owner_and_repository_at_the_same_moment(world: World, opened: Opened) -> None:
+    other = opened()
+    for _ in range(10):
+        ends = world.now + DAY
+        whole, part = at_once(
+            lambda ends=ends: world.store.do(
+                interaction_limits.limit_account, world.user["id"], "existing_users", ends
+            ),
+            lambda ends=ends: other.do(
+                interaction_limits.limit_repository, world.repo, "collaborators_only", ends
+            ),
+        )
+        assert not isinstance(whole, Exception)
+        assert isinstance(part, Conflict | dict)
+        kept = world.store.look(lambda db: db.all("SELECT * FROM interaction_limit"))
+        assert [row["account_id"] for row in kept] == [world.user["id"]]
+        world.store.do(interaction_limits.remove_account_limit, world.user["id"])
+
+
+def test_one_invitation_however_often_it_is_sent(world: World, opened: Opened) -> None:
+    guest = world.store.do(accounts.create, "guest")
+    other = opened()
+    given = (world.repo["id"], guest["id"], world.user["id"], "read")
+    made = at_once(
+        *(
+            lambda store=store: store.do(invitations.invite, *given)
+            for store in (world.store, other)
+        )
+    )
+    assert sorted(is_new for _, is_new in made) == [False, True]
+    assert world.store.look(invitations.count, invitations.to_person(guest["id"]), 9) == 1
+
+
+def test_accepted_once(world: World, opened: Opened) -> None:
+    guest = world.store.do(accounts.create, "guest")
+    row, _ = world.store.do(invitations.invite, world.repo["id"], guest["id"], None, "write")
+    other = opened()
+    found = at_once(
+        *(lambda store=store: store.do(invitations.accept, row) for store in (world.store, other))
+    )
+    assert sum(isinstance(one, Missing) for one in found) == 1
+    assert found.count(None) == 1
+
+
+def test_the_list_is_not_filled_beyond_its_bound(world: World, opened: Opened) -> None:
+    def people(db: Connection) -> list[int]:
+        return [accounts.create(db, f"user-{number}")["id"] for number in range(120)]
+
+    ids = world.store.do(people)
+    other = opened()
+    found = at_once(
+        lambda: world.store.do(pull_request_caps.add_bypass, world.repo["id"], ids[:60]),
+        lambda: other.do(pull_request_caps.add_bypass, world.repo["id"], ids[60:]),
+    )
+    assert sum(isinstance(one, Invalid) for one in found) == 1
+    assert len(world.store.look(pull_request_caps.bypassing, world.repo["id"])) == 60
+
+
+@pytest.mark.parametrize("back", [1, 86_400])
+def test_a_clock_put_back_does_not_keep_the_count(world: World, back: int) -> None:
+    def guests(db: Connection) -> list[int]:
+        return [accounts.create(db, f"guest-{number}")["id"] for number in range(51)]
+
+    ids = world.store.do(guests)
+    world.clock.advance(2 * 86_400)
+    for guest in ids[:50]:
+        world.store.do(invitations.invite, world.repo["id"], guest, None, "read")
+    with pytest.raises(invitations.TooManyInvitations):
+        world.store.do(invitations.invite, world.repo["id"], ids[50], None, "read")
+    world.clock.advance(-back)
+    world.store.do(invitations.invite, world.repo["id"], ids[50], None, "read")

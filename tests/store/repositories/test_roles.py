@@ -1,0 +1,255 @@
+"""Accounts, repositories, and who has which role where."""
+
+import pytest
+
+from store import Connection, Row, Store
+from store.accounts import accounts
+from store.clock import MovableClock
+from store.errors import Conflict, Invalid
+from store.repositories import membership_dump, repositories
+from store.repositories.repositories import ROLES
+
+
+def test_an_account_is_what_was_given(store: Store, clock: MovableClock) -> None:
+    row = store.do(accounts.create, "Ada", name="Ada L.", email="ada@example.com")
+    assert row == row | {
+        "login": "Ada",
+        "kind": "User",
+        "name": "Ada L.",
+        "email": "ada@example.com",
+        "site_admin": 0,
+        "created_at": clock.now(),
+        "updated_at": clock.now(),
+    }
+    assert store.look(accounts.get, row["id"]) == row
+    assert store.look(accounts.by_login, "aDA") == row
+    assert store.look(accounts.by_login, "bob") is None
+    assert store.look(accounts.get, row["id"] + 1) is None
+
+
+def test_logins_are_taken_whatever_their_case(store: Store) -> None:
+    store.do(accounts.create, "Ada")
+    with pytest.raises(Conflict, match="ADA"):
+        store.do(accounts.create, "ADA", kind="Organization")
+    assert len(store.look(accounts.list_all)) == 1
+
+
+@pytest.mark.parametrize("login", ["a", "A-b_c.d", "0", "a" * 100, "a--b", "build.bot"])
+def test_a_good_login(store: Store, login: str) -> None:
+    assert store.do(accounts.create, login)["login"] == login
+
+
+@pytest.mark.parametrize(
+    "login", ["", "-a", "a-", ".a", "_", "a b", "a/b", "a\n", "é", "a" * 101, "a\x00b", "\u212a"]
+)
+def test_a_bad_login(store: Store, login: str) -> None:
+    with pytest.raises(Invalid) as caught:
+        store.do(accounts.create, login)
+    assert caught.value.field == "login"
+
+
+def test_accounts_are_listed_by_login(store: Store) -> None:
+    for login in ("bob", "Cyd", "ada"):
+        store.do(accounts.create, login)
+    assert [row["login"] for row in store.look(accounts.list_all)] == ["ada", "bob", "Cyd"]
+
+
+def test_updating_an_account(store: Store, clock: MovableClock) -> None:
+    made = store.do(accounts.create, "ada", name="Ada")
+    clock.advance(5)
+    store.do(accounts.update, made["id"], name="Ada", email=None)
+    assert store.look(accounts.get, made["id"]) == made
+    store.do(accounts.update, made["id"], name=None, email="a@b.example")
+    changed = store.look(accounts.get, made["id"])
+    assert changed == made | {"name": None, "email": "a@b.example", "updated_at": clock.now()}
+
+
+def test_a_password_is_kept_as_argon2id_and_checked(store: Store) -> None:
+    ada = store.do(accounts.create, "ada", password="correct horse")
+    bob = store.do(accounts.create, "bob")
+    stored = store.look(lambda db: db.value("SELECT password_hash FROM account WHERE id = 1"))
+    assert stored.startswith("$argon2id$v=19$m=65536,t=3,p=4$")
+    assert "correct" not in stored
+    assert store.look(accounts.check_password, ada["id"], "correct horse")
+    assert not store.look(accounts.check_password, ada["id"], "Correct horse")
+    assert not store.look(accounts.check_password, ada["id"], "")
+    assert not store.look(accounts.check_password, bob["id"], "")
+    assert not store.look(accounts.check_password, 99, "correct horse")
+
+
+def test_two_equal_passwords_are_kept_differently() -> None:
+    assert accounts.hash_password("secret") != accounts.hash_password("secret")
+
+
+def test_joining_an_organization(store: Store) -> None:
+    ada = store.do(accounts.create, "ada")["id"]
+    org = store.do(accounts.create, "acme", kind="Organization")["id"]
+    assert store.look(accounts.organization_role, org, ada) is None
+    store.do(accounts.join, org, ada, "member")
+    assert store.look(accounts.organization_role, org, ada) == "member"
+    store.do(accounts.join, org, ada, "admin")
+    assert store.look(accounts.organization_role, org, ada) == "admin"
+    assert store.look(membership_dump.members, org) == {"ada": "admin"}
+    with pytest.raises(Invalid) as caught:
+        store.do(accounts.join, org, ada, "owner")
+    assert caught.value.field == "role"
+
+
+def test_a_repository_is_what_was_given(store: Store, clock: MovableClock) -> None:
+    ada = store.do(accounts.create, "Ada")
+    row = store.do(
+        repositories.create,
+        ada["id"],
+        "Engine",
+        private=True,
+        description="of differences",
+        default_branch="trunk",
+    )
+    assert row == row | {
+        "owner_id": ada["id"],
+        "owner": "Ada",
+        "owner_kind": "User",
+        "name": "Engine",
+        "full_name": "Ada/Engine",
+        "private": 1,
+        "description": "of differences",
+        "default_branch": "trunk",
+        "created_at": clock.now(),
+        "updated_at": clock.now(),
+        "pushed_at": None,
+    }
+    assert store.look(repositories.get, row["id"]) == row
+    assert store.look(repositories.find, "ADA", "eNGINE") == row
+    assert store.look(repositories.find, "ada", "other") is None
+    assert store.look(repositories.find, "bob", "engine") is None
+
+
+def test_a_repositorys_name_is_taken_within_its_owner(store: Store) -> None:
+    ada, bob = (store.do(accounts.create, login)["id"] for login in ("ada", "bob"))
+    store.do(repositories.create, ada, "engine")
+    store.do(repositories.create, bob, "engine")
+    with pytest.raises(Conflict):
+        store.do(repositories.create, ada, "ENGINE")
+    assert [row["full_name"] for row in store.look(repositories.list_all)] == [
+        "ada/engine",
+        "bob/engine",
+    ]
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a b", "a/b", "é", "a" * 101, "a\n"])
+def test_a_bad_repository_name(store: Store, name: str) -> None:
+    ada = store.do(accounts.create, "ada")
+    with pytest.raises(Invalid) as caught:
+        store.do(repositories.create, ada["id"], name)
+    assert caught.value.field == "name"
+
+
+@pytest.mark.parametrize("name", ["a", ".github", "...", "a.b-c_d", "a" * 100])
+def test_a_good_repository_name(store: Store, name: str) -> None:
+    ada = store.do(accounts.create, "ada")
+    assert store.do(repositories.create, ada["id"], name)["name"] == name
+
+
+def test_updating_a_repository(store: Store, clock: MovableClock) -> None:
+    ada = store.do(accounts.create, "ada")
+    made = store.do(repositories.create, ada["id"], "engine")
+    clock.advance(5)
+    store.do(repositories.update, made["id"], private=True, description="new")
+    assert store.look(repositories.get, made["id"]) == made | {
+        "private": 1,
+        "description": "new",
+        "updated_at": clock.now(),
+    }
+
+
+def people_of(db: Connection) -> dict[str, Row | None]:
+    """Somebody of each kind, and three repositories: of a user, and of an organization."""
+    found: dict[str, Row | None] = {"anonymous": None}
+    for login in ("owner", "stranger", "member", "org-admin"):
+        found[login] = accounts.create(db, login)
+    found["site-admin"] = accounts.create(db, "site-admin", site_admin=True)
+    org = accounts.create(db, "org", kind="Organization")
+    found["org"] = org
+    accounts.join(db, org["id"], found["member"]["id"], "member")
+    accounts.join(db, org["id"], found["org-admin"]["id"], "admin")
+    for owner in ("owner", "org"):
+        for private in (False, True):
+            name = "private" if private else "public"
+            repositories.create(db, found[owner]["id"], name, private=private)
+    return found
+
+
+EXPECTED = {
+    # who: role in the user's public, private repository, the organization's public, private one
+    "anonymous": ("read", None, "read", None),
+    "stranger": ("read", None, "read", None),
+    "owner": ("admin", "admin", "read", None),
+    "member": ("read", None, "read", "read"),
+    "org-admin": ("read", None, "admin", "admin"),
+    "org": ("read", None, "admin", "admin"),
+    "site-admin": ("admin", "admin", "admin", "admin"),
+}
+
+
+def test_the_role_that_everybody_has(store: Store) -> None:
+    found = store.do(people_of)
+    repos = [
+        store.look(repositories.find, owner, name)
+        for owner in ("owner", "org")
+        for name in ("public", "private")
+    ]
+    assert {
+        who: tuple(store.look(repositories.role_of, repo, account) for repo in repos)
+        for who, account in found.items()
+    } == EXPECTED
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("private", [False, True])
+def test_a_collaborator_has_the_role_that_was_granted(
+    store: Store, role: str, private: bool
+) -> None:
+    ada, bob = (store.do(accounts.create, login) for login in ("ada", "bob"))
+    repo = store.do(repositories.create, ada["id"], "engine", private=private)
+    other = store.do(repositories.create, ada["id"], "other", private=private)
+    store.do(repositories.grant, repo["id"], bob["id"], role)
+    assert store.look(repositories.role_of, repo, bob) == role
+    assert store.look(repositories.role_of, other, bob) == (None if private else "read")
+    assert store.look(membership_dump.collaborators, repo["id"]) == {"bob": role}
+
+
+def test_of_several_roles_the_highest_counts(store: Store) -> None:
+    found = store.do(people_of)
+    repo = store.look(repositories.find, "org", "private")
+    store.do(repositories.grant, repo["id"], found["member"]["id"], "write")
+    assert store.look(repositories.role_of, repo, found["member"]) == "write"
+    store.do(repositories.grant, repo["id"], found["org-admin"]["id"], "triage")
+    assert store.look(repositories.role_of, repo, found["org-admin"]) == "admin"
+    store.do(repositories.grant, repo["id"], found["member"]["id"], "read")
+    assert store.look(repositories.role_of, repo, found["member"]) == "read"
+
+
+def test_an_unknown_role_is_refused(store: Store) -> None:
+    ada, bob = (store.do(accounts.create, login) for login in ("ada", "bob"))
+    repo = store.do(repositories.create, ada["id"], "engine")
+    with pytest.raises(Invalid) as caught:
+        store.do(repositories.grant, repo["id"], bob["id"], "owner")
+    assert caught.value.field == "role"
+    assert store.look(membership_dump.collaborators, repo["id"]) == {}
+
+
+def test_at_least() -> None:
+    for at, role in enumerate(ROLES):
+        assert [repositories.at_least(role, wanted) for wanted in ROLES] == [
+            at >= place for place in range(len(ROLES))
+        ]
+    assert not any(repositories.at_least(None, wanted) for wanted in ROLES)
+
+
+def test_making_and_unmaking_a_site_admin(store: Store) -> None:
+    bob = store.do(accounts.create, "bob")
+    for site_admin in (True, False):
+        store.do(membership_dump.set_site_admin, bob["id"], site_admin)
+        changed = store.look(accounts.get, bob["id"])
+        assert changed is not None
+        assert changed["site_admin"] == site_admin

@@ -1,0 +1,208 @@
+"""Who watches what, who is told, and which repositories somebody is shown."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from engines import ENGINES, engine_url
+from store_world import World
+
+from store import Connection, Row, Store
+from store.accounts import accounts, sso, tokens
+from store.accounts.viewers import RepositoryViewer
+from store.repositories import membership_dump, repositories, watching
+
+NOBODY = RepositoryViewer(None)
+
+
+@pytest.fixture(params=ENGINES)
+def url(request: pytest.FixtureRequest) -> Iterator[str]:
+    with engine_url(request.param) as url:
+        yield url
+
+
+@pytest.fixture
+def bob(world: World) -> Row:
+    return world.store.do(accounts.create, "bob")
+
+
+def put(world: World, account: Row, *, repo: Row | None = None, **given: Any) -> tuple[Row, bool]:
+    flags = {"subscribed": True, "ignored": False} | given
+    return world.store.do(watching.put, (repo or world.repo)["id"], account["id"], **flags)
+
+
+def watched(world: World, account: Row, viewer: RepositoryViewer) -> list[str]:
+    rows = world.store.look(watching.watched, account["id"], viewer, limit=100, offset=0)
+    assert world.store.look(watching.count_watched, account["id"], viewer) == len(rows)
+    return [row["full_name"] for row in rows]
+
+
+def test_watching_begins_once(world: World, bob: Row) -> None:
+    row, began = put(world, bob)
+    assert began
+    assert row == {
+        "repo_id": world.repo["id"],
+        "account_id": bob["id"],
+        "subscribed": 1,
+        "ignored": 0,
+        "created_at": world.now,
+    }
+    assert world.store.look(watching.get, world.repo["id"], bob["id"]) == row
+    world.clock.advance(5)
+    assert put(world, bob) == (row, False)
+
+
+def test_ignoring_is_no_watching_and_both_may_hold(world: World, bob: Row) -> None:
+    row, began = put(world, bob, subscribed=False, ignored=True)
+    assert (row["subscribed"], row["ignored"], began) == (0, 1, False)
+    assert world.store.look(watching.counts, [world.repo["id"]]) == {world.repo["id"]: (0, 0)}
+    row, began = put(world, bob, ignored=True)
+    assert (row["subscribed"], row["ignored"], began) == (1, 1, True)
+    assert world.store.look(watching.notified, world.repo["id"]) == []
+    assert world.store.look(watching.settings, world.repo["id"]) == {"bob": "ignoring"}
+
+
+def test_neither_is_no_subscription(world: World, bob: Row) -> None:
+    put(world, bob)
+    row, began = put(world, bob, subscribed=False)
+    assert (row["subscribed"], row["ignored"], began) == (0, 0, False)
+    assert world.store.look(watching.get, world.repo["id"], bob["id"]) is None
+
+
+def test_a_subscription_is_removed_once(world: World, bob: Row) -> None:
+    put(world, bob)
+    assert world.store.do(watching.remove, world.repo["id"], bob["id"])
+    assert not world.store.do(watching.remove, world.repo["id"], bob["id"])
+
+
+def test_the_longest_watcher_comes_first(world: World, bob: Row) -> None:
+    put(world, bob)
+    world.clock.advance(1)
+    put(world, world.user)
+    put(world, world.store.do(accounts.create, "cyd"), subscribed=False, ignored=True)
+    look, repo_id = world.store.look, world.repo["id"]
+    assert look(watching.watchers, repo_id, limit=5, offset=0) == [bob, world.user]
+    assert look(watching.watchers, repo_id, limit=1, offset=1) == [world.user]
+
+
+def test_watchers_and_stars_are_counted_for_many_at_once(world: World, bob: Row) -> None:
+    other = world.another_repo()
+    put(world, bob)
+    put(world, world.user)
+    assert world.store.do(watching.set_stars, other["id"], 7)
+    assert not world.store.do(watching.set_stars, other["id"], 7)
+    counted = world.store.look(watching.counts, [world.repo["id"], other["id"], 999])
+    assert counted == {world.repo["id"]: (2, 0), other["id"]: (0, 7)}
+    assert world.store.look(watching.counts, []) == {}
+
+
+def test_who_is_told(world: World, bob: Row) -> None:
+    """Who watches, does not ignore, and may see the repository."""
+    vault = world.another_repo("vault", private=True)
+    admin = world.store.do(accounts.create, "root", site_admin=True)
+    cyd = world.store.do(accounts.create, "cyd")
+    for account in (world.user, bob, admin, cyd):
+        put(world, account, repo=vault)
+        put(world, account)
+    put(world, cyd, ignored=True)
+    seen = [world.user["id"], admin["id"]]
+    assert world.store.look(watching.notified, vault["id"]) == seen
+    assert world.store.look(watching.notified, world.repo["id"]) == sorted([*seen, bob["id"]])
+    world.store.do(repositories.grant, vault["id"], bob["id"], "read")
+    assert world.store.look(watching.notified, vault["id"]) == sorted([*seen, bob["id"]])
+
+
+def _people(db: Connection) -> dict[str, Row]:
+    names = ("owner", "collaborator", "member", "stranger")
+    found = {name: accounts.create(db, name) for name in names}
+    return found | {"admin": accounts.create(db, "admin", site_admin=True)}
+
+
+def test_lists_agree_with_the_roles(store: Store, world: World) -> None:
+    """Whoever looks sees in a list exactly what `role_of` lets them see one by one."""
+    people = store.do(_people)
+    tower = store.do(accounts.create, "tower", kind="Organization")
+    store.do(accounts.join, tower["id"], people["member"]["id"], "member")
+    owners = (people["owner"], tower)
+    repos = [
+        store.do(repositories.create, owner["id"], name, private=name == "closed")
+        for owner in owners
+        for name in ("open", "closed")
+    ]
+    for repo in repos:
+        put(world, world.user, repo=repo)
+        if repo["private"]:
+            store.do(repositories.grant, repo["id"], people["collaborator"]["id"], "triage")
+    for account in (*people.values(), None):
+        expected = [
+            repo["full_name"] for repo in repos if store.look(repositories.role_of, repo, account)
+        ]
+        assert watched(world, world.user, RepositoryViewer(account, private=True)) == expected
+        open_ones = ["owner/open", "tower/open"]
+        assert watched(world, world.user, RepositoryViewer(account)) == open_ones
+
+
+def test_what_a_token_does_not_reach_is_not_listed(store: Store, world: World) -> None:
+    tower = store.do(accounts.create, "tower", kind="Organization")
+    store.do(accounts.join, tower["id"], world.user["id"], "member")
+    for owner, name, private in (
+        (world.user, "mine", True),
+        (tower, "open", False),
+        (tower, "closed", True),
+        (tower, "other", True),
+    ):
+        repo = store.do(repositories.create, owner["id"], name, private=private)
+        put(world, world.user, repo=repo)
+    every = ["ada/mine", "tower/open", "tower/closed", "tower/other"]
+
+    def shown(**given: Any) -> list[str]:
+        return watched(world, world.user, RepositoryViewer(world.user, private=True, **given))
+
+    _, made = store.do(tokens.create, world.user["id"], scopes=["repo"])
+    assert shown() == shown(token_id=made["id"]) == every
+    store.do(sso.enforce, tower["id"], True)
+    assert shown() == every
+    assert shown(token_id=made["id"]) == ["ada/mine", "tower/open"]
+    store.do(sso.authorise, made["id"], tower["id"])
+    assert shown(token_id=made["id"]) == every
+    closed = store.look(repositories.find, "tower", "closed")
+    assert closed is not None
+    narrow = {"target_id": tower["id"], "repositories": {closed["id"]}}
+    assert shown(**narrow) == ["tower/open", "tower/closed"]
+    assert shown(target_id=tower["id"]) == every[1:]
+    assert shown(repositories=[]) == ["tower/open"]
+
+
+def test_a_list_is_cut_into_pages(world: World, bob: Row) -> None:
+    for number in range(3):
+        put(world, bob, repo=world.another_repo(f"r{number}"))
+        world.clock.advance(1)
+    rows = world.store.look(watching.watched, bob["id"], NOBODY, limit=2, offset=1)
+    assert [row["name"] for row in rows] == ["r1", "r2"]
+    assert world.store.look(watching.count_watched, bob["id"], NOBODY) == 3
+
+
+def test_what_is_deleted_watches_nothing(world: World, bob: Row) -> None:
+    ignored, quiet = world.another_repo("ignored"), world.another_repo("quiet")
+    put(world, world.user)
+    put(world, bob)
+    put(world, bob, repo=ignored, subscribed=False, ignored=True)
+    world.store.do(membership_dump.delete, bob["id"])
+    ids = [world.repo["id"], ignored["id"], quiet["id"]]
+    counted = world.store.look(watching.counts, ids)
+    assert [counted[repo_id][0] for repo_id in ids] == [1, 0, 0]
+    assert world.store.look(accounts.get, bob["id"]) is None
+
+
+def test_the_count_is_of_those_who_watch(world: World, bob: Row) -> None:
+    def counted() -> int:
+        return world.store.look(watching.counts, [world.repo["id"]])[world.repo["id"]][0]
+
+    seen = []
+    for flags in ((True, False), (True, False), (True, True), (False, True), (True, True)):
+        put(world, bob, subscribed=flags[0], ignored=flags[1])
+        seen.append(counted())
+    put(world, bob, subscribed=False, ignored=False)
+    seen.append(counted())
+    assert not world.store.do(watching.remove, world.repo["id"], bob["id"])
+    assert [*seen, counted()] == [1, 1, 1, 0, 1, 0, 0]

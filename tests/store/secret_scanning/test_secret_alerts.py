@@ -1,0 +1,112 @@
+"""What platforms' alerts count for the patterns of secrets."""
+
+import random
+from typing import Any
+
+import pytest
+from store_world import World
+
+from store import Row
+from store.accounts import accounts
+from store.projection import projection_table
+from store.repositories import repositories
+from store.secret_scanning import secret_patterns
+
+NPM = "NPM_ACCESS_TOKEN"
+OWN = {"token_type": "cp_1", "custom": 1, "display_name": "Tower key"}
+FIRST = "2026-01-01T00:00:00Z"
+
+
+@pytest.fixture
+def repo(world: World) -> Row:
+    """A repository of an organization with a pattern of its own."""
+    org = world.store.do(accounts.create, "acme", kind="Organization")
+    world.store.do(secret_patterns.put_reported, org["id"], OWN)
+    return world.store.do(repositories.create, org["id"], "tools")
+
+
+def tell(world: World, repo: Row, action: str = "created", **alert: Any) -> None:
+    given = {"number": 1, "secret_type": "npm_access_token", "updated_at": FIRST} | alert
+    payload = {"action": action, "alert": given, "repository": {"full_name": repo["full_name"]}}
+    event = {
+        "id": 1,
+        "name": "secret_scanning_alert",
+        "action": action,
+        "repo_id": repo["id"],
+        "source_id": 0,
+        "received_at": world.now,
+    }
+    world.store.do(projection_table.project, event, payload)
+
+
+def counts(world: World, repo: Row, token_type: str = NPM) -> tuple[int, ...]:
+    rows = world.store.look(secret_patterns.list_all, repo["owner_id"])
+    (row,) = [one for one in rows if one["token_type"] == token_type]
+    return tuple(row[name] for name in secret_patterns.COUNTS)
+
+
+def test_an_alert_is_counted_once(world: World, repo: Row) -> None:
+    for _ in range(2):
+        tell(world, repo)
+    assert counts(world, repo) == (1, 0, 0, 0)
+    tell(world, repo, number=2, push_protection_bypassed=True)
+    assert counts(world, repo) == (2, 0, 1, 1)
+
+
+def test_what_becomes_of_it(world: World, repo: Row) -> None:
+    tell(world, repo)
+    later = "2026-01-02T00:00:00Z"
+    tell(world, repo, "resolved", resolution="false_positive", updated_at=later)
+    assert counts(world, repo) == (1, 1, 0, 0)
+    # What comes late is not believed, and what is not told stays.
+    tell(world, repo, "resolved", resolution="revoked")
+    assert counts(world, repo) == (1, 1, 0, 0)
+    tell(world, repo, push_protection_bypassed=True, updated_at="2026-01-03T00:00:00Z")
+    assert counts(world, repo) == (1, 1, 1, 1)
+    tell(world, repo, "reopened", resolution=None, updated_at="2026-01-04T00:00:00Z")
+    assert counts(world, repo) == (1, 0, 1, 1)
+
+
+@pytest.mark.parametrize("named", ["cp_1", "tower-key"])
+def test_an_organizations_own_pattern(world: World, repo: Row, named: str) -> None:
+    before = world.store.look(secret_patterns.list_all, repo["owner_id"])[-1]["version"]
+    tell(world, repo, secret_type=named)
+    assert counts(world, repo, "cp_1") == (1, 0, 0, 0)
+    # Alerts are no change of the pattern.
+    assert world.store.look(secret_patterns.list_all, repo["owner_id"])[-1]["version"] == before
+
+
+def test_a_pattern_that_is_not_known(world: World, repo: Row) -> None:
+    name = {"secret_type": "bell_key", "secret_type_display_name": "Bell Key"}
+    for number in (1, 2):
+        tell(world, repo, number=number, **name)
+    rows = world.store.look(secret_patterns.list_all, repo["owner_id"])
+    (row,) = [one for one in rows if one["token_type"] == "BELL_KEY"]
+    assert (row["slug"], row["display_name"], row["custom"]) == ("bell_key", "Bell Key", 0)
+    assert (row["alerts"], row["setting"]) == (2, "not-set")
+
+
+def test_so_many_that_are_not_known(
+    world: World, repo: Row, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(secret_patterns, "MOST", 2)
+    for number in range(4):
+        tell(world, repo, number=number, secret_type=f"strange_{number}")
+    rows = world.store.look(secret_patterns.list_all, repo["owner_id"])
+    assert [row["slug"] for row in rows if "strange" in row["slug"]] == ["strange_0"]
+
+
+def test_a_users_repository_has_no_patterns(world: World) -> None:
+    tell(world, world.repo)
+    assert world.store.look(lambda db: db.value("SELECT count(*) FROM secret_alert")) == 0
+
+
+def test_nothing_odd_is_counted(world: World, repo: Row) -> None:
+    chance = random.Random(7)
+    odd = (None, -1, 1.5, "", [], {}, True, "x" * 1000, 2**70, "\0")
+    members = ("number", "secret_type", "updated_at", "resolution", "push_protection_bypassed")
+    for _ in range(100):
+        tell(world, repo, **{name: chance.choice(odd) for name in members if chance.random() < 0.5})
+    alerts, false_positives, blocks, bypasses = counts(world, repo)
+    assert alerts <= 1
+    assert min(false_positives, blocks, bypasses) >= 0

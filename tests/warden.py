@@ -1,0 +1,118 @@
+"""Ends what a test process leaves behind, however that one ends: a PostgreSQL server and a daemon
+would outlive it, for no signal handler and no `atexit` runs after SIGKILL, or after SIGTERM.
+
+Every process carries the marks of all test processes above it in its environment. A watcher of its
+own (`python warden.py PID MARK`) waits until the test process is gone and then ends all that have
+its mark, and their children.
+"""
+
+import os
+import select
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+MARKS = "PYTEST_PROCESSES_OF"
+"""The environment variable; none of the project's, which tests take away."""
+FOLDER = "tocsin-pg-"
+"""What the names of data directories of PostgreSQL begin with, each in the temporary directory."""
+PROC = Path("/proc")
+# Seconds that a server has to end in, and how often it is looked whether it has.
+SOON, AGAIN = 10.0, 0.05
+
+
+def watch() -> None:
+    """Have this process watched from now on."""
+    if not hasattr(os, "pidfd_open") or not PROC.is_dir():
+        return
+    # The time makes it another one than that of a process that had the same number.
+    mark = f"{os.getpid()}.{time.monotonic_ns()};"
+    environment = dict(os.environ)
+    os.environ[MARKS] = os.environ.get(MARKS, "") + mark
+    # Not subprocess, which complains at the end that it still runs. What ends a whole group of
+    # processes leaves this one, and who reads what the tests print does not wait for it.
+    os.posix_spawn(
+        sys.executable,
+        [sys.executable, "-I", "-S", __file__, str(os.getpid()), mark],
+        environment,
+        setsid=True,
+        file_actions=[
+            (os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)
+        ],
+    )
+
+
+def left(mark: str) -> set[int]:
+    """The processes with a mark, and all children of theirs that are not this one."""
+    parents = dict(_parents())
+    found = {pid for pid in parents if _has(pid, mark)}
+    while more := {pid for pid, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found - {os.getpid()}
+
+
+def _parents() -> Iterator[tuple[int, int]]:
+    for folder in PROC.iterdir():
+        if folder.name.isdecimal():
+            try:
+                state, parent = (folder / "stat").read_text().rpartition(")")[2].split()[:2]
+            except OSError:
+                continue
+            if state != "Z":
+                yield int(folder.name), int(parent)
+
+
+def _has(pid: int, mark: str) -> bool:
+    try:
+        return mark.encode() in (PROC / str(pid) / "environ").read_bytes()
+    except OSError:
+        return False
+
+
+def _data(pid: int) -> Path | None:
+    """The data directory of a PostgreSQL server."""
+    try:
+        arguments = (PROC / str(pid) / "cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return None
+    if not arguments[0].endswith(b"postgres") or b"-D" not in arguments:
+        return None
+    return Path(os.fsdecode(arguments[arguments.index(b"-D") + 1]))
+
+
+def end(mark: str) -> None:
+    """End all of them, and remove what servers kept."""
+    folders = set()
+    ends = time.monotonic() + SOON
+    while found := left(mark):
+        servers = {pid: folder for pid in found if (folder := _data(pid)) is not None}
+        folders |= {*servers.values()}
+        for pid in found:
+            # A server that is killed leaves its shared memory behind.
+            asked = pid in servers and time.monotonic() < ends
+            try:
+                os.kill(pid, signal.SIGQUIT if asked else signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        time.sleep(AGAIN)
+    for folder in folders:
+        if folder.name.startswith(FOLDER):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def main() -> None:
+    pid, mark = int(sys.argv[1]), sys.argv[2]
+    try:
+        watched = os.pidfd_open(pid)
+    except ProcessLookupError:
+        end(mark)
+        return
+    select.select([watched], [], [])
+    end(mark)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,143 @@
+"""Whatever happens in whatever order: in the end every delivery is delivered or dead."""
+
+import asyncio
+import contextlib
+import random
+
+import pytest
+from house import House, Post, said
+from waiting import until
+
+from store.delivery import attempts, deliveries
+from store.errors import Unavailable
+from worker import service
+from worker.delivery import claimer, dispatcher, lease_buffer, recorder
+from worker.delivery import lane as lane_module
+from worker.http.answer import ExchangeResult
+
+HOOKS = 6
+STEPS = 25
+
+
+@pytest.fixture(autouse=True)
+def in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lane_module, "FIRST_COOLDOWN", 0.01)
+    monkeypatch.setattr(lane_module, "MAX_COOLDOWN", 0.05)
+    monkeypatch.setattr(lane_module, "MAX_QUEUE", 16)
+    monkeypatch.setattr(claimer, "MAX_QUEUE", 16)
+    monkeypatch.setattr(claimer, "BATCH", 8)
+    monkeypatch.setattr(claimer, "RETRY_DELAY", 0.01)
+    monkeypatch.setattr(dispatcher, "MAX_QUEUE", 16)
+    monkeypatch.setattr(dispatcher, "RETRY_DELAY", 0.01)
+    monkeypatch.setattr(lease_buffer, "MAX_BUFFERED", 40)
+    monkeypatch.setattr(recorder, "PAUSES", (0.01,))
+    monkeypatch.setattr(service, "GRACE", 0.05)
+
+
+class Story:
+    """A house in which things happen by chance."""
+
+    def __init__(self, house: House, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.house, self.monkeypatch = house, monkeypatch
+        self.chance = random.Random(seed)
+        self.sick = True
+        house.network.script = self.answer
+        self.hooks = [house.hook(options=self.options()) for _ in range(HOOKS)]
+
+    def options(self) -> dict[str, object]:
+        return {
+            "retries": [0, 1, 1, 1, 1, 1, 1, 1],
+            "disable_after": 0,
+            "breaker": self.chance.choice([0, 1, 3]),
+            "concurrency": self.chance.choice([1, 2, 20]),
+            "rate": self.chance.choice([None, None, 500]),
+        }
+
+    async def answer(self, post: Post) -> ExchangeResult:
+        if not self.sick:
+            return said()
+        kind = self.chance.random()
+        await asyncio.sleep(0.0005 if kind < 0.9 else 0.02)
+        if kind > 0.97:
+            raise RuntimeError("a mistake")
+        return said(200 if kind < 0.5 else 500)
+
+    async def events(self) -> None:
+        await self.house.events(self.chance.randrange(1, 30))
+
+    async def time(self) -> None:
+        await self.house.pass_time(self.chance.choice([0, 1, 1, 60]))
+
+    async def edit(self) -> None:
+        hook_id = self.chance.choice(self.hooks)
+        self.house.edit(hook_id, options=self.options(), active=self.chance.random() < 0.8)
+
+    async def look(self) -> None:
+        assert self.house.worker is not None
+        await self.house.worker._look()
+
+    async def restart(self) -> None:
+        await self.house.rest()
+        await self.start()
+
+    async def crash(self) -> None:
+        self.house.crash()
+        await self.start()
+
+    async def trouble(self) -> None:
+        def failing(*args: object) -> None:
+            raise Unavailable("disk full")
+
+        module, name = self.chance.choice(
+            [(attempts, "record"), (deliveries, "claim"), (deliveries, "release")]
+        )
+        with self.monkeypatch.context() as patched:
+            patched.setattr(module, name, failing)
+            # Who is in a group with what fails is told so, and has to come again.
+            with contextlib.suppress(Unavailable):
+                await self.house.events(1)
+            await asyncio.sleep(0.02)
+        with contextlib.suppress(Unavailable):
+            await self.house.store.note(lambda db: None)  # the last of what fails is over
+
+    async def start(self) -> None:
+        await self.house.work(max_in_flight=self.chance.choice([3, 1000]))
+
+    async def happen(self) -> None:
+        await self.start()
+        steps = [self.events] * 5 + [self.time] * 3 + [self.edit, self.look, self.trouble]
+        for _ in range(STEPS):
+            await self.chance.choice([*steps, self.restart, self.crash])()
+
+    async def end(self) -> None:
+        """Everybody is well again, and time goes on."""
+        self.sick = False
+        for hook_id in self.hooks:
+            self.house.edit(hook_id, active=True)
+        for _ in range(20):
+            await self.house.pass_time(60)
+            worker = self.house.worker
+            assert worker is not None
+            await until(lambda d=worker.dispatcher: d.in_flight == 0 and d.queued == 0)
+        await until(lambda: self.house.counts()["waiting"] == 0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_everything_ends(house: House, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    story = Story(house, seed, monkeypatch)
+    await story.happen()
+    await story.end()
+    rows = house.deliveries()
+    assert rows
+    assert not house.leased()
+    for row in rows:
+        if row["state"] == "delivered":
+            tried = house.store.look(attempts.of_delivery, row["id"])
+            assert 200 in {each["status_code"] for each in tried}
+        else:
+            assert row["attempts"] == 8 or row["reason"] == "the hook is not active"
+    worker = house.worker
+    assert worker is not None
+    await worker.dispatcher.scan()
+    await until(lambda: not worker.dispatcher._turns._waiting)
+    assert worker.dispatcher.queued == 0

@@ -1,0 +1,389 @@
+"""While a hook's secrets overlap its receiver verifies what it gets, whichever of both it has."""
+
+import hashlib
+import hmac
+import json
+from base64 import b64encode
+from email.parser import BytesHeaderParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from house import House, Post, said
+from receivers import Call, serving
+from standardwebhooks import Webhook, WebhookVerificationError
+from waiting import until
+
+from store.clock import SECOND, MovableClock
+from store.delivery import hook_secrets
+from store.delivery.hook_secrets import Taken
+from worker.delivery import secret_rotation
+from worker.delivery.sign import Signer
+from worker.jobs.prune import prune
+from worker.settings import WorkerSettings
+
+OLD, NEW = "the former one", "whsec_" + b64encode(b"n" * 24).decode()
+DAY = 86_400
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+NO = b"HTTP/1.1 %d No\r\nContent-Length: 0\r\n\r\n"
+
+
+def by(secret: str, body: bytes, kind: str = "sha256") -> str:
+    return f"{kind}=" + hmac.new(secret.encode(), body, getattr(hashlib, kind)).hexdigest()
+
+
+class Strict:
+    """A receiver on a socket that knows one secret and looks at one header, as most do."""
+
+    def __init__(self, secret: str, header: str = "X-Hub-Signature-256") -> None:
+        self.secret, self.header, self.refusal = secret, header, 401
+        self.verified: list[bool] = []
+
+    async def __call__(self, call: Call) -> None:
+        while True:
+            await call.request()
+            lines = BytesHeaderParser().parsebytes(call.receiver.heads[-1].partition(b"\r\n")[2])
+            body = call.receiver.bodies[-1]
+            kind = "sha1" if self.header == "X-Hub-Signature" else "sha256"
+            good = lines.get_all(self.header) == [by(self.secret, body, kind)]
+            self.verified.append(good)
+            await call.say(OK if good else NO % self.refusal)
+
+
+async def overlapping(house: House, url: str | None = None, **settings: Any) -> int:
+    """A hook whose secret was changed a moment ago, and a worker."""
+    hook_id = house.hook(url, secret=OLD)
+    house.edit(hook_id, secret=NEW, overlap=DAY * SECOND)
+    await house.work(**settings)
+    return hook_id
+
+
+async def events(house: House, count: int) -> None:
+    """So many events, one after the other, each delivered at last."""
+    for _ in range(count):
+        known = house.counts()["delivered"]
+        await house.event(b'{"a":1}')
+        await until(lambda known=known: house.counts()["delivered"] > known or house.worker is None)
+
+
+@pytest.mark.parametrize("header", ["X-Hub-Signature-256", "X-Hub-Signature"])
+async def test_a_receiver_that_knows_of_nothing(house: House, header: str) -> None:
+    """It still has the former secret, and misses nothing."""
+    receiver = Strict(OLD, header)
+    async with serving(receiver) as server:
+        await overlapping(house, server.url, real=True)
+        await events(house, 5)
+        await house.rest()
+    assert receiver.verified == [True] * 5
+
+
+async def test_a_receiver_that_has_the_new_secret_only(house: House) -> None:
+    """It refuses once, gets the same again five seconds later, and refuses no more."""
+    receiver = Strict(NEW)
+    async with serving(receiver) as server:
+        hook_id = await overlapping(house, server.url, real=True)
+        await house.event()
+        await house.recorded(hook_id, 1)
+        await house.pass_time(5)
+        await house.over(delivered=1)
+        await events(house, 5)
+        # Also where the hook is read again: what was learned stays.
+        house.edit(hook_id, events=["push", "issues"])
+        await events(house, 2)
+        await house.rest()
+    assert receiver.verified == [False] + [True] * 8
+
+
+@pytest.mark.parametrize("refusal", [400, 401, 403, 404, 422])
+async def test_a_receiver_whose_secret_is_exchanged_meanwhile(house: House, refusal: int) -> None:
+    receiver = Strict(OLD)
+    receiver.refusal = refusal
+    async with serving(receiver) as server:
+        hook_id = await overlapping(house, server.url, real=True)
+        await events(house, 2)
+        receiver.secret = NEW
+        await house.event()
+        await house.recorded(hook_id, 3)
+        await house.pass_time(5)
+        await house.over(delivered=3)
+        await events(house, 2)
+        await house.rest()
+    assert receiver.verified == [True, True, False, True, True, True]
+
+
+async def test_a_receiver_that_looks_at_both_headers(house: House) -> None:
+    """Whichever secret it has, and whatever else has been refused."""
+    hook_id = await overlapping(house)
+    answers = [said(401), said(401), said(401), said()]
+    house.network.script = lambda post: answers.pop(0)
+    await house.event()
+    for number, seconds in enumerate((5, 300, 1800), 1):
+        await house.recorded(hook_id, number)
+        await house.pass_time(seconds)
+    await house.over(delivered=1)
+    firsts = []
+    for post in house.network.posts:
+        first = post.headers["x-hub-signature-256"]
+        assert {first, post.headers["x-hub-signature-256-alternate"]} == {
+            by(OLD, post.body),
+            by(NEW, post.body),
+        }
+        same = OLD if first == by(OLD, post.body) else NEW
+        assert post.headers["x-hub-signature"] == by(same, post.body, "sha1")
+        firsts.append(same)
+    assert firsts == [OLD, NEW, OLD, NEW]
+
+
+@pytest.mark.parametrize("answer", [said(500), said(408), said(429), said(413), said(302),
+                                    said(error="connect: refused")])  # fmt: skip
+async def test_what_says_nothing_of_the_signature(house: House, answer: Any) -> None:
+    answers = [answer, said()]
+    house.network.script = lambda post: answers.pop(0)
+    hook_id = await overlapping(house)
+    await house.event()
+    await house.recorded(hook_id, 1)
+    await house.pass_time(60)
+    await house.over(delivered=1)
+    for post in house.network.posts:
+        assert post.headers["x-hub-signature-256"] == by(OLD, post.body)
+
+
+async def test_many_at_once_that_are_refused_move_it_once(house: House) -> None:
+    def strict(post: Post) -> Any:
+        good = post.headers["x-hub-signature-256"] == by(NEW, post.body)
+        return said() if good else said(401)
+
+    house.network.script = strict
+    await overlapping(house)
+    await house.events(20)
+    await until(lambda: house.counts()["delivered"] > 0 or house.worker is None)
+    await house.pass_time(5)
+    await house.over(delivered=20)
+    refused = len(house.network.posts) - 20
+    assert 0 < refused <= 4, "no more than were in flight when the first was refused"
+
+
+@pytest.mark.parametrize("secret", [OLD, NEW])
+async def test_standard_webhooks_by_their_package(tmp_path: Path, url: str, secret: str) -> None:
+    """Either secret verifies, before the receiver has refused anything and after."""
+    house = House(tmp_path, MovableClock(), url)  # the package compares with the time of day
+    key = secret if secret == NEW else b64encode(secret.encode()).decode()
+    answers = [said(), said(401), said()]
+    house.network.script = lambda post: answers.pop(0)
+    try:
+        hook_id = await overlapping(house)
+        await events(house, 1)
+        await house.event(b'{"a":1}')
+        await house.recorded(hook_id, 2)
+        await house.pass_time(5)
+        await house.over(delivered=2)
+        assert len(house.network.posts) == 3
+        for post in house.network.posts:
+            body = post.body.decode()
+            assert Webhook(key).verify(body, post.headers) == json.loads(body)
+            with pytest.raises(WebhookVerificationError):
+                Webhook(b64encode(b"another").decode()).verify(body, post.headers)
+    finally:
+        await house.close()
+
+
+def only(secret: str, post: Post) -> bool:
+    assert "x-hub-signature-256-alternate" not in post.headers
+    assert " " not in post.headers["webhook-signature"]
+    return post.headers["x-hub-signature-256"] == by(secret, post.body)
+
+
+async def test_when_it_is_over(house: House) -> None:
+    await overlapping(house)
+    await events(house, 1)
+    await house.advance(DAY - 1)
+    await events(house, 1)
+    assert "x-hub-signature-256-alternate" in house.network.posts[-1].headers
+    await house.advance(1)
+    await events(house, 1)
+    assert only(NEW, house.network.posts[-1])
+
+
+async def test_it_can_be_ended(house: House) -> None:
+    hook_id = await overlapping(house)
+    await events(house, 1)
+    house.edit(hook_id, overlap=0)
+    await events(house, 1)
+    assert only(NEW, house.network.posts[-1])
+
+
+async def test_without_an_overlap_the_new_secret_signs_alone(house: House) -> None:
+    hook_id = house.hook(secret=OLD)
+    house.edit(hook_id, secret=NEW)
+    await house.work()
+    await events(house, 1)
+    assert only(NEW, house.network.posts[-1])
+    house.edit(hook_id, secret=None)
+    await events(house, 1)
+    assert not [name for name in house.network.posts[-1].headers if "signature" in name]
+
+
+async def test_neither_secret_is_recorded_or_shown(house: House) -> None:
+    house.network.script = lambda post: said(200, body=f"I know {OLD} and {NEW}".encode())
+    hook_id = await overlapping(house)
+    await house.event()
+    (row,) = await house.recorded(hook_id, 1)
+    assert row["response_body"] == "I know ******** and ********"
+    assert house.worker is not None
+    shown = repr(house.worker.dispatcher.lanes)
+    assert OLD not in shown
+    assert NEW not in shown
+
+
+async def test_a_former_secret_that_does_not_open_is_passed_over(house: House) -> None:
+    hook_id = house.hook(secret=OLD)
+    house.edit(hook_id, secret=NEW, overlap=DAY * SECOND)
+    house.store.do(lambda db: db.execute("UPDATE hook SET previous_secret = :x", x=b"damaged"))
+    await house.work()
+    await events(house, 1)
+    assert only(NEW, house.network.posts[-1])
+
+
+async def test_it_is_forgotten_once_it_is_over(house: House) -> None:
+    hook_id = house.hook(secret=OLD)
+    other = house.hook(secret=OLD)
+    house.edit(hook_id, secret=NEW, overlap=DAY * SECOND)
+    house.edit(other, secret=NEW, overlap=2 * DAY * SECOND)
+    house.clock.advance(DAY)
+    await prune(house.store, WorkerSettings())
+    assert house.hook_row(hook_id)["previous_secret"] is None
+    assert house.hook_row(hook_id)["previous_until"] is None
+    assert house.hook_row(other)["previous_secret"] is not None
+    assert house.store.look(hook_secrets.previous_secret, house.hook_row(other)) is not None
+
+
+async def refused_once(house: House, hook_id: int) -> None:
+    """A receiver with the new secret alone refuses a delivery, and takes the next attempt."""
+    house.network.script = knows(NEW)
+    await house.event()
+    await house.recorded(hook_id, 1)
+    await house.pass_time(5)
+    await house.over(delivered=1)
+    assert signed(house.network.posts) == [OLD, NEW]
+    await until(lambda: house.hook_row(hook_id)["secret_taken"] == 1)
+    house.network.posts.clear()
+
+
+def knows(*secrets: str, otherwise: int = 401) -> Any:
+    """A receiver that looks at one header."""
+
+    def answer(post: Post) -> Any:
+        first = post.headers["x-hub-signature-256"]
+        return said() if first in {by(secret, post.body) for secret in secrets} else said(otherwise)
+
+    return answer
+
+
+def signed(posts: list[Post]) -> list[str]:
+    """By which secret each was signed first."""
+    firsts = {by(OLD, post.body): OLD for post in posts} | {
+        by(NEW, post.body): NEW for post in posts
+    }
+    return [firsts[post.headers["x-hub-signature-256"]] for post in posts]
+
+
+async def test_what_was_taken_is_kept_when_the_lane_is_forgotten(house: House) -> None:
+    hook_id = await overlapping(house)
+    await refused_once(house, hook_id)
+    for _ in range(3):
+        assert house.worker is not None
+        await until(lambda: house.worker is not None and house.worker.dispatcher.in_flight == 0)
+        await house.worker.dispatcher.scan()
+        assert hook_id not in house.worker.dispatcher.lanes
+        await events(house, 1)
+    assert signed(house.network.posts) == [NEW] * 3
+
+
+async def test_what_was_taken_survives_a_crash(house: House) -> None:
+    hook_id = await overlapping(house)
+    await refused_once(house, hook_id)
+    house.crash()
+    await house.work()
+    await events(house, 2)
+    assert signed(house.network.posts) == [NEW] * 2
+
+
+async def test_what_was_taken_holds_for_another_worker(house: House) -> None:
+    """Also for one that has signed by the former secret before."""
+    hook_id = await overlapping(house)
+    await events(house, 1)
+    target = next(iter(house.worker.dispatcher.lanes)).target if house.worker else None
+    assert target is not None
+    assert target.overlap is not None
+    assert not target.overlap.taken
+    row = house.hook_row(hook_id)
+    house.store.do(hook_secrets.learn, hook_id, Taken(row["previous_until"], new=True))
+    house.network.posts.clear()
+    await events(house, 2)
+    assert signed(house.network.posts) == [NEW] * 2
+
+
+async def test_what_was_taken_ends_with_the_next_exchange(house: House) -> None:
+    hook_id = await overlapping(house)
+    await refused_once(house, hook_id)
+    until_then = house.hook_row(hook_id)["previous_until"]
+    house.edit(hook_id, secret="a third one", overlap=DAY * SECOND)
+    assert house.hook_row(hook_id)["secret_taken"] == 0
+    house.clock.advance(1)
+    late = Taken(until_then - 1, new=True)
+    house.store.do(hook_secrets.learn, hook_id, late)
+    assert house.hook_row(hook_id)["secret_taken"] == 0, "that was another overlap"
+    await events(house, 1)
+    assert signed(house.network.posts) == [NEW], "which is the former one now"
+
+
+async def test_what_one_delivery_is_refused_for_is_its_own(house: House) -> None:
+    """A receiver that has taken the new secret refuses some events for what they hold."""
+    hook_id = await overlapping(house)
+    await refused_once(house, hook_id)
+    verifies = knows(NEW)
+    house.network.script = lambda post: said(422) if post.body == b'"bad"' else verifies(post)
+    await house.event(b'"bad"')
+    await house.recorded(hook_id, 3)
+    await events(house, 3)
+    assert signed(house.network.posts) == [NEW] * 4
+    await house.pass_time(5)
+    await house.recorded(hook_id, 7)
+    assert signed(house.network.posts)[4:] == [OLD], "its next attempt"
+    await events(house, 1)
+    assert signed(house.network.posts)[5:] == [NEW]
+
+
+async def test_a_receiver_that_goes_back_to_the_former_secret(house: House) -> None:
+    """It refuses one delivery once, and no more."""
+    hook_id = await overlapping(house)
+    await refused_once(house, hook_id)
+    house.network.script = knows(OLD)
+    await house.event()
+    await house.recorded(hook_id, 3)
+    await house.pass_time(5)
+    await house.over(delivered=2)
+    await until(lambda: house.hook_row(hook_id)["secret_taken"] == 0)
+    await events(house, 3)
+    assert signed(house.network.posts) == [NEW] + [OLD] * 4
+
+
+def test_what_is_remembered_of_refusals_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(secret_rotation, "MOST_REFUSED", 3)
+    known = secret_rotation.SecretOverlap(DAY, OLD, Signer(OLD), taken=True, moved=True)
+    for number in range(10):
+        assert known.new_first(number)
+        assert known.learn(number, True, 403) is None
+        assert not known.new_first(number)
+        assert len(known.refused) <= 3
+
+
+def test_an_answer_to_an_earlier_attempt_takes_nothing_back() -> None:
+    """What was in flight by the former secret may be accepted after another was refused."""
+    known = secret_rotation.SecretOverlap(DAY, OLD, Signer(OLD))
+    assert known.learn(1, False, 401) is None
+    assert known.learn(1, True, 200) == Taken(DAY, new=True)
+    assert known.learn(2, False, 200) is None
+    assert known.learn(3, False, 401) is None
+    assert known.new_first(2)
+    assert known.new_first(3)

@@ -1,0 +1,93 @@
+"""How much is begun in one pass of the event loop."""
+
+import asyncio
+
+import pytest
+
+from store import Store
+from worker.delivery import start_throttle
+from worker.delivery.start_throttle import (
+    CONTENDED_PAUSE,
+    CONTENDED_SECONDS,
+    CONTENDED_STARTS,
+    CONTENDED_WRITES,
+    COST,
+    IDLE,
+    MAX_STARTS,
+    StartThrottle,
+)
+
+
+def begun_until_over(counted: StartThrottle) -> int:
+    begun = 0
+    while not counted.over:
+        counted.begin()
+        begun += 1
+    return begun
+
+
+async def test_more_is_begun_with_the_next_pass() -> None:
+    again: list[int] = []
+    counted = StartThrottle(lambda: 0, lambda: again.append(begun_until_over(counted)))
+    assert begun_until_over(counted) == MAX_STARTS
+    assert again == []
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert again
+    assert set(again) == {MAX_STARTS}
+
+
+async def test_who_needs_less_is_not_called_again() -> None:
+    again: list[None] = []
+    counted = StartThrottle(lambda: 0, lambda: again.append(None))
+    counted.begin()
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert not again
+    assert begun_until_over(counted) == MAX_STARTS
+
+
+async def test_while_a_crowd_waits_for_the_store_there_are_few(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    loop = asyncio.get_running_loop()
+    moment = loop.time()
+    monkeypatch.setattr(loop, "time", lambda: moment)
+    # A loop that is never idle.
+    monkeypatch.setattr(start_throttle, "thread_time", loop.time)
+    awaited = CONTENDED_WRITES
+    again = asyncio.Event()
+    counted = StartThrottle(lambda: awaited, again.set)
+    assert begun_until_over(counted) == CONTENDED_STARTS
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert counted.over, "a pause is longer than a pass"
+    moment += max(CONTENDED_PAUSE, CONTENDED_SECONDS)
+    await again.wait()
+    awaited = CONTENDED_WRITES - 1
+    assert begun_until_over(counted) == MAX_STARTS, "who comes alone crowds nobody"
+
+
+async def test_what_the_loop_has_left_is_used_beside_a_crowd(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def share(idle: float) -> int:
+        moment = asyncio.get_running_loop().time
+        monkeypatch.setattr(start_throttle, "thread_time", lambda: moment() * (1 - idle))
+        return begun_until_over(StartThrottle(lambda: CONTENDED_WRITES, lambda: None))
+
+    assert share(IDLE) == CONTENDED_STARTS
+    half, all_of_it = share((1 + IDLE) / 2), share(1)
+    assert CONTENDED_STARTS < half < all_of_it < MAX_STARTS
+    assert all_of_it == CONTENDED_STARTS + round((1 - IDLE) * CONTENDED_PAUSE / COST)
+
+
+async def test_the_store_says_how_many_wait(store: Store, url: str) -> None:
+    assert store.pending_durable == 0
+    writes = [asyncio.ensure_future(store.write(lambda db: None)) for _ in range(3)]
+    notes = asyncio.ensure_future(store.note(lambda db: None))
+    await asyncio.sleep(0)
+    # A server is not held up by what is delivered here.
+    assert store.pending_durable == (3 if url == "sqlite" else 0)
+    await asyncio.gather(*writes, notes)
+    assert store.pending_durable == 0

@@ -1,0 +1,381 @@
+"""A store that cannot be used for a while: deliveries pause, nothing is lost, nothing is stuck."""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from engines import embedded
+from house import Gate, House, Post, said, settle
+from waiting import PATIENCE, until
+
+from store import Connection
+from store.delivery import attempts, deliveries, events, leases
+from store.errors import Busy, StoreError, Unavailable
+from worker import service
+from worker.delivery import claimer, dispatcher, recorder, target_cache
+from worker.delivery.dispatcher import Dispatcher
+
+PAUSE = 0.02
+
+
+@pytest.fixture(autouse=True)
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorder, "PAUSES", (PAUSE,))
+    monkeypatch.setattr(claimer, "RETRY_DELAY", PAUSE)
+    monkeypatch.setattr(dispatcher, "RETRY_DELAY", PAUSE)
+
+
+class Trouble:
+    """Makes a function of the store fail until it is mended."""
+
+    def __init__(self, module: Any, name: str, error: Exception) -> None:
+        self.module, self.name, self.error = module, name, error
+        self.function = getattr(module, name)
+        self.tried = 0
+
+    def __enter__(self) -> "Trouble":
+        setattr(self.module, self.name, self)
+        return self
+
+    def __call__(self, *args: Any, **given: Any) -> Any:
+        self.tried += 1
+        raise self.error
+
+    def mend(self) -> None:
+        setattr(self.module, self.name, self.function)
+
+    def __exit__(self, *exc: object) -> None:
+        self.mend()
+
+
+async def insisting(write: Callable[[], Awaitable[Any]]) -> None:
+    """Do it in the end: whoever is in a group with what fails is told so, and has to come again."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            with contextlib.suppress(Busy, Unavailable):
+                await write()
+                return
+
+
+async def events_at_last(house: House, count: int) -> None:
+    await asyncio.gather(*(insisting(house.event) for _ in range(count)))
+
+
+@pytest.fixture(params=[Unavailable("disk full"), Busy("too much")], ids=["unavailable", "busy"])
+def error(request: pytest.FixtureRequest) -> StoreError:
+    return request.param  # type: ignore[no-any-return]
+
+
+async def test_recording_is_tried_until_it_works(house: House, error: StoreError) -> None:
+    hook_id = house.hook()
+    await house.work()
+    with Trouble(attempts, "record", error) as trouble:
+        await house.event()
+        await until(lambda: trouble.tried >= 3)
+        assert len(house.network.posts) == 1
+    await house.over(delivered=1)
+    assert len(house.attempts(hook_id)) == 1
+    assert len(house.network.posts) == 1, "it was not sent again"
+
+
+async def test_while_nothing_can_be_recorded_nothing_is_sent(
+    house: House, caplog: pytest.LogCaptureFixture
+) -> None:
+    gate = house.network.script = Gate([f"h{number}.example" for number in range(1, 6)])
+    for _ in range(5):
+        house.hook()
+    await house.work()
+    with Trouble(attempts, "record", Unavailable("disk full")) as trouble:
+        await house.event()
+        await until(lambda: len(house.network.posts) == 5)
+        gate.opened.set()
+        await until(lambda: trouble.tried >= 2)
+        await events_at_last(house, 20)
+        seen = trouble.tried
+        await until(lambda: trouble.tried >= seen + 3)
+        assert len(house.network.posts) == 5
+    await house.over(delivered=105)
+    assert len(house.network.posts) == 105
+    assert caplog.text.count("deliveries pause") == 1
+
+
+async def test_pausing_costs_nothing(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = 0
+    unpark = Dispatcher._resume_waiting
+
+    def counted(self: Dispatcher) -> None:
+        nonlocal calls
+        calls += 1
+        unpark(self)
+
+    monkeypatch.setattr(Dispatcher, "_resume_waiting", counted)
+    for _ in range(10):
+        house.hook()
+    await house.work()
+    with Trouble(attempts, "record", Unavailable("disk full")) as trouble:
+        await house.event()
+        await until(lambda: trouble.tried >= 2)
+        await events_at_last(house, 5)
+        calls = 0
+        seen = trouble.tried
+        await until(lambda: trouble.tried >= seen + 8)
+        assert calls < 100
+    await house.over(delivered=60)
+
+
+async def test_outcomes_that_come_during_the_pause_are_kept(house: House) -> None:
+    gate = house.network.script = Gate(["h1.example"])
+    slow = house.hook()
+    house.hook()
+    await house.work()
+    await house.events(4)
+    await house.over(delivered=4, waiting=4)
+    with Trouble(attempts, "record", Unavailable("disk full")) as trouble:
+        gate.opened.set()
+        await until(lambda: trouble.tried >= 3)
+    await house.over(delivered=8)
+    assert len(house.attempts(slow)) == 4
+    assert len(house.network.posts) == 8
+
+
+@embedded("a lease that others cannot end, for there are none")
+async def test_trouble_that_outlasts_a_lease_sends_nothing_twice(house: House) -> None:
+    hook_id = house.hook()
+    worker = await house.work()
+    with Trouble(attempts, "record", Unavailable("disk full")) as trouble:
+        await events_at_last(house, 5)
+        await until(lambda: trouble.tried >= 3)
+        house.clock.advance(3600)
+        await insisting(worker._look)
+    await house.over(delivered=5)
+    assert len(house.network.posts) == 5
+    assert len(house.attempts(hook_id)) == 5
+
+
+async def test_claiming_is_tried_until_it_works(house: House, error: StoreError) -> None:
+    house.hook()
+    await house.events(10)
+    with Trouble(deliveries, "claim", error) as trouble:
+        await house.work()
+        await until(lambda: trouble.tried >= 3)
+        assert not house.network.posts
+    await house.over(delivered=10)
+
+
+@pytest.mark.parametrize(
+    ("module", "name"), [(target_cache, "load_target"), (events, "get_many")], ids=["hook", "event"]
+)
+async def test_reading_is_tried_until_it_works(
+    house: House, error: StoreError, module: Any, name: str
+) -> None:
+    house.hook()
+    house.hook()
+    await house.events(20)
+    with Trouble(module, name, error) as trouble:
+        await house.work()
+        await until(lambda: trouble.tried >= 10)
+        loop = asyncio.get_running_loop()
+        began, seen = loop.time(), trouble.tried
+        await until(lambda: trouble.tried >= seen + 10)
+        assert loop.time() - began >= PAUSE / 2, "it does not try without pausing"
+        assert not house.network.posts
+    await house.over(delivered=40)
+    assert len(house.network.posts) == 40
+
+
+async def test_a_hook_that_cannot_be_read_after_an_edit_is_not_used_as_it_was(
+    house: House, error: StoreError
+) -> None:
+    gate = house.network.script = Gate(["h1.example"])
+    hook_id = house.hook(options={"concurrency": 2})
+    await house.work()
+    await house.events(20)
+    await until(lambda: house.network.in_flight["h1.example"] == 2)
+    with Trouble(target_cache, "load_target", error) as trouble:
+        house.edit(hook_id, url="https://moved.example/x")
+        gate.opened.set()
+        await until(lambda: trouble.tried >= 5)
+    await house.over(delivered=20)
+    assert len(house.network.to("h1.example")) == 2
+    assert len(house.network.to("moved.example")) == 18
+
+
+async def test_burying_is_tried_until_it_works(house: House, error: StoreError) -> None:
+    hook_id = house.hook()
+    await house.events(5)
+    house.edit(hook_id, active=False)
+    with Trouble(deliveries, "mark_dead", error) as trouble:
+        await house.work()
+        await until(lambda: trouble.tried >= 3)
+    await house.over(dead=5)
+
+
+async def test_giving_back_is_tried_until_it_works(house: House, error: StoreError) -> None:
+    house.network.script = lambda post: said(500)
+    house.hook(options={"breaker": 1})
+    await house.work()
+    with Trouble(deliveries, "release", error) as trouble:
+        await events_at_last(house, 20)
+        await until(lambda: trouble.tried >= 3)
+        assert house.leased()
+    await until(lambda: not house.leased())
+
+
+async def test_looking_is_tried_again(house: House, caplog: pytest.LogCaptureFixture) -> None:
+    house.hook()
+    await house.events(3)
+    worker = await house.work()
+    await house.over(delivered=3)
+    with Trouble(deliveries, "waiting_hooks", Unavailable("disk full")) as trouble:
+        worker._heard([])
+        await until(lambda: trouble.tried == 1)
+        await until(lambda: "disk full" in caplog.text)
+    await house.event()
+    await house.over(delivered=4)
+
+
+async def test_a_mistake_while_recording_does_not_stop_the_others(
+    house: House, caplog: pytest.LogCaptureFixture
+) -> None:
+    house.hook()
+    await house.work()
+    with Trouble(attempts, "record", Unavailable("disk full")) as trouble:
+        await house.event()
+        await until(lambda: trouble.tried >= 2)
+        trouble.error = RuntimeError("a mistake")
+        await until(lambda: "a mistake" in caplog.text)
+    await house.events(5)
+    await until(lambda: house.counts()["delivered"] == 5)
+    await house.rest()
+    await house.work()
+    await house.over(delivered=6)
+
+
+# A disk that is really full.
+
+
+def _limit_pages(db: Connection, pages: int) -> None:
+    db.value(f"PRAGMA max_page_count = {pages}")
+
+
+@embedded("a full disk is made by a limit of SQLite; a server has its own tests of outages")
+async def test_a_full_disk(house: House) -> None:
+    for _ in range(3):
+        house.hook()
+    gate = house.network.script = Gate(
+        ["h1.example", "h2.example", "h3.example"], lambda: said(body=b"x" * 60_000)
+    )
+    await house.work()
+    await house.events(20)
+    await house.store.note(_limit_pages, 1)
+    gate.opened.set()
+    await until(lambda: len(house.network.posts) >= 12)
+    worker = house.worker
+    assert worker is not None
+    await until(lambda: worker.dispatcher._recorder.full)
+    sent = len(house.network.posts)
+    await settle()
+    assert len(house.network.posts) <= sent + 12
+    with pytest.raises(Unavailable):
+        await house.event(os.urandom(200_000))
+    await insisting(lambda: house.store.note(_limit_pages, 1_000_000))
+    await house.over(delivered=60)
+    assert len(house.network.posts) == 60
+
+
+async def test_what_is_answered_and_not_recorded_is_bounded(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However slow the store is: it would all be sent again after a crash."""
+    monkeypatch.setattr(recorder, "MOST_UNRECORDED", 20)
+    over = asyncio.Event()
+    for _ in range(3):
+        house.hook(options={"concurrency": 4})
+    worker = await house.work()
+    note = house.store.note
+
+    async def slow(function: Any, *given: Any) -> Any:
+        if function is attempts.record:
+            await over.wait()
+        return await note(function, *given)
+
+    monkeypatch.setattr(house.store, "note", slow)
+    await house.events(100)
+    await until(lambda: worker.dispatcher._recorder.full)
+    await until(lambda: worker.dispatcher.in_flight == 0)
+    await settle()
+    # Those that were in flight when the bound was reached are over it.
+    assert 20 <= len(house.network.posts) <= 20 + 3 * 4
+    over.set()
+    await house.over(delivered=300)
+    assert len(house.network.posts) == 300
+
+
+# Ending in trouble.
+
+
+@pytest.fixture
+def short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service, "GRACE", 0.1)
+
+
+async def ends(stopping: Callable[[], Any]) -> None:
+    async with asyncio.timeout(PATIENCE):
+        await stopping()
+
+
+async def test_stopping_does_not_wait_for_a_store_that_stays_away(
+    house: House, monkeypatch: pytest.MonkeyPatch, short_grace: None
+) -> None:
+    monkeypatch.setattr(dispatcher, "FINAL_FLUSH_SECONDS", 0.1)
+    house.hook()
+    worker = await house.work()
+    house.worker = None
+    with (
+        Trouble(attempts, "record", Unavailable("disk full")) as trouble,
+        Trouble(leases, "release", Unavailable("disk full")),
+    ):
+        await events_at_last(house, 3)
+        await until(lambda: trouble.tried >= 1)
+        await ends(worker.stop)
+    assert len(house.leased()) == 3
+    house.outlive()
+    await house.work()
+    await house.over(delivered=3)
+    assert len({post.guid for post in house.network.posts}) == 3
+
+
+async def test_stopping_waits_for_outcomes_to_be_recorded(house: House) -> None:
+    hook_id = house.hook()
+    worker = await house.work()
+    house.worker = None
+    with Trouble(attempts, "record", Unavailable("disk full")) as trouble:
+        await house.event()
+        await until(lambda: trouble.tried >= 1)
+        stopping = asyncio.create_task(worker.stop())
+        await until(lambda: trouble.tried >= 3)
+        assert not stopping.done()
+    await stopping
+    assert house.counts()["delivered"] == 1
+    assert len(house.attempts(hook_id)) == 1
+    assert not house.leased()
+
+
+async def test_a_failing_receiver_in_a_store_in_trouble(house: House) -> None:
+    def failing(post: Post) -> Any:
+        return said(500)
+
+    house.network.script = failing
+    hook_id = house.hook(options={"breaker": 0})
+    await house.work()
+    with Trouble(attempts, "record", Unavailable("disk full")) as trouble:
+        await events_at_last(house, 6)
+        await until(lambda: trouble.tried >= 3)
+    await house.recorded(hook_id, 6)
+    await until(lambda: not house.leased())
+    house.network.script = lambda post: said()
+    await house.pass_time(5)
+    await house.over(delivered=6)

@@ -1,0 +1,226 @@
+"""What the worker counts is what happened, and how far it is behind is its own fault alone."""
+
+import logging
+
+import pytest
+from house import Gate, House, said, settle
+from passing import hasten
+from waiting import until
+
+from store.clock import SECOND
+from store.database.metrics import HistogramMetric
+from store.delivery import deliveries, leases
+from store.delivery.attempts import DEAD, DELIVERED, WAITING, Outcome
+from store.errors import Unavailable
+from worker.delivery import ended
+from worker.delivery.metrics import RESULTS, WorkerMetrics, stage_of
+
+
+def count(spread: HistogramMetric) -> int:
+    return int(sum(sum(counts) for counts, _ in spread.values().values()))
+
+
+def total(spread: HistogramMetric) -> float:
+    return sum(total for _, total in spread.values().values())
+
+
+async def test_counts_are_what_happened(house: House) -> None:
+    house.hook()
+    house.hook()
+    worker = await house.work()
+    measures = worker.measures
+    await house.events(30)
+    await house.over(delivered=60)
+    await until(lambda: count(measures.latency) == 60)
+    assert measures.deliveries.values() == {("delivered",): 60, ("dead",): 0, ("dropped",): 0}
+    assert measures.attempts.values()[("2xx",)] == 60
+    assert sum(measures.attempts.values().values()) == 60
+    assert count(measures.durations) == 60
+    assert total(measures.durations) == pytest.approx(60 * 0.001)
+    assert (measures.in_flight.read(), measures.buffered.read()) == (0, 0)
+    assert worker.dispatcher.lag == 0
+
+
+async def test_failures_and_retries(house: House) -> None:
+    answers = iter([said(503), said(error="connect: refused"), said(301), said(200)])
+    house.network.script = lambda post: next(answers)
+    hook_id = house.hook()
+    measures = (await house.work()).measures
+    await house.event()
+    for number, pause in enumerate((5, 300, 1800), 1):
+        await house.recorded(hook_id, number)
+        await house.pass_time(pause)
+    await house.over(delivered=1)
+    await until(lambda: count(measures.latency) == 1)
+    attempts = {name: many for (name,), many in measures.attempts.values().items() if many}
+    assert attempts == {"5xx": 1, "connect": 1, "3xx": 1, "2xx": 1}
+    assert measures.deliveries.values()[("delivered",)] == 1
+    assert total(measures.latency) == pytest.approx(5 + 300 + 1800, abs=1)
+
+
+async def test_what_is_dead(house: House, caplog: pytest.LogCaptureFixture) -> None:
+    gate = Gate(["h1.example"], lambda: said(410))
+    house.network.script = gate
+    hook_id = house.hook()
+    measures = (await house.work()).measures
+    await house.event()
+    await until(lambda: house.network.in_flight["h1.example"] == 1)
+    with caplog.at_level(logging.WARNING):
+        gate.opened.set()
+        await house.over(dead=1)
+        await until(lambda: measures.deliveries.values()[("dead",)] == 1)
+    assert measures.disabled.values() == {(): 1}
+    assert f"hook {hook_id}: 1 deliveries are dead" in caplog.text
+
+
+async def test_what_cannot_be_tried_is_dropped(house: House) -> None:
+    house.hook()
+    await house.event()
+    house.store.do(lambda db: db.execute("UPDATE event SET body = NULL"))
+    measures = (await house.work()).measures
+    await house.over(dead=1)
+    await until(lambda: measures.deliveries.values()[("dropped",)] == 1)
+    assert measures.deliveries.values()[("dead",)] == 0
+    assert count(measures.durations) == 0
+
+
+async def test_a_redelivery_is_no_first_delivery(house: House) -> None:
+    house.hook()
+    measures = (await house.work()).measures
+    receipt = await house.event()
+    await house.over(delivered=1)
+    await house.advance(50)
+    await house.store.write(deliveries.redeliver, receipt.event_id, 1, house.repo["id"])
+    await house.over(delivered=2)
+    await until(lambda: measures.deliveries.values()[("delivered",)] == 2)
+    assert count(measures.latency) == 1
+
+
+async def test_what_was_claimed_is_measured_from_its_acceptance_too(house: House) -> None:
+    house.hook()
+    await house.event()
+    house.clock.advance(40)
+    measures = (await house.work()).measures
+    await house.over(delivered=1)
+    await until(lambda: count(measures.latency) == 1)
+    assert total(measures.latency) == pytest.approx(40, abs=1)
+
+
+async def test_resting_endpoints(house: House) -> None:
+    house.network.script = lambda post: said(500)
+    house.hook(options={"breaker": 1})
+    measures = (await house.work()).measures
+    assert measures.cooling_down.read() == 0
+    await house.event()
+    await until(lambda: measures.cooling_down.read() == 1)
+
+
+async def test_jobs_are_counted(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(*args: object) -> None:
+        raise Unavailable("disk full")
+
+    worker = await house.work()
+    await worker._polling.run()
+    monkeypatch.setattr(leases, "renew", away)
+    with pytest.raises(Unavailable):
+        await worker._polling.run()
+    found = worker.measures.jobs.values()
+    assert (found[("look", "done")], found[("look", "failed")]) == (1, 1)
+    monkeypatch.undo()
+
+
+class TestLag:
+    async def test_a_slow_endpoint_is_no_lag(self, house: House) -> None:
+        gate = Gate(["h1.example"])
+        house.network.script = gate
+        house.hook(options={"concurrency": 1})
+        worker = await house.work()
+        await house.events(20)
+        await until(lambda: house.network.in_flight["h1.example"] == 1)
+        hasten(5)
+        await settle()
+        assert worker.dispatcher.lag == 0
+        gate.opened.set()
+        await house.over(delivered=20)
+
+    async def test_who_waits_for_a_turn_lags(self, house: House) -> None:
+        gate = Gate(["h1.example", "h2.example"])
+        house.network.script = gate
+        house.hook()
+        house.hook()
+        worker = await house.work(max_in_flight=1)
+        await house.event()
+        await until(lambda: len(house.network.posts) == 1)
+        first = worker.dispatcher.lag
+        await until(lambda: worker.dispatcher.lag > max(first, 0.02))
+        gate.opened.set()
+        await house.over(delivered=2)
+        assert worker.dispatcher.lag == 0
+
+    async def test_a_store_that_gives_nothing_makes_it_lag(
+        self, house: House, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def away(*args: object) -> None:
+            raise Unavailable("disk full")
+
+        house.hook()
+        worker = await house.work()
+        with monkeypatch.context() as patched:
+            patched.setattr(deliveries, "claim", away)
+            house.store.courier.wake([1])
+            await until(lambda: worker.dispatcher.lag > 0.02)
+        await until(lambda: worker.dispatcher.lag == 0)
+
+    async def test_it_is_said_with_the_lease(
+        self, house: House, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        worker = await house.work()
+        said: list[int] = []
+        renew = leases.renew
+
+        def renewing(db, lease_id: int, lifetime: int, lag: int = 0) -> bool:  # type: ignore[no-untyped-def]
+            said.append(lag)
+            return renew(db, lease_id, lifetime, lag)
+
+        monkeypatch.setattr(leases, "renew", renewing)
+        monkeypatch.setattr(type(worker.dispatcher), "lag", 2.5)
+        await worker._look()
+        assert said == [2_500_000]
+
+
+def outcome(**given: object) -> Outcome:
+    made = {
+        "lease_id": 1, "delivery_id": 1, "hook_id": 1, "event_id": 1, "repo_id": 1, "number": 1,
+        "redelivery": 0, "started_at": 10 * SECOND, "duration": SECOND, "status_code": 200,
+        "error": None, "url": "", "address": None, "timings": "{}", "request_head": "",
+        "response_head": None, "response_body": None, "state": DELIVERED, "due_at": 0,
+    }  # fmt: skip
+    return Outcome(**(made | given))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "result"),
+    [
+        (None, 204, "2xx"), (None, 404, "4xx"), (None, 599, "5xx"), (None, 999, "other"),
+        (None, None, "other"), ("timeout: connect: late", None, "timeout"),
+        ("tls: bad", None, "tls"), ("read: closed", 200, "read"), ("evil\nstage: x", None, "other"),
+        ("", None, "other"),
+    ],
+)  # fmt: skip
+def test_results_are_few(error: str | None, status: int | None, result: str) -> None:
+    measures = WorkerMetrics()
+    measures.recorded([outcome(error=error, status_code=status, state=WAITING)], 0)
+    found = {name: many for (name,), many in measures.attempts.values().items() if many}
+    assert found == {result: 1}
+    assert result in RESULTS
+
+
+def test_a_line_a_hook_tells_of_the_dead(caplog: pytest.LogCaptureFixture) -> None:
+    secret = "connect: to https://u:p@h.example/?token=hush"
+    dead = [outcome(hook_id=at % 2, delivery_id=at, state=DEAD, error=secret) for at in range(10)]
+    with caplog.at_level(logging.WARNING):
+        ended.log_dead([*dead, outcome()])
+    assert len(caplog.records) == 2
+    assert "5 deliveries are dead; the last ended with attempt 1: connect" in caplog.text
+    assert "hush" not in caplog.text
+    assert stage_of(secret) == "connect"

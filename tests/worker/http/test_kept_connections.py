@@ -1,0 +1,248 @@
+"""A kept connection that its receiver closes: which requests are sent once more, and which failed.
+
+Where the receiver may have read the request, an attempt has failed: only the schedule repeats it.
+"""
+
+import asyncio
+import ctypes
+import os
+import socket
+import struct
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+from house import House, settle, until
+from receivers import OK, Call, Receiver, ok, serving
+from test_transport import LOOPBACK, anyio_backend, opened, post, settled
+
+from worker.http import connection, pool
+from worker.http.answer import Withheld
+from worker.http.guard import Guard
+from worker.http.transport import ExchangeResult, Transport
+
+__all__ = ["anyio_backend"]  # with both event loops
+
+CLOSED = "wait: connection closed before an answer"
+RESET = "wait: Connection reset by peer"
+
+
+@pytest.fixture
+async def transport() -> AsyncIterator[Transport]:
+    async with opened() as transport:
+        yield transport
+
+
+def close(call: Call) -> None:
+    call.writer.close()
+
+
+End = Callable[[Call], None]
+ENDS: list[tuple[End, str]] = [(close, CLOSED), (Call.reset, RESET)]
+
+
+class Second:
+    """Answers the first request of a connection, and ends it when the second was read and `now` is
+    set. The next connections are answered.
+    """
+
+    def __init__(self, end: End) -> None:
+        self._end = end
+        self.now = asyncio.Event()
+
+    async def __call__(self, call: Call) -> None:
+        if call.receiver.connections > 1:
+            await ok(call)
+        await call.request()
+        await call.say(OK)
+        await call.request()
+        await self.now.wait()
+        self._end(call)
+
+
+@pytest.mark.parametrize(("end", "error"), ENDS)
+@pytest.mark.parametrize("later", [False, True])
+async def test_a_request_that_was_read_is_not_sent_again(
+    transport: Transport, end: End, error: str, later: bool
+) -> None:
+    handler = Second(end)
+    async with serving(handler) as receiver:
+        assert (await post(transport, receiver)).status == 200
+        asked = asyncio.create_task(post(transport, receiver))
+        if later:
+            await until(lambda: len(receiver.bodies) == 2)
+            await settle()
+        handler.now.set()
+        answer = await asked
+        assert (answer.status, answer.error) == (None, error)
+        await settle()
+        assert (len(receiver.bodies), receiver.connections) == (2, 1)
+        assert (await post(transport, receiver)).status == 200
+
+
+@pytest.mark.parametrize(("end", "error"), ENDS)
+async def test_each_attempt_is_recorded_and_the_schedule_repeats_it(
+    house: House, end: End, error: str
+) -> None:
+    handler = Second(end)
+    handler.now.set()
+    async with serving(handler) as receiver:
+        hook_id = house.hook(receiver.url)
+        await house.work(real=True)
+        await house.event()
+        await house.over(delivered=1)
+        await house.event()
+        failed = (await house.recorded(hook_id, 2))[-1]
+        await settle()
+        assert len(receiver.bodies) == 2, "it was sent again before its time"
+        await house.over(delivered=1, waiting=1)
+        await house.pass_time(5.1)
+        await house.over(delivered=2)
+        assert len(receiver.bodies) == 3
+    rows = house.attempts(hook_id)
+    assert [(row["error"], row["status_code"]) for row in rows] == [
+        (None, 200), (error, None), (None, 200)
+    ]  # fmt: skip
+    assert failed["id"] == rows[1]["id"]
+    assert [row["number"] for row in rows] == [1, 1, 2]
+    await house.rest()
+
+
+class Held:
+    """Answers on connections that the test ends from outside of the event loop."""
+
+    def __init__(self) -> None:
+        self.sockets: list[socket.socket] = []
+
+    async def __call__(self, call: Call) -> None:
+        sock = call.writer.get_extra_info("socket")
+        self.sockets.append(socket.socket(fileno=os.dup(sock.fileno())))
+        await ok(call)
+
+
+def shut(sock: socket.socket) -> None:
+    sock.shutdown(socket.SHUT_RDWR)
+
+
+def disconnect(sock: socket.socket) -> None:
+    """Reset the connection, though the event loop's end has it open too."""
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    address = struct.pack("H14x", socket.AF_UNSPEC)
+    assert ctypes.CDLL(None).connect(sock.fileno(), address, len(address)) == 0
+
+
+def speak(sock: socket.socket) -> None:
+    sock.sendall(b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n")
+
+
+@pytest.mark.parametrize("end", [shut, disconnect, speak])
+async def test_what_was_closed_before_the_request_costs_no_attempt(
+    transport: Transport, end: Callable[[socket.socket], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "RESTED", -1.0)
+    handler = Held()
+    async with serving(handler) as receiver:
+        assert (await post(transport, receiver)).status == 200
+        # Neither end's event loop has a turn before the next request.
+        end(handler.sockets[0])
+        answer = await post(transport, receiver)
+        assert (answer.status, answer.error) == (200, None)
+        assert (len(receiver.bodies), receiver.connections) == (2, 2)
+    for sock in handler.sockets:
+        sock.close()
+
+
+async def test_a_connection_that_has_just_been_used_is_not_looked_at(
+    transport: Transport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "RESTED", 3600.0)
+    monkeypatch.delattr(connection.select, "poll")
+    async with serving(ok) as receiver:
+        for _ in range(3):
+            assert (await post(transport, receiver)).status == 200
+
+
+async def get(transport: Transport, receiver: Receiver) -> ExchangeResult:
+    endpoint = Guard(allow_networks=LOOPBACK).endpoint(receiver.url)
+    head = f"GET {endpoint.target} HTTP/1.1\r\nHost: {endpoint.authority}\r\n\r\n"
+    return await transport.post(endpoint, head.encode(), b"", deadline=60)
+
+
+async def test_a_request_that_changes_nothing_is_sent_again_once(transport: Transport) -> None:
+    handler = Second(close)
+    handler.now.set()
+    async with serving(handler) as receiver:
+        assert (await get(transport, receiver)).status == 200
+        assert (await get(transport, receiver)).status == 200
+        assert (len(receiver.heads), receiver.connections) == (3, 2)
+
+
+async def test_on_a_new_connection_no_request_is_sent_again(transport: Transport) -> None:
+    async def closes(call: Call) -> None:
+        await call.request()
+
+    async with serving(closes) as receiver:
+        assert (await get(transport, receiver)).error == CLOSED
+        assert receiver.connections == 1
+
+
+@pytest.mark.parametrize("kept", [False, True])
+async def test_what_may_not_be_sent_any_more_is_not(transport: Transport, kept: bool) -> None:
+    async with serving(ok) as receiver:
+        if kept:
+            await post(transport, receiver)
+        with pytest.raises(Withheld):
+            await post(transport, receiver, may_send=lambda: False)
+        assert (await post(transport, receiver, may_send=lambda: True)).status == 200
+        await settle()
+        assert len(receiver.bodies) == 1 + kept
+        assert receiver.connections == 1
+
+
+# Receivers that close after each answer and do not say so.
+
+
+async def once(call: Call) -> None:
+    await call.request()
+    call.writer.write(OK)
+
+
+async def test_who_closes_after_each_answer_fails_once_at_most(transport: Transport) -> None:
+    async with serving(once) as receiver:
+        answers = [await post(transport, receiver) for _ in range(30)]
+        assert [answer.status for answer in answers].count(None) <= 1
+        assert receiver.connections >= 29
+
+
+async def test_the_doubt_ends_with_a_connection_that_stays_open(
+    transport: Transport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def only_first(call: Call) -> None:
+        await (once if call.receiver.connections == 1 else ok)(call)
+
+    async with serving(only_first) as receiver:
+        await post(transport, receiver)
+        await settled(transport, 0)
+        # Doubted: what was used a moment ago is not used again.
+        for count in (2, 3):
+            assert (await post(transport, receiver)).status == 200
+            assert receiver.connections == count
+        monkeypatch.setattr(pool, "REST", 0.0)
+        assert (await post(transport, receiver)).status == 200
+        monkeypatch.setattr(pool, "REST", 3600.0)
+        for _ in range(3):
+            assert (await post(transport, receiver)).status == 200
+        assert receiver.connections == 3
+
+
+async def test_so_many_doubts_are_remembered(
+    transport: Transport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "MOST_DOUBTED", 2)
+    for _ in range(4):
+        async with serving(once) as receiver:
+            await post(transport, receiver)
+            await settled(transport, 0)
+    doubted: Any = transport.pool._doubted
+    assert len(doubted) == 2
+    assert receiver.port in {origin[2] for origin in doubted}

@@ -1,0 +1,214 @@
+"""Imports of real Mercurial repositories from a server on loopback, and the proxy that they go
+through.
+"""
+
+import asyncio
+import base64
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from git_site import git
+from import_place import Place
+
+from store import Store
+from worker.http.guard import Guard
+from worker.imports.proxy import USER, proxy_to
+
+PASSWORD = "open sesame"
+PROGRAMS = str(Path(sys.executable).parent)
+
+
+def hg(folder: Path, *command: str) -> str:
+    """What hg says in a folder."""
+    environment = {
+        "PATH": f"{PROGRAMS}:{os.environ['PATH']}",
+        "HGRCPATH": "",
+        "HGENCODING": "UTF-8",
+    }
+    ran = subprocess.run(["hg", *command], cwd=folder, capture_output=True, env=environment)
+    assert ran.returncode == 0, ran.stderr.decode()
+    return ran.stdout.decode().strip()
+
+
+def wrote(repo: Path, name: str, content: bytes, who: str = "Ada <ada@tower.example>") -> None:
+    (repo / name).parent.mkdir(exist_ok=True)
+    (repo / name).write_bytes(content)
+    hg(repo, "commit", "-A", "-q", "-m", f"Ring {name}", "-u", who, "-d", "1700000000 -3600")
+
+
+@pytest.fixture(scope="module")
+def bells(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two branches and a merge, a tag, a bookmark, and files of all sorts."""
+    repo = tmp_path_factory.mktemp("hg")
+    hg(repo, "init")
+    wrote(repo, "a.txt", b"1")
+    wrote(repo, 'ö "quoted".bin', bytes(range(256)), "Bob Ölm <bob@tower.example>")
+    hg(repo, "tag", "v1", "-u", "eve", "-d", "1700000000 0")
+    hg(repo, "branch", "-q", "stable line")
+    (repo / "run").write_text("#!/bin/sh\n")
+    (repo / "run").chmod(0o755)
+    (repo / "link").symlink_to("a.txt")
+    wrote(repo, "b/b.txt", b"2", "carol@tower.example")
+    hg(repo, "bookmark", "feature")
+    hg(repo, "update", "-q", "default")
+    hg(repo, "remove", "a.txt")
+    wrote(repo, "c.txt", b"3")
+    hg(repo, "merge", "-q", "stable line")
+    wrote(repo, "d.txt", b"4")
+    return repo
+
+
+class HgSite:
+    """A repository at `url`, for whoever knows the password, if there is one."""
+
+    def __init__(self, port: str, file: Path) -> None:
+        self.url = f"http://127.0.0.1:{port}"
+        self._file = file
+
+    def ask_for(self, password: str) -> None:
+        self._file.write_text(password)
+
+
+@pytest.fixture(scope="module")
+def server(bells: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HgSite]:
+    file = tmp_path_factory.mktemp("server") / "password"
+    file.touch()
+    program = Path(__file__).parents[1] / "hg_server.py"
+    command = [sys.executable, str(program), str(bells), str(file)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        yield HgSite(process.stdout.readline().strip(), file)
+        process.kill()
+
+
+@pytest.fixture
+def site(server: HgSite) -> HgSite:
+    server.ask_for("")
+    return server
+
+
+@pytest.fixture(params=["sqlite"])
+def url(request: pytest.FixtureRequest) -> str:
+    """This is about hg."""
+    return str(request.param)
+
+
+@pytest.fixture
+def place(store: Store, site: HgSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    monkeypatch.setenv("PATH", f"{PROGRAMS}:{os.environ['PATH']}")
+    return Place(store, site.url, tmp_path / "data")
+
+
+async def test_a_repository_is_imported(place: Place, bells: Path) -> None:
+    row = await place.done("/")
+    assert (row["status"], row["vcs"], row["error_message"]) == ("complete", "mercurial", None)
+    assert row["commit_count"] == int(hg(bells, "log", "-r", "tip", "-T", "{rev}")) + 1
+    refs = git(place.made, "for-each-ref", "--format=%(refname)", "refs/heads", "refs/tags")
+    heads = ["refs/heads/default", "refs/heads/feature", "refs/heads/stable-line", "refs/tags/v1"]
+    assert refs.splitlines() == heads
+    assert git(place.made, "symbolic-ref", "HEAD") == "refs/heads/default"
+    assert git(place.made, "fsck", "--strict") == ""
+    listed = [
+        f"{line.split()[0]} {line.partition(chr(9))[2]}"
+        for line in git(place.made, "ls-tree", "-r", "-z", "HEAD").split("\0")
+        if line
+    ]
+    assert sorted(listed) == [
+        "100644 .hgtags",
+        "100644 b/b.txt",
+        "100644 c.txt",
+        "100644 d.txt",
+        '100644 ö "quoted".bin',
+        "100755 run",
+        "120000 link",
+    ]
+    dates = git(place.made, "log", "-1", "--format=%ad", "--date=raw", "v1~1")
+    assert dates == "1700000000 +0100"
+    people = {(one["remote_name"], one["remote_id"]) for one in place.authors()}
+    assert people == {
+        ("Ada", "ada@tower.example"),
+        ("Bob Ölm", "bob@tower.example"),
+        ("eve", ""),
+        ("carol@tower.example", "carol@tower.example"),
+    }
+    assert place.left() == []
+
+
+async def test_passwords(place: Place, site: HgSite) -> None:
+    site.ask_for(PASSWORD)
+    assert (await place.done("/"))["status"] == "detection_needs_auth"
+    assert (await place.done("/", vcs="mercurial"))["status"] == "auth_failed"
+    place.restart(username="ada", password="wrong")
+    assert (await place.work())["status"] == "auth_failed"
+    place.restart(password=PASSWORD)
+    row = await place.work()
+    assert (row["status"], row["error_message"]) == ("complete", None)
+    place.rename("eve", name="Eve", email="eve@tower.example")
+    assert (await place.work())["status"] == "complete"
+    assert "Eve <eve@tower.example>" in place.log()
+
+
+async def test_hg_is_not_installed(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("worker.imports.fetch_hg.shutil.which", lambda name: None)
+    row = await place.done("/")
+    assert (row["status"], row["failed_step"]) == ("error", "importing")
+    assert row["error_message"] == "mercurial repositories need the program hg, which is not here"
+
+
+async def test_what_is_no_mercurial(place: Place) -> None:
+    row = await place.done("/nothing/here", vcs="mercurial")
+    assert (row["status"], row["failed_step"]) == ("error", "importing")
+    assert row["error_message"].startswith("hg: abort")
+
+
+async def asked(port: int, request: str) -> str:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(request.encode())
+    try:
+        return (await reader.read()).decode("latin-1")
+    finally:
+        writer.close()
+
+
+async def test_the_proxy(site: HgSite) -> None:
+    guard = Guard(allow_networks=["127.0.0.0/8"])
+    there = site.url.removeprefix("http://")
+    async with proxy_to(guard, guard.endpoint(f"{site.url}/")) as proxy:
+        known = base64.b64encode(f"{USER}:{proxy.token}".encode()).decode()
+        pass_ = f"Proxy-Authorization: Basic {known}\r\n"
+        get = f"GET http://{there}/?cmd=capabilities HTTP/1.1\r\nHost: x\r\n"
+        assert (await asked(proxy.port, f"{get}\r\n")).startswith("HTTP/1.1 407 ")
+        wrong = get + pass_.replace(known, "eA==")
+        assert (await asked(proxy.port, f"{wrong}\r\n")).startswith("HTTP/1.1 407 ")
+        said = await asked(proxy.port, f"{get}{pass_}\r\n")
+        assert "200 " in said.partition("\r\n")[0]
+        assert "unbundle" in said
+        said = await asked(
+            proxy.port,
+            f"CONNECT {there} HTTP/1.1\r\n{pass_}\r\nGET /?cmd=capabilities HTTP/1.0\r\n\r\n",
+        )
+        assert said.startswith("HTTP/1.1 200 Connected\r\n\r\nHTTP/1.0 200 ")
+        assert proxy.refused is None
+        for other in ("GET http://127.0.0.1:1/", "CONNECT 127.0.0.1:443", "GET file:///etc/x"):
+            said = await asked(proxy.port, f"{other} HTTP/1.1\r\n{pass_}\r\n")
+            assert said.startswith("HTTP/1.1 403 "), other
+        assert "file" in str(proxy.refused)
+    # Another time the name may lead elsewhere.
+    guard.allow([], "1-65535")
+    endpoint = guard.endpoint("http://bells.invalid/")
+    async with proxy_to(guard, endpoint) as proxy:
+        known = base64.b64encode(f"{USER}:{proxy.token}".encode()).decode()
+        pass_ = f"Proxy-Authorization: Basic {known}\r\n"
+        guard._resolver = _loopback
+        get = f"GET http://bells.invalid/ HTTP/1.1\r\n{pass_}\r\n"
+        assert (await asked(proxy.port, get)).startswith("HTTP/1.1 403 ")
+        assert "127.0.0.1 (an address of bells.invalid) is refused" in str(proxy.refused)
+    guard.close()
+
+
+async def _loopback(host: str, port: int) -> list[str]:
+    return ["127.0.0.1"]

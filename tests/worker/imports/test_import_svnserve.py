@@ -1,0 +1,177 @@
+"""Imports of Subversion repositories from `svnserve`, which speaks a protocol of its own, where it
+and git-svn are installed.
+"""
+
+import asyncio
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+from git_site import git
+from import_place import Place
+from svn_repository import fill, has_git_svn
+
+from store import Store
+from worker.http.endpoint import SOURCES
+from worker.http.guard import Guard
+from worker.imports.proxy import USER, proxy_to
+from worker.imports.steps import ROOT
+from worker.imports.tunnel import environment
+
+PASSWORD = "open sesame"
+SENT = b"( success ( ) ) " * 10_000
+real = pytest.mark.skipif(
+    not has_git_svn("svn", "svnadmin", "svnserve"), reason="no Subversion or git-svn here"
+)
+
+
+@pytest.fixture(params=["sqlite"])
+def url(request: pytest.FixtureRequest) -> str:
+    """This is about svn."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    root = tmp_path_factory.mktemp("svn")
+    fill(root)
+    shutil.copytree(root / "repo", root / "locked")
+    settings = "[general]\nanon-access = none\nauth-access = read\npassword-db = passwd\n"
+    (root / "locked" / "conf" / "svnserve.conf").write_text(settings)
+    (root / "locked" / "conf" / "passwd").write_text(f"[users]\nada = {PASSWORD}\n")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    where = ("--listen-host", "127.0.0.1", "--listen-port", str(port), "--root", str(root))
+    with subprocess.Popen(["svnserve", "--daemon", "--foreground", *where]) as server:
+        try:
+            while server.poll() is None:
+                with socket.socket() as asking:
+                    if asking.connect_ex(("127.0.0.1", port)) == 0:
+                        break
+            assert server.poll() is None, "svnserve does not start"
+            yield f"svn://127.0.0.1:{port}"
+        finally:
+            server.terminate()
+
+
+@real
+async def test_a_repository_is_imported(store: Store, served: str, tmp_path: Path) -> None:
+    place = Place(store, served, tmp_path / "data")
+    row = await place.done("/repo")
+    assert (row["status"], row["vcs"], row["error_message"]) == ("complete", "subversion", None)
+    assert (row["commit_count"], row["authors_count"]) == (6, 2)
+    refs = git(place.made, "for-each-ref", "--format=%(refname)", "refs/heads", "refs/tags")
+    assert refs.splitlines() == ["refs/heads/quiet", "refs/heads/trunk", "refs/tags/v1"]
+    names = git(place.made, "ls-tree", "-r", "--name-only", "trunk")
+    assert names.splitlines() == ["0.txt", "1.txt", "2.txt"]
+    assert "127.0.0.1" not in git(place.made, "log", "--format=%B%an%ae", "--all")
+    assert place.left() == []
+
+
+@real
+async def test_a_part_of_it_has_no_branches(store: Store, served: str, tmp_path: Path) -> None:
+    row = await (place := Place(store, served, tmp_path / "data")).done("/repo/trunk")
+    assert (row["status"], row["commit_count"]) == ("complete", 4)
+    refs = git(place.made, "for-each-ref", "--format=%(refname)", "refs/heads", "refs/tags")
+    assert refs.splitlines() == ["refs/heads/trunk"]
+
+
+@real
+async def test_passwords(store: Store, served: str, tmp_path: Path) -> None:
+    place = Place(store, served, tmp_path / "data")
+    row = await place.done("/locked")
+    assert row["status"] == "auth_failed"
+    place.restart(username="ada", password="wrong")
+    assert (await place.work())["status"] == "auth_failed"
+    place.restart(password=PASSWORD)
+    assert (await place.work())["status"] == "complete"
+
+
+@real
+async def test_what_is_not_there(store: Store, served: str, tmp_path: Path) -> None:
+    row = await Place(store, served, tmp_path / "data").done("/nothing")
+    assert (row["status"], row["failed_step"]) == ("error", "importing")
+    assert row["error_message"].startswith("git: ")
+    assert str(tmp_path) not in row["error_message"]
+    assert "tocsin" not in row["error_message"]
+
+
+@real
+async def test_what_is_dialled_is_what_was_judged(
+    store: Store, served: str, tmp_path: Path
+) -> None:
+    """A name that stands for this machine once it is dialled, and for nobody's before."""
+    place = Place(store, served.replace("127.0.0.1", "localhost"), tmp_path / "data")
+    row = await place.done("/repo", vcs="subversion")
+    assert row["status"] == "complete"
+    place.settings = place.settings.model_copy(update={"allow_networks": []})
+    place.restart()
+    row = await place.work()
+    assert (row["status"], "loopback" in row["error_message"]) == ("error", True)
+
+
+async def test_an_address_that_is_refused(store: Store, tmp_path: Path) -> None:
+    row = await Place(store, "svn://10.0.0.1", tmp_path / "data").done("/repo")
+    assert row["status"] == "error"
+    assert "10.0.0.1 is refused" in row["error_message"]
+
+
+@pytest.mark.parametrize("vcs", ["git", "mercurial", "tfvc"])
+async def test_only_subversion_is_there(store: Store, tmp_path: Path, vcs: str) -> None:
+    row = await Place(store, "svn://127.0.0.1:1024", tmp_path / "data").done("/repo", vcs=vcs)
+    assert row["error_message"] == f"at svn:// there are no {vcs} repositories"
+
+
+# The tunnel that Subversion runs, without Subversion.
+
+
+async def tunnelled(place: str, *, token: str | None = None) -> tuple[int | None, bytes]:
+    """What the tunnel to a place ends with, and what it writes when it is given some bytes."""
+    guard = Guard(allow_networks=["127.0.0.0/8"])
+    endpoint = guard.endpoint(f"svn://{place}/", SOURCES)
+    async with proxy_to(guard, endpoint) as proxy:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "worker.imports.tunnel", "host", "svnserve", "-t"),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            env=environment(proxy.port, USER, token or proxy.token, place) | {"PYTHONPATH": ROOT},
+        )
+        said, _ = await process.communicate(SENT)
+    guard.close()
+    return process.returncode, said
+
+
+@pytest.fixture
+async def answering(anyio_backend: str) -> AsyncIterator[str]:
+    """A server that greets, and says again what it hears."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"hello ")
+        writer.write(await reader.read())
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    server.close()
+
+
+async def test_the_tunnel_passes_on_what_both_say(answering: str) -> None:
+    assert await tunnelled(answering) == (0, b"hello " + SENT)
+
+
+async def test_the_tunnel_leads_nowhere_for_whoever_does_not_know_the_token(
+    answering: str,
+) -> None:
+    assert await tunnelled(answering, token="guessed") == (1, b"")
+
+
+async def test_the_tunnel_leads_nowhere_where_nobody_listens(anyio_backend: str) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        place = f"127.0.0.1:{taken.getsockname()[1]}"
+        assert await tunnelled(place) == (1, b"")

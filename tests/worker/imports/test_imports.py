@@ -1,0 +1,592 @@
+"""Imports of real git repositories from a server on loopback."""
+
+import asyncio
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from engines import ENGINES, engine_url
+from git_site import ADA, GitSite, git, git_site, stream
+from import_place import Place
+from waiting import PATIENCE, until
+
+from store import Connection, Row, Store
+from store.imports import import_contents, import_rounds, imports
+from store.repositories import refs, repositories
+from worker.imports import directories, steps
+from worker.jobs.run_imports import clean_up, run_imports
+
+PASSWORD = "open sesame / ä"
+
+
+@pytest.fixture(params=["sqlite"])
+def url(request: pytest.FixtureRequest) -> Iterator[str]:
+    """What is asked of the store is tested there; most of this is about git."""
+    with engine_url(request.param) as named:
+        yield named
+
+
+on_each = pytest.mark.parametrize("url", ENGINES, indirect=True)
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[GitSite]:
+    with git_site(tmp_path / "site") as made:
+        made.repository("bells", stream())
+        yield made
+
+
+class GitPlace(Place):
+    """With the repositories that are there."""
+
+    def __init__(self, store: Store, site: GitSite, data_dir: Path) -> None:
+        super().__init__(store, site.url, data_dir)
+        self.site = site
+
+
+@pytest.fixture
+def place(store: Store, site: GitSite, tmp_path: Path) -> GitPlace:
+    return GitPlace(store, site, tmp_path / "data")
+
+
+@on_each
+async def test_a_repository_is_imported(place: GitPlace) -> None:
+    begun = place.start()
+    assert begun["status"] == "detecting"
+    row = await place.work()
+    assert (row["status"], row["vcs"], row["error_message"]) == ("complete", "git", None)
+    assert (row["commit_count"], row["authors_count"], row["push_percent"]) == (3, 2, 100)
+    assert place.outcomes == ["success"]
+    theirs = git(place.site.root / "bells.git", "for-each-ref", "--format=%(refname) %(objectname)")
+    form = "--format=%(refname) %(objectname)"
+    assert git(place.made, "for-each-ref", form, "refs/heads", "refs/tags") == theirs
+    assert git(place.made, "fsck", "--strict") == ""
+    assert git(place.made, "symbolic-ref", "HEAD") == "refs/heads/main"
+    assert place.left() == []
+    assert place.store.look(import_rounds.next_due) is None
+
+
+async def test_what_the_api_tells_of_it(place: GitPlace) -> None:
+    place.site.repository("trunk", stream(branch="trunk"))
+    bare = place.site.root / "trunk.git"
+    git(bare, "symbolic-ref", "HEAD", "refs/heads/trunk")
+    await place.done("/trunk.git")
+    repo = place.store.look(repositories.get, place.repo["id"])
+    assert repo is not None
+    assert (repo["default_branch"], repo["pushed_at"] is None, repo["size"] > 0) == (
+        "trunk",
+        False,
+        True,
+    )
+    at = place.store.look(refs.resolve, place.repo["id"], "trunk")
+    assert at == git(bare, "rev-parse", "trunk")
+    # A tag is at its commit.
+    assert place.store.look(refs.resolve, place.repo["id"], "v1") == at
+
+
+async def test_an_empty_repository(place: GitPlace) -> None:
+    place.site.repository("empty", b"")
+    row = await place.done("/empty.git")
+    assert (row["status"], row["commit_count"], row["authors_count"]) == ("complete", 0, 0)
+    assert git(place.made, "for-each-ref") == ""
+
+
+async def test_a_server_of_files(place: GitPlace) -> None:
+    place.site.dumb = True
+    row = await place.done()
+    assert (row["status"], row["commit_count"]) == ("complete", 3)
+    assert len(place.log()) == 3
+
+
+async def test_names_and_passwords(place: GitPlace, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG")
+    place.site.password = PASSWORD
+    assert (await place.done())["status"] == "detection_needs_auth"
+    place.restart(username="ada", password="wrong")
+    assert (await place.work())["status"] == "auth_failed"
+    assert place.outcomes == ["failure", "failure"]
+    place.restart(password=PASSWORD)
+    row = await place.work()
+    assert (row["status"], row["commit_count"]) == ("complete", 3)
+    kept = place.store.look(lambda db: db.value("SELECT password FROM source_import"))
+    assert PASSWORD.encode() not in bytes(kept)
+    assert PASSWORD not in caplog.text
+    assert not any(PASSWORD in str(path) for _, path, _ in place.site.seen)
+
+
+async def test_a_password_where_the_kind_is_said(place: GitPlace) -> None:
+    place.site.password = PASSWORD
+    assert (await place.done(vcs="git"))["status"] == "auth_failed"
+
+
+async def test_a_password_that_git_alone_is_asked_for(
+    place: GitPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The first request is let through, as by a server that shows what there is to everybody.
+    lets_in, asked = place.site.lets_in, iter([True])
+    monkeypatch.setattr(place.site, "lets_in", lambda given: next(asked, lets_in(given)))
+    place.site.password = PASSWORD
+    assert (await place.done())["status"] == "auth_failed"
+
+
+async def test_nothing_is_there(place: GitPlace) -> None:
+    row = await place.done("/nothing.git")
+    assert (row["status"], row["error_message"]) == ("detection_found_nothing", None)
+    assert place.outcomes == ["failure"]
+    assert place.store.look(import_rounds.next_due) is None
+    # The other, where it is said what is there.
+    row = await place.done("/nothing.git", vcs="git")
+    assert (row["status"], row["failed_step"]) == ("error", "importing")
+    assert row["error_message"] == "no git repository answers at this URL"
+
+
+async def test_several_projects_at_a_url(place: GitPlace) -> None:
+    for name in ("rope", "cart"):
+        place.site.repository(f"group/{name}", stream(1))
+    (place.site.root / "group" / "notes.txt").write_text("not a repository")
+    row = await place.done("/group")
+    assert row["status"] == "detection_found_multiple"
+    names = [choice["tfvc_project"] for choice in row["project_choices"]]
+    assert names == ["cart.git", "rope.git"]
+    assert row["project_choices"][0] == {
+        "vcs": "git",
+        "tfvc_project": "cart.git",
+        "human_name": "cart.git (git)",
+    }
+    place.restart(project="rope.git")
+    row = await place.work()
+    assert (row["status"], row["project"], row["commit_count"]) == ("complete", "rope.git", 1)
+    assert row["project_choices"] == []
+
+
+async def test_the_one_project_at_a_url(place: GitPlace) -> None:
+    place.site.repository("lone/rope ö", stream(1))
+    assert (await place.done("/lone"))["status"] == "complete"
+
+
+@pytest.mark.parametrize("project", ["../bells.git", "a//b", "./x", ""])
+async def test_a_project_that_would_be_elsewhere(place: GitPlace, project: str) -> None:
+    row = await place.done("/group", vcs="git", project=project)
+    assert (row["status"], row["failed_step"]) == ("error", "importing")
+    assert place.site.seen == []
+
+
+async def test_a_kind_that_nothing_here_reads(place: GitPlace) -> None:
+    row = await place.done(vcs="tfvc")
+    assert (row["status"], row["failed_step"]) == ("error", "importing")
+    assert row["error_message"] == "tfvc repositories cannot be imported here"
+
+
+async def test_what_the_guard_refuses(place: GitPlace) -> None:
+    place.start()
+    row = await place.work(allow_networks=[])
+    assert (row["status"], row["failed_step"]) == ("error", "detecting")
+    assert "127.0.0.1 is refused: loopback" in row["error_message"]
+    assert place.site.seen == []
+
+
+async def test_where_it_is_sent_on_to(place: GitPlace, tmp_path: Path) -> None:
+    place.site.moved = {"/old/": f"{place.site.url}/"}
+    place.site.password = PASSWORD
+    row = await place.done("/old/bells.git", username="ada", password=PASSWORD)
+    assert row["status"] == "complete"
+    with git_site(tmp_path / "other") as other:
+        other.repository("bells", stream(1))
+        place.site.moved = {"/old/": f"{other.url}/"}
+        row = await place.done("/old/bells.git", username="ada", password=PASSWORD)
+        assert (row["status"], row["commit_count"]) == ("complete", 1)
+        # The password is not for them.
+        assert {given for _, _, given in other.seen} == {None}
+    place.site.moved = {"/old/": "http://10.0.0.1/"}
+    row = await place.done("/old/bells.git")
+    assert "10.0.0.1 is refused: private" in row["error_message"]
+    place.site.moved = {"/old/": f"{place.site.url}/old/"}
+    row = await place.done("/old/bells.git")
+    assert "without end" in row["error_message"]
+
+
+async def test_git_itself_is_sent_nowhere(place: GitPlace, tmp_path: Path) -> None:
+    with git_site(tmp_path / "other") as other:
+        other.repository("bells", stream(1))
+        place.site.trap = other.url
+        row = await place.done()
+        assert (row["status"], row["failed_step"]) == ("error", "detecting")
+        assert other.seen == []
+
+
+async def test_files_that_are_said_to_be_elsewhere(place: GitPlace, tmp_path: Path) -> None:
+    with git_site(tmp_path / "other") as other:
+        other.repository("bells", stream())
+        place.site.dumb = True
+        objects = place.site.root / "bells.git" / "objects"
+        (objects / "info" / "http-alternates").write_text(f"{other.url}/bells.git/objects/\n")
+        for path in objects.glob("[0-9a-f][0-9a-f]/*"):
+            path.unlink()
+        row = await place.done()
+        assert (row["status"], row["failed_step"]) == ("error", "importing")
+        assert other.seen == []
+
+
+async def test_the_name_is_resolved_once(place: GitPlace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What git dials is what was judged, whatever the name means to git."""
+    port = place.site.url.rpartition(":")[2]
+    monkeypatch.setattr(
+        "worker.jobs.run_imports.Guard._system", lambda self, host, port: _addresses("127.0.0.1")
+    )
+    url = f"http://bells.invalid:{port}/bells.git"
+    place.store.do(imports.start, place.repo["id"], place.octo["id"], url)
+    assert (await place.work())["status"] == "complete"
+
+
+async def _addresses(*found: str) -> list[str]:
+    return [*found]
+
+
+@on_each
+async def test_authors_are_renamed(place: GitPlace) -> None:
+    await place.done()
+    assert [(one["remote_name"], one["remote_id"]) for one in place.authors()] == [
+        ("Ada", "ada@tower.example"),
+        ("Bob Ölm", "bob@tower.example"),
+    ]
+    before = git(place.made, "rev-parse", "main", "quiet", "v1")
+    place.rename("Bob Ölm", name="Robert", email="robert@x.example")
+    assert place.row["status"] == "mapping"
+    seen = len(place.site.seen)
+    await place.work()
+    assert place.row["status"] == "complete"
+    assert place.outcomes == ["success", "success"]
+    assert place.log() == [
+        "Ada <ada@tower.example>",
+        "Robert <robert@x.example>",
+        "Ada <ada@tower.example>",
+    ]
+    assert len(place.site.seen) == seen, "the source is not asked for it"
+    at = git(place.made, "rev-parse", "main", "quiet", "v1").splitlines()
+    # What Bob had no part in is what it was.
+    assert [new == old for new, old in zip(at, before.splitlines(), strict=True)] == [
+        False,
+        True,
+        False,
+    ]
+    assert git(place.made, "fsck", "--strict") == ""
+    place.rename("Bob Ölm", name="Bob Ölm", email="bob@tower.example")
+    await place.work()
+    assert git(place.made, "rev-parse", "main", "quiet", "v1") == before
+
+
+async def test_two_become_one_and_two_again(place: GitPlace) -> None:
+    await place.done()
+    place.rename("Bob Ölm", name="Ada", email="ada@tower.example")
+    await place.work()
+    assert set(place.log()) == {"Ada <ada@tower.example>"}
+    place.rename("Bob Ölm", name="Bob", email="bob@tower.example")
+    await place.work()
+    assert place.log()[1] == "Bob <bob@tower.example>"
+
+
+async def test_a_name_that_is_given_while_it_is_imported(
+    place: GitPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    push, renamed = steps.ImportSteps.push, iter([True])
+
+    async def pushing(self: Any, head: str | None) -> str | None:
+        if next(renamed, False):
+            place.rename("Ada", name="Eve")
+        return await push(self, head)
+
+    monkeypatch.setattr(steps.ImportSteps, "push", pushing)
+    row = await place.done()
+    assert row["status"] == "complete"
+    assert place.log() == [
+        "Eve <ada@tower.example>",
+        "Bob Ölm <bob@tower.example>",
+        "Eve <ada@tower.example>",
+    ]
+    assert place.outcomes == ["success"]
+    assert place.left() == []
+
+
+async def test_names_outlast_a_new_beginning(place: GitPlace) -> None:
+    await place.done()
+    place.rename("Ada", name="Eve")
+    place.restart()
+    await place.work()
+    assert place.log()[0] == "Eve <ada@tower.example>"
+
+
+async def test_the_source_has_changed(place: GitPlace) -> None:
+    await place.done()
+    bare = place.site.root / "bells.git"
+    tree = git(bare, "rev-parse", "main^{tree}")
+    eve = {name: value.replace("Ada", "Eve") for name, value in ADA.items()}
+    git(bare, "update-ref", "refs/heads/main", git(bare, "commit-tree", tree, "-m", "New", **eve))
+    git(bare, "update-ref", "-d", "refs/tags/v1")
+    place.restart()
+    row = await place.work()
+    assert (row["status"], row["commit_count"]) == ("complete", 2)
+    assert [one["remote_name"] for one in place.authors()] == ["Ada", "Eve"]
+    assert place.store.look(refs.resolve, place.repo["id"], "v1") is None
+
+
+async def test_the_store_is_gone(place: GitPlace) -> None:
+    await place.done()
+    place.made.rename(place.made.with_name("elsewhere"))
+    place.rename("Ada", name="Eve")
+    row = await place.work()
+    assert (row["status"], row["failed_step"]) == ("error", "mapping")
+    assert "begin the import anew" in row["error_message"]
+
+
+@on_each
+async def test_large_files(place: GitPlace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steps, "LARGE", 20_000)
+    place.site.repository("large", stream(3, 30_000))
+    row = await place.done("/large.git")
+    assert (row["large_files_count"], row["large_files_size"]) == (3, 90_000)
+    found = place.store.look(import_contents.large_files, place.repo["id"])
+    assert {one["path"] for one in found} == {"bells/1.txt", "bells/2.txt", "bells/3.txt"}
+    assert {one["ref_name"] for one in found} == {"refs/heads/main"}
+    for one in found:
+        assert git(place.made, "cat-file", "-s", one["oid"]) == str(one["size"])
+    place.restart()
+    row = await place.work()
+    assert row["large_files_count"] == 3
+
+
+async def test_progress_of_a_large_one(place: GitPlace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("worker.imports.import_round.PROGRESS_INTERVAL", 0.02)
+    place.site.repository("large", stream(800, 5_000))
+    place.site.pause = 0.02
+    seen = [place.start("/large.git")]
+    tell = import_rounds.report_progress
+
+    def telling(db: Connection, row: Row, changed: dict[str, Any]) -> bool:
+        wanted = tell(db, row, changed)
+        now = imports.get(db, row["repo_id"])
+        assert now is not None
+        seen.append(now)
+        return wanted
+
+    monkeypatch.setattr(import_rounds, "report_progress", telling)
+    assert (await place.work())["status"] == "complete"
+    order = ["detecting", "importing", "mapping", "pushing", "complete"]
+    assert [*dict.fromkeys(row["status"] for row in seen), "complete"][:5] == order
+    percents = [row["import_percent"] or 0 for row in seen if row["status"] == "importing"]
+    assert percents == sorted(percents)
+    assert len(set(percents)) > 5, percents
+    assert place.row["commit_count"] == 800
+
+
+async def test_what_was_not_yet_told_does_not_undo_it(
+    place: GitPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("worker.imports.import_round.PROGRESS_INTERVAL", 60)
+    place.site.repository("large", stream(800, 100))
+    row = await place.done("/large.git")
+    assert (row["status"], row["commit_count"]) == ("complete", 800)
+
+
+async def test_it_is_cancelled(place: GitPlace) -> None:
+    place.site.repository("large", stream(50, 20_000))
+    place.site.pause = 0.2
+    place.start("/large.git")
+    work = asyncio.ensure_future(place.work())
+    await until(lambda: (place.row["import_percent"] or 0) > 0)
+    assert running(place.data_dir)
+    place.store.do(imports.delete, place.repo["id"])
+    async with asyncio.timeout(PATIENCE):
+        with pytest.raises(AssertionError):
+            await work
+    assert running(place.data_dir) == []
+    assert place.left() == []
+    assert not place.made.exists()
+    assert place.told == []
+
+
+async def test_it_is_begun_anew_meanwhile(place: GitPlace) -> None:
+    place.site.repository("large", stream(50, 20_000))
+    place.site.pause = 0.2
+    place.start("/large.git")
+    work = asyncio.ensure_future(place.work())
+    await until(lambda: (place.row["import_percent"] or 0) > 0)
+    place.site.pause = 0.0
+    place.restart()
+    async with asyncio.timeout(PATIENCE):
+        assert (await work)["status"] == "complete"
+    assert place.outcomes == ["success"]
+    assert place.left() == []
+
+
+async def test_the_worker_stops(place: GitPlace) -> None:
+    place.site.repository("large", stream(50, 20_000))
+    place.site.pause = 0.2
+    place.start("/large.git")
+    work = asyncio.ensure_future(place.work())
+    await until(lambda: (place.row["import_percent"] or 0) > 0)
+    work.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await work
+    assert running(place.data_dir) == []
+    assert place.left() == []
+    place.site.pause = 0.0
+    assert place.store.look(import_rounds.next_due) is not None
+    assert (await place.work())["status"] == "complete"
+
+
+def running(data_dir: Path) -> list[str]:
+    """The programs that work below the data directory."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (process / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if os.fsencode(data_dir) in command:
+            found.append(command.replace(b"\0", b" ").decode())
+    return found
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"), [("import_timeout", 0.5), ("import_max_bytes", 200_000)]
+)
+async def test_bounds(
+    place: GitPlace, monkeypatch: pytest.MonkeyPatch, setting: str, value: float
+) -> None:
+    monkeypatch.setattr("worker.imports.import_round.SIZED_EVERY", 1)
+    monkeypatch.setattr("worker.imports.import_round.PROGRESS_INTERVAL", 0.02)
+    place.site.repository("large", stream(50, 20_000))
+    place.site.pause = 0.05
+    place.start("/large.git")
+    row = await place.work(**{setting: value})
+    assert row["status"] == "error"
+    assert row["failed_step"] in ("detecting", "importing")
+    assert setting in row["error_message"]
+    assert place.left() == []
+
+
+async def test_so_many_at_once(place: GitPlace, monkeypatch: pytest.MonkeyPatch) -> None:
+    others = [place.store.do(repositories.create, place.octo["id"], f"r{at}") for at in range(3)]
+    url = place.site.url + "/bells.git"
+    place.site.repository("other", stream(1))
+    for repo in others:
+        place.store.do(imports.start, repo["id"], place.octo["id"], url)
+    at_once, most, both = 0, 0, asyncio.Event()
+    fetch = steps.ImportSteps.fetch
+
+    async def fetching(self: Any, *given: Any) -> None:
+        nonlocal at_once, most
+        at_once += 1
+        most = max(most, at_once)
+        if at_once == 2:
+            both.set()
+        async with asyncio.timeout(PATIENCE):
+            await both.wait()
+        # Now a third one would come.
+        await asyncio.sleep(0.1)
+        await fetch(self, *given)
+        at_once -= 1
+
+    monkeypatch.setattr(steps.ImportSteps, "fetch", fetching)
+    monkeypatch.setattr("worker.jobs.run_imports.POLL_SECONDS", 0.02)
+    await run_imports(place.store, place.settings, place.tell)
+    assert place.outcomes == ["success"] * 3
+    assert most == 2
+
+
+async def test_what_is_broken(place: GitPlace) -> None:
+    bare = place.site.root / "bells.git"
+    git(bare, "repack", "-adq")
+    (pack,) = (bare / "objects" / "pack").glob("*.pack")
+    pack.chmod(0o600)
+    pack.write_bytes(pack.read_bytes()[:-100] + b"\0" * 100)
+    row = await place.done()
+    assert (row["status"], row["failed_step"]) == ("error", "importing")
+    assert row["error_message"].startswith("git: ")
+    assert str(place.data_dir) not in row["error_message"]
+    assert place.outcomes == ["failure"]
+
+
+async def test_git_is_not_installed(place: GitPlace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    row = await place.done(vcs="git")
+    assert row["status"] == "error"
+
+
+async def test_an_error_of_our_own(place: GitPlace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steps, "Survey", None)
+    row = await place.done()
+    assert row["status"] == "error"
+    assert row["error_message"] == (
+        "The import could not be done. The cause is in the log of the worker."
+    )
+
+
+async def test_what_a_crash_has_left(place: GitPlace) -> None:
+    await place.done()
+    half = place.data_dir / "imports" / f"{place.repo['id']}-17"
+    (half / "source.git").mkdir(parents=True)
+    # It was killed between the two steps of taking its place.
+    place.made.rename(half / "replaced.git")
+    await clean_up(place.store, place.settings)
+    assert place.left() == []
+    assert len(place.log()) == 3
+    # A repository that is gone takes its store along.
+    place.store.do(lambda db: db.execute("DELETE FROM repository"))
+    await clean_up(place.store, place.settings)
+    assert not place.made.exists()
+
+
+async def test_what_outlived_a_killed_worker_is_removed_after_the_next_import(
+    place: GitPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program that goes on writes after the import was taken up anew."""
+    left = place.data_dir / "imports" / f"{place.repo['id']}-17" / "source.git"
+    push = steps.ImportSteps.push
+
+    async def pushed(*given: Any) -> Any:
+        left.mkdir(parents=True)
+        return await push(*given)
+
+    monkeypatch.setattr(steps.ImportSteps, "push", pushed)
+    await place.done()
+    assert not left.exists()
+    assert place.left() == []
+
+
+def test_a_folder_is_emptied_until_nobody_writes_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(directories, "AGAIN_AFTER", 0)
+    writes = 3
+    empty = shutil.rmtree
+
+    def emptied(folder: Path, **how: Any) -> None:
+        nonlocal writes
+        empty(folder, **how)
+        if writes:
+            writes -= 1
+            (folder / "objects").mkdir(parents=True)
+
+    monkeypatch.setattr(directories.shutil, "rmtree", emptied)
+    directories.remove_tree(tmp_path / "7-17")
+    assert (writes, [*tmp_path.iterdir()]) == (0, [])
+    assert not caplog.records
+    writes = -1
+    directories.remove_tree(tmp_path / "7-17")
+    assert "cannot be removed for now: 7-17" in caplog.text
+    monkeypatch.undo()
+
+
+def test_what_git_is_given(place: GitPlace, monkeypatch: pytest.MonkeyPatch) -> None:
+    from worker.imports.git import Remote, environment
+
+    for name in ("http_proxy", "GIT_DIR", "GIT_SSL_NO_VERIFY"):
+        monkeypatch.setenv(name, "x")
+    given = environment(place.data_dir, Remote("https://a.example/", username="a", password="b"))
+    assert not {"http_proxy", "GIT_DIR", "GIT_SSL_NO_VERIFY"} & given.keys()
+    assert given["GIT_ALLOW_PROTOCOL"] == "http:https"
+    assert environment(place.data_dir)["GIT_ALLOW_PROTOCOL"] == "file"

@@ -1,0 +1,247 @@
+"""What ends by itself: gone for every reader at its moment, and then told of, once."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from asserting import bodies
+from waiting import until
+
+from hub.settings import HubSettings
+from hub.worker_events import WorkerEvents
+from store import Connection, Row, Store, open_store
+from store.accounts import accounts, authorizations, tokens
+from store.clock import DAY, SECOND, MovableClock
+from store.delivery import hooks
+from store.errors import Unavailable, Unusable
+from store.registry import expiring
+from store.repositories import interaction_limits, invitations, repositories
+from worker.job_table import JobContext, build_jobs, refuse_emit
+from worker.jobs import expire as module
+from worker.jobs.expire import expire
+from worker.service import Worker
+from worker.settings import WorkerSettings
+
+NAMES = ("interaction_limit", "repository_invitation", "authorization")
+
+
+@pytest.fixture
+def tell(settings: HubSettings) -> WorkerEvents:
+    return WorkerEvents(settings)
+
+
+@pytest.fixture
+async def open_one(store: Store) -> AsyncIterator[None]:
+    """Closes what the writer of the store has begun."""
+    yield
+    await store.close()
+
+
+@pytest.fixture
+async def kept(store: Store, seed: Any) -> AsyncIterator[Store]:
+    """A store with one of each, which end after one, seven and two days."""
+    store.do(interaction_limits.limit_repository, seed.hello, "existing_users", after(store, DAY))
+    store.do(invitations.invite, seed.hello["id"], seed.reader["id"], seed.octo["id"], "write")
+    store.do(tokens.create, seed.octo["id"], note="ci", expires_at=after(store, 2 * DAY))
+    yield store
+    await store.close()
+
+
+def after(store: Store, pause: int) -> int:
+    return store.clock.now() + pause
+
+
+def ended(store: Store) -> dict[str, int]:
+    """How many ends were told of, by name."""
+    return {
+        name: len([body for body in bodies(store, name) if body["action"] == "expired"])
+        for name in NAMES
+    }
+
+
+def left(db: Connection) -> list[int]:
+    names = ("interaction_limit", "repository_invitation", "token")
+    return [db.value(f"SELECT count(*) FROM {name}") for name in names]
+
+
+async def test_each_at_its_time(kept: Store, clock: MovableClock, tell: WorkerEvents) -> None:
+    assert kept.look(expiring.next_due) == after(kept, DAY)
+    assert kept.look(left) == [1, 1, 3]
+    for days, expected in ((0.9, [0, 0, 0]), (0.1, [1, 0, 0]), (1, [1, 0, 1]), (5, [1, 1, 1])):
+        clock.advance(days * 86_400)
+        await expire(kept, tell)
+        assert list(ended(kept).values()) == expected, days
+    assert kept.look(left) == [0, 0, 2]
+    assert kept.look(expiring.next_due) is None
+
+
+async def test_every_reader_sees_it_gone_before_the_worker_comes(
+    kept: Store, seed: Any, clock: MovableClock
+) -> None:
+    value, _ = kept.do(tokens.create, seed.octo["id"], expires_at=after(kept, 7 * DAY))
+    clock.advance(7 * 86_400)
+    assert kept.look(left) == [1, 1, 4]
+    assert kept.look(interaction_limits.in_force, seed.hello) is None
+    side = invitations.of_repository(seed.hello["id"])
+    assert kept.look(invitations.page, side, limit=10, offset=0) == []
+    assert kept.look(invitations.count, side, 10) == 0
+    assert kept.look(invitations.open_to, seed.hello["id"], seed.reader["id"]) is None
+    assert kept.look(tokens.find, value) is None
+    assert len(kept.look(tokens.list_all)) == 2
+    assert kept.look(authorizations.count, seed.octo["id"]) == 1
+    # It is told of all the same when something else takes its place.
+    kept.do(interaction_limits.limit_repository, seed.hello, "existing_users", after(kept, DAY))
+    kept.do(invitations.invite, seed.hello["id"], seed.reader["id"], None, "read")
+    assert kept.look(left) == [2, 2, 4]
+
+
+async def test_what_is_told(
+    kept: Store, seed: Any, clock: MovableClock, tell: WorkerEvents
+) -> None:
+    store = kept
+    for name in NAMES:
+        store.do(hooks.create, seed.hello["id"], url=f"https://r.example/{name}", events=[name])
+    organization = store.do(accounts.create, "tower", kind="Organization")
+    ends = after(store, DAY)
+    store.do(interaction_limits.limit_account, organization["id"], "collaborators_only", ends)
+    store.do(interaction_limits.limit_account, seed.reader["id"], "contributors_only", ends)
+    clock.advance(8 * 86_400)
+    await expire(store, tell)
+    of_repo, of_org, of_user = bodies(store, "interaction_limit")
+    assert of_repo.keys() == {"action", "interaction_limit", "repository"}
+    assert of_repo["interaction_limit"] == {
+        "limit": "existing_users",
+        "origin": "repository",
+        "expires_at": "2026-11-22T07:33:00Z",
+    }
+    assert of_repo["repository"]["full_name"] == "octo/hello"
+    assert of_org["organization"]["login"] == "tower"
+    assert of_org["interaction_limit"]["origin"] == "organization"
+    assert of_user["user"]["login"] == "reader"
+    (invitation,) = bodies(store, "repository_invitation")
+    assert invitation["invitation"]["invitee"]["login"] == "reader"
+    assert invitation["invitation"]["expired"] is True
+    assert invitation["repository"]["full_name"] == "octo/hello"
+    (authorization,) = bodies(store, "authorization")
+    assert authorization["authorization"]["note"] == "ci"
+    assert authorization["authorization"]["token"] == ""
+    assert authorization["user"]["login"] == "octo"
+    # Those of a repository go to its hooks.
+    assert store.look(lambda db: db.value("SELECT count(*) FROM delivery")) == 2
+
+
+def limit_many(db: Connection, owner_id: int, many: int) -> None:
+    for number in range(many):
+        repo = repositories.create(db, owner_id, f"many-{number}")
+        interaction_limits.limit_repository(db, repo, "existing_users", db.now + SECOND)
+
+
+async def test_in_batches_each_with_its_events(
+    store: Store,
+    seed: Any,
+    clock: MovableClock,
+    tell: WorkerEvents,
+    open_one: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "BATCH", 4)
+    store.do(limit_many, seed.octo["id"], 10)
+    clock.advance(1)
+    calls: list[int] = []
+
+    def failing(db: Connection, event: str, rows: Sequence[Row]) -> None:
+        calls.append(len(rows))
+        if len(calls) == 3:
+            raise Unavailable("disk full")
+        tell(db, event, rows)
+
+    with pytest.raises(Unavailable):
+        await expire(store, failing)
+    assert calls == [4, 4, 2]
+    assert store.look(left)[0] == 2
+    assert ended(store)["interaction_limit"] == 8
+    await expire(store, tell)
+    told = [each["repository"]["name"] for each in bodies(store, "interaction_limit")]
+    assert told == [f"many-{number}" for number in range(10)]
+
+
+async def test_nobody_there_to_tell(store: Store, seed: Any, clock: MovableClock) -> None:
+    store.do(interaction_limits.limit_repository, seed.hello, "existing_users", after(store, 1))
+    clock.advance(1)
+    with pytest.raises(Unusable, match=r"interaction_limit\.expired"):
+        await expire(store, refuse_emit)
+    assert store.look(left)[0] == 1
+    await store.close()
+
+
+async def test_as_few_statements_for_many(
+    store: Store,
+    seed: Any,
+    clock: MovableClock,
+    tell: WorkerEvents,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from engines import statements
+
+    counts = []
+    for many in (1, 100):
+        store.do(limit_many, store.do(accounts.create, f"owner-{many}")["id"], many)
+        clock.advance(1)
+        with monkeypatch.context() as patched:
+            asked = statements(patched)
+            rows = store.do(module._batch, expiring.EXPIRING[0], tell)
+            counts.append(len(asked))
+        assert rows == many
+    # Rows go in by 64, 16, 4 and 1.
+    assert counts[1] <= counts[0] + 8
+
+
+@pytest.mark.parametrize("url", ["postgres"], indirect=True)
+async def test_once_by_several_workers(
+    store: Store, seed: Any, clock: MovableClock, tell: WorkerEvents, url: str, tmp_path: Path
+) -> None:
+    store.do(limit_many, seed.octo["id"], 600)
+    clock.advance(1)
+    others = [open_store(url, data_dir=tmp_path, clock=clock) for _ in range(3)]
+    await asyncio.gather(*(expire(each, tell) for each in [store, *others]))
+    found = store.look(lambda db: db.value("SELECT count(*) FROM event"))
+    assert (found, store.look(left)[0]) == (600, 0)
+    for each in [store, *others]:
+        await each.close()
+
+
+async def test_the_worker_is_woken_for_what_ends_sooner(
+    tmp_path: Path, settings: HubSettings
+) -> None:
+    """With a real clock: nobody looks, and yet it is gone and told of at its moment."""
+    store = open_store("sqlite", data_dir=tmp_path)
+    worker = Worker(store, WorkerSettings(), tell=WorkerEvents(settings))
+    try:
+        await worker.start()
+        owner = store.do(accounts.create, "ada")
+        repo = await store.write(repositories.create, owner["id"], "engine")
+        late = [await lateness(store, repo, 1)]
+        while late[-1] >= SECOND // 4 and len(late) < 5:
+            # A busy machine may have let it wait: what counts is the best of a few.
+            late.append(await lateness(store, repo, len(late) + 1))
+        assert 0 <= min(late) < SECOND // 4, late
+    finally:
+        await worker.stop()
+        await store.close()
+
+
+async def lateness(store: Store, repo: Row, nth: int) -> int:
+    """By how much (microseconds) the nth end is told of too late, which has come sooner."""
+    for pause in (3600 * SECOND, SECOND // 3):
+        limit = await store.write(
+            interaction_limits.limit_repository, repo, "existing_users", after(store, pause)
+        )
+    await until(lambda: ended(store)["interaction_limit"] == nth)
+    told_at: int = store.look(lambda db: db.value("SELECT max(received_at) FROM event"))
+    return told_at - int(limit["expires_at"])
+
+
+def test_the_table_has_it(store: Store) -> None:
+    assert "expire" in [job.name for job in build_jobs(JobContext(store, WorkerSettings()))]

@@ -1,0 +1,157 @@
+"""The job that records deployments: where it is cut off it goes on, and everything is told once."""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import pytest
+from asserting import bodies
+
+from hub.settings import HubSettings
+from hub.worker_events import WorkerEvents
+from store import Connection, Row, Store
+from store.accounts import accounts
+from store.artifacts import deployment_jobs
+from store.artifacts.deployment_records import Deployment, DeploymentPlace
+from store.clock import SECOND
+from store.errors import Conflict, Unavailable
+from store.repositories import repositories
+from worker.jobs import record_deployments as module
+from worker.jobs.record_deployments import FAILED, record_deployments
+
+BATCH = 20
+MANY = 2 * BATCH + 5
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BATCH", BATCH)
+
+
+@pytest.fixture
+async def kept(store: Store) -> AsyncIterator[Store]:
+    """A store that has an organization with a repository."""
+
+    def make(db: Connection) -> None:
+        org = accounts.create(db, "acme", kind="Organization")
+        repositories.create(db, org["id"], "tools")
+
+    store.do(make)
+    yield store
+    await store.close()
+
+
+def ask(store: Store, count: int, cluster: str = "moon") -> int:
+    """A job of so many deployments."""
+
+    def make(db: Connection) -> int:
+        org = accounts.by_login(db, "acme")
+        repo = repositories.find(db, "acme", "tools")
+        assert org is not None
+        assert repo is not None
+        wanted = [
+            Deployment(repo["id"], None, "x", "sha256:x", None, "deployed", f"d{each}", None, None)
+            for each in range(count)
+        ]
+        place = DeploymentPlace("production", cluster=cluster)
+        return deployment_jobs.create(db, org["id"], org["id"], place, wanted)
+
+    return store.do(make)
+
+
+def job(store: Store, job_id: int) -> Row:
+    org = store.look(accounts.by_login, "acme")
+    row = store.look(deployment_jobs.get, org["id"], job_id)
+    assert row is not None
+    return row
+
+
+def count(store: Store, table: str) -> int:
+    return store.look(lambda db: db.value(f"SELECT count(*) FROM {table}"))
+
+
+class Trouble:
+    """Tells, but for one batch."""
+
+    def __init__(self, settings: HubSettings, batch: int, error: Exception) -> None:
+        self._tell = WorkerEvents(settings)
+        self._left = batch
+        self._error = error
+
+    def __call__(self, db: Connection, event: str, rows: Sequence[Row]) -> None:
+        self._tell(db, event, rows)
+        self._left -= 1
+        if self._left == 0:
+            raise self._error
+
+
+async def test_cut_off_it_goes_on(kept: Store, settings: HubSettings) -> None:
+    job_id = ask(kept, MANY)
+    tell = Trouble(settings, 2, Unavailable("the disk is full"))
+    with pytest.raises(Unavailable):
+        await record_deployments(kept, tell)
+    row = job(kept, job_id)
+    assert (row["status"], row["total_count"]) == ("processing", BATCH)
+    assert count(kept, "deployment_record") == count(kept, "event") == BATCH
+    assert kept.look(deployment_jobs.next_due) == row["created_at"]
+    await record_deployments(kept, tell)
+    row = job(kept, job_id)
+    assert (row["status"], row["total_count"], row["errors"]) == ("completed", MANY, [])
+    assert count(kept, "deployment_record") == count(kept, "event") == MANY
+    assert count(kept, "deployment_job_entry") == 0
+
+
+async def test_what_goes_wrong_for_good(
+    kept: Store, settings: HubSettings, caplog: pytest.LogCaptureFixture
+) -> None:
+    first, second = ask(kept, MANY), ask(kept, 1, "sun")
+    await record_deployments(kept, Trouble(settings, 2, ValueError("a mistake")))
+    row = job(kept, first)
+    assert (row["status"], row["total_count"]) == ("failed", BATCH)
+    assert row["errors"] == [{"message": FAILED}]
+    assert count(kept, "deployment_job_entry") == 0
+    assert f"the deployments of job {first} cannot be recorded" in caplog.text
+    # It keeps nobody waiting: not the next job, and not the cluster.
+    assert job(kept, second)["status"] == "completed"
+    await record_deployments(kept, WorkerEvents(settings))
+    assert job(kept, ask(kept, 1))["status"] == "pending"
+
+
+async def test_two_at_it(kept: Store, settings: HubSettings) -> None:
+    """A worker that another one has taken for dead takes nothing twice."""
+    job_id = ask(kept, MANY)
+    begun = kept.do(deployment_jobs.begin)
+    assert begun is not None
+    await record_deployments(kept, WorkerEvents(settings))
+    assert kept.do(deployment_jobs.advance, begun, BATCH) is None
+    assert job(kept, job_id)["total_count"] == MANY == count(kept, "event")
+
+
+async def test_one_for_a_cluster(kept: Store) -> None:
+    ask(kept, 1)
+    with pytest.raises(Conflict, match="already in progress"):
+        ask(kept, 1)
+    assert count(kept, "deployment_job_entry") == 1
+
+
+async def test_the_oldest_first(kept: Store, settings: HubSettings, clock: Any) -> None:
+    ids = []
+    for cluster in "abc":
+        ids.append(ask(kept, 1, cluster))
+        clock.advance(1)
+    assert kept.look(deployment_jobs.next_due) == clock.now() - 3 * SECOND
+    await record_deployments(kept, WorkerEvents(settings))
+    told = bodies(kept, "deployment_record")
+    assert [each["deployment_record"]["cluster"] for each in told] == ["a", "b", "c"]
+    assert {job(kept, job_id)["status"] for job_id in ids} == {"completed"}
+
+
+async def test_those_that_ended_are_forgotten(
+    kept: Store, settings: HubSettings, clock: Any
+) -> None:
+    ask(kept, 1, "a")
+    await record_deployments(kept, WorkerEvents(settings))
+    clock.advance(1)
+    ask(kept, 1, "b")
+    assert kept.do(deployment_jobs.forget, clock.now()) == 1
+    assert kept.do(deployment_jobs.forget, clock.now() + SECOND) == 0
+    assert count(kept, "deployment_job") == 1

@@ -1,0 +1,64 @@
+"""The job that goes on with replays: to their end, in turns, no faster than it may."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from house import House
+from waiting import until
+
+from store.delivery import replay_runs
+from store.delivery.replay_selection import ReplaySelection
+from worker.jobs import replay as module
+from worker.settings import WorkerSettings
+
+
+def ask(house: House, **given: Any) -> Any:
+    return house.store.do(replay_runs.create, ReplaySelection(**given), "ada")
+
+
+def run_of(house: House, run_id: int) -> Any:
+    return house.store.look(replay_runs.get, run_id)
+
+
+async def test_what_is_asked_for_is_delivered(house: House) -> None:
+    house.hook()
+    await house.events(5)
+    await house.work()
+    await house.over(delivered=5)
+    run = ask(house)
+    await house.over(delivered=10)
+    await until(lambda: run_of(house, run["id"])["outcome"] == "done")
+    assert run_of(house, run["id"])["made"] == 5
+
+
+async def test_what_was_asked_for_before_is_taken_up(house: House) -> None:
+    house.hook()
+    await house.events(3)
+    run = ask(house)
+    house.store.do(replay_runs.run_step, run, 1)
+    await house.work()
+    await house.over(delivered=6)
+    await until(lambda: run_of(house, run["id"])["made"] == 3)
+
+
+async def test_no_faster_than_it_may_and_not_once_cancelled(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house.hook()
+    await house.events(20)
+    run = ask(house)
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 3:
+            house.store.do(replay_runs.cancel, run["id"])
+
+    # A clock that stands still, and sleep that takes no time.
+    monkeypatch.setattr(module, "asyncio", SimpleNamespace(sleep=sleep))
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: 0.0))
+    await module.replay(house.store, WorkerSettings(replay_rate=10))
+    # A quarter of a second's at a time; and of what took no time, none is made up for.
+    assert run_of(house, run["id"])["made"] == 6
+    assert [round(seconds, 1) for seconds in slept] == [0.2, 0.4, 0.6]

@@ -1,0 +1,449 @@
+"""Publishing how things are: each once and in order, whatever ends the run, and marked as such."""
+
+import asyncio
+import itertools
+import re
+import threading
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import orjson
+import pytest
+from asserting import bodies, signature
+from contracted import hold_event
+from house import House
+from world_of_operations import World, make
+
+from hub import snapshots
+from hub.operations import MODULES
+from hub.settings import HubSettings
+from hub.worker_events import WorkerEvents
+from store import Connection, Row, Store, open_store
+from store.artifacts import deployment_records, storage_records
+from store.artifacts.artifacts import NamedArtifact
+from store.artifacts.deployment_records import Deployment, DeploymentPlace
+from store.artifacts.storage_records import Storage
+from store.clock import DAY, SECOND, MovableClock
+from store.delivery import events, outbox
+from store.delivery.event_names import WILDCARD
+from store.delivery.events import REPUBLISHED_SOURCE
+from store.imports import imports
+from store.issues import issues, milestones
+from store.jobs.runs import StaleRun
+from store.projection import issue_comment_projection, projection_table
+from store.registry import republish_runs
+from store.registry.snapshot_sources import SNAPSHOT_SOURCES
+from store.repositories import interaction_limits, pull_request_caps, repositories, watching
+from worker.job_table import JobContext, build_jobs
+from worker.jobs import republish as module
+from worker.jobs.republish import republish, request_scheduled
+from worker.settings import WorkerSettings
+
+DIGEST = f"sha256:{'b' * 64}"
+ALL = republish_runs.parse_pattern("*/*/events/*")
+
+
+@pytest.fixture
+async def world(store: Store) -> AsyncIterator[World]:
+    """A store with something of every kind in it."""
+    made = make(store)
+    store.do(_rest, made)
+    yield made
+    await store.close()
+
+
+@pytest.fixture
+def telling(settings: HubSettings) -> WorkerEvents:
+    return WorkerEvents(settings)
+
+
+def _rest(db: Connection, world: World) -> None:
+    repo, reader = world.hello.repo, world.reader.account
+    stated = projection_table.projected_events(db)
+    milestones.put(db, repo, {"number": 4, "title": "dawn"}, stated)
+    issues.put(db, repo, {"number": 77, "title": "A crack", "state": "open"}, stated)
+    pull = {"number": world.hello.issue, "title": "It rings"}
+    said = {"id": 31, "body": "Louder", "state": "approved", "user": {"login": "reader"}}
+    payload = {"pull_request": pull, "review": {**said, "submitted_at": "2026-11-20T00:00:00Z"}}
+    issue_comment_projection.reviewed(db, repo, payload, stated)
+    issue_comment_projection.line_commented(
+        db, repo, {"pull_request": pull, "comment": said | {"id": 32}}, stated
+    )
+    repositories.grant(db, repo["id"], reader["id"], "triage")
+    pull_request_caps.put(db, "repository", repo["id"], enabled=True, most=7)
+    pull_request_caps.add_bypass(db, repo["id"], {reader["id"]})
+    interaction_limits.limit_repository(db, repo, "existing_users", db.now + DAY)
+    _records(db, world)
+    imports.start(db, repo["id"], reader["id"], "https://elsewhere.example/bell.git")
+    db.execute("UPDATE source_import SET status = 'complete', due_at = NULL")
+
+
+def _records(db: Connection, world: World) -> None:
+    repo, org = world.acme.repo, world.acme.account
+    what = Deployment(repo["id"], None, "bell", DIGEST, "1.0", "deployed", "bell-1", None, None)
+    deployment_records.put(db, org["id"], DeploymentPlace("production"), [what])
+    named = NamedArtifact((repo["id"], DIGEST), "bell", "1.0")
+    storage_records.put(db, org["id"], named, Storage("https://registry.example"))
+
+
+def told(store: Store) -> list[Row]:
+    """What was published again, in order, with its `payload`."""
+
+    def read(db: Connection) -> list[Row]:
+        ids = db.tuples(
+            "SELECT id FROM event WHERE source_id = :again ORDER BY id", again=REPUBLISHED_SOURCE
+        )
+        rows = [events.get(db, event_id) for (event_id,) in ids]
+        return [row | {"payload": orjson.loads(row["body"])} for row in rows if row is not None]
+
+    return store.look(read)
+
+
+def ask(store: Store, topic: str = "*/*/events/*", **given: Any) -> Row:
+    wanted = republish_runs.parse_pattern(topic)
+    total = sum(store.look(republish_runs.count, wanted, given.get("since")).values())
+    given = {"rate": 10_000} | given
+    return store.do(lambda db: republish_runs.create(db, wanted, total, **given))
+
+
+async def published(store: Store, telling: WorkerEvents, topic: str, **given: Any) -> list[Row]:
+    before = len(told(store))
+    ask(store, topic, **given)
+    await republish(store, telling.again)
+    return told(store)[before:]
+
+
+def test_every_kind_can_be_told_of() -> None:
+    of_groups = {name for one in MODULES for name in one.ops.states}
+    assert {one.name for one in SNAPSHOT_SOURCES} == of_groups | snapshots.STATES.keys()
+    assert not of_groups & snapshots.STATES.keys()
+
+
+async def test_each_of_every_kind_once(world: World, telling: WorkerEvents) -> None:
+    counts = world.store.look(republish_runs.count, ALL, None)
+    assert all(counts.values()), "there is something of every kind"
+    rows = await published(world.store, telling, "*/*/events/*")
+    assert len(rows) == sum(counts.values())
+    kinds = [one.event for one in SNAPSHOT_SOURCES for _ in range(counts[one.name])]
+    assert [row["name"] for row in rows] == kinds, "what others need comes before them"
+    (run,) = world.store.look(republish_runs.page, limit=9)
+    assert (run["published"], run["total"], run["outcome"]) == (len(rows), len(rows), "done")
+    for row in rows:
+        payload = row["payload"]
+        hold_event(row["name"], payload)
+        assert payload["republished"] is True
+        assert payload["sender"]["login"]
+        assert payload["repository"]["id"] == row["repo_id"]
+        assert payload.get("action") == row["action"]
+    per_repo = [(kind, row["repo_id"]) for kind, row in zip(kinds, rows, strict=True)]
+    groups = [list(some) for _, some in itertools.groupby(per_repo, key=lambda one: one[0])]
+    assert all(group == sorted(group) or group[0][0] == "issues" for group in groups)
+
+
+def test_the_readme_names_their_events() -> None:
+    text = Path(__file__).parents[3].joinpath("README.md").read_text()
+    for one in SNAPSHOT_SOURCES:
+        assert re.search(rf"`{one.event}(\.[a-z_]+)?`", text), one.event
+
+
+async def test_it_is_as_it_is_now(world: World, telling: WorkerEvents) -> None:
+    repo = world.hello.repo
+    (row,) = await published(world.store, telling, "OCTO/hello/events/milestone")
+    assert row["payload"]["milestone"]["title"] == "dawn"
+    changed = {"number": 4, "title": "dusk"}
+    world.store.do(
+        lambda db: milestones.put(db, repo, changed, projection_table.projected_events(db))
+    )
+    (row,) = await published(
+        world.store, telling, "https://hub.example/x/octo/hello/events/milestone"
+    )
+    assert row["payload"]["milestone"]["title"] == "dusk"
+    world.store.do(milestones.delete, repo["id"], 4)
+    assert await published(world.store, telling, "octo/hello/events/milestone") == []
+
+
+async def test_what_a_receiver_rebuilds_a_pull_request_from(
+    world: World, telling: WorkerEvents
+) -> None:
+    (row,) = await published(world.store, telling, "octo/hello/events/pull_request")
+    pull = row["payload"]["pull_request"]
+    assert row["payload"]["number"] == pull["number"] == world.hello.issue
+    assert {"head", "base", "merged", "draft", "labels", "user", "state", "url"} <= pull.keys()
+    (row,) = await published(world.store, telling, "octo/hello/events/pull_request_review")
+    payload = row["payload"]
+    assert (payload["review"]["state"], payload["sender"]["login"]) == ("approved", "reader")
+    assert payload["pull_request"]["number"] == pull["number"]
+
+
+async def test_secrets_stay_secret(world: World, telling: WorkerEvents) -> None:
+    for row in await published(world.store, telling, "*/*/events/*"):
+        assert b"s" * 40 not in row["body"]
+        assert "encrypted_value" not in row["payload"].get("secret", {})
+
+
+@pytest.mark.parametrize(
+    ("topic", "wanted"),
+    [
+        ("*/*/events/repository", ["acme/tools", "octo/hello", "octo/vault", "umbra/kit"]),
+        ("octo/*/events/repository", ["octo/hello", "octo/vault"]),
+        ("*/h*o/events/repository.json", ["octo/hello"]),
+        ("oct_/*/events/repository", []),
+        ("*/%/events/repository", []),
+    ],
+)
+async def test_patterns(world: World, telling: WorkerEvents, topic: str, wanted: list[str]) -> None:
+    if "%" in topic:
+        with pytest.raises(republish_runs.Invalid):
+            republish_runs.parse_pattern(topic)
+        return
+    rows = await published(world.store, telling, topic)
+    assert sorted(row["payload"]["repository"]["full_name"] for row in rows) == wanted
+
+
+async def test_only_what_has_changed_since(
+    world: World, telling: WorkerEvents, clock: MovableClock
+) -> None:
+    clock.advance(2 * DAY / SECOND)
+    repo = world.hello.repo
+    changed = {"number": 4, "title": "dusk"}
+    world.store.do(
+        lambda db: milestones.put(db, repo, changed, projection_table.projected_events(db))
+    )
+    since = clock.now() - DAY
+    counts = world.store.look(republish_runs.count, ALL, since)
+    assert {name for name, many in counts.items() if many} == {"milestone", "collaborator"}
+    rows = await published(world.store, telling, "*/*/events/*", since=since)
+    assert [row["name"] for row in rows] == ["milestone", "member"]
+
+
+def _many(db: Connection, world: World, n: int) -> None:
+    stated = projection_table.projected_events(db)
+    for number in range(n):
+        given = {"number": 1_000 + number, "title": f"{number}", "state": "open"}
+        issues.put(db, world.hello.repo, given, stated)
+        issues.put(db, world.vault.repo, given, stated)
+
+
+async def test_what_has_not_changed_is_passed_over_in_batches(
+    world: World, telling: WorkerEvents, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "BATCH", 3)
+    world.store.do(_many, world, 14)
+    clock.advance(3600)
+    since = clock.now()
+    changed = [1_000, 1_001, 1_002, 1_003, 1_005, 1_009, 1_013]
+
+    def change(db: Connection) -> None:
+        for number in changed:
+            given = {"number": number, "title": "changed"}
+            issues.put(db, world.vault.repo, given, projection_table.projected_events(db))
+
+    world.store.do(change)
+    rows = await published(world.store, telling, "octo/*/events/issues", since=since)
+    assert [row["payload"]["issue"]["number"] for row in rows] == changed
+
+
+@pytest.mark.parametrize("at", [1, 2, 4, 6])
+async def test_cut_off_it_is_gone_on_with(
+    world: World, telling: WorkerEvents, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    """Whatever was not committed was not published; nothing is missed, nothing comes twice."""
+    monkeypatch.setattr(module, "BATCH", 7)
+    world.store.do(_many, world, 20)
+    ask(world.store, "octo/*/events/issues")
+    steps = itertools.count(1)
+
+    def dying(db: Connection, resource: str, repo_id: int, rows: Sequence[Row]) -> None:
+        telling.again(db, resource, repo_id, rows)
+        if next(steps) == at:
+            raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        await republish(world.store, dying)
+    before = len(told(world.store))
+    assert before < 40
+    await republish(world.store, telling.again)
+    numbers = [
+        (row["repo_id"], row["payload"]["issue"]["number"])
+        for row in told(world.store)
+        if row["action"] == "edited"
+    ]
+    assert numbers == sorted(set(numbers)), "each once, in order"
+    assert len(numbers) == 41, "the twenty of each, and the issue that was there"
+
+
+async def test_two_workers_do_no_step_twice(world: World, telling: WorkerEvents) -> None:
+    world.store.do(_many, world, 20)
+    run = ask(world.store, "octo/hello/events/issues")
+    upcoming = world.store.look(republish_runs.next_batch, run)
+    assert upcoming is not None
+    world.store.do(module._batch, run, upcoming, 5, telling.again)
+    with pytest.raises(StaleRun):
+        world.store.do(module._batch, run, upcoming, 5, telling.again)
+    await republish(world.store, telling.again)
+    numbers = [row["payload"]["issue"]["number"] for row in told(world.store)]
+    assert len([n for n in numbers if n >= 1000]) == 20
+
+
+async def test_a_change_waits_for_what_is_being_published(
+    world: World, telling: WorkerEvents, url: str, tmp_path: Path, clock: MovableClock
+) -> None:
+    """So that what is published last of a thing is how it has become."""
+    other = open_store(url, data_dir=tmp_path, clock=clock)
+    repo = world.hello.repo
+
+    def change(db: Connection) -> None:
+        milestones.put(
+            db, repo, {"number": 4, "title": "dusk"}, projection_table.projected_events(db)
+        )
+        outbox.emit(db, "milestone", "edited", repo["id"], {"milestone": {"title": "dusk"}})
+
+    def meanwhile(db: Connection, resource: str, repo_id: int, rows: Sequence[Row]) -> None:
+        changing.start()
+        changing.join(0.2)
+        assert changing.is_alive(), "it waits"
+        telling.again(db, resource, repo_id, rows)
+
+    changing = threading.Thread(target=other.do, args=(change,))
+    ask(world.store, "octo/hello/events/milestone")
+    await republish(world.store, meanwhile)
+    changing.join()
+    titles = [body["milestone"]["title"] for body in bodies(world.store, "milestone")]
+    assert titles == ["dawn", "dusk"]
+    other.shut()
+
+
+async def test_one_that_was_stopped(world: World, telling: WorkerEvents) -> None:
+    run = ask(world.store)
+
+    def stopped(db: Connection, resource: str, repo_id: int, rows: Sequence[Row]) -> None:
+        telling.again(db, resource, repo_id, rows)
+        if republish_runs.get(db, run["id"])["ended_at"] is None:
+            republish_runs.cancel(db, run["id"])
+
+    await republish(world.store, stopped)
+    row = world.store.look(republish_runs.get, run["id"])
+    assert row["outcome"] == "stopped"
+    assert len(told(world.store)) < row["total"]
+    with pytest.raises(republish_runs.Invalid, match="is over"):
+        world.store.do(republish_runs.cancel, run["id"])
+
+
+async def test_one_that_cannot_be_published_keeps_nothing_back(
+    world: World, telling: WorkerEvents, caplog: pytest.LogCaptureFixture
+) -> None:
+    def choking(db: Connection, resource: str, repo_id: int, rows: Sequence[Row]) -> None:
+        if any(row.get("title") == "7" for row in rows):
+            raise ValueError("a secret of the payload")
+        telling.again(db, resource, repo_id, rows)
+
+    world.store.do(_many, world, 12)
+    run = ask(world.store, "octo/hello/events/issues")
+    await republish(world.store, choking)
+    titles = [row["payload"]["issue"]["title"] for row in told(world.store)]
+    assert [title for title in titles if title.isdigit()] == [str(n) for n in range(12) if n != 7]
+    row = world.store.look(republish_runs.get, run["id"])
+    assert (row["outcome"], row["published"]) == ("done", row["total"] - 1)
+    assert "a issue cannot be published: ValueError" in caplog.text
+    assert "a secret" not in caplog.text
+
+
+async def test_no_faster_than_it_may(
+    world: World, telling: WorkerEvents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.store.do(_many, world, 10)
+    pauses: list[float] = []
+    monkeypatch.setattr(module, "asyncio", SimpleNamespace(sleep=_counting(pauses)))
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: 0.0))
+    rows = await published(world.store, telling, "octo/*/events/issues", rate=8)
+    assert sum(pauses) == pytest.approx(len(rows) / 8)
+    assert max(pauses) == 2 / 8, "spread over the second"
+
+
+def _counting(pauses: list[float]) -> Any:
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+
+    return sleep
+
+
+async def test_by_the_schedule(world: World, telling: WorkerEvents, clock: MovableClock) -> None:
+    given = {"republish_at": "0 4 * * *", "republish_topics": ["octo/hello/events/label"]}
+    settings = WorkerSettings.model_validate(given)
+    works = JobContext(world.store, settings, telling, telling.again)
+    jobs = {job.name: job for job in build_jobs(works)}
+    assert jobs["republish-begin"].when.words == "0 4 * * *"
+    await jobs["republish-begin"].run()
+    await jobs["republish-begin"].run()
+    (run,) = world.store.look(republish_runs.page, limit=9)
+    assert (run["scheduled"], run["rate"]) == (1, 100), "one that is under way is not begun twice"
+    manual = ask(world.store, "octo/hello/events/repository")
+    current_run = world.store.look(republish_runs.RUNS.current)
+    assert current_run is not None
+    assert current_run["id"] == manual["id"], "who asks does not wait for the schedule"
+    await jobs["republish"].run()
+    assert [row["name"] for row in told(world.store)] == ["repository", "label"]
+    await request_scheduled(world.store, settings.republish_topics, 5)
+    assert len(world.store.look(republish_runs.page, limit=9)) == 3
+    assert "republish-begin" not in {
+        job.name for job in build_jobs(JobContext(world.store, WorkerSettings()))
+    }
+
+
+@pytest.mark.parametrize(
+    "topic", ["octo/hello", "octo/hello/events/flood", "/events/x", "a b/c/events/*"]
+)
+def test_topics_that_are_none(topic: str) -> None:
+    with pytest.raises(ValueError, match=r"no topic|no event"):
+        WorkerSettings(republish_topics=[topic])
+
+
+async def test_retention_lets_go_of_runs(world: World, telling: WorkerEvents) -> None:
+    await published(world.store, telling, "octo/hello/events/label")
+    ask(world.store)
+    now = world.store.clock.now()
+    assert world.store.do(republish_runs.RUNS.forget, now) == 0
+    assert world.store.do(republish_runs.RUNS.forget, now + 1) == 1
+    assert [row["outcome"] for row in world.store.look(republish_runs.page, limit=9)] == [None]
+
+
+async def test_what_a_hook_gets(house: House, telling: WorkerEvents) -> None:
+    """A header and a member mark it; what a change brings has neither."""
+    all_of_it = house.hook("https://all.example/", events=[WILDCARD], secret="hush")
+    by_name = house.hook("https://own.example/", events=["repository_subscription"])
+    house.store.do(
+        lambda db: watching.put(
+            db, house.repo["id"], house.repo["owner_id"], subscribed=True, ignored=False
+        )
+    )
+    await house.work()
+    await house.event(b"{}", name="push")
+    ask(house.store, f"{house.repo['full_name']}/events/*")
+    await republish(house.store, telling.again)
+    # The platform's to the one: a push, and how repository and hooks are; the own event and the
+    # ping to the other.
+    await house.recorded(all_of_it, 3)
+    await house.recorded(by_name, 2)
+    found = {post.headers["x-github-event"]: post for post in house.network.to("all.example")}
+    assert found.keys() == {"push", "repository", "ping"}
+    assert "x-hub-republished" not in found["push"].headers
+    for name in ("repository", "ping"):
+        assert found[name].headers["x-hub-republished"] == "true"
+        assert orjson.loads(found[name].body)["republished"] is True
+    signed = found["repository"]
+    assert signed.headers["x-hub-signature-256"] == signature("hush", signed.body)
+    names = [post.headers["x-github-event"] for post in house.network.to("own.example")]
+    assert sorted(names) == ["ping", "repository_subscription"]
+
+
+async def test_the_mark_outlives_the_worker(house: House, telling: WorkerEvents) -> None:
+    """Also where the delivery is read from the store."""
+    hook = house.hook("https://all.example/", events=["repository"])
+    ask(house.store, "*/*/events/repository")
+    await republish(house.store, telling.again)
+    await house.work()
+    await house.recorded(hook, 1)
+    (post,) = house.network.to("all.example")
+    assert post.headers["x-hub-republished"] == "true"

@@ -1,0 +1,213 @@
+"""What the worker does at its time: the table of jobs, and the job that prunes."""
+
+import asyncio
+from collections import Counter
+
+import pytest
+from house import House, said
+from waiting import PATIENCE, until
+
+from store import Connection
+from store.audit import audit_check, audit_log
+from store.database.metrics import CounterMetric
+from store.delivery import attempts, events, hooks, retention
+from store.errors import Unavailable
+from store.jobs import jobs
+from worker import service
+from worker.jobs import prune as module
+from worker.jobs.prune import prune
+from worker.scheduler.periodic import PeriodicRunner, PeriodicTask, count_runs
+from worker.settings import WorkerSettings
+
+DAY = 86_400
+
+
+def count(db: Connection) -> Counter[str]:
+    tables = ("event", "delivery", "attempt", "hook")
+    found = Counter({name: db.value(f"SELECT count(*) FROM {name}") for name in tables})
+    found["bodies"] = db.value("SELECT count(*) FROM event WHERE body IS NOT NULL")
+    return +found
+
+
+# The table, and what each worker does for itself.
+
+
+async def test_the_table(house: House) -> None:
+    worker = await house.work()
+    # Where others may claim too, the lease is prolonged on its own, whatever a look waits for.
+    lease = [] if house.store.engine.single_worker else ["lease"]
+    assert worker._periodic.names == [*lease, "look", "websub", "reflect"]
+    assert 3 * service.POLL_INTERVAL <= service.LEASE / 1e6, "a lease outlives a look that fails"
+    table = {job.name: job.when.words for job in worker._table()}
+    await until(lambda: len(house.store.look(jobs.every)) == len(table))
+    found = {row["name"]: row["schedule"] for row in house.store.look(jobs.every)}
+    assert found == table
+    assert {found[name] for name in ("deploy", "expire", "replay")} == {"at the moment"}
+    assert found["prune"] == "*/10 * * * *"
+
+
+async def test_a_beat_goes_on_one_run_after_the_other() -> None:
+    running = most = runs = 0
+
+    async def slow() -> None:
+        nonlocal running, most, runs
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0.05)
+        running -= 1
+        runs += 1
+
+    beats = PeriodicRunner()
+    beats.start([PeriodicTask("slow", 0.01, slow)])
+    await until(lambda: runs >= 3)
+    beats.stop()
+    assert most == 1
+
+
+async def test_a_beat_that_fails_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+    runs = CounterMetric("runs", "", ("name", "outcome"))
+    errors = [Unavailable("disk full"), ValueError("a mistake")]
+
+    async def failing() -> None:
+        if errors:
+            raise errors.pop(0)
+
+    beats = PeriodicRunner()
+    beats.start([PeriodicTask("failing", 0.01, count_runs("failing", failing, runs))])
+    await until(lambda: ("failing", "done") in runs.values())
+    beats.stop()
+    assert runs.values()["failing", "failed"] == 2
+    assert "failing: disk full" in caplog.text
+    assert "a mistake" in caplog.text
+
+
+# Pruning.
+
+
+@pytest.fixture
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BATCH", 3)
+    monkeypatch.setattr(module, "PAUSE", 0)
+
+
+async def test_pruning_keeps_to_the_settings(house: House, small_batches: None) -> None:
+    settings = WorkerSettings()
+    assert (settings.keep_attempts, settings.keep_bodies) == (30 * DAY, 7 * DAY)
+    hook_id = house.hook()
+    await house.work()
+    await house.events(10)
+    await house.over(delivered=10)
+    all_of_it = {"event": 10, "delivery": 10, "attempt": 10, "hook": 1, "bodies": 10}
+    for days, expected in (
+        (6.9, all_of_it),
+        (0.2, {**all_of_it, "bodies": 0}),
+        (22.8, {**all_of_it, "bodies": 0}),
+        (0.2, {"hook": 1}),
+    ):
+        house.clock.advance(days * DAY)
+        await prune(house.store, settings)
+        assert house.store.look(count) == +Counter(expected), days
+    assert house.store.look(attempts.page, hook_id, limit=10) == []
+
+
+async def test_the_audit_log_is_kept_longest(house: House, small_batches: None) -> None:
+    assert WorkerSettings().keep_audit == 400 * DAY
+
+    def write(db: Connection) -> None:
+        for number in range(8):
+            audit_log.add(
+                db, audit_log.AuditEntry(audit_log.Actor("ada", "token"), "x", f"/{number}", "204")
+            )
+
+    house.store.do(write)
+    for days, settings, left in (
+        (399, WorkerSettings(), 8),
+        (3, WorkerSettings(keep_audit=0), 8),
+        (0, WorkerSettings(), 1),
+        (9, WorkerSettings(), 1),
+    ):
+        house.clock.advance(days * DAY)
+        await prune(house.store, settings)
+        assert len(house.store.look(audit_log.page, limit=10)) == left
+    chain = house.store.look(audit_check.start_check)
+    house.store.look(audit_check.check, chain, 10)
+    assert (chain.begun, chain.count, chain.problems) == (9, 1, [])
+
+
+async def test_what_still_waits_is_kept(house: House, small_batches: None) -> None:
+    house.network.script = lambda post: said(500)
+    house.hook(options={"disable_after": 0, "breaker": 0})
+    await house.work()
+    await house.events(10)
+    await until(lambda: house.store.look(count)["attempt"] == 10)
+    await house.rest()
+    house.clock.advance(100 * DAY)
+    async with asyncio.timeout(PATIENCE):
+        await prune(house.store, WorkerSettings())
+    assert house.store.look(count) == +Counter(event=10, delivery=10, hook=1, bodies=10)
+    house.network.script = lambda post: said()
+    await house.work()
+    await house.over(delivered=10)
+
+
+async def test_what_waits_is_not_in_the_way_of_what_may_go(
+    house: House, small_batches: None
+) -> None:
+    receipts = [await house.event(name="push") for _ in range(5)]
+    hook_id = house.hook()
+    await house.events(5)
+    house.store.do(hooks.disable, hook_id, "a test")
+    late = [await house.event() for _ in range(5)]
+    house.clock.advance(8 * DAY)
+    await prune(house.store, WorkerSettings())
+    for receipt in receipts + late:
+        row = house.store.look(events.get, receipt.event_id)
+        assert row is not None
+        assert row["body"] is None
+    assert house.store.look(count)["bodies"] == 5
+
+
+async def test_deleted_hooks_go_with_their_attempts(house: House) -> None:
+    hook_id = house.hook()
+    house.store.do(lambda db: hooks.delete(db, house.hook_row(hook_id)))
+    house.clock.advance(29 * DAY)
+    await prune(house.store, WorkerSettings())
+    assert house.store.look(hooks.by_id, hook_id) is not None
+    house.clock.advance(2 * DAY)
+    await prune(house.store, WorkerSettings())
+    assert house.store.look(hooks.by_id, hook_id) is None
+
+
+async def test_others_get_their_turn_between_batches(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "BATCH", 2)
+    order: list[str] = []
+    drop = retention.drop_bodies
+
+    def spied(db: Connection, before: int, limit: int) -> int:
+        order.append("prune")
+        return drop(db, before, limit)
+
+    spied.__name__ = "drop_bodies"
+    monkeypatch.setattr(retention, "drop_bodies", spied)
+    await house.events(20)
+    house.clock.advance(8 * DAY)
+    pruning = asyncio.create_task(prune(house.store, WorkerSettings()))
+    await until(lambda: "prune" in order)
+    await house.event()
+    order.append("event")
+    await pruning
+    assert order.index("event") < len(order) - 1
+    assert order.count("prune") == 11
+
+
+async def test_the_worker_prunes_by_its_settings(house: House) -> None:
+    house.hook()
+    worker = await house.work(keep_bodies=60)
+    await house.event()
+    await house.over(delivered=1)
+    house.clock.advance(61)
+    (pruning,) = [job for job in worker._table() if job.name == "prune"]
+    await pruning.run()
+    assert house.store.look(count)["bodies"] == 0

@@ -1,0 +1,233 @@
+"""Every schedule that there is, driven by a clock that is moved: asleep, put back, daylight saving.
+
+How a timetable goes about it is in test_timetable; here the real table is on it, and what is due
+is made by the same functions as elsewhere.
+"""
+
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_job_runner import Place
+
+from hub.settings import HubSettings
+from hub.worker_events import WorkerEvents
+from store import Connection, Row
+from store.accounts import accounts, tokens
+from store.artifacts import deployment_jobs
+from store.artifacts.deployment_records import Deployment
+from store.artifacts.deployment_records import DeploymentPlace as Where
+from store.assistant import assistant_seats, assistant_subscriptions
+from store.clock import DAY, HOUR, SECOND, MovableClock, iso, parse
+from store.jobs import jobs
+from store.registry import republish_runs
+from store.registry.expiring import EXPIRING
+from store.repositories import interaction_limits, invitations, repositories
+from worker.job_table import JobContext, build_jobs
+from worker.scheduler.triggers import CalendarTrigger
+from worker.settings import WorkerSettings
+
+# At half past two there is no local time in Berlin in one night, and there are two in another.
+SETTINGS = WorkerSettings(
+    republish_at="30 2 * * *", prune_at="*/10 * * * *", reports_at="20 0 * * *"
+)
+DAILY = {"republish-begin", "reports"}
+
+
+@pytest.fixture
+async def place(
+    anyio_backend: str, url: str, tmp_path: Path, clock: MovableClock
+) -> AsyncIterator[Place]:
+    made = Place(url, tmp_path, clock)
+    yield made
+    await made.stop()
+    await made.store.close()
+
+
+@pytest.fixture
+def berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A machine whose local time has daylight saving."""
+    with monkeypatch.context() as there:
+        there.setenv("TZ", "Europe/Berlin")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+def counted(place: Place) -> list[tuple[str, int]]:
+    """Start the real table, with jobs that only say when they ran."""
+    ran: list[tuple[str, int]] = []
+
+    def saying(name: str) -> Callable[[], Any]:
+        async def run() -> None:
+            ran.append((name, place.clock.now()))
+
+        return run
+
+    for job in build_jobs(JobContext(place.store, SETTINGS)):
+        place.table.append(replace(job, run=saying(job.name)))
+    place.start()
+    return ran
+
+
+async def test_the_calendar_has_all_that_is_not_at_a_moment(place: Place) -> None:
+    kinds = {job.name: type(job.when) for job in build_jobs(JobContext(place.store, SETTINGS))}
+    assert {name for name, kind in kinds.items() if kind is CalendarTrigger} == DAILY | {"prune"}
+
+
+@pytest.mark.parametrize("night", ["2026-03-28", "2026-10-24"])
+async def test_through_a_night_of_daylight_saving(place: Place, berlin: None, night: str) -> None:
+    place.clock.advance((parse(f"{night}T12:00:00Z") - place.clock.now()) / SECOND)
+    ran = counted(place)
+    await place.quiet()
+    for _ in range(48):
+        await place.passed(3600)
+    times = Counter(name for name, _ in ran)
+    assert times == {"republish-begin": 2, "reports": 2, "prune": 48}
+    found = {(name, iso(at)[11:16]) for name, at in ran if name in DAILY}
+    assert found == {("republish-begin", "03:00"), ("reports", "01:00")}, "looked at by the hour"
+
+
+async def test_asleep_for_a_day(place: Place) -> None:
+    ran = counted(place)
+    await place.quiet()
+    assert ran == []
+    await place.passed(3 * 86_400)
+    assert Counter(name for name, _ in ran) == dict.fromkeys(DAILY | {"prune"}, 1)
+    rows = {row["name"]: row for row in place.store.look(jobs.every)}
+    for name in DAILY | {"prune"}:
+        row = rows[name]
+        assert row["outcome"] == "done"
+        assert row["started_at"] == place.clock.now()
+        assert place.clock.now() < row["due_at"] <= place.clock.now() + DAY
+
+
+async def test_a_clock_that_is_put_back(place: Place) -> None:
+    place.clock.advance((parse("2026-11-22T04:00:00Z") - place.clock.now()) / SECOND - 4 * 3600)
+    ran = counted(place)
+    await place.quiet()
+    await place.passed(4 * 3600)
+    assert {name for name, _ in ran} >= DAILY
+    ran.clear()
+    await place.passed(-3 * 3600)
+    for _ in range(6):
+        await place.passed(1800)
+    assert not DAILY & {name for name, _ in ran}, "once a day, however often it is that time"
+    await place.passed(86_400)
+    assert {name for name, _ in ran} >= DAILY
+
+
+# What is due when the data says
+
+
+def _limit(db: Connection, repo: Row, ends: int) -> None:
+    interaction_limits.limit_repository(db, repo, "existing_users", ends)
+
+
+def _invitation(db: Connection, repo: Row, ends: int) -> None:
+    guest = accounts.create(db, "guest")
+    invitations.invite(db, repo["id"], guest["id"], repo["owner_id"], "read", ends=ends)
+
+
+def _seat(db: Connection, repo: Row, ends: int) -> None:
+    org = accounts.create(db, "acme", kind="Organization")
+    accounts.join(db, org["id"], repo["owner_id"], "admin")
+    assistant_subscriptions.put(db, org["id"])
+    assistant_seats.give_users(db, org["id"], [repo["owner_id"]])
+    db.execute("UPDATE assistant_seat SET expires_at = :ends", ends=ends)
+
+
+def _token(db: Connection, repo: Row, ends: int) -> None:
+    tokens.create(db, repo["owner_id"], note="ci", expires_at=ends)
+
+
+ENDING = {
+    "interaction_limit.expired": _limit,
+    "repository_invitation.expired": _invitation,
+    "assistant_seat.cancelled": _seat,
+    "authorization.expired": _token,
+}
+
+
+def made(place: Place) -> Row:
+    def make(db: Connection) -> Row:
+        owner = accounts.create(db, "ada")
+        return repositories.create(db, owner["id"], "engine")
+
+    return place.store.do(make)
+
+
+def at_work(place: Place) -> None:
+    """Start the real table with what the real jobs do."""
+    telling = WorkerEvents(HubSettings())
+    place.table.extend(
+        build_jobs(JobContext(place.store, WorkerSettings(), telling, telling.again))
+    )
+    place.start()
+
+
+def told(place: Place) -> list[str]:
+    rows = place.store.look(lambda db: db.tuples("SELECT name, action FROM event ORDER BY id"))
+    return [f"{name}.{action}" for name, action in rows]
+
+
+def test_all_that_ends_is_here() -> None:
+    assert {one.event for one in EXPIRING} == ENDING.keys()
+
+
+@pytest.mark.parametrize("event", sorted(ENDING))
+async def test_at_its_moment(place: Place, event: str) -> None:
+    repo = made(place)
+    at_work(place)
+    await place.quiet()
+    place.store.do(ENDING[event], repo, place.clock.now() + 2 * HOUR)
+    await place.passed(2 * 3600 - 60)
+    assert told(place) == []
+    timetable = place.timetables[0]
+    left = timetable.next_runs["expire"].timestamp() - time.time()
+    assert 0 < left <= 60, "this process is woken at the moment, it does not look now and then"
+    await place.passed(59)
+    assert told(place) == []
+    await place.passed(1)
+    assert told(place) == [event]
+    await place.passed(-7200)
+    await place.passed(7200)
+    await place.passed(86_400)
+    assert told(place) == [event]
+
+
+@pytest.mark.parametrize("event", sorted(ENDING))
+async def test_what_ended_while_nobody_was_there(place: Place, event: str) -> None:
+    repo = made(place)
+    place.store.do(ENDING[event], repo, place.clock.now() + HOUR)
+    place.clock.advance(86_400)
+    at_work(place)
+    await place.quiet()
+    assert told(place) == [event]
+
+
+async def test_what_is_asked_for_is_done_whatever_the_clock_does(place: Place) -> None:
+    repo = made(place)
+    at_work(place)
+    await place.quiet()
+    # Asked for by a clock that was ahead.
+    place.clock.advance(86_400)
+    wanted = republish_runs.parse_pattern("ada/engine/events/repository")
+    place.store.do(lambda db: republish_runs.create(db, wanted, 1, rate=1000))
+    what = Deployment(
+        repo["id"], None, "bell", f"sha256:{'a' * 64}", None, "deployed", "one", None, None
+    )
+    place.store.do(
+        lambda db: deployment_jobs.create(
+            db, repo["owner_id"], repo["owner_id"], Where("all", cluster="moon"), [what]
+        )
+    )
+    place.clock.advance(-86_400)
+    await place.passed(0)
+    assert sorted(told(place)) == ["deployment_record.created", "repository.edited"]
+    await place.passed(86_400)
+    assert len(told(place)) == 2

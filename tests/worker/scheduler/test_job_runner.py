@@ -1,0 +1,406 @@
+"""The jobs that the store keeps: each at its time, once, in order, whatever happens meanwhile."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from house import settle
+from waiting import PATIENCE, until
+
+from store import Connection, Row, Store, open_store
+from store.clock import DAY, HOUR, SECOND, MovableClock
+from store.errors import Unavailable
+from store.jobs import jobs
+from worker.scheduler import job_runner as module
+from worker.scheduler.job_runner import JobRunner, ScheduledJob, run_job
+from worker.scheduler.triggers import CalendarTrigger, DataTrigger, IntervalTrigger, Trigger
+
+NIGHTLY = "15 0 * * *"
+
+
+class Place:
+    """A store, a clock to move, and timetables whose jobs do what a test says."""
+
+    def __init__(self, url: str, folder: Path, clock: MovableClock) -> None:
+        self.url, self.folder, self.clock = url, folder, clock
+        self.store = self.another_store()
+        self.runs: list[str] = []
+        self.scripts: dict[str, Callable[[], Awaitable[None]]] = {}
+        self.table: list[ScheduledJob] = []
+        self.timetables: list[JobRunner] = []
+        self.stores = [self.store]
+
+    def another_store(self) -> Store:
+        return open_store(self.url, data_dir=self.folder, clock=self.clock)
+
+    def job(self, name: str, when: Trigger) -> ScheduledJob:
+        async def run() -> None:
+            self.runs.append(name)
+            if name in self.scripts:
+                await self.scripts[name]()
+
+        made = ScheduledJob(name, when, run)
+        self.table.append(made)
+        return made
+
+    def start(self, holder: str = "one", store: Store | None = None) -> JobRunner:
+        made = JobRunner(store or self.store)
+        made.start(self.table, holder)
+        self.timetables.append(made)
+        return made
+
+    async def passed(self, seconds: float) -> None:
+        """Move the clock; then comes the next look."""
+        self.clock.advance(seconds)
+        for each in self.timetables:
+            each.soon()
+        await self.quiet()
+
+    async def quiet(self) -> None:
+        """Wait until nothing is looked at and nothing runs."""
+        await settle(5)
+        await until(lambda: not any(t._polling or t._running for t in self.timetables))
+
+    def row(self, name: str) -> Row:
+        found = self.store.look(jobs.get, name)
+        assert found is not None
+        return found
+
+    async def stop(self) -> None:
+        for each in self.timetables:
+            await each.stop()
+        self.timetables.clear()
+
+
+@pytest.fixture
+async def place(
+    anyio_backend: str, url: str, tmp_path: Path, clock: MovableClock
+) -> AsyncIterator[Place]:
+    made = Place(url, tmp_path, clock)
+    yield made
+    await made.stop()
+    for store in made.stores:
+        await store.close()
+
+
+@dataclass(frozen=True)
+class Once:
+    """At a moment, and never again."""
+
+    moment: int
+    words: str = "once"
+
+    def due(self, db: Connection, row: Row | None) -> int | None:
+        served = row is not None and (row["served_at"] or 0) >= self.moment
+        return None if served else self.moment
+
+    def next(self, db: Connection, row: Row) -> int | None:
+        return None
+
+
+def at(place: Place, seconds: float) -> Once:
+    """So many seconds from now."""
+    return Once(place.clock.now() + round(seconds * SECOND))
+
+
+async def test_at_its_time(place: Place) -> None:
+    place.job("nightly", CalendarTrigger(NIGHTLY))
+    place.job("often", IntervalTrigger(600))
+    place.start()
+    await place.quiet()
+    assert place.runs == ["often"]
+    await place.passed(599)
+    assert place.runs == ["often"]
+    await place.passed(1)
+    assert place.runs == ["often"] * 2
+    row = place.row("often")
+    assert (row["outcome"], row["due_at"]) == ("done", place.clock.now() + 600 * SECOND)
+    place.runs.clear()
+    await place.passed(17 * 3600)
+    assert sorted(place.runs) == ["nightly", "often"]
+
+
+async def test_a_day_asleep(place: Place) -> None:
+    place.job("nightly", CalendarTrigger(NIGHTLY))
+    place.job("hourly", CalendarTrigger("0 * * * *"))
+    place.job("sooner", at(place, 60))
+    timetable = place.start()
+    await place.quiet()
+    assert timetable.next_runs.keys() == {"nightly", "hourly", "sooner"}
+    assert place.runs == []
+    await place.passed(5 * 86_400)
+    # What was due first is first; whatever was missed, it is one run.
+    assert place.runs == ["sooner", "hourly", "nightly"]
+    await place.passed(0)
+    assert len(place.runs) == 3
+
+
+async def test_a_worker_that_was_away(place: Place) -> None:
+    place.job("nightly", CalendarTrigger(NIGHTLY))
+    place.job("hourly", CalendarTrigger("0 * * * *"))
+    place.start()
+    await place.quiet()
+    await place.stop()
+    place.clock.advance(2 * 86_400)
+    place.start("two")
+    await until(lambda: len(place.runs) == 2)
+    await place.quiet()
+    assert place.runs == ["hourly", "nightly"]
+    assert place.row("hourly")["due_at"] - place.clock.now() < HOUR
+
+
+async def test_overdue_jobs_do_not_run_side_by_side(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "OVERDUE_HEAD_START", PATIENCE)
+    running: list[str] = []
+
+    def slowly(name: str) -> Callable[[], Awaitable[None]]:
+        async def script() -> None:
+            assert not running
+            running.append(name)
+            await asyncio.sleep(0.02)
+            running.remove(name)
+
+        return script
+
+    for number in (3, 1, 2):
+        name = f"job-{number}"
+        place.job(name, at(place, number))
+        place.scripts[name] = slowly(name)
+    place.clock.advance(DAY / SECOND)
+    place.start()
+    await until(lambda: len(place.runs) == 3)
+    await place.quiet()
+    assert place.runs == ["job-1", "job-2", "job-3"]
+    assert {place.row(name)["outcome"] for name in place.runs} == {"done"}
+
+
+async def test_one_that_takes_long_holds_up_nobody(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "OVERDUE_HEAD_START", 0.01)
+    opened = asyncio.Event()
+    place.job("long", at(place, 1))
+    place.job("short", at(place, 2))
+    place.job("later", at(place, 90_000))
+    place.scripts["long"] = lambda: _wait(opened)
+    place.clock.advance(60)
+    place.start()
+    await until(lambda: place.runs == ["long", "short"])
+    place.clock.advance(90_000)
+    place.timetables[0].soon()
+    await until(lambda: place.runs[-1] == "later")
+    opened.set()
+    await place.quiet()
+    assert place.row("long")["outcome"] == "done"
+    assert place.runs.count("long") == 1
+
+
+async def _wait(event: asyncio.Event) -> None:
+    await event.wait()
+
+
+async def test_a_clock_put_back(place: Place) -> None:
+    place.job("nightly", CalendarTrigger(NIGHTLY))
+    place.job("often", IntervalTrigger(600))
+    timetable = place.start()
+    await place.quiet()
+    await place.passed(17 * 3600)
+    place.runs.clear()
+    await place.passed(-3600)
+    assert place.runs == []
+    nightly, often = (timetable.next_runs[name] for name in ("nightly", "often"))
+    assert (nightly - often).total_seconds() > 20 * 3600
+    await place.passed(600)
+    assert place.runs == ["often"]
+    await place.passed(3600)
+    assert "nightly" not in place.runs
+    await place.passed(24 * 3600)
+    assert place.runs.count("nightly") == 1
+
+
+async def test_what_fails_rests_and_is_tried_again(
+    place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
+    errors: list[Exception] = [Unavailable("disk full"), ValueError("a secret in it")]
+
+    async def failing() -> None:
+        if errors:
+            raise errors.pop(0)
+
+    place.job("failing", CalendarTrigger(NIGHTLY))
+    place.job("other", at(place, 90_000))
+    place.scripts["failing"] = failing
+    place.start()
+    await place.quiet()
+    await place.passed(86_400)
+    assert place.runs == ["failing"]
+    row = place.row("failing")
+    assert (row["outcome"], row["error"], row["failures"]) == ("failed", "disk full", 1)
+    await place.passed(0)
+    assert place.runs == ["failing"]
+    await place.passed(60)
+    row = place.row("failing")
+    assert (row["error"], row["failures"]) == ("ValueError: see the log", 2)
+    assert "a secret in it" in caplog.text
+    await place.passed(120)
+    row = place.row("failing")
+    assert (row["outcome"], row["error"], row["failures"]) == ("done", None, 0)
+    assert row["due_at"] > place.clock.now()
+    assert place.runs == ["failing"] * 3
+
+
+async def test_asked_for_by_hand(place: Place) -> None:
+    place.job("nightly", CalendarTrigger(NIGHTLY))
+    timetable = place.start()
+    await place.quiet()
+    due_at = place.row("nightly")["due_at"]
+
+    class Courier:
+        def wake(self, hooks: Any) -> None:
+            assert list(hooks) == [jobs.JOBS_WAKEUP]
+            timetable.soon()
+
+    place.store.courier = Courier()  # type: ignore[assignment]
+    await place.store.write(jobs.request_run, "nightly")
+    await until(lambda: place.runs == ["nightly"])
+    await place.quiet()
+    assert place.row("nightly")["due_at"] == due_at
+
+
+async def test_stopped_it_is_given_back(place: Place) -> None:
+    place.job("long", at(place, 1))
+    place.scripts["long"] = lambda: _wait(asyncio.Event())
+    place.clock.advance(2)
+    place.start()
+    await until(lambda: place.runs == ["long"])
+    await place.stop()
+    assert place.row("long")["outcome"] == "stopped"
+    del place.scripts["long"]
+    place.start("two")
+    await until(lambda: place.runs == ["long"] * 2)
+    await place.quiet()
+    assert place.row("long")["outcome"] == "done"
+
+
+async def test_after_a_crash(place: Place) -> None:
+    place.job("long", at(place, 1))
+    place.clock.advance(2)
+    await place.store.write(module.save_records, place.table)
+    # It was taken, and then nobody was there any more.
+    assert await place.store.write(jobs.claim, "long", "dead") is not None
+    place.start("two")
+    await place.quiet()
+    if not place.store.engine.single_worker:
+        assert place.runs == []
+        await place.passed(jobs.CLAIM_TIMEOUT / SECOND - 1)
+        assert place.runs == []
+        await place.passed(1)
+    assert place.runs == ["long"]
+    assert place.row("long")["outcome"] == "done"
+
+
+async def test_who_takes_too_long_to_say_that_it_goes_on(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "CLAIM_TIMEOUT", SECOND // 20)
+    ended: list[bool] = []
+
+    async def long() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append(True)
+
+    job = place.job("long", at(place, 1))
+    place.scripts["long"] = long
+    place.clock.advance(2)
+    await place.store.write(module.save_records, place.table)
+    running = asyncio.create_task(run_job(place.store, job, "one"))
+    await until(lambda: place.runs == ["long"])
+    # Meanwhile somebody else found that nothing was heard of it.
+    place.clock.advance(jobs.CLAIM_TIMEOUT / SECOND)
+    assert place.store.do(jobs.claim, "long", "two") is not None
+    async with asyncio.timeout(PATIENCE):
+        assert await running
+    assert ended == [True], "it is cut off, and not waited for"
+    row = place.row("long")
+    assert (row["holder"], row["ended_at"]) == ("two", None)
+
+
+@pytest.mark.parametrize("url", ["postgres"], indirect=True)
+async def test_once_of_many_workers(place: Place) -> None:
+    for name in ("nightly", "hourly"):
+        place.job(name, CalendarTrigger(NIGHTLY if name == "nightly" else "0 * * * *"))
+    for number in range(4):
+        place.stores.append(place.another_store())
+        place.start(f"worker-{number}", place.stores[-1])
+    await place.quiet()
+    for _ in range(3):
+        await place.passed(86_400)
+    assert sorted(place.runs) == ["hourly"] * 3 + ["nightly"] * 3
+
+
+async def test_another_table(place: Place) -> None:
+    place.job("nightly", CalendarTrigger(NIGHTLY))
+    timetable = place.start()
+    await place.quiet()
+    place.table = []
+    place.job("nightly", CalendarTrigger("0 8 * * *"))
+    timetable.change(place.table)
+    await place.quiet()
+    assert place.row("nightly")["schedule"] == "0 8 * * *"
+    await place.passed(27 * 60)
+    assert place.runs == ["nightly"]
+
+
+async def test_a_store_in_trouble(
+    place: Place, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    place.job("often", IntervalTrigger(600))
+    take = jobs.claim
+
+    def failing(*args: Any) -> Row | None:
+        raise Unavailable("disk full")
+
+    monkeypatch.setattr(jobs, "claim", failing)
+    timetable = place.start()
+    await until(lambda: "cannot be recorded: disk full" in caplog.text)
+    assert place.runs == []
+    monkeypatch.setattr(jobs, "claim", take)
+    timetable.soon()
+    await until(lambda: place.runs == ["often"])
+    await place.quiet()
+
+
+async def test_it_is_there_at_the_moment(tmp_path: Path) -> None:
+    """With a real clock: woken for it, and not by looking."""
+    store = open_store("sqlite", data_dir=tmp_path)
+    try:
+        # Nobody looks now and then here: that is the worker's.
+        assert await lateness(store) >= 0
+    finally:
+        await store.close()
+
+
+async def lateness(store: Store) -> float:
+    """By how many seconds a job comes too late that is due in a moment."""
+    late: list[float] = []
+    moment = time.time() + 0.3
+
+    async def run() -> None:
+        late.append(time.time() - moment)
+
+    when = DataTrigger(lambda db: None if late else round(moment * SECOND))
+    timetable = JobRunner(store)
+    timetable.start([ScheduledJob("moment", when, run)], "one")
+    try:
+        await until(lambda: late)
+    finally:
+        await timetable.stop()
+    return late[0]

@@ -1,0 +1,4 @@
+"""From a due delivery to a recorded attempt: claiming, limits, signing, sending, recording.
+
+Imports `http` and `scheduler`.
+"""

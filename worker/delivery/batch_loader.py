@@ -1,0 +1,62 @@
+"""Reading from the store in crowds: what is asked for while other things are being read is read
+together, for a question to a server costs more than its answer.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from store import Connection, Store
+
+T = TypeVar("T")
+MAX_BATCH = 64
+
+
+class BatchLoader(Generic[T]):
+    """Reads things by their ids. `read` may leave out some of the ids, but not all: those are
+    asked for again.
+    """
+
+    def __init__(self, store: Store, read: Callable[[Connection, list[int]], dict[int, T]]) -> None:
+        self._store = store
+        self._read = read
+        self._requested: dict[int, asyncio.Future[T]] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    async def get(self, key: int) -> T:
+        """What has this id. Errors as of `Store.read`."""
+        if self._store.engine.inline:
+            return (await self._store.read(self._read, [key]))[key]
+        future = self._requested.get(key)
+        if future is None:
+            future = self._requested[key] = asyncio.get_running_loop().create_future()
+            if self._task is None:
+                self._task = asyncio.create_task(self._run())
+        # Several may wait for it: one that is cancelled takes no other along.
+        return await asyncio.shield(future)
+
+    async def _run(self) -> None:
+        try:
+            while self._requested:
+                await self._load([*self._requested][:MAX_BATCH])
+        finally:
+            self._task = None
+
+    async def _load(self, keys: list[int]) -> None:
+        try:
+            found = await self._store.read(self._read, keys)
+        except Exception as error:  # whatever it is, it is for those who wait
+            for key in keys:
+                _settle(self._requested.pop(key), error)
+            return
+        for key, value in found.items():
+            _settle(self._requested.pop(key), value)
+
+
+def _settle(future: asyncio.Future[T], answer: T | Exception) -> None:
+    if isinstance(answer, Exception):
+        future.set_exception(answer)
+        # Whoever asked may be gone by now.
+        future.exception()
+    else:
+        future.set_result(answer)

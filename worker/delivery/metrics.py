@@ -1,0 +1,107 @@
+"""What the worker counts: attempts and what came of them, jobs, and how full its hands are."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from store.clock import SECOND
+from store.database.metrics import CounterMetric, GaugeMetric, HistogramMetric, MetricSet
+from store.delivery.attempts import DEAD, DELIVERED, Outcome
+
+# Bounds in seconds: a delivery may take days to arrive.
+LATENCY_BUCKETS = (
+    0.005,
+    0.01,
+    0.025,
+    0.05,
+    0.1,
+    0.25,
+    0.5,
+    1,
+    2.5,
+    5,
+    10,
+    30,
+    60,
+    300,
+    1800,
+    7200,
+    86_400,
+)
+ATTEMPT_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+# Where an attempt may fail; whatever else an error says is told of as `other`.
+STAGES = ("guard", "secret", "resolve", "connect", "tls", "send", "wait", "read")
+RESULTS = ("2xx", "3xx", "4xx", "5xx", "timeout", "protocol", "internal", "other", *STAGES)
+
+
+class WorkerMetrics(MetricSet):
+    """Counted by the group of outcomes that was recorded, not by the delivery."""
+
+    def __init__(self) -> None:
+        self.deliveries = CounterMetric(
+            "tocsin_deliveries_total",
+            "Deliveries that ended: delivered, dead (no attempt is left), dropped (without one)",
+            ("outcome",),
+            [("delivered",), ("dead",), ("dropped",)],
+        )
+        self.attempts = CounterMetric(
+            "tocsin_attempts_total",
+            "Attempts, by the status that came back or the stage they failed in",
+            ("result",),
+            [(result,) for result in RESULTS],
+        )
+        self.latency = HistogramMetric(
+            "tocsin_delivery_seconds",
+            "Time from accepting an event to having delivered it to a hook for the first time",
+            LATENCY_BUCKETS,
+        )
+        self.durations = HistogramMetric(
+            "tocsin_attempt_seconds", "Time that an attempt took", ATTEMPT_BUCKETS
+        )
+        self.disabled = CounterMetric(
+            "tocsin_hooks_given_up_total", "Hooks disabled: gone, or failing for too long"
+        )
+        self.jobs = CounterMetric(
+            "tocsin_job_runs_total", "Runs of scheduled jobs in this process", ("name", "outcome")
+        )
+        self.in_flight = GaugeMetric("tocsin_attempts_in_flight", "Attempts under way")
+        self.buffered = GaugeMetric(
+            "tocsin_deliveries_in_hand", "Deliveries in memory that wait for their turn"
+        )
+        self.cooling_down = GaugeMetric(
+            "tocsin_endpoints_resting", "Hooks whose endpoint rests after failures (open breakers)"
+        )
+        self.held = GaugeMetric(
+            "tocsin_hooks_held_by_host",
+            "Hooks with deliveries that wait because as many requests are in flight to their host "
+            "as may be",
+        )
+
+    def recorded(self, outcomes: Sequence[Outcome], disabled: int) -> None:
+        """Count attempts that were written down, and the hooks that this disabled."""
+        said = Counter([o.status_code if o.error is None else o.error for o in outcomes])
+        for what, many in said.items():
+            self.attempts.add(_result(what), many=many)
+        self.durations.observe_all([o.duration / SECOND for o in outcomes])
+        states = Counter([o.state for o in outcomes])
+        self.deliveries.add("delivered", many=states[DELIVERED])
+        self.deliveries.add("dead", many=states[DEAD])
+        self.latency.observe_all(
+            [
+                (o.started_at + o.duration - o.accepted_at) / SECOND
+                for o in outcomes
+                if o.state == DELIVERED and o.accepted_at is not None
+            ]
+        )
+        self.disabled.add(many=disabled)
+
+
+def _result(said: int | str | None) -> str:
+    if isinstance(said, str):
+        return stage_of(said)
+    return f"{said // 100}xx" if said is not None and 200 <= said < 600 else "other"
+
+
+def stage_of(error: str) -> str:
+    """The stage that an attempt's error ("stage: message") names, of those there are."""
+    stage = error.partition(":")[0]
+    return stage if stage in RESULTS else "other"

@@ -1,0 +1,88 @@
+"""What an answer means for a delivery: done, to be tried again and when, or over."""
+
+import random
+from dataclasses import dataclass
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from store.clock import SECOND
+from store.delivery.attempts import DEAD, DELIVERED, WAITING
+from worker.settings import WorkerSettings
+
+MAX_RETRY_AFTER = 24 * 3600
+GONE = 410
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The settings with what one hook changes of them. Times are seconds."""
+
+    retries: tuple[float, ...]
+    jitter: float
+    timeout: float
+    concurrency: int
+    rate: float | None
+    breaker: int
+    disable_after: float
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The state a delivery goes to, and the moment (microseconds) it is due again or ended."""
+
+    state: int
+    due_at: int
+    disable: str | None = None
+
+
+def policy_for(settings: WorkerSettings, options: dict[str, Any]) -> Policy:
+    """The policy of a hook with these options (store.delivery.hook_options.DeliveryOptions)."""
+
+    def chosen(name: str) -> Any:
+        value = options.get(name)
+        return getattr(settings, name) if value is None else value
+
+    return Policy(
+        retries=tuple(chosen("retries")),
+        jitter=settings.jitter,
+        timeout=chosen("timeout"),
+        concurrency=chosen("concurrency"),
+        rate=chosen("rate"),
+        breaker=chosen("breaker"),
+        disable_after=chosen("disable_after"),
+    )
+
+
+def decide(
+    policy: Policy,
+    number: int,
+    status: int | None,
+    error: str | None,
+    retry_after: str | None,
+    now: int,
+) -> Decision:
+    """The verdict on attempt `number` (1 for the first) that ended at `now`."""
+    if error is None and status is not None and 200 <= status < 300:
+        return Decision(DELIVERED, now)
+    if status == GONE:
+        return Decision(DEAD, now, "the receiver answered 410 Gone")
+    if number >= len(policy.retries):
+        return Decision(DEAD, now)
+    delay = policy.retries[number] * random.uniform(1 - policy.jitter, 1 + policy.jitter)  # noqa: S311 - spreads load, keeps no secret
+    floor = 0.0 if retry_after is None else parse_retry_after(retry_after, now)
+    return Decision(WAITING, now + round(max(delay, floor) * SECOND))
+
+
+def parse_retry_after(header: str, now: int) -> float:
+    """The seconds that a Retry-After asks for, at most a day; 0 for what cannot be read."""
+    text = header.strip()
+    if text.isascii() and text.isdigit():
+        return min(float(text[:12]), MAX_RETRY_AFTER)
+    try:
+        moment = parsedate_to_datetime(text)
+    except (ValueError, TypeError, OverflowError):
+        return 0.0
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return min(max(moment.timestamp() - now / SECOND, 0.0), MAX_RETRY_AFTER)

@@ -1,0 +1,106 @@
+"""A WebSub subscription made ready for sending: the topic's content, and no header of ours but one
+that marks what is published again."""
+
+from dataclasses import dataclass
+from hmac import digest
+
+from store import Connection
+from store.delivery import websub
+from store.delivery.websub_feeds import is_published
+from store.delivery.websub_topics import FEEDS, Topic
+from store.errors import Unusable
+from worker.delivery.payload_cache import Payload, PayloadCache
+from worker.delivery.policy import policy_for
+from worker.delivery.target import REPUBLISHED, Target
+from worker.http.addresses import Refused
+from worker.http.endpoint import Endpoint
+from worker.http.guard import Guard
+from worker.settings import WorkerSettings
+
+USER_AGENT = "tocsin (WebSub; +https://www.w3.org/TR/websub/)"
+# Failing ends no subscription: that is for its lease to do.
+OPTIONS = {"disable_after": 0}
+
+
+@dataclass(slots=True)
+class WebSubTarget(Target):
+    """Where a subscriber gets a topic's content, until its lease ends."""
+
+    topic: Topic | None = None
+    hub: str = ""
+    method: str = "sha256"
+
+    def accepts(self, name: str, *, asked: bool) -> bool:
+        """Whether content may still go there."""
+        return self.active
+
+    async def content(self, contents: PayloadCache, event_id: int) -> Payload | None:
+        """What the topic held with this event."""
+        topic = self.topic
+        if topic is not None and topic.key in FEEDS:
+            return await contents.feed(event_id, topic, self.hub)
+        found = await contents.get(event_id)
+        return found if found is not None and is_published(found.name, found.body) else None
+
+    def head(
+        self, content: Payload, body: bytes, timestamp: int, *, new_first: bool = False
+    ) -> str:
+        """The whole head of a request."""
+        assert self.topic is not None
+        lines = [
+            self.standing,
+            f"Content-Type: {content.media}\r\n",
+            f'Link: <{self.hub}>; rel="hub", <{self.topic.self_url}>; rel="self"\r\n',
+            f"Content-Length: {len(body)}\r\n",
+        ]
+        if content.republished:
+            lines.append(REPUBLISHED)
+        if self.secret is not None:
+            signature = digest(self.secret.encode(), body, self.method).hex()
+            lines.append(f"X-Hub-Signature: {self.method}={signature}\r\n")
+        return "".join([*lines, "\r\n"])
+
+
+def load_websub_target(
+    db: Connection, hook_id: int, settings: WorkerSettings, guard: Guard
+) -> WebSubTarget | None:
+    """The subscription that is this hook in the queue, as it is now; None if it is forgotten."""
+    row = websub.by_hook(db, hook_id)
+    if row is None:
+        return None
+    endpoint, secret, refusal = None, None, ""
+    try:
+        secret = websub.secret_of(db, row)
+        endpoint = guard.endpoint(row["callback"])
+    except Refused as error:
+        refusal = f"guard: {error}"
+    except Unusable as error:
+        refusal = f"secret: {error}"
+    return WebSubTarget(
+        version=row["version"],
+        repo_id=row["repo_id"],
+        url=row["callback"],
+        active=settings.websub and row["ended_at"] is None,
+        deleted=False,
+        content_type="json",
+        verify_tls=True,
+        policy=policy_for(settings, OPTIONS),
+        endpoint=endpoint,
+        refusal=refusal,
+        secret=secret,
+        prefixes=(),
+        standing=build_static_head("POST", row["callback"], endpoint),
+        ends_at=row["lease_ends_at"],
+        topic=Topic(row["repo_id"], row["topic_key"], row["self_url"]),
+        hub=row["hub"],
+        method=settings.websub_signature,
+    )
+
+
+def build_static_head(method: str, url: str, endpoint: Endpoint | None) -> str:
+    """The beginning of a request's head."""
+    lines = [f"{method} {url if endpoint is None else endpoint.target} HTTP/1.1"]
+    if endpoint is not None:
+        lines.append(f"Host: {endpoint.authority}")
+    lines += [f"User-Agent: {USER_AGENT}", "Accept: */*"]
+    return "\r\n".join(lines) + "\r\n"

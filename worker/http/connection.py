@@ -1,0 +1,318 @@
+"""One connection to a receiver: it carries one exchange at a time and keeps the answer bounded."""
+
+import asyncio
+import re
+import select
+from time import perf_counter
+from typing import Protocol, cast
+
+from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
+
+from worker.http.answer import ExchangeResult, error_text
+
+MAX_HEAD = 16384
+MAX_INTERIM = 8
+EARLY = 0.002  # seconds that an alarm of an event loop may ring too soon
+ONE_WRITE = 262144  # up to here copying head and body together is cheaper than two writes
+RESTED = 0.005  # seconds after which a receiver may have closed without that being known here
+BRIEF = (
+    1.0  # seconds: a connection that is closed so soon after its first answer was not to be kept
+)
+SAFE = (b"GET ", b"HEAD ")  # methods that change nothing (RFC 9110, section 9.2.1)
+_LENGTH = re.compile(rb"(?im)^(?:content-length:|transfer-encoding:.*chunked)")
+
+Origin = tuple[str, str, int, bool]
+"""Scheme, host, port, whether certificates are verified."""
+
+
+class ConnectionOwner(Protocol):
+    """Where a connection belongs."""
+
+    def opened(self, connection: "HttpConnection") -> None: ...
+
+    def release(self, connection: "HttpConnection") -> None: ...
+
+    def forget(self, connection: "HttpConnection") -> None: ...
+
+
+class _StopParsing(Exception):
+    """Raised in a callback of the parser, to stop it."""
+
+
+class HttpConnection(asyncio.Protocol):
+    """One connection; `home` gets it back when an exchange has left it fit for another.
+
+    `exchanges`: how many it has carried. `since`: when the last one ended. `brief`: its receiver
+    closed it soon after the first, without having said so. `transport`: what it writes to, set when
+    it is made.
+    """
+
+    __slots__ = (
+        "_again", "_alarm", "_answer", "_body", "_done", "_first", "_interim", "_loop", "_parser",
+        "_paused", "_raw", "_reusable", "_room", "_seconds", "_started", "_waiter", "_when", "_why",
+        "address", "brief", "closed", "exchanges", "home", "origin", "since", "transport",
+    )  # fmt: skip
+
+    def __init__(self, home: ConnectionOwner, origin: Origin, address: str) -> None:
+        self.home, self.origin, self.address = home, origin, address
+        self.transport: asyncio.Transport
+        self.closed = self.brief = False
+        self.exchanges = 0
+        self.since = 0.0
+        self._answer: ExchangeResult | None = None
+        self._waiter: asyncio.Future[bool] | None = None
+        self._loop = asyncio.get_running_loop()
+        self._alarm: asyncio.TimerHandle | None = None
+        self._why: str | None = None
+        self._paused = False
+        self._raw = b""
+        self._body: list[bytes] = []
+
+    # The exchange
+
+    def fit(self) -> bool:
+        """Whether an idle connection may carry another request: its receiver has neither closed it
+        nor sent anything. A request on one that is unfit would never be read.
+        """
+        if self.closed or self.transport.is_closing():
+            return False
+        # The event loop has read what came before its last pass. To ask the system each time would
+        # be a call more for every delivery to an endpoint that is busy.
+        if perf_counter() - self.since < RESTED:
+            return True
+        readable = select.poll()
+        readable.register(self.transport.get_extra_info("socket").fileno(), select.POLLIN)
+        if readable.poll(0):
+            self._left()
+            return False
+        return True
+
+    def exchange(
+        self,
+        answer: ExchangeResult,
+        head: bytes,
+        body: bytes,
+        keep: int,
+        when: float,
+        seconds: float,
+    ) -> "asyncio.Future[bool]":
+        """Send a request. What is returned gets True when `answer` is complete or carries an error.
+        It gets False when a used connection was closed before any byte of an answer and the method
+        is safe. Only then may the request be sent again at once (RFC 9110, section 9.2.2): nobody
+        can know that the receiver has not read it.
+
+        The exchange ends by `when` on the loop's clock; `seconds` is for the message.
+        """
+        waiter = self._loop.create_future()
+        answer.address = self.address
+        self._answer, self._waiter = answer, waiter
+        self._room = keep
+        self._interim = 0
+        self._first = 0.0
+        self._done = self._reusable = False
+        self._again = self.exchanges > 0 and head.startswith(SAFE)
+        self._when, self._seconds = when, seconds
+        if self._alarm is None or self._alarm.when() > when:
+            self._set_alarm()
+        self._started = perf_counter()
+        if self.closed:
+            self._on_closed(self._why)
+        elif len(body) < ONE_WRITE:
+            self.transport.write(head + body)
+        else:
+            self.transport.write(head)
+            self.transport.write(body)
+        return waiter
+
+    def _set_alarm(self) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+        self._alarm = self._loop.call_at(self._when, self._on_alarm)
+
+    def _on_alarm(self) -> None:
+        # One alarm serves many exchanges: most are over long before it, and setting one for each
+        # would cost more than all the rest that is done here.
+        self._alarm = None
+        if self._answer is None:
+            return
+        if self._loop.time() < self._when - EARLY:
+            self._set_alarm()
+        else:
+            seconds = self._seconds
+            self._fail(f"timeout: {self._stage()}: no whole answer within {seconds:g} s")
+
+    def leave(self, answer: ExchangeResult) -> None:
+        """Close the connection if the exchange for `answer` is still going on."""
+        if self._answer is answer:
+            self._answer = self._waiter = None
+            self.drop()
+
+    def drop(self) -> None:
+        """Close at once, whatever is still unsent."""
+        self.closed = True
+        self.transport.abort()
+
+    def close(self) -> None:
+        """Close an idle connection."""
+        self.closed = True
+        self.transport.close()
+
+    # What asyncio calls
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        # Not asserted: uvloop's transports do not inherit from asyncio's.
+        self.transport = cast("asyncio.Transport", transport)
+        self._parser = HttpResponseParser(self)
+        self.home.opened(self)
+
+    def data_received(self, data: bytes) -> None:
+        answer = self._answer
+        if answer is None:
+            self._why = "the receiver spoke without being asked"
+            self.drop()
+            return
+        if not self._first:
+            self._first = perf_counter()
+        if answer.status is None:
+            self._raw += data
+        self._parse(data, answer)
+        if self._why:
+            self._fail("protocol: " + self._why)
+        elif self._done or answer.truncated:
+            self._finish(answer)
+        elif answer.status is not None and self._room <= 0:  # what may follow is not waited for
+            answer.truncated = True
+            self._finish(answer)
+
+    def eof_received(self) -> None:
+        self._left()
+        self._on_closed(None)
+        # A transport with unsent bytes would wait for a receiver that may never read them.
+        self.drop()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if not self.closed:
+            self._left()
+        self.closed = True
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+        self._on_closed(None if exc is None else error_text(exc))
+        self.home.forget(self)
+
+    def pause_writing(self) -> None:
+        self._paused = True
+
+    def resume_writing(self) -> None:
+        self._paused = False
+
+    # What the parser calls
+
+    def on_message_begin(self) -> None:
+        if self._done:
+            self._reusable = False
+            raise _StopParsing
+
+    def on_headers_complete(self) -> None:
+        status = self._parser.get_status_code()
+        if status < 200 and status != 101:
+            self._interim += 1
+            return
+        raw = self._raw.lstrip(b"\r\n")
+        line, end = raw.find(b"\r\n"), raw.find(b"\r\n\r\n")
+        if end > MAX_HEAD:
+            raise _StopParsing  # `_parse` says why
+        answer = self._answer
+        assert answer is not None
+        answer.head = raw[line + 2 : end]
+        answer.status = status
+
+    def on_body(self, data: bytes) -> None:
+        if len(data) > self._room:
+            self._body.append(data[: self._room])
+            self._answer.truncated = True  # type: ignore[union-attr]  # only parsed for an answer
+            raise _StopParsing
+        self._body.append(data)
+        self._room -= len(data)
+
+    def on_message_complete(self) -> None:
+        status = self._answer.status  # type: ignore[union-attr]  # as above
+        if status is not None:
+            self._done = True
+            self._reusable = status != 101 and self._parser.should_keep_alive()
+        elif self._interim > MAX_INTERIM:
+            self._why = f"more than {MAX_INTERIM} interim answers"
+            raise _StopParsing
+        else:
+            self._raw = self._raw[self._raw.index(b"\r\n\r\n") + 4 :]
+
+    def _parse(self, data: bytes, answer: ExchangeResult) -> None:
+        try:
+            self._parser.feed_data(data)
+        except (HttpParserError, HttpParserUpgrade) as error:
+            self._reusable = False
+            if not (self._done or self._why or answer.truncated):
+                self._why = f"not a valid HTTP answer ({error or type(error).__name__})"
+        if answer.status is None and len(self._raw) > MAX_HEAD:
+            self._why = f"headers too large (more than {MAX_HEAD} bytes)"
+
+    # How it ends
+
+    def _left(self) -> None:
+        """Take note that the receiver has closed the connection."""
+        self.brief = self.exchanges == 1 and perf_counter() - self.since < BRIEF
+
+    def _finish(self, answer: ExchangeResult) -> None:
+        waiter = self._waiter
+        assert waiter is not None
+        self._answer = self._waiter = None
+        self.since = perf_counter()
+        self._measure(answer)
+        answer.body = b"".join(self._body)
+        self._raw, self._body = b"", []  # an idle connection holds on to nothing
+        abandoned = waiter.done()
+        if self._reusable and not abandoned and not self.transport.get_write_buffer_size():
+            self.exchanges += 1
+            self.home.release(self)
+        else:
+            self.drop()
+        if not abandoned:
+            waiter.set_result(True)
+
+    def _fail(self, error: str) -> None:
+        answer, waiter = self._answer, self._waiter
+        assert answer is not None
+        assert waiter is not None
+        self._answer = self._waiter = None
+        self.since = perf_counter()
+        self._measure(answer)
+        answer.error = error
+        answer.body = b"".join(self._body)
+        self.drop()
+        if not waiter.done():
+            waiter.set_result(True)
+
+    def _on_closed(self, why: str | None) -> None:
+        answer, waiter = self._answer, self._waiter
+        if answer is None or waiter is None:
+            return
+        if self._again and not self._first:
+            self._answer = self._waiter = None
+            if not waiter.done():
+                waiter.set_result(False)
+        elif answer.status is None:
+            self._fail(f"{self._stage()}: {why or 'connection closed before an answer'}")
+        elif why is None and not _LENGTH.search(answer.head):
+            self._finish(answer)
+        else:
+            self._fail(f"read: {why or 'connection closed before the end of the body'}")
+
+    def _stage(self) -> str:
+        if self._first:
+            return "read"
+        return "send" if self._paused else "wait"
+
+    def _measure(self, answer: ExchangeResult) -> None:
+        if self._first:
+            answer.timings["wait"] = int((self._first - self._started) * 1e6)
+            answer.timings["read"] = int((self.since - self._first) * 1e6)

@@ -1,0 +1,140 @@
+"""From an endpoint to an open connection: resolve and judge, connect, TLS, each stage measured."""
+
+import asyncio
+import ssl
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from time import perf_counter
+
+from worker.http.answer import ExchangeResult, Withheld, error_text
+from worker.http.connection import HttpConnection, Origin
+from worker.http.endpoint import Endpoint
+from worker.http.guard import Guard, Refused
+from worker.http.pool import Pool
+
+MAX_DIALLED = 8
+TLS_SHUTDOWN_SECONDS = 2.0
+
+
+class DialError(Exception):
+    """No connection; the message is the Answer's error, "stage: message"."""
+
+
+class Dialler:
+    """Opens connections to the addresses that the guard hands out, and to no others."""
+
+    def __init__(self, guard: Guard, pool: Pool, verify_context: ssl.SSLContext | None) -> None:
+        self._guard = guard
+        self._pool = pool
+        self._contexts: dict[bool, ssl.SSLContext] = {}
+        if verify_context:
+            self._contexts[True] = verify_context
+
+    async def dial(
+        self,
+        endpoint: Endpoint,
+        origin: Origin,
+        answer: ExchangeResult,
+        when: float,
+        seconds: float,
+        may_reach: Callable[[str], bool] | None = None,
+    ) -> HttpConnection:
+        """A new connection, made before `when` on the loop's clock; `seconds` is for the message.
+        `may_reach` is asked with each address before it is dialled.
+
+        Timings and the address go into `answer`. Raises DialError, and Withheld where `may_reach`
+        says no.
+        """
+        if self._pool.closing:
+            raise DialError("connect: the transport is closed")
+        late = f"not done within {seconds:g} s"
+        try:
+            async with asyncio.timeout_at(when):
+                with _stage(answer, "resolve", late):
+                    addresses = (await self._guard.resolve(endpoint))[:MAX_DIALLED]
+                with _stage(answer, "connect", late):
+                    connection = await self._connect(
+                        addresses, endpoint, origin, answer, when, may_reach
+                    )
+                if endpoint.scheme == "https":
+                    with _stage(answer, "tls", late):
+                        await self._secure(connection, endpoint.host)
+                return connection
+        except Refused as refused:
+            raise DialError(f"guard: {refused}") from None
+        except TimeoutError:
+            raise DialError(answer.error or f"timeout: connect: {late}") from None
+
+    async def _connect(
+        self,
+        addresses: list[str],
+        endpoint: Endpoint,
+        origin: Origin,
+        answer: ExchangeResult,
+        when: float,
+        may_reach: Callable[[str], bool] | None,
+    ) -> HttpConnection:
+        """Try one address after the other, each with its share of the time that is left."""
+        loop = asyncio.get_running_loop()
+        failure = OSError("no address")
+        for left in range(len(addresses), 0, -1):
+            answer.address = address = addresses[-left]
+            if may_reach is not None and not may_reach(address):
+                raise Withheld
+            make = partial(HttpConnection, self._pool, origin, address)
+            try:
+                async with asyncio.timeout_at(when - (when - loop.time()) * (left - 1) / left):
+                    return (await loop.create_connection(make, address, endpoint.port))[1]
+            except OSError as error:  # also TimeoutError
+                failure = error
+        raise failure
+
+    async def _secure(self, connection: HttpConnection, host: str) -> None:
+        """Go over to TLS. Raises OSError, also for a certificate that is not trusted."""
+        loop = asyncio.get_running_loop()
+        try:
+            transport = await loop.start_tls(
+                connection.transport,
+                connection,
+                self._context(connection.origin[3]),
+                server_hostname=host,
+                ssl_shutdown_timeout=TLS_SHUTDOWN_SECONDS,
+            )
+            if transport is None or connection.closed:
+                raise ConnectionResetError("connection closed after the handshake")
+            connection.transport = transport
+        except BaseException:
+            connection.drop()
+            self._pool.forget(connection)  # asyncio does not always tell that it was lost
+            raise
+
+    def _context(self, verify: bool) -> ssl.SSLContext:
+        context = self._contexts.get(verify)
+        if context is None:
+            context = self._contexts[verify] = ssl.create_default_context()
+            context.set_alpn_protocols(["http/1.1"])
+            if not verify:
+                context.check_hostname = False
+                context.verify_mode = ssl.CERT_NONE
+        return context
+
+
+@contextmanager
+def _stage(answer: ExchangeResult, stage: str, late: str) -> Iterator[None]:
+    """Measure a stage, and turn what goes wrong in it into a DialError that names it."""
+    started = perf_counter()
+    try:
+        yield
+    except asyncio.CancelledError:
+        # Maybe the deadline: the message is made where the stage is known, and a cancellation
+        # from outside is not turned into an error by asyncio.timeout.
+        answer.error = f"timeout: {stage}: {late}"
+        raise
+    except TimeoutError:
+        raise DialError(f"timeout: {stage}: {late}") from None
+    except OSError as error:
+        raise DialError(f"{stage}: {error_text(error)}") from None
+    finally:
+        taken = int((perf_counter() - started) * 1e6)
+        answer.timings[stage] = answer.timings.get(stage, 0) + taken

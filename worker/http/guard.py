@@ -1,0 +1,148 @@
+"""The address guard: which URLs may be subscribed to, and which addresses may be dialled for them.
+
+A name is resolved, all its addresses are judged, and exactly the judged addresses are handed out.
+"""
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from worker.http.addresses import NETWORKS_SETTING, AddressRule, Refused
+from worker.http.endpoint import WEB, Endpoint, is_address, parse
+
+__all__ = ["Endpoint", "Guard", "Refused", "Resolver"]
+
+Resolver = Callable[[str, int], Awaitable[list[str]]]
+"""Host and port to addresses; OSError when there are none."""
+
+PORTS = "80,443,1024-65535"
+PORTS_SETTING = "callback_ports"
+MAX_ANSWERS = 64
+CHECK_SECONDS = 2
+RESOLVER_THREADS = 16
+# The ports that the WHATWG fetch standard blocks, because other protocols listen there.
+BAD_PORTS = frozenset([
+    1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102,
+    103, 104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465,
+    512, 513, 514, 515, 526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993,
+    995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668,
+    6669, 6679, 6697, 10080,
+])  # fmt: skip
+
+
+class Guard:
+    """Judges URLs and addresses, and resolves names.
+
+    `allow_networks`: networks in CIDR notation that may be dialled whatever the table says.
+    `ports`: ports and ranges of ports. `resolver`: replaces the system's. Raises ValueError for
+    what is no network or no port.
+    """
+
+    def __init__(
+        self,
+        *,
+        allow_networks: Iterable[str] = (),
+        ports: str = PORTS,
+        resolver: Resolver | None = None,
+    ) -> None:
+        self.allow(allow_networks, ports)
+        self._threads = ThreadPoolExecutor(RESOLVER_THREADS, "resolve")
+        self._resolver = resolver or self._system
+        self._asked: dict[tuple[str, int], asyncio.Task[list[str] | OSError]] = {}
+
+    def allow(self, networks: Iterable[str], ports: str) -> None:
+        """Judge by these from now on. Raises ValueError, and then changes nothing."""
+        rule, ranges = AddressRule(networks), _ranges(ports)
+        self._rule, self._ports = rule, ranges
+        self._localhost = rule.allows_loopback()
+
+    def endpoint(self, url: str, schemes: Sequence[str] = WEB) -> Endpoint:
+        """The parts of a URL, judged as far as that goes without resolving. Raises Refused."""
+        endpoint = parse(url, schemes)
+        self._check_port(endpoint.port)
+        self._check_host(endpoint.host)
+        return endpoint
+
+    def check_address(self, address: str) -> None:
+        """Raise Refused unless the address is global unicast or in an allowed network."""
+        self._rule.judge(address)
+
+    async def resolve(self, endpoint: Endpoint) -> list[str]:
+        """The addresses to dial, all judged. Raises Refused if one is forbidden, OSError if none.
+
+        A caller that is cancelled leaves the look-up to the others that wait for it.
+        """
+        if is_address(endpoint.host):
+            self._rule.judge(endpoint.host)
+            return [endpoint.host]
+        found = await asyncio.shield(self._resolve_once(endpoint.host, endpoint.port))
+        if isinstance(found, OSError):
+            raise found
+        for address in found:
+            self._rule.judge(address, endpoint.host)
+        return found
+
+    async def judge(self, url: str) -> None:
+        """Raise Refused when a URL may not be subscribed to.
+
+        A name that does not resolve, or not in time, passes: every delivery judges it again.
+        """
+        endpoint = self.endpoint(url)
+        try:
+            async with asyncio.timeout(CHECK_SECONDS):
+                await self.resolve(endpoint)
+        except OSError:  # also TimeoutError
+            return
+
+    def close(self) -> None:
+        """Let the resolver's threads end; look-ups that have not begun are dropped."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _check_port(self, port: int) -> None:
+        if port in BAD_PORTS:
+            raise Refused(f"port {port}", "another protocol's port (WHATWG fetch, bad ports)")
+        if not any(first <= port <= last for first, last in self._ports):
+            raise Refused(f"port {port}", "not one of the allowed ports", PORTS_SETTING)
+
+    def _check_host(self, host: str) -> None:
+        if is_address(host):
+            self._rule.judge(host)
+        elif (host == "localhost" or host.endswith(".localhost")) and not self._localhost:
+            raise Refused(host, "a loopback name (RFC 6761)", NETWORKS_SETTING)
+
+    def _resolve_once(self, host: str, port: int) -> asyncio.Task[list[str] | OSError]:
+        key = host, port
+        task = self._asked.get(key)
+        if task is None:
+            task = self._asked[key] = asyncio.create_task(self._look_up(host, port))
+            task.add_done_callback(lambda _: self._asked.pop(key, None))
+        return task
+
+    async def _look_up(self, host: str, port: int) -> list[str] | OSError:
+        # An error is returned: raised, it would be reported as lost when all askers have left.
+        try:
+            found = list(dict.fromkeys(await self._resolver(host, port)))
+        except OSError as error:
+            return error
+        if not found or len(found) > MAX_ANSWERS:
+            return OSError(f"{len(found)} addresses for {host}")
+        return found
+
+    async def _system(self, host: str, port: int) -> list[str]:
+        # As bytes the name goes to the resolver unchanged; the pool is our own because the event
+        # loop's default pool is shared with whoever else has slow work.
+        found = await asyncio.get_running_loop().run_in_executor(
+            self._threads, socket.getaddrinfo, host.encode(), port, 0, socket.SOCK_STREAM
+        )
+        return [str(sockaddr[0]) for *_, sockaddr in found]
+
+
+def _ranges(ports: str) -> list[tuple[int, int]]:
+    found = []
+    for part in ports.split(","):
+        first, dash, last = part.strip().partition("-")
+        found.append((int(first), int(last if dash else first)))
+        if not 0 < found[-1][0] <= found[-1][1] <= 65535:
+            raise ValueError(f"not a range of ports: {part!r}")
+    return found

@@ -1,0 +1,136 @@
+"""Idle connections, kept for the next exchange with the same origin, the freshest used first."""
+
+import asyncio
+from contextlib import suppress
+from time import perf_counter
+
+from worker.http.connection import HttpConnection, Origin
+
+CLOSE_SECONDS = 2.0
+# Seconds that a connection to a doubted origin rests before it is used again, and how many origins
+# are remembered.
+REST, MOST_DOUBTED = 0.1, 4096
+
+
+class Pool:
+    """The connections of one transport. `seconds`: how long an idle one is kept; `per_origin` and
+    `total`: how many are; beyond `total` one of the origin idle for longest is closed."""
+
+    def __init__(self, seconds: float, per_origin: int, total: int) -> None:
+        self._seconds, self._per_origin, self._total = seconds, per_origin, total
+        self._idle: dict[Origin, list[HttpConnection]] = {}
+        self._count = 0
+        self._doubted: dict[Origin, None] = {}
+        self._open: set[HttpConnection] = set()
+        self._unkept: set[HttpConnection] = set()
+        self._sweeper: asyncio.TimerHandle | None = None
+        self._all_closed: asyncio.Event | None = None
+
+    def __len__(self) -> int:
+        """How many connections are open, idle or not."""
+        return len(self._open)
+
+    def take(self, origin: Origin) -> HttpConnection | None:
+        """An idle connection to an origin that its receiver has not closed, or None."""
+        kept = self._idle.get(origin)
+        doubted = origin in self._doubted
+        while kept:
+            if doubted and perf_counter() - kept[0].since < REST:
+                return None
+            connection = kept.pop(0 if doubted else -1)
+            self._count_removed(origin, kept)
+            if connection.fit():
+                return connection
+            connection.drop()
+        return None
+
+    def opened(self, connection: HttpConnection) -> None:
+        """Take note of a new connection."""
+        self._open.add(connection)
+        if self.closing:
+            connection.drop()
+
+    @property
+    def closing(self) -> bool:
+        """Whether `close` was called: nothing is opened or kept any more."""
+        return self._all_closed is not None
+
+    def release(self, connection: HttpConnection) -> None:
+        """Keep a connection for later."""
+        if self.closing or connection in self._unkept:
+            connection.drop()
+            return
+        if connection.exchanges > 1:
+            self._doubted.pop(connection.origin, None)
+        kept = self._idle.setdefault(connection.origin, [])
+        kept.append(connection)
+        self._count += 1
+        if len(kept) > self._per_origin:
+            self._remove(kept[0]).close()
+        elif self._count > self._total:
+            self._remove(next(iter(self._idle.values()))[0]).close()
+        if self._sweeper is None:
+            self._sweep_later()
+
+    def forget(self, connection: HttpConnection) -> None:
+        """Take note that a connection is closed."""
+        self._open.discard(connection)
+        self._unkept.discard(connection)
+        if connection.brief:
+            self._doubt(connection.origin)
+        if connection in self._idle.get(connection.origin, ()):
+            self._remove(connection)
+        if self._all_closed and not self._open:
+            self._all_closed.set()
+
+    def _doubt(self, origin: Origin) -> None:
+        """Use no connection to an origin at once: it closes them after an answer and does not say
+        so, and a request that comes too late for that is an attempt that failed. One that is seen
+        to stay open ends the doubt.
+        """
+        self._doubted[origin] = None
+        if len(self._doubted) > MOST_DOUBTED:
+            del self._doubted[next(iter(self._doubted))]
+
+    def renew(self) -> None:
+        """Keep none of these connections: idle ones are closed, others when they are done."""
+        for connection in [one for kept in self._idle.values() for one in kept]:
+            self._remove(connection).close()
+        self._unkept |= self._open
+
+    async def close(self) -> None:
+        """Close all connections, also those in use, and wait until they are."""
+        self._all_closed = asyncio.Event()
+        if self._sweeper:
+            self._sweeper.cancel()
+        if not self._open:
+            return
+        for connection in list(self._open):
+            connection.drop()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await self._all_closed.wait()
+
+    def _remove(self, connection: HttpConnection) -> HttpConnection:
+        kept = self._idle[connection.origin]
+        kept.remove(connection)
+        self._count_removed(connection.origin, kept)
+        return connection
+
+    def _count_removed(self, origin: Origin, kept: list[HttpConnection]) -> None:
+        self._count -= 1
+        if not kept:
+            del self._idle[origin]
+
+    def _sweep_later(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._sweeper = loop.call_later(self._seconds / 2, self._sweep)
+
+    def _sweep(self) -> None:
+        self._sweeper = None
+        before = perf_counter() - self._seconds
+        for connection in [one for kept in self._idle.values() for one in kept]:
+            if connection.since <= before:
+                self._remove(connection).close()
+        if self._idle:
+            self._sweep_later()

@@ -1,0 +1,114 @@
+"""The HTTP/1.1 client of the deliveries: judged addresses, one deadline, kept connections."""
+
+import asyncio
+import ssl
+from collections.abc import Callable
+from functools import cached_property
+from time import perf_counter
+from typing import Protocol
+
+from worker.http.answer import MAX_BODY, ExchangeResult, Withheld
+from worker.http.dial import DialError, Dialler
+from worker.http.endpoint import Endpoint
+from worker.http.guard import Guard
+from worker.http.pool import Pool
+
+__all__ = ["MAX_BODY", "ExchangeResult", "HttpSender", "Transport"]
+
+
+class HttpSender(Protocol):
+    """Whoever can send a request: the Transport, or a stand-in for it in tests."""
+
+    async def post(
+        self,
+        endpoint: Endpoint,
+        head: bytes,
+        body: bytes,
+        *,
+        deadline: float,
+        verify_tls: bool = True,
+        keep: int = MAX_BODY,
+        may_send: Callable[[], bool] | None = None,
+        may_reach: Callable[[str], bool] | None = None,
+    ) -> ExchangeResult:
+        """Send a ready request head (request line to blank line) and body.
+
+        `deadline` in seconds covers everything from resolving to the end of the answer. `keep` is
+        how many bytes of the answer's body are read. Network failures are in the Answer's `error`.
+        `may_send` is asked right before the first byte is sent, and `may_reach` with each address
+        before a connection to it is opened or used: Withheld where one says no.
+        """
+        ...
+
+
+class Transport:
+    """Sends requests on connections of its own, which it keeps for the next ones.
+
+    `idle_seconds`: how long an unused connection is kept (up to half as long again until it is
+    swept); `idle_per_origin` and `idle_total`: how many. `verify_context` replaces the system's
+    certificate authorities. For one event loop.
+    """
+
+    def __init__(
+        self,
+        guard: Guard,
+        *,
+        idle_seconds: float = 30,
+        idle_per_origin: int = 64,
+        idle_total: int = 512,
+        verify_context: ssl.SSLContext | None = None,
+    ) -> None:
+        self._guard = guard
+        self.pool = Pool(idle_seconds, idle_per_origin, idle_total)
+        self._dialler = Dialler(guard, self.pool, verify_context)
+
+    @cached_property
+    def _loop(self) -> asyncio.AbstractEventLoop:
+        # Kept: to ask for it is a system call in Python 3.11.
+        return asyncio.get_running_loop()
+
+    async def post(
+        self,
+        endpoint: Endpoint,
+        head: bytes,
+        body: bytes,
+        *,
+        deadline: float,
+        verify_tls: bool = True,
+        keep: int = MAX_BODY,
+        may_send: Callable[[], bool] | None = None,
+        may_reach: Callable[[str], bool] | None = None,
+    ) -> ExchangeResult:
+        """See Poster."""
+        started = perf_counter()
+        when = self._loop.time() + deadline
+        answer = ExchangeResult()
+        origin = (endpoint.scheme, endpoint.host, endpoint.port, verify_tls)
+        connection = self.pool.take(origin)
+        try:
+            if connection is None:
+                connection = await self._dialler.dial(
+                    endpoint, origin, answer, when, deadline, may_reach
+                )
+            elif may_reach is not None and not may_reach(connection.address):
+                self.pool.release(connection)
+                raise Withheld
+            if may_send is not None and not may_send():
+                self.pool.release(connection)
+                raise Withheld
+            while not await connection.exchange(answer, head, body, keep, when, deadline):
+                connection = await self._dialler.dial(
+                    endpoint, origin, answer, when, deadline, may_reach
+                )
+        except asyncio.CancelledError:
+            if connection is not None:
+                connection.leave(answer)
+            raise
+        except DialError as error:
+            answer.error = str(error)
+        answer.timings["total"] = int((perf_counter() - started) * 1e6)
+        return answer
+
+    async def close(self) -> None:
+        """Close all connections, also those in use, and wait until they are."""
+        await self.pool.close()

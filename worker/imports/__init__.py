@@ -1,0 +1,4 @@
+"""Imports a repository's history with git, hg and Subversion, one round at a time.
+
+Imports `http`.
+"""

@@ -1,0 +1,118 @@
+"""Where imports are on disk: a folder for each that is under way, and the repositories that came of
+them. A repository takes its place at once, whole, or not at all.
+"""
+
+import contextlib
+import logging
+import os
+import re
+import shutil
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from store import Row
+from store.crypto.file_copy import fsync
+
+log = logging.getLogger("tocsin.worker")
+
+REPLACED = "replaced.git"
+# How often a folder is emptied at most, and the seconds between.
+TRIES, AGAIN_AFTER = 40, 0.05
+ROUND = re.compile(r"[0-9]{1,18}-[0-9]{1,18}")
+
+
+class ImportDirectories:
+    """The folders of imports in a data directory."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._work = data_dir / "imports"
+        self._stores = data_dir / "git"
+
+    def store(self, repo_id: int) -> Path:
+        """A repository's own git store, which need not be there."""
+        return self._stores / f"{repo_id}.git"
+
+    def begin(self, row: Row) -> Path:
+        """A folder for this round of an import."""
+        for folder in (self._work, self._stores):
+            folder.mkdir(mode=0o700, exist_ok=True)
+        made = self._work / f"{row['repo_id']}-{row['round']}"
+        made.mkdir(mode=0o700)
+        return made.absolute()
+
+    def put(self, made: Path, repo_id: int) -> None:
+        """Have what was made be the repository's store, in the place of the one it has."""
+        store = self.store(repo_id)
+        for folder, _, files in os.walk(made):
+            for name in files:
+                fsync(Path(folder) / name)
+            fsync(Path(folder))
+        replaced = made.with_name(REPLACED)
+        remove_tree(replaced)
+        with contextlib.suppress(FileNotFoundError):
+            store.rename(replaced)
+        made.rename(store)
+        fsync(self._stores)
+
+    def uninstall(self, made: Path, repo_id: int) -> None:
+        """Undo that."""
+        self.store(repo_id).rename(made)
+        with contextlib.suppress(FileNotFoundError):
+            made.with_name(REPLACED).rename(self.store(repo_id))
+
+    def begun(self) -> list[Path]:
+        """The folders of rounds, of which some may be over."""
+        found = self._work.iterdir() if self._work.exists() else ()
+        return [folder for folder in found if ROUND.fullmatch(folder.name)]
+
+    def sweep(self, begun: Iterable[Path], rounds: Mapping[int, int]) -> int:
+        """Remove those folders that are of other rounds than these; returns how many. A store that
+        was on its way out when all ended is put back.
+        """
+        swept = 0
+        for folder in begun:
+            repo_id, number = map(int, folder.name.split("-"))
+            if rounds.get(repo_id) == number:
+                continue
+            replaced = folder / REPLACED
+            if replaced.exists() and not self.store(repo_id).exists():
+                replaced.rename(self.store(repo_id))
+            remove_tree(folder)
+            swept += 1
+        return swept
+
+    def stores(self) -> list[int]:
+        """The repositories that have a store."""
+        names = [path.stem for path in self._stores.glob("*.git")]
+        return [int(name) for name in names if name.isdigit()]
+
+
+def write_private_file(path: Path, lines: Iterable[str], mode: int = 0o600) -> None:
+    """A new file that nobody else may read."""
+    path.touch(mode=mode)
+    path.write_text("".join(f"{line}\n" for line in lines))
+
+
+def remove_tree(folder: Path) -> None:
+    """Remove a folder with all that is in it, as far as that can be done.
+
+    A program whose worker was killed, or that was killed itself, may have a last file to write. So
+    the folder is emptied again until it is gone.
+    """
+    for _ in range(TRIES):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
+        time.sleep(AGAIN_AFTER)
+    log.warning("a folder of an import cannot be removed for now: %s", folder.name)
+
+
+def size_of(folder: Path) -> int:
+    """The bytes that a folder takes."""
+    total = 0
+    for path, _, files in os.walk(folder):
+        for name in files:
+            with contextlib.suppress(FileNotFoundError):
+                total += (Path(path) / name).lstat().st_size
+    return total

@@ -1,0 +1,95 @@
+"""Fetching with hg, which sees the network through a proxy of ours alone."""
+
+import re
+import shutil
+from collections.abc import Sequence
+
+from worker.http.guard import Guard
+from worker.imports.directories import write_private_file
+from worker.imports.git import CommandFailed, Remote, run
+from worker.imports.probe import ImportProblem
+from worker.imports.proxy import USER, ImportProxy, proxy_to
+from worker.imports.steps import RESOLVED, ImportSteps
+
+# Parts of the percents: what hg receives, in this order, and what git then takes over.
+RECEIVED = {"changesets": (0, 20), "manifests": (20, 40), "files": (40, 50)}
+TAKEN = 50
+RECEIVING = re.compile(r"(changesets|manifests|files) (\d+)/(\d+)")
+TAKING = re.compile(r"exported (\d+) of (\d+)")
+DENIED = ("authorization failed", "authorization required", "HTTP Error 401", "HTTP Error 403")
+BRANCH = "refs/heads/default"
+
+
+class MercurialFetcher:
+    """Fetches with hg."""
+
+    def __init__(self, steps: ImportSteps, guard: Guard, remote: Remote) -> None:
+        self._steps = steps
+        self._guard = guard
+        self._remote = remote
+
+    async def fetch(self) -> str | None:
+        """Have it all in the source of the steps; returns the default branch. Problem."""
+        if shutil.which("hg") is None:
+            raise ImportProblem(
+                "error", "mercurial repositories need the program hg, which is not here"
+            )
+        home = self._steps.home
+        async with proxy_to(self._guard, self._guard.endpoint(self._remote.url)) as proxy:
+            write_private_file(home / "hgrc", self._settings(proxy))
+            try:
+                await self._hg("clone", "--noupdate", "--", self._remote.url, "source.hg")
+            except CommandFailed as error:
+                raise self._problem(error, proxy) from None
+            finally:
+                (home / "hgrc").unlink()
+        await self._steps.take_over("hg_to_git", home / "source.hg", heard=self._taking)
+        shutil.rmtree(home / "source.hg")
+        return BRANCH
+
+    async def _hg(self, *command: str) -> None:
+        remote = self._remote
+        # Asked for on standard input, if the server asks for it.
+        given = f"{remote.password or ''}\n".encode() * 3
+        home = self._steps.home
+        more = {"HGRCPATH": str(home / "hgrc"), "HGENCODING": "UTF-8"}
+        await run("hg", *command, home=home, given=given, more=more, heard=self._receiving)
+
+    def _settings(self, proxy: ImportProxy) -> Sequence[str]:
+        named = self._remote.username or self._remote.password
+        place = self._remote.url.partition("://")[2]
+        return [
+            "[ui]",
+            f"interactive = {'yes' if named else 'no'}",
+            "nontty = yes",
+            "[progress]",
+            "assume-tty = yes",
+            "delay = 0",
+            "format = topic number",
+            "[http_proxy]",
+            f"host = 127.0.0.1:{proxy.port}",
+            f"user = {USER}",
+            f"passwd = {proxy.token}",
+            "always = yes",
+            "[auth]",
+            f"there.prefix = {place}",
+            "there.schemes = http https",
+            f"there.username = {(self._remote.username or '').strip()}",
+        ]
+
+    def _receiving(self, line: str) -> None:
+        if found := RECEIVING.search(line):
+            begin, end = RECEIVED[found[1]]
+            part = (end - begin) * int(found[2]) // max(1, int(found[3]))
+            self._steps.tell(import_percent=min(begin + part, end))
+
+    def _taking(self, line: str) -> None:
+        if found := TAKING.search(line):
+            part = (RESOLVED - TAKEN) * int(found[1]) // max(1, int(found[2]))
+            self._steps.tell(import_percent=TAKEN + part)
+
+    def _problem(self, error: CommandFailed, proxy: ImportProxy) -> Exception:
+        if proxy.refused is not None:
+            return ImportProblem("error", proxy.refused)
+        denied = any(sign in line for line in error.said for sign in DENIED)
+        return ImportProblem("auth_failed") if denied else error

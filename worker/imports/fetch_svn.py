@@ -1,0 +1,156 @@
+"""Fetching with `git svn`, which sees the network through a proxy of ours alone."""
+
+import asyncio
+import re
+import shutil
+import sys
+from collections.abc import Sequence
+
+from worker.http.endpoint import SOURCES
+from worker.http.guard import Guard
+from worker.imports.directories import write_private_file
+from worker.imports.git import PASSWORD, USER, CommandFailed, Remote, run
+from worker.imports.git_objects import IMPORTED_REFS
+from worker.imports.probe import ImportProblem
+from worker.imports.proxy import USER as TO_PROXY
+from worker.imports.proxy import ImportProxy, proxy_to
+from worker.imports.steps import ROOT, ImportSteps
+from worker.imports.tunnel import SCHEME, environment
+
+PREFIX = "refs/remotes/svn/"
+TRUNKS = ("trunk", "git-svn")
+BRANCH = "refs/heads/trunk"
+REVISION = re.compile(r"r\d+ = ")
+DENIED = (
+    "Authentication failed",
+    "Authentication error",
+    "SASL authentication error",
+    "Authorization failed",
+    "E170001",
+    "E215004",
+)
+# What git svn asks for a name or a password; they are on no command line, and in no file.
+ASKED = (
+    "#!/bin/sh",
+    f'case "$1" in Username*) printf "%s\\n" "${USER}" ;; *) printf "%s\\n" "${PASSWORD}" ;; esac',
+)
+
+
+class SubversionFetcher:
+    """Fetches with git svn."""
+
+    def __init__(self, steps: ImportSteps, guard: Guard, remote: Remote) -> None:
+        self._steps = steps
+        self._guard = guard
+        self._remote = remote
+        self._endpoint = guard.endpoint(remote.url, SOURCES)
+        self._folder = steps.home / "svn"
+        self._tunnel: dict[str, str] = {}
+        self._count = 0
+
+    async def fetch(self, has_trunk: bool | None) -> str:
+        """Have it all in the source of the steps, with branches and tags where it `has_trunk`,
+        or, for None, where one is found; returns the default branch. Problem.
+        """
+        try:
+            await self._git("svn", "--version")
+        except CommandFailed:
+            raise ImportProblem(
+                "error", "subversion repositories need the program git-svn, which is not here"
+            ) from None
+        async with proxy_to(self._guard, self._endpoint) as proxy:
+            try:
+                self._configure(proxy)
+                await self._all(has_trunk)
+            except CommandFailed as error:
+                raise self._problem(error, proxy) from None
+        await self._rename()
+        return BRANCH
+
+    async def _all(self, has_trunk: bool | None) -> None:
+        if has_trunk is not False:
+            await self._fetch("--stdlayout")
+            if has_trunk or await self._git_here("for-each-ref", f"{PREFIX}trunk"):
+                return
+            # There is none, so that all of it is one branch.
+            await asyncio.to_thread(shutil.rmtree, self._steps.source)
+            self._count = 0
+        await self._fetch()
+
+    def _configure(self, proxy: ImportProxy) -> None:
+        self._folder.mkdir(mode=0o700)
+        write_private_file(self._folder / "servers", self._settings(proxy))
+        tunnel = f'tocsin = "{sys.executable}" -m worker.imports.tunnel'
+        config = ("[auth]", "store-auth-creds = no", "[tunnels]", tunnel)
+        write_private_file(self._folder / "config", config)
+        write_private_file(self._steps.home / "asked", ASKED, mode=0o700)
+        # Subversion does not speak its own protocol through a proxy: it runs a program for that.
+        host, port = self._endpoint.host, self._endpoint.port
+        place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        self._tunnel = environment(proxy.port, TO_PROXY, proxy.token, place)
+
+    async def _fetch(self, *layout: str) -> None:
+        await run("git", "init", "-q", "--bare", str(self._steps.source), home=self._steps.home)
+        config = f"--config-dir={self._folder}"
+        command = ("svn", "init", config, "--no-metadata", "--prefix=svn/", *layout)
+        url = self._remote.url
+        if self._endpoint.scheme == "svn":
+            url = url.replace("svn", SCHEME, 1)
+        await self._git(*command, "--", url)
+        await self._git("svn", "fetch", config, "--quiet")
+
+    async def _git(self, *command: str) -> None:
+        remote = self._remote
+        more = {
+            "GIT_ASKPASS": str(self._steps.home / "asked"),
+            USER: remote.username or "",
+            PASSWORD: remote.password or "",
+            "PYTHONPATH": ROOT,
+            "PYTHONDONTWRITEBYTECODE": "1",
+            **self._tunnel,
+        }
+        git = ("git", f"--git-dir={self._steps.source}", *command)
+        await run(
+            *git, home=self._steps.home, remote=remote, more=more, heard=self._heard, merged=True
+        )
+
+    def _settings(self, proxy: ImportProxy) -> Sequence[str]:
+        return [
+            "[global]",
+            "http-proxy-host = 127.0.0.1",
+            f"http-proxy-port = {proxy.port}",
+            f"http-proxy-username = {TO_PROXY}",
+            f"http-proxy-password = {proxy.token}",
+            "store-passwords = no",
+        ]
+
+    def _heard(self, line: str) -> None:
+        if REVISION.match(line):
+            self._count += 1
+            self._steps.tell(commit_count=self._count)
+
+    async def _rename(self) -> None:
+        """Have branches and tags be called as in git."""
+        form = "--format=%(refname) %(objectname)"
+        said = await self._git_here("for-each-ref", form, PREFIX)
+        lines = []
+        for line in said.decode().splitlines():
+            name, _, oid = line.removeprefix(PREFIX).rpartition(" ")
+            place = "heads/trunk" if name in TRUNKS else f"heads/{name}"
+            if name.startswith("tags/"):
+                place = name
+            lines.append(f"update {IMPORTED_REFS}{place} {oid}\n")
+        await self._git_here("update-ref", "--stdin", given="".join(lines).encode())
+
+    async def _git_here(self, *command: str, given: bytes | None = None) -> bytes:
+        git = ("git", f"--git-dir={self._steps.source}", *command)
+        return await run(*git, home=self._steps.home, given=given)
+
+    def _problem(self, error: CommandFailed, proxy: ImportProxy) -> Exception:
+        if proxy.refused is not None:
+            return ImportProblem("error", proxy.refused)
+        denied = any(sign in line for line in error.said for sign in DENIED)
+        if denied:
+            return ImportProblem("auth_failed")
+        said = [line.replace(f"{SCHEME}://", "svn://") for line in error.said]
+        return CommandFailed(error.program, error.code, said)

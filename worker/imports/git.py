@@ -1,0 +1,181 @@
+"""Runs programs for imports, git above all: without the machine's settings and prompts, against the
+addresses that were judged, and never longer than they are wanted.
+"""
+
+import asyncio
+import contextlib
+import os
+import re
+import signal
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+LineCallback = Callable[[str], None]
+"""Called with each line that a program writes to its standard error, also those of progress."""
+
+MOST_OUTPUT = 256 * 1024 * 1024
+LINES_KEPT = 20
+LONGEST_LINE = 4_096
+PASSED_ON = ("PATH", "SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE", "TMPDIR")
+USER, PASSWORD = "TOCSIN_IMPORT_USER", "TOCSIN_IMPORT_PASSWORD"
+# Read by git from the environment when it is asked for them; they are on no command line.
+HELPER = (
+    f'!f() {{ test "$1" = get && printf "username=%s\\npassword=%s\\n" "${USER}" "${PASSWORD}"; }};'
+    " f"
+)
+SETTINGS = {
+    "core.hooksPath": os.devnull,
+    "core.logAllRefUpdates": "false",
+    "core.fsync": "all",
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+    "receive.autogc": "false",
+    "init.defaultBranch": "main",
+    "protocol.version": "2",
+    # What is kept is kept in packs, however little it is.
+    "transfer.unpackLimit": "1",
+    # A server is not to send git to places that nobody has judged.
+    "http.followRedirects": "false",
+    "http.proxy": "",
+    "transfer.bundleURI": "false",
+    "http.lowSpeedLimit": "1",
+    "http.lowSpeedTime": "120",
+}
+PROGRESS = re.compile(r"(?P<what>Compressing|Receiving|Resolving|Writing) \w+: +(?P<percent>\d+)%")
+
+
+class CommandFailed(Exception):
+    """A program ended with an error, or could not be started; `said` are its last lines."""
+
+    def __init__(self, program: str, code: int, said: Sequence[str] = ()) -> None:
+        super().__init__(program, code, *said)
+        self.program, self.code, self.said = program, code, said
+
+    def __str__(self) -> str:
+        told = [line for line in self.said if line.startswith(("fatal:", "error:", "abort:"))]
+        return f"{self.program}: {' '.join(told or self.said[-1:]) or f'exit code {self.code}'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """Where a repository is fetched from. `resolved` is its host, port and judged addresses, as
+    curl has them; empty where the host is an address.
+    """
+
+    url: str
+    resolved: str = ""
+    username: str | None = None
+    password: str | None = None
+
+
+def environment(home: Path, remote: Remote | None = None) -> dict[str, str]:
+    """All that a program is given: nothing of the machine's or the user's settings of git."""
+    found = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    found |= {
+        "HOME": str(home),
+        "LC_ALL": "C",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_ALLOW_PROTOCOL": "file" if remote is None else "http:https",
+    }
+    settings = dict(SETTINGS)
+    if remote is not None and remote.resolved:
+        settings["http.curloptResolve"] = remote.resolved
+    if remote is not None and (remote.username or remote.password):
+        settings["credential.helper"] = HELPER
+        found |= {USER: remote.username or "", PASSWORD: remote.password or ""}
+        # Else git svn would give the password with the name of who runs it.
+        settings["svn.username"] = remote.username or ""
+    found["GIT_CONFIG_COUNT"] = str(len(settings))
+    for number, (name, value) in enumerate(settings.items()):
+        found |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+    return found
+
+
+async def run(
+    *command: str,
+    home: Path,
+    remote: Remote | None = None,
+    given: bytes | None = None,
+    heard: LineCallback | None = None,
+    more: dict[str, str] | None = None,
+    merged: bool = False,
+) -> bytes:
+    """What a program writes, `given` this; where it is `merged`, all of that is heard. Failed for
+    an error. It ends with whoever waits for it, and all that it has started with it.
+    """
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            stdin=asyncio.subprocess.DEVNULL if given is None else asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT if merged else asyncio.subprocess.PIPE,
+            env=environment(home, remote) | (more or {}),
+            cwd=home,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise CommandFailed(command[0], -1, [f"it cannot be started: {error.strerror}"]) from None
+    said: deque[str] = deque(maxlen=LINES_KEPT)
+    try:
+        output, _, _ = await asyncio.gather(
+            _read(None if merged else process.stdout),
+            _read_lines(process.stdout if merged else process.stderr, said, heard),
+            _write_stdin(process, given),
+        )
+        code = await process.wait()
+    finally:
+        await _kill_group(process)
+    if code:
+        raise CommandFailed(command[0], code, [line for line in said if not PROGRESS.search(line)])
+    return output
+
+
+async def _write_stdin(process: asyncio.subprocess.Process, given: bytes | None) -> None:
+    if process.stdin is None or given is None:
+        return
+    # What it does not read it has no use for; how it ended tells more.
+    with contextlib.suppress(OSError):
+        process.stdin.write(given)
+        await process.stdin.drain()
+    process.stdin.close()
+
+
+async def _read(stream: asyncio.StreamReader | None) -> bytes:
+    parts, size = [], 0
+    while stream is not None and (part := await stream.read(1 << 16)):
+        parts.append(part)
+        size += len(part)
+        if size > MOST_OUTPUT:
+            raise CommandFailed("git", -1, ["it says more than can be taken"])
+    return b"".join(parts)
+
+
+async def _read_lines(
+    stream: asyncio.StreamReader | None, said: deque[str], heard: LineCallback | None
+) -> None:
+    rest = b""
+    while stream is not None and (part := await stream.read(1 << 14)):
+        *lines, rest = re.split(rb"[\r\n]", rest + part)
+        rest = rest[:LONGEST_LINE]
+        for line in lines:
+            _handle_line(line, said, heard)
+    _handle_line(rest, said, heard)
+
+
+def _handle_line(line: bytes, said: deque[str], heard: LineCallback | None) -> None:
+    text = line[:LONGEST_LINE].decode("utf-8", "replace").strip()
+    if text:
+        said.append(text)
+        if heard is not None:
+            heard(text)
+
+
+async def _kill_group(process: asyncio.subprocess.Process) -> None:
+    """End it, and all of its group, if any of them are there."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    await process.wait()

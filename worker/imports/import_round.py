@@ -1,0 +1,273 @@
+"""One round of an import, from what is at the URL to the repository's own git store."""
+
+import asyncio
+import contextlib
+import logging
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from store import Connection, Row, Store
+from store.errors import StoreError
+from store.imports import import_contents, import_rounds, imports
+from store.imports.import_contents import Renamed
+from store.repositories import refs, repositories
+from worker.http.guard import Guard
+from worker.http.transport import HttpSender
+from worker.imports.directories import ImportDirectories, remove_tree, size_of
+from worker.imports.fetch_hg import MercurialFetcher
+from worker.imports.fetch_svn import SubversionFetcher
+from worker.imports.git import CommandFailed
+from worker.imports.probe import (
+    DetectedRepository,
+    ImportProblem,
+    MultipleProjects,
+    Probe,
+    is_svn,
+    within,
+)
+from worker.imports.steps import ImportSteps, Survey, failure_message
+from worker.publishing import EventEmitter
+from worker.settings import WorkerSettings
+
+log = logging.getLogger("tocsin.worker")
+
+PROGRESS_INTERVAL = 0.25
+# Looking how much there is on disk costs more than to say how far it is.
+SIZED_EVERY = 8
+KINDS = ("git", "mercurial", "subversion")
+BROKEN = "The import could not be done. The cause is in the log of the worker."
+
+
+class ImportCancelled(Exception):
+    """It was cancelled, or begun anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportResult:
+    """A history under these names, with its default branch, its branches and tags, and the bytes
+    that it takes.
+    """
+
+    names: Renamed
+    head: str | None
+    refs: dict[str, str]
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class ImportContext:
+    """What imports are done with."""
+
+    store: Store
+    settings: WorkerSettings
+    guard: Guard
+    sender: HttpSender
+    tell: EventEmitter
+
+
+class ImportRound:
+    """Does a round, and writes how far it is and how it ended."""
+
+    def __init__(self, means: ImportContext, row: Row) -> None:
+        self._means = means
+        self._store, self._settings = means.store, means.settings
+        self._row = row
+        self._places = ImportDirectories(self._settings.data_dir)
+        self._folder = Path()
+        self._steps: ImportSteps
+        self._step = row["step"]
+        self._progress: dict[str, Any] = {}
+
+    async def __call__(self) -> None:
+        """From the beginning of the round to its end, whatever that is."""
+        log.info("import of repository %d: begins", self._row["repo_id"])
+        try:
+            # Not on a thread: a folder that is made while this is cut off would be nobody's.
+            self._folder = self._places.begin(self._row)
+            self._steps = ImportSteps(self._folder, self._add_progress)
+            await self._run_with_timeout()
+        except ImportCancelled:
+            log.info("import of repository %d: not wanted any more", self._row["repo_id"])
+        except MultipleProjects as several:
+            await self._finish("failure", import_rounds.choose, several.choices)
+        except ImportProblem as problem:
+            await self._fail(problem.status, problem.message)
+        except CommandFailed as error:
+            await self._fail("error", failure_message(error, self._folder))
+        except TimeoutError:
+            await self._fail("error", "it took longer than the setting import_timeout allows")
+        except StoreError:
+            raise
+        except Exception:
+            # Tried again it would fail again.
+            log.exception("import of repository %d", self._row["repo_id"])
+            await self._fail("error", BROKEN)
+        finally:
+            if self._folder.name:
+                await asyncio.to_thread(remove_tree, self._folder)
+
+    async def _run_with_timeout(self) -> None:
+        async with asyncio.timeout(self._settings.import_timeout):
+            work = asyncio.ensure_future(self._work())
+            try:
+                beats = 0
+                while not (await asyncio.wait({work}, timeout=PROGRESS_INTERVAL))[0]:
+                    beats += 1
+                    await self._save_progress(beats)
+                work.result()
+            finally:
+                work.cancel()
+                await asyncio.gather(work, return_exceptions=True)
+
+    async def _save_progress(self, beats: int) -> None:
+        """Write how far it is, and see whether it may go on. Unwanted, Problem."""
+        news, self._progress = self._progress, {}
+        with contextlib.suppress(StoreError):
+            if news:
+                wanted = await self._store.note(import_rounds.report_progress, self._row, news)
+            else:
+                wanted = await self._store.read(import_rounds.is_current, self._row)
+            if not wanted:
+                raise ImportCancelled
+        if beats % SIZED_EVERY == 0:
+            size = await asyncio.to_thread(size_of, self._folder)
+            if size > self._settings.import_max_bytes:
+                raise ImportProblem(
+                    "error", "it is larger than the setting import_max_bytes allows"
+                )
+
+    def _add_progress(self, **news: Any) -> None:
+        self._progress |= news
+
+    async def _set_status(self, status: str, /, **news: Any) -> None:
+        """Say what is done from here on."""
+        self._step = status
+        news, self._progress = {**self._progress, "status": status, **news}, {}
+        await self._write(import_rounds.report_progress, news)
+
+    async def _write(self, change: Callable[..., bool], *given: Any) -> None:
+        if not await self._store.write(change, self._row, *given):
+            raise ImportCancelled
+
+    async def _work(self) -> None:
+        head = await self._reuse_imported() if self._step == "mapping" else await self._fetch()
+        while True:
+            await self._set_status("mapping", push_percent=None)
+            renamed = await self._store.read(import_contents.renamed, self._row["repo_id"])
+            await self._steps.rewrite(renamed)
+            await self._set_status("pushing", push_percent=0)
+            head = await self._steps.push(head)
+            found = await self._steps.refs()
+            size = await asyncio.to_thread(size_of, self._steps.made)
+            await self._set_status("pushing", push_percent=99)
+            if await self._install(ImportResult(renamed, head, found, size)):
+                break
+        log.info("import of repository %d: complete", self._row["repo_id"])
+
+    async def _install(self, result: "ImportResult") -> bool:
+        """Have it be the repository's. False where authors are called otherwise by now."""
+        made, repo_id = self._steps.made, self._row["repo_id"]
+        await asyncio.to_thread(self._places.put, made, repo_id)
+        try:
+            return await self._store.write(_complete, self._row, result, self._means.tell)
+        except ImportCancelled:
+            await asyncio.to_thread(self._places.uninstall, made, repo_id)
+            raise
+
+    async def _reuse_imported(self) -> str | None:
+        """Take up what was imported before; returns its default branch."""
+        store = self._places.store(self._row["repo_id"])
+        if not store.exists():
+            raise ImportProblem("error", "the imported history is not here: begin the import anew")
+        await asyncio.to_thread(shutil.copytree, store, self._steps.source)
+        return await self._steps.default()
+
+    async def _fetch(self) -> str | None:
+        """Find out what is there and fetch it; returns its default branch."""
+        found, probe = await self._detect()
+        if found.vcs not in KINDS:
+            raise ImportProblem("error", f"{found.vcs} repositories cannot be imported here")
+        remote = await probe.remote(found.url, asked=self._row["vcs_url"])
+        is_git = found.vcs == "git"
+        head = await self._steps.head(remote) if is_git else None
+        await self._set_status(
+            "importing", vcs=found.vcs, step="importing", import_percent=0, commit_count=0
+        )
+        if is_git:
+            await self._steps.fetch(remote)
+        elif found.vcs == "mercurial":
+            head = await MercurialFetcher(self._steps, self._means.guard, remote).fetch()
+        else:
+            has_trunk = None
+            if not is_svn(found.url):
+                has_trunk = await probe.is_there(f"{found.url.rstrip('/')}/trunk/")
+            head = await SubversionFetcher(self._steps, self._means.guard, remote).fetch(has_trunk)
+        survey = await self._steps.survey()
+        # What was counted on the way and not yet told would be told after it.
+        self._progress = {}
+        await self._write(_save_survey, survey)
+        return head
+
+    async def _detect(self) -> tuple[DetectedRepository, Probe]:
+        row = self._row
+        password = await self._store.read(imports.password_of, row)
+        probe = Probe(self._means.guard, self._means.sender, row["username"], password)
+        url = row["vcs_url"] if row["project"] is None else within(row["vcs_url"], row["project"])
+        if row["vcs"] is None:
+            return await probe.detect(url), probe
+        if is_svn(url) and row["vcs"] != "subversion":
+            raise ImportProblem("error", f"at svn:// there are no {row['vcs']} repositories")
+        if row["vcs"] != "git":
+            return DetectedRepository(row["vcs"], url), probe
+        found = await probe.git(url)
+        if found is None:
+            raise ImportProblem("error", "no git repository answers at this URL")
+        return found, probe
+
+    async def _fail(self, status: str, message: str | None) -> None:
+        if status == "detection_needs_auth" and self._step != "detecting":
+            status = "auth_failed"
+        failed_step = self._step if status == "error" else None
+        log.info("import of repository %d: %s", self._row["repo_id"], status)
+        await self._finish("failure", import_rounds.stop, status, message, failed_step)
+
+    async def _finish(self, outcome: str, change: Callable[..., bool], *given: Any) -> None:
+        await self._store.write(_finish, self._row, outcome, self._means.tell, change, *given)
+
+
+def _finish(
+    db: Connection,
+    row: Row,
+    outcome: str,
+    tell: EventEmitter,
+    change: Callable[..., bool],
+    *given: Any,
+) -> None:
+    if change(db, row, *given):
+        tell(db, "repository_import", [row | {"outcome": outcome}])
+
+
+def _save_survey(db: Connection, row: Row, survey: Survey) -> bool:
+    counts = {"commit_count": survey.commits, "authors_count": len(survey.authors)}
+    if not import_rounds.report_progress(db, row, counts | {"import_percent": 100}):
+        return False
+    repo_id = row["repo_id"]
+    import_contents.put_authors(db, repo_id, survey.authors)
+    large = {"count": survey.large_count, "size": survey.large_size}
+    import_contents.put_large_files(db, repo_id, survey.large_files, **large)
+    return True
+
+
+def _complete(db: Connection, row: Row, result: ImportResult, tell: EventEmitter) -> bool:
+    ended = import_rounds.complete(db, row, result.names)
+    if ended is None:
+        raise ImportCancelled
+    if ended:
+        refs.replace(db, row["repo_id"], result.refs)
+        branch = (result.head or "").removeprefix("refs/heads/") or None
+        repositories.imported(db, row["repo_id"], branch, result.size)
+        tell(db, "repository_import", [row | {"outcome": "success"}])
+    return ended

@@ -1,0 +1,137 @@
+"""A proxy for one program and one server: programs that would look up names for themselves, or let
+themselves be sent elsewhere, get through it to the judged addresses of that server, and nowhere
+else.
+"""
+
+import asyncio
+import base64
+import contextlib
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from worker.http.addresses import Refused
+from worker.http.endpoint import Endpoint
+from worker.http.guard import Guard
+
+PATIENCE = 30.0
+USER = "import"
+CHUNK = 1 << 16
+# What is said to the proxy alone, and that the connection is for one request.
+DROPPED = (b"proxy-authorization:", b"proxy-connection:", b"connection:", b"keep-alive:")
+
+
+class ImportProxy:
+    """Listens on `port` of this machine for whoever knows the `token`."""
+
+    def __init__(self, guard: Guard, endpoint: Endpoint) -> None:
+        self._guard = guard
+        self._endpoint = endpoint
+        self.port = 0
+        self.token = os.urandom(16).hex()
+        self.refused: str | None = None
+        """Why somebody was not let through, if that has happened."""
+        pair = f"{USER}:{self.token}".encode()
+        self._pass = b"proxy-authorization: basic " + base64.b64encode(pair).lower()
+        self._open: set[asyncio.Task[None]] = set()
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """See to one connection."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._open.add(task)
+        try:
+            await self._serve(reader, writer)
+        except (OSError, EOFError, asyncio.LimitOverrunError):
+            pass  # somebody has gone away, or is none of those whom this is for
+        finally:
+            self._open.discard(task)
+            writer.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        async with asyncio.timeout(PATIENCE):
+            head = await reader.readuntil(b"\r\n\r\n")
+        first, *lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
+        if self._pass not in [line.lower() for line in lines]:
+            writer.write(_answer("407 Who are you", 'Proxy-Authenticate: Basic realm="import"'))
+            return
+        method, target, _ = first.decode("latin-1").split(" ", 2)
+        try:
+            path = self._path(method, target)
+            there = await self._dial()
+        except Refused as error:
+            self.refused = str(error)
+            writer.write(_answer("403 Refused"))
+            return
+        if method == "CONNECT":
+            writer.write(b"HTTP/1.1 200 Connected\r\n\r\n")
+        else:
+            kept = [line for line in lines if not line.lower().startswith(DROPPED)]
+            begin = f"{method} {path} HTTP/1.1".encode("latin-1")
+            there[1].write(b"\r\n".join([begin, *kept, b"Connection: close", b"", b""]))
+        await _tunnel((reader, writer), there)
+
+    def _path(self, method: str, target: str) -> str:
+        """What is asked for there. Refused for another server."""
+        asked = self._guard.endpoint(f"https://{target}" if method == "CONNECT" else target)
+        if (asked.host, asked.port) != (self._endpoint.host, self._endpoint.port):
+            raise Refused(asked.authority, "not where the import is from")
+        return asked.target
+
+    async def _dial(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        addresses = await self._guard.resolve(self._endpoint)
+        problem: OSError | None = None
+        for address in addresses:
+            try:
+                async with asyncio.timeout(PATIENCE):
+                    return await asyncio.open_connection(address, self._endpoint.port)
+            except OSError as error:  # also TimeoutError
+                problem = error
+        raise problem or OSError("no address")
+
+    async def end(self) -> None:
+        """Let go of all connections."""
+        for task in self._open:
+            task.cancel()
+        await asyncio.gather(*self._open, return_exceptions=True)
+
+
+StreamPair = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+async def _tunnel(here: StreamPair, there: StreamPair) -> None:
+    """Pass on what both sides say, until the other side has said all."""
+    sending = asyncio.ensure_future(_pass_on(here[0], there[1]))
+    try:
+        await _pass_on(there[0], here[1])
+    finally:
+        sending.cancel()
+        await asyncio.gather(sending, return_exceptions=True)
+        there[1].close()
+
+
+async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while part := await reader.read(CHUNK):
+        writer.write(part)
+        await writer.drain()
+    with contextlib.suppress(OSError):
+        if writer.can_write_eof():
+            writer.write_eof()
+
+
+def _answer(status: str, *lines: str) -> bytes:
+    listed = [f"HTTP/1.1 {status}", *lines, "Content-Length: 0", "Connection: close", "", ""]
+    return "\r\n".join(listed).encode()
+
+
+@asynccontextmanager
+async def proxy_to(guard: Guard, endpoint: Endpoint) -> AsyncIterator[ImportProxy]:
+    """Such a proxy for the length of a block."""
+    proxy = ImportProxy(guard, endpoint)
+    server = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
+    proxy.port = server.sockets[0].getsockname()[1]
+    try:
+        yield proxy
+    finally:
+        server.close()
+        await proxy.end()

@@ -1,0 +1,180 @@
+"""The steps of an import of a git repository, each of which tells how far it is: fetch, look
+through, rewrite, push.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from store.imports.import_contents import Author, LargeFile
+from worker.imports.git import PROGRESS, CommandFailed, LineCallback, Remote, run
+from worker.imports.git_objects import IMPORTED_REFS, OWN_REFS
+from worker.imports.probe import ImportProblem
+
+# Where this very package is found.
+ROOT = str(Path(__file__).resolve().parents[2])
+LARGE = 100 * 1024 * 1024
+HEAD = "HEAD"
+USUAL = ("refs/heads/main", "refs/heads/master", "refs/heads/trunk")
+# What the user has to do something about, as git says it.
+DENIED = (
+    "Authentication failed",
+    "could not read Username",
+    "could not read Password",
+    "error: 403",
+)
+# Parts of the percents: what is fetched is received, then put together, then looked through.
+RECEIVED, RESOLVED = 80, 95
+COMPRESSED, WRITTEN = 40, 99
+
+ProgressReporter = Callable[..., None]
+"""`tell(import_percent=..., commit_count=..., push_percent=...)`."""
+
+
+class ImportSteps:
+    """Works in a folder of its own, on the repository `source.git` in it."""
+
+    def __init__(self, folder: Path, tell: ProgressReporter) -> None:
+        self.home = folder
+        self.tell = tell
+        self.source = folder / "source.git"
+        self.made = folder / "made.git"
+
+    async def head(self, remote: Remote) -> str | None:
+        """The default branch of what is there. Problem where that is no repository."""
+        try:
+            said = await self._git("ls-remote", "--symref", "--", remote.url, HEAD, remote=remote)
+        except CommandFailed as error:
+            raise _denied(error, remote) or ImportProblem("error", str(error)) from None
+        for line in said.decode("utf-8", "replace").splitlines():
+            if line.startswith("ref: refs/heads/") and line.endswith(f"\t{HEAD}"):
+                return line.removeprefix("ref: ").partition("\t")[0]
+        return None
+
+    async def fetch(self, remote: Remote) -> None:
+        """Have all that is there in `source.git`, as it is. Problem where it is not to be had."""
+        await self._git("init", "--quiet", "--bare", str(self.source))
+        command = ("fetch", "--progress", "--no-tags", "--no-write-fetch-head", "--no-auto-gc")
+        wanted = ("--", remote.url, f"+refs/*:{IMPORTED_REFS}*")
+        git_dir = f"--git-dir={self.source}"
+        try:
+            await self._git(git_dir, *command, *wanted, remote=remote, heard=self._fetching)
+        except CommandFailed as error:
+            raise _denied(error, remote) or error from None
+
+    def _fetching(self, line: str) -> None:
+        found = PROGRESS.search(line)
+        if found is None:
+            return
+        percent = int(found["percent"])
+        if found["what"] == "Receiving":
+            self.tell(import_percent=percent * RECEIVED // 100)
+        elif found["what"] == "Resolving":
+            self.tell(import_percent=RECEIVED + percent * (RESOLVED - RECEIVED) // 100)
+
+    async def survey(self) -> "Survey":
+        """What was fetched."""
+        said = await self._python("survey", str(LARGE), heard=self._counting)
+        return Survey(orjson.loads(said))
+
+    def _counting(self, line: str) -> None:
+        if line.startswith("commits "):
+            self.tell(commit_count=int(line.partition(" ")[2]), import_percent=RESOLVED)
+
+    async def rewrite(self, renamed: Mapping[str, tuple[str, str]]) -> None:
+        """Have the refs of `source.git` show the history under these names."""
+        await self._python("rewrite", given=orjson.dumps(renamed))
+
+    async def push(self, head: str | None) -> str | None:
+        """Have `made.git` hold all that is to be kept, and nothing else. Returns its default
+        branch: `head`, if that is there.
+        """
+        await self._git("init", "--quiet", "--bare", str(self.made))
+        git_dir = f"--git-dir={self.source}"
+        if await self._git(git_dir, "for-each-ref", "--count=1"):
+            command = (git_dir, "push", "--progress", "--", str(self.made), "+refs/*:refs/*")
+            await self._git(*command, heard=self._pushing)
+        return await self._set_default_branch(head)
+
+    def _pushing(self, line: str) -> None:
+        found = PROGRESS.search(line)
+        if found is None:
+            return
+        percent = int(found["percent"])
+        if found["what"] == "Compressing":
+            self.tell(push_percent=percent * COMPRESSED // 100)
+        elif found["what"] == "Writing":
+            self.tell(push_percent=COMPRESSED + percent * (WRITTEN - COMPRESSED) // 100)
+
+    async def _set_default_branch(self, head: str | None) -> str | None:
+        """Name the default branch, and hide what is not the repository's own."""
+        git_dir = f"--git-dir={self.made}"
+        await self._git(git_dir, "config", "transfer.hideRefs", OWN_REFS.rstrip("/"))
+        said = await self._git(git_dir, "for-each-ref", "--format=%(refname)", "refs/heads")
+        branches = said.decode("utf-8", "replace").splitlines()
+        if branches and head not in branches:
+            head = next((name for name in USUAL if name in branches), branches[0])
+        if head is not None:
+            await self._git(git_dir, "symbolic-ref", HEAD, head)
+        return head
+
+    async def refs(self) -> dict[str, str]:
+        """The branches and tags of `made.git`, and the commits that they are at."""
+        form = "--format=%(refname) %(objectname) %(*objectname)"
+        git_dir = f"--git-dir={self.made}"
+        said = await self._git(git_dir, "for-each-ref", form, "refs/heads", "refs/tags")
+        found = {}
+        for line in said.decode("utf-8", "replace").splitlines():
+            name, oid, *peeled = line.split(" ")
+            found[name] = next(filter(None, peeled), oid)
+        return found
+
+    async def default(self) -> str | None:
+        """The default branch of `source.git`, as it was pushed before."""
+        said = await self._git(f"--git-dir={self.source}", "symbolic-ref", HEAD)
+        return said.decode().strip()
+
+    async def _git(self, *command: str, **how: Any) -> bytes:
+        return await run("git", *command, home=self.home, **how)
+
+    async def take_over(self, module: str, other: Path, heard: LineCallback) -> None:
+        """Have all that is in a repository of another kind, on this disk, in `source.git`."""
+        await self._git("init", "--quiet", "--bare", str(self.source))
+        await self._python(module, str(other), heard=heard)
+
+    async def _python(self, module: str, *args: str, **how: Any) -> bytes:
+        command = (sys.executable, "-m", f"worker.imports.{module}", str(self.source), *args)
+        more = {"PYTHONPATH": ROOT, "PYTHONDONTWRITEBYTECODE": "1", "HGENCODING": "UTF-8"}
+        more["HGRCPATH"] = ""
+        try:
+            return await run(*command, home=self.home, more=more, **how)
+        except CommandFailed as error:
+            raise CommandFailed(module, error.code, error.said) from None
+
+
+class Survey:
+    """What was fetched: how many commits, who made them, its large files."""
+
+    def __init__(self, said: dict[str, Any]) -> None:
+        self.commits: int = said["commits"]
+        self.authors = [Author(*one) for one in said["authors"]]
+        large = said["large"]
+        self.large_files = [LargeFile(*one) for one in large["files"]]
+        self.large_count: int = large["count"]
+        self.large_size: int = large["size"]
+
+
+def _denied(error: CommandFailed, remote: Remote) -> ImportProblem | None:
+    if any(sign in line for line in error.said for sign in DENIED):
+        return ImportProblem("auth_failed")
+    return None
+
+
+def failure_message(error: CommandFailed, folder: Path) -> str:
+    """What is told of a program that failed: nothing of where things are here."""
+    text = str(error).replace(f"{folder}{os.sep}", "").replace(str(folder), "")
+    return "".join(char if char.isprintable() else " " for char in text)[:500]

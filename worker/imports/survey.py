@@ -1,0 +1,105 @@
+"""Looks through an imported history: its commits, who made them, and which files are large.
+
+`python -m worker.imports.survey REPOSITORY BYTES` answers with JSON on standard output,
+and tells on standard error how far it is.
+"""
+
+import hashlib
+import json
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from worker.imports.git_objects import (
+    IMPORTED_REFS,
+    UnsupportedHistory,
+    authors_of,
+    commits,
+    read_lines,
+    refs,
+    start_git,
+    tags,
+)
+
+MOST_AUTHORS = 100_000
+MOST_FILES = 1_000
+MOST_REFS = 200
+LONGEST_NAME = 1_000
+REPORT_EVERY = 500
+UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")
+
+
+def author_digest(name: bytes, email: bytes) -> str:
+    """What stands for somebody's name and address."""
+    return hashlib.sha256(name + b"\0" + email).hexdigest()[:40]
+
+
+def printable(text: bytes) -> str:
+    """Bytes that need be no text, as it."""
+    try:
+        found = text.decode()
+    except UnicodeDecodeError:
+        found = text.decode("latin-1")
+    return UNPRINTABLE.sub("", found)[:LONGEST_NAME]
+
+
+def survey(repo: Path, larger_than: int, tell: Callable[[int], None]) -> dict[str, object]:
+    """How many commits there are, who made them, and which files are large."""
+    authors: dict[tuple[bytes, bytes], None] = {}
+    count = 0
+    for count, (_, content) in enumerate(commits(repo), 1):
+        authors |= dict.fromkeys(authors_of(content))
+        if count % REPORT_EVERY == 0:
+            tell(count)
+            _check_authors(len(authors))
+    for _, content in tags(repo):
+        authors |= dict.fromkeys(authors_of(content))
+    _check_authors(len(authors))
+    found = [(author_digest(*one), printable(one[0]), printable(one[1])) for one in authors]
+    return {"commits": count, "authors": found, "large": large_files(repo, larger_than)}
+
+
+def _check_authors(many: int) -> None:
+    if many > MOST_AUTHORS:
+        raise UnsupportedHistory(f"its commits have more than {MOST_AUTHORS} authors")
+
+
+def large_files(repo: Path, larger_than: int) -> dict[str, object]:
+    """The files larger than so many bytes: how many, how large together, and the first of them."""
+    form = "--batch-check=%(objectname) %(objecttype) %(objectsize)"
+    sizes: dict[str, int] = {}
+    with start_git(repo, "cat-file", "--batch-all-objects", "--unordered", form) as listing:
+        for line in read_lines(listing):
+            oid, kind, size = line.decode().split()
+            if kind == "blob" and int(size) > larger_than:
+                sizes[oid] = int(size)
+    some = sorted(sizes, key=lambda oid: -sizes[oid])[:MOST_FILES]
+    places = _places(repo, set(some)) if some else {}
+    files = [(*places.get(oid, ("", "")), oid, sizes[oid]) for oid in some]
+    return {"count": len(sizes), "size": sum(sizes.values()), "files": files}
+
+
+def _places(repo: Path, wanted: set[str]) -> dict[str, tuple[str, str]]:
+    """By which ref, and under what path, files are found."""
+    found: dict[str, tuple[str, str]] = {}
+    for ref in [*refs(repo, IMPORTED_REFS)][:MOST_REFS]:
+        with start_git(repo, "rev-list", "--objects", ref, "--") as listing:
+            for line in read_lines(listing):
+                oid, _, path = line.partition(b" ")
+                if oid.decode() in wanted - found.keys():
+                    found[oid.decode()] = "refs/" + ref.removeprefix(IMPORTED_REFS), printable(path)
+        if len(found) == len(wanted):
+            break
+    return found
+
+
+def _report(count: int) -> None:
+    print(f"commits {count}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    try:
+        json.dump(survey(Path(sys.argv[1]), int(sys.argv[2]), _report), sys.stdout)
+    except UnsupportedHistory as problem:
+        sys.exit(f"error: {problem}")

@@ -1,0 +1,65 @@
+"""What Subversion runs in order to speak with a server: the way through the proxy of the worker,
+with standard input and output at this end of it.
+"""
+
+import contextlib
+import os
+import socket
+import sys
+import threading
+from base64 import b64encode
+
+SCHEME = "svn+tocsin"
+"""Of URLs for which Subversion runs this; the part behind + is its name in the configuration."""
+PORT, PASS, PLACE = "TOCSIN_TUNNEL_PORT", "TOCSIN_TUNNEL_PASS", "TOCSIN_TUNNEL_PLACE"
+CHUNK = 1 << 16
+MOST_HEAD = 4_096
+
+
+def environment(port: int, user: str, token: str, place: str) -> dict[str, str]:
+    """What it needs to know: the proxy's port and credentials, and the host and port behind it."""
+    return {PORT: str(port), PASS: f"{user}:{token}", PLACE: place}
+
+
+def main() -> int:
+    """Pass on what both sides say, until the server has said all."""
+    with socket.create_connection(("127.0.0.1", int(os.environ[PORT]))) as there:
+        rest = _connect(there)
+        if rest is None:
+            return 1
+        # It ends with the process: what is read there may never come.
+        threading.Thread(target=_send, args=(there,), daemon=True).start()
+        while rest:
+            sys.stdout.buffer.write(rest)
+            sys.stdout.buffer.flush()
+            rest = there.recv(CHUNK)
+    return 0
+
+
+def _connect(there: socket.socket) -> bytes | None:
+    """What the server has said by then; None where the proxy lets nobody through."""
+    place, known = os.environ[PLACE], b64encode(os.environ[PASS].encode()).decode()
+    lines = (f"CONNECT {place} HTTP/1.1", f"Proxy-Authorization: Basic {known}", "", "")
+    there.sendall("\r\n".join(lines).encode())
+    said = b""
+    while b"\r\n\r\n" not in said and len(said) < MOST_HEAD:
+        part = there.recv(CHUNK)
+        if not part:
+            return None
+        said += part
+    head, _, rest = said.partition(b"\r\n\r\n")
+    return (rest or there.recv(CHUNK)) if head.startswith(b"HTTP/1.1 200 ") else None
+
+
+def _send(there: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        while part := os.read(sys.stdin.fileno(), CHUNK):
+            there.sendall(part)
+        there.shutdown(socket.SHUT_WR)
+
+
+if __name__ == "__main__":
+    # Nobody waits for what the other thread reads.
+    code = main()
+    sys.stdout.flush()
+    os._exit(code)

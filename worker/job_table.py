@@ -1,0 +1,86 @@
+"""The jobs in one table: which job, when. The store keeps what is due of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from store import Connection, Row, Store
+from store.artifacts import deployment_jobs
+from store.delivery import replay_runs
+from store.errors import Unusable
+from store.imports import import_rounds
+from store.registry import expiring, republish_runs
+from worker.jobs.expire import expire
+from worker.jobs.prune import prune
+from worker.jobs.record_deployments import record_deployments
+from worker.jobs.replay import replay
+from worker.jobs.reports import make as make_reports
+from worker.jobs.republish import SnapshotPublisher, republish, request_scheduled
+from worker.jobs.run_imports import run_imports
+from worker.publishing import EventEmitter
+from worker.scheduler.job_runner import ScheduledJob
+from worker.scheduler.triggers import CalendarTrigger, DataTrigger, RequestTrigger
+from worker.settings import WorkerSettings
+
+
+def refuse_emit(db: Connection, event: str, rows: Sequence[Row]) -> None:
+    """Stands for a Tell where there is none: then nothing may happen that is to be told."""
+    raise Unusable(f"nobody here can tell of {event}")
+
+
+def refuse_publish(db: Connection, resource: str, repo_id: int, rows: Sequence[Row]) -> None:
+    """The same for a Show."""
+    raise Unusable(f"nobody here can say how a {resource} is")
+
+
+@dataclass(frozen=True, slots=True)
+class JobContext:
+    """What jobs are done with."""
+
+    store: Store
+    settings: WorkerSettings
+    tell: EventEmitter = refuse_emit
+    show: SnapshotPublisher = refuse_publish
+
+
+def build_jobs(works: JobContext) -> list[ScheduledJob]:
+    """Every job, as these settings have it."""
+    store, settings = works.store, works.settings
+    return [
+        ScheduledJob("expire", DataTrigger(expiring.next_due), partial(expire, store, works.tell)),
+        ScheduledJob(
+            "deploy",
+            RequestTrigger(deployment_jobs.next_due),
+            partial(record_deployments, store, works.tell),
+        ),
+        ScheduledJob(
+            "republish",
+            RequestTrigger(republish_runs.RUNS.next_due),
+            partial(republish, store, works.show),
+        ),
+        *_scheduled(store, settings),
+        *_imports(works),
+        ScheduledJob(
+            "replay", RequestTrigger(replay_runs.RUNS.next_due), partial(replay, store, settings)
+        ),
+        ScheduledJob(
+            "reports", CalendarTrigger(settings.reports_at), partial(make_reports, store, settings)
+        ),
+        ScheduledJob("prune", CalendarTrigger(settings.prune_at), partial(prune, store, settings)),
+    ]
+
+
+def _imports(works: JobContext) -> list[ScheduledJob]:
+    """Those of repositories from elsewhere, where the settings want that."""
+    if not works.settings.imports:
+        return []
+    run = partial(run_imports, works.store, works.settings, works.tell)
+    return [ScheduledJob("import", DataTrigger(import_rounds.next_due), run)]
+
+
+def _scheduled(store: Store, settings: WorkerSettings) -> list[ScheduledJob]:
+    """What begins to publish, where the settings want that."""
+    if settings.republish_at is None:
+        return []
+    run = partial(request_scheduled, store, settings.republish_topics, settings.republish_rate)
+    return [ScheduledJob("republish-begin", CalendarTrigger(settings.republish_at), run)]

@@ -1,0 +1,195 @@
+"""Turning ingested events into state, behind the deliveries' back: what it does may come a moment
+later, and deliveries may not.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Sequence
+
+from store import Connection, Store
+from store.errors import Busy, StoreError, Unavailable
+from store.projection import projection_cursor
+from store.projection.projection_cursor import CursorMoved, Gap, PendingEvent, PendingEvents
+
+log = logging.getLogger("tocsin.worker")
+
+# Seconds that a transaction takes up events for: everybody who writes waits behind it.
+BATCH_SECONDS = 0.003
+# The rest after it, in times of it: at most, and how much more where the writer is wanted.
+MOST, CROWD = 20, 3
+# Seconds until it is asked again whether an event that is missing comes.
+GAP_POLL_SECONDS = 0.02
+# Seconds for the turn that is under way at the end. It is whole or it was not.
+STOP_TIMEOUT = 2.0
+
+
+class Pacer:
+    """Gives way to what else is done: after each turn it rests for as long, longer where others
+    wait for the writer too, and much longer the less is left of a processor, of which the process
+    has one.
+    """
+
+    def __init__(self) -> None:
+        self.processor = self.writer = 0.0
+        """Used by others of late: 0 to 1."""
+
+    async def rest(self, worked: float, waited: float = 0.0) -> None:
+        """Rest after so many seconds of work, and so many of waiting for the writer."""
+        self.writer = _mean(self.writer, waited, worked + waited)
+        times = max(min(1 / (1 - self.processor + 1e-9) ** 2, MOST), 1 + CROWD * self.writer)
+        wall, processor = time.monotonic(), time.process_time()
+        await asyncio.sleep(worked * times)
+        wall, processor = time.monotonic() - wall, time.process_time() - processor
+        self.processor = _mean(self.processor, processor, wall)
+
+
+def _mean(before: float, part: float, whole: float) -> float:
+    return (before + min(part / whole, 1.0)) / 2 if whole > 0 else before
+
+
+class Projector:
+    """Takes up what is there when it is woken. Of several workers one does it, while it lives."""
+
+    def __init__(self, store: Store, lease: Callable[[], int | None]) -> None:
+        self._store = store
+        self._lease = lease
+        self._pace = Pacer()
+        self._worked = 0.0
+        """Seconds of the turn that were spent in the transaction."""
+        self._gap: Gap | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._again = False
+        self._stopping = False
+        self.wanted = True
+        """Whether the settings want it done."""
+
+    def soon(self) -> None:
+        """Look for events that have come."""
+        self._again = True
+        if self._task is None and self._should_run:
+            self._task = asyncio.get_running_loop().create_task(self._run())
+
+    async def tick(self) -> None:
+        """The net beneath the wake-ups."""
+        self.soon()
+
+    @property
+    def _should_run(self) -> bool:
+        return self.wanted and not self._stopping
+
+    def change(self, wanted: bool) -> None:
+        """Do it, or leave it, from now on. What comes meanwhile is taken up later."""
+        self.wanted = wanted
+        self.soon()
+
+    async def stop(self) -> None:
+        """End after the turn that is under way."""
+        self._stopping = True
+        if self._task is not None:
+            _, late = await asyncio.wait([self._task], timeout=STOP_TIMEOUT)
+            for task in late:
+                task.cancel()
+
+    async def _run(self) -> None:
+        try:
+            while self._again and self._should_run:
+                self._again = False
+                await self._catch_up()
+        except StoreError as error:
+            log.error("events wait for the store to become state: %s", error)
+        except Exception:
+            log.exception("events are not turned into state for now")
+        finally:
+            self._task = None
+
+    async def _catch_up(self) -> None:
+        while self._should_run and await self._owns_cursor():
+            begun = time.monotonic()
+            ahead = await self._store.read(projection_cursor.pending, self._gap)
+            self._gap = ahead.gap
+            if ahead.upto > ahead.after:
+                items = await asyncio.to_thread(projection_cursor.parsed, ahead.events)
+                await self._pace.rest(time.monotonic() - begun)
+                await self._project(ahead, items)
+            elif ahead.gap is None:
+                break
+            elif ahead.gap.writers:
+                await asyncio.sleep(GAP_POLL_SECONDS)
+
+    async def _owns_cursor(self) -> bool:
+        """Whether there is something to do, and this worker is the one to do it."""
+        state = await self._store.read(projection_cursor.state)
+        lease_id = self._lease()
+        if lease_id is None or state["event_id"] >= state["newest"]:
+            return False
+        if state["lease_id"] == lease_id:
+            return True
+        return bool(await self._store.note(projection_cursor.claim, lease_id))
+
+    async def _project(self, ahead: PendingEvents, items: Sequence[PendingEvent]) -> None:
+        after, done = ahead.after, False
+        while not done and self._should_run:
+            begun = time.monotonic()
+            self._worked = 0.0
+            try:
+                after, items = await self._project_batch(after, items, ahead.upto)
+            except CursorMoved:
+                return
+            done = after == ahead.upto
+            took = time.monotonic() - begun
+            worked = self._worked or took
+            await self._pace.rest(worked, took - worked)
+
+    async def _project_batch(
+        self, after: int, items: Sequence[PendingEvent], upto: int
+    ) -> tuple[int, Sequence[PendingEvent]]:
+        """One transaction; returns where the cursor is then, and the items that are left."""
+        try:
+            many, self._worked = await self._store.note(_advance, after, items, upto)
+        except (Busy, Unavailable, CursorMoved):
+            raise
+        except Exception as error:
+            return await self._project_one(after, items, upto, error)
+        left = items[many:]
+        return (items[many - 1].event["id"] if left else upto), left
+
+    async def _project_one(
+        self, after: int, items: Sequence[PendingEvent], upto: int, error: Exception
+    ) -> tuple[int, Sequence[PendingEvent]]:
+        """Take up the first of several events of which one cannot be, or pass over it."""
+        first, left = items[0], items[1:]
+        reached = first.event["id"] if left else upto
+        if len(items) > 1:
+            try:
+                await self._store.note(projection_cursor.advance, after, [first], reached)
+            except (Busy, Unavailable, CursorMoved):
+                raise
+            except Exception as reason:
+                error = reason
+            else:
+                return reached, left
+        _report(first, error)
+        await self._store.note(projection_cursor.skip, after, reached)
+        return reached, left
+
+
+def _advance(
+    db: Connection, after: int, items: Sequence[PendingEvent], upto: int
+) -> tuple[int, float]:
+    """How many were taken up, and the seconds that this took."""
+    begun = time.monotonic()
+    many = projection_cursor.advance(db, after, items, upto, BATCH_SECONDS)
+    return many, time.monotonic() - begun
+
+
+def _report(item: PendingEvent, error: Exception) -> None:
+    event = item.event
+    log.error(
+        "event %d (%s, repository %d) is left out of the state: %s",
+        event["id"],
+        ".".join(filter(None, (event["name"], event["action"]))),
+        event["repo_id"],
+        # Its text may hold what was in the payload.
+        type(error).__name__,
+    )

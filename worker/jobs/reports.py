@@ -1,0 +1,148 @@
+"""The job that makes the reports of usage: of each day that is over and has something new, the
+first one first, and then of the last weeks.
+
+It reads, writes and keeps a little at a time. Cut off, it is begun again with the day that it was
+at: a report is there as a whole, or not at all.
+"""
+
+import logging
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from store import Connection, Row, Store
+from store.assistant import report_files, reports, usage_days, usage_names, usage_sums
+from store.assistant.reports import OF_A_DAY, OF_A_WINDOW, ReportPart
+from store.assistant.usage_sums import SumBatch
+from store.clock import HOUR, SECOND
+from store.enterprises import enterprises
+from worker.jobs import report_lines
+from worker.jobs.report_file import ReportDraft, open_drafts
+from worker.jobs.report_lines import EnterpriseTotals, ReportFrame
+from worker.settings import WorkerSettings
+
+log = logging.getLogger("tocsin.worker")
+
+BATCH = 20
+
+Read = Callable[[Connection, list[int], int], SumBatch]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportTask:
+    """Reports that are to be made: of these days, in this version."""
+
+    kinds: tuple[str, ...]
+    enterprise_id: int
+    first: int
+    last: int
+    version: int
+    day_ids: list[int]
+    of_day: int | None = None
+    """The day that has its reports then."""
+
+
+async def make(store: Store, settings: WorkerSettings) -> None:
+    """Make all reports that are to be made."""
+    report_files.clear(settings.data_dir, (store.clock.now() - HOUR) / SECOND)
+    report_files.remove(settings.data_dir, await store.write(reports.give_up))
+    for row in await store.read(usage_days.unmade):
+        await _make(store, settings.data_dir, await store.read(_of_day, row["id"]))
+    for window in await store.read(usage_days.windows):
+        await _make(store, settings.data_dir, await store.read(_of_window, window))
+
+
+async def prune(store: Store, settings: WorkerSettings) -> None:
+    """Drop reports, and their files, that are older than they are kept, or were replaced so long
+    ago that no link leads to them.
+    """
+    now = store.clock.now()
+    day = usage_days.of_moment(now - round(settings.keep_reports * SECOND))
+    replaced = now - settings.report_link_seconds * SECOND - HOUR
+    while gone := await store.write(_forget, day, replaced):
+        report_files.remove(settings.data_dir, gone)
+    # Those that another machine has dropped, or a backup does not know.
+    there = report_files.ids(settings.data_dir)
+    known = await store.read(reports.is_known, there)
+    report_files.remove(settings.data_dir, [each for each in there if each not in known])
+
+
+def _forget(db: Connection, day: int, replaced: int) -> list[int]:
+    return reports.forget(db, before_day=day, replaced_before=replaced, limit=BATCH)
+
+
+def _of_day(db: Connection, day_id: int) -> ReportTask | None:
+    # Read again: what was added meanwhile may be in, or makes it be done once more.
+    row = usage_days.get(db, day_id)
+    if row is None:
+        return None
+    day = row["day"]
+    return ReportTask(
+        OF_A_DAY, row["enterprise_id"], day, day, row["version"], [day_id], of_day=day_id
+    )
+
+
+def _of_window(db: Connection, window: Row) -> ReportTask | None:
+    """None where the reports of it are there."""
+    enterprise_id, last, version = window["enterprise_id"], window["last_day"], window["version"]
+    there = [reports.latest(db, enterprise_id, kind) for kind in OF_A_WINDOW]
+    if all(row and (row["last_day"], row["version"]) == (last, version) for row in there):
+        return None
+    first = last - usage_days.WINDOW + 1
+    day_ids = usage_days.within(db, enterprise_id, first, last)
+    return ReportTask(OF_A_WINDOW, enterprise_id, first, last, version, day_ids)
+
+
+async def _make(store: Store, data_dir: Path, task: ReportTask | None) -> None:
+    if task is None:
+        return
+    frame = await store.read(_frame, task)
+    begun = await store.write(
+        reports.begin, task.kinds, task.enterprise_id, task.first, task.last, task.version
+    )
+    async with open_drafts(store, data_dir, begun) as opened:
+        await _fill(store, task.day_ids, frame, opened)
+        made = [await draft.end() for draft in opened.values()]
+    await store.write(_finish, task, made)
+    slug, day = frame.head["enterprise"], usage_days.iso(task.last)
+    log.info("reports of %s: %s until %s", slug, ", ".join(begun), day)
+
+
+def _frame(db: Connection, task: ReportTask) -> ReportFrame:
+    enterprise = enterprises.get(db, task.enterprise_id)
+    assert enterprise is not None, "its days go with it"
+    return ReportFrame(
+        report_lines.line_head(enterprise, task.first, task.last),
+        usage_names.list_all(db, task.enterprise_id),
+        enterprises.organizations(db, task.enterprise_id),
+    )
+
+
+def _finish(db: Connection, task: ReportTask, made: list[ReportPart]) -> None:
+    reports.finish(db, made)
+    if task.of_day is not None:
+        usage_days.made(db, task.of_day, task.version)
+
+
+async def _fill(
+    store: Store, days: list[int], frame: ReportFrame, opened: dict[str, ReportDraft]
+) -> None:
+    by_kind = {kind.rsplit("-", 2)[0]: draft for kind, draft in opened.items()}
+    tally = EnterpriseTotals()
+    async for step in _steps(store, usage_sums.users, days):
+        tally.add(step)
+        await by_kind["users"].add(report_lines.user_lines(frame, step))
+        if "user-teams" in by_kind:
+            await by_kind["user-teams"].add(report_lines.team_lines(frame, step))
+    await by_kind["enterprise"].add(tally.lines(frame))
+    if "repos" in by_kind:
+        async for step in _steps(store, usage_sums.of_repositories, days):
+            await by_kind["repos"].add(report_lines.repository_lines(frame, step))
+
+
+async def _steps(store: Store, read: Read, days: list[int]) -> AsyncIterator[SumBatch]:
+    after: int | None = 0
+    while after is not None:
+        step = await store.read(read, days, after)
+        yield step
+        after = step.upto

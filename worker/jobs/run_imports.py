@@ -1,0 +1,77 @@
+"""The job that does the imports that were asked for, some at a time, and sees to what is left of
+those that came to no good end.
+"""
+
+import asyncio
+import logging
+
+from store import Connection, Store
+from store.imports import import_rounds
+from store.repositories import repositories
+from worker.http.guard import Guard
+from worker.http.transport import Transport
+from worker.imports.directories import ImportDirectories, remove_tree
+from worker.imports.import_round import ImportContext, ImportRound
+from worker.publishing import EventEmitter
+from worker.settings import WorkerSettings
+
+log = logging.getLogger("tocsin.worker")
+
+POLL_SECONDS = 1.0
+
+
+async def run_imports(store: Store, settings: WorkerSettings, tell: EventEmitter) -> None:
+    """Do all imports that there are, the oldest first; those that come meanwhile, too."""
+    guard = Guard(allow_networks=settings.allow_networks, ports=settings.callback_ports)
+    transport = Transport(guard)
+    try:
+        await _run_all(ImportContext(store, settings, guard, transport, tell))
+    finally:
+        await transport.close()
+        guard.close()
+
+
+async def _run_all(means: ImportContext) -> None:
+    store, most = means.store, means.settings.imports_at_once
+    running: dict[asyncio.Task[None], int] = {}
+    try:
+        while True:
+            busy = [*running.values()]
+            if len(busy) < most and await store.read(import_rounds.is_due, busy):
+                row = await store.write(import_rounds.claim, busy)
+                if row is not None:
+                    # What it left when it was cut off is nobody's now.
+                    await clean_up(store, means.settings)
+                    running[asyncio.ensure_future(ImportRound(means, row)())] = row["repo_id"]
+                continue
+            if not running:
+                # What outlived a worker that was killed may have written since the last time.
+                await clean_up(store, means.settings)
+                return
+            for task in (await asyncio.wait(running, timeout=POLL_SECONDS))[0]:
+                del running[task]
+                task.result()
+    finally:
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+
+async def clean_up(store: Store, settings: WorkerSettings) -> None:
+    """Remove what is left on disk of imports that are over, and of repositories that are gone."""
+    places = ImportDirectories(settings.data_dir)
+    # In this order: a round is there before its folder is.
+    begun = await asyncio.to_thread(places.begun)
+    rounds = await store.read(import_rounds.rounds)
+    swept = await asyncio.to_thread(places.sweep, begun, rounds)
+    stores = await asyncio.to_thread(places.stores)
+    for repo_id in await store.read(_gone, stores) if stores else ():
+        await asyncio.to_thread(remove_tree, places.store(repo_id))
+        swept += 1
+    if swept:
+        log.info("left of imports: %d folders", swept)
+
+
+def _gone(db: Connection, repo_ids: list[int]) -> list[int]:
+    there = repositories.get_required(db, repo_ids)
+    return [repo_id for repo_id in repo_ids if repo_id not in there]

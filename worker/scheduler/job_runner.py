@@ -1,0 +1,261 @@
+"""Runs the jobs of a table, each at its time and once however many workers there are.
+
+What is due is in the store. APScheduler wakes this process at the next of those times; whoever
+changes what is due wakes it before; and a look every few seconds finds what neither did: a clock
+that jumped, a worker that died.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from apscheduler.schedulers.asyncio import AsyncIOScheduler
+from apscheduler.triggers.date import DateTrigger
+
+from store import Connection, Row, Store
+from store.clock import SECOND
+from store.errors import StoreError
+from store.jobs import jobs
+from store.jobs.jobs import CLAIM_TIMEOUT, JobSchedule
+from worker.scheduler.triggers import Trigger
+
+# A job that is later than this was missed.
+MISSED_AFTER = SECOND
+# Seconds that such a job has to itself before the next one is begun beside it.
+OVERDUE_HEAD_START = 2.0
+# Moments that differ by less are one.
+TIMER_TOLERANCE = timedelta(milliseconds=1)
+
+log = logging.getLogger("tocsin.worker")
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduledJob:
+    """Something that is done at its time. It may be cut off, and is then run again."""
+
+    name: str
+    when: Trigger
+    run: Callable[[], Awaitable[None]]
+
+
+class JobRecord(NamedTuple):
+    """A job as it stands: what is kept of it, and whether that is still right."""
+
+    job: ScheduledJob
+    row: Row
+    changed: bool
+
+
+def list_records(db: Connection, table: Sequence[ScheduledJob]) -> list[JobRecord]:
+    """How these jobs stand, the first to be due first."""
+    known = {row["name"]: row for row in jobs.every(db)}
+    found = [_entry(db, job, known.get(job.name)) for job in table]
+    return sorted(found, key=lambda entry: (_moment(entry.row) or 0, entry.job.name))
+
+
+def _entry(db: Connection, job: ScheduledJob, row: Row | None) -> JobRecord:
+    if row is not None and jobs.is_claimed(row, db.now):
+        return JobRecord(job, row, False)
+    due_at, words = job.when.due(db, row), job.when.words
+    if row is None:
+        return JobRecord(job, jobs.new_row(job.name, words, due_at), True)
+    changed = (row["due_at"], row["schedule"]) != (due_at, words)
+    return JobRecord(job, row | {"due_at": due_at, "schedule": words}, changed)
+
+
+def _moment(row: Row) -> int | None:
+    """When it is wanted: asked for, or due."""
+    asked: int | None = row["asked_at"]
+    due: int | None = row["due_at"]
+    return due if asked is None else asked if due is None else min(asked, due)
+
+
+def save_records(db: Connection, table: Sequence[ScheduledJob]) -> list[JobRecord]:
+    """Keep how they stand."""
+    entries = list_records(db, table)
+    rows = [entry.row for entry in entries if entry.changed]
+    jobs.save_schedules(
+        db, [JobSchedule(row["name"], row["schedule"], row["due_at"]) for row in rows]
+    )
+    return entries
+
+
+async def run_job(store: Store, job: ScheduledJob, holder: str) -> bool:
+    """Run a job if it is due, or asked for, and no other worker has it; record how that ended.
+    False where it was not to be taken.
+    """
+    taken = await store.write(jobs.claim, job.name, holder)
+    if taken is None:
+        return False
+    try:
+        await _run_claimed(store, job, holder)
+    except asyncio.CancelledError:
+        with contextlib.suppress(StoreError):
+            await asyncio.shield(store.write(jobs.release, taken))
+        raise
+    except Exception as error:
+        log.error("job %s: %s", job.name, error, exc_info=not isinstance(error, StoreError))
+        await store.write(jobs.fail, taken, _error_text(error))
+    else:
+        await store.write(_complete, job, taken)
+    return True
+
+
+def _error_text(error: Exception) -> str:
+    return str(error) if isinstance(error, StoreError) else f"{type(error).__name__}: see the log"
+
+
+def _complete(db: Connection, job: ScheduledJob, taken: Row) -> None:
+    jobs.complete(db, taken, job.when.next(db, taken))
+
+
+async def _run_claimed(store: Store, job: ScheduledJob, holder: str) -> None:
+    """Run it, and say all the while that it is in hand; end it where another has taken it."""
+    running = asyncio.ensure_future(job.run())
+    try:
+        while not (await asyncio.wait({running}, timeout=CLAIM_TIMEOUT / SECOND / 3))[0]:
+            held = True
+            with contextlib.suppress(StoreError):
+                held = await store.note(jobs.extend_claim, job.name, holder)
+            if not held:
+                raise _ClaimLost
+        running.result()
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+class _ClaimLost(StoreError):
+    """Another worker has it by now."""
+
+    def __str__(self) -> str:
+        return "it took so long to say that it goes on that another worker has taken it"
+
+
+class JobRunner:
+    """The jobs of a table on an APScheduler, from `start` to `stop`."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._table: Sequence[ScheduledJob] = ()
+        self._holder = ""
+        self._scheduler = AsyncIOScheduler(timezone=UTC)
+        self._running: dict[str, asyncio.Task[bool]] = {}
+        self._polling: asyncio.Task[None] | None = None
+        self._again = False
+        self._at_work = False
+        self._cleared = False
+
+    @property
+    def next_runs(self) -> dict[str, datetime]:
+        """When this process is woken for which job."""
+        return {job.id: job.next_run_time for job in self._scheduler.get_jobs()}
+
+    def start(self, table: Sequence[ScheduledJob], holder: str) -> None:
+        """Take up what is overdue, in order, and be there for what will be due; `holder` tells
+        this one from all others.
+        """
+        self._table, self._holder, self._at_work = table, holder, True
+        self._scheduler.start()
+        self.soon()
+
+    def change(self, table: Sequence[ScheduledJob]) -> None:
+        """Go on by another table; what is under way is finished by the old one."""
+        self._table = table
+        self.soon()
+
+    def soon(self) -> None:
+        """Look at what is due."""
+        self._again = True
+        if self._polling is None and self._at_work:
+            self._polling = asyncio.get_running_loop().create_task(self._look())
+
+    async def _look(self) -> None:
+        try:
+            while self._again:
+                self._again = False
+                await self._release_abandoned()
+                await self._start_due()
+        except StoreError as error:
+            # The next look is in some seconds.
+            log.error("jobs wait for the store: %s", error)
+        finally:
+            self._polling = None
+
+    async def _release_abandoned(self) -> None:
+        """Free what a crash has left in hand, where it can be nobody's."""
+        if not self._cleared and self._store.engine.single_worker:
+            await self._store.write(jobs.release_all)
+        self._cleared = True
+
+    async def _start_due(self) -> None:
+        """Begin all that is due. What is overdue is begun in order, one after the other; whatever
+        takes long is not waited for.
+        """
+        while (entry := self._next_due(await self._refresh_records())) is not None:
+            task = asyncio.get_running_loop().create_task(self._run(entry.job))
+            self._running[entry.job.name] = task
+            if (_moment(entry.row) or 0) < self._store.clock.now() - MISSED_AFTER:
+                await asyncio.wait({task}, timeout=OVERDUE_HEAD_START)
+
+    async def _refresh_records(self) -> list[JobRecord]:
+        entries = await self._store.read(list_records, self._table)
+        if any(entry.changed for entry in entries):
+            entries = await self._store.note(save_records, self._table)
+        return entries
+
+    def _next_due(self, entries: Sequence[JobRecord]) -> JobRecord | None:
+        """The first that is due; without one, this process is woken for the next."""
+        now = self._store.clock.now()
+        waiting = [entry for entry in entries if entry.job.name not in self._running]
+        for entry in waiting:
+            moment = jobs.ready_at(entry.row, now)
+            if moment is not None and moment <= now:
+                return entry
+        self._set_timers(waiting, now)
+        return None
+
+    def _set_timers(self, entries: Sequence[JobRecord], now: int) -> None:
+        here = datetime.now(UTC)
+        known = self.next_runs
+        for job, row, _ in entries:
+            moment = jobs.ready_at(row, now)
+            if moment is None:
+                continue
+            # The store's clock may be another one than this machine's.
+            at = here + timedelta(microseconds=moment - now)
+            if job.name not in known or abs(known[job.name] - at) > TIMER_TOLERANCE:
+                self._scheduler.add_job(
+                    self._on_timer,
+                    DateTrigger(at),
+                    id=job.name,
+                    replace_existing=True,
+                    misfire_grace_time=None,
+                )
+
+    async def _on_timer(self) -> None:
+        self.soon()
+
+    async def _run(self, job: ScheduledJob) -> bool:
+        try:
+            return await run_job(self._store, job, self._holder)
+        except StoreError as error:
+            log.error("job %s cannot be recorded: %s", job.name, error)
+            return False
+        finally:
+            del self._running[job.name]
+            self.soon()
+
+    async def stop(self) -> None:
+        """Begin nothing more, and cut off what is under way."""
+        self._at_work = self._again = False
+        if self._scheduler.running:
+            self._scheduler.shutdown(wait=False)
+        tasks = [*self._running.values(), *([self._polling] if self._polling is not None else [])]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

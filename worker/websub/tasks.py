@@ -1,0 +1,144 @@
+"""What WebSub wants done beside deliveries: verifying, denying, fetching, and ending leases."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Coroutine
+from typing import Any
+
+from store import Row, Store
+from store.clock import SECOND
+from store.delivery import websub, websub_foreign, websub_requests
+from store.errors import StoreError
+from worker.http.guard import Guard
+from worker.http.transport import HttpSender
+from worker.settings import WorkerSettings
+from worker.websub.fetch import fetch_topic
+from worker.websub.verify import ask_callback, is_confirmed, new_challenge, verification_query
+
+log = logging.getLogger("tocsin.worker")
+
+# Questions and fetches under way at once.
+MOST = 64
+FETCHES = 8
+
+
+class WebSubTasks:
+    """Does what is due when it is woken, and now and then."""
+
+    def __init__(
+        self, store: Store, settings: WorkerSettings, guard: Guard, poster: HttpSender
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._guard = guard
+        self._poster = poster
+        self._polling: asyncio.Task[None] | None = None
+        self._again = False
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._claimed_ids: set[int] = set()
+        self._timer: asyncio.TimerHandle | None = None
+        self._stopping = False
+
+    def change(self, settings: WorkerSettings) -> None:
+        """Work by these settings from now on."""
+        self._settings = settings
+
+    def soon(self) -> None:
+        """Look for what is due."""
+        self._again = True
+        if self._polling is None and not self._stopping and self._settings.websub:
+            self._polling = asyncio.get_running_loop().create_task(self._look())
+
+    async def tick(self) -> None:
+        """End what has to end, and look for what is due: the net beneath the wake-ups."""
+        if not self._settings.websub:
+            return
+        over, hidden = await self._store.read(websub.find_ended)
+        if over or hidden:
+            await self._store.write(websub.end_found, over, hidden)
+        self.soon()
+
+    async def _look(self) -> None:
+        try:
+            while self._again and not self._stopping:
+                self._again = False
+                await self._claim_requests()
+                await self._claim_topics()
+        except StoreError as error:
+            log.error("WebSub waits for the store: %s", error)
+        finally:
+            self._polling = None
+
+    async def _claim_requests(self) -> None:
+        room = MOST - len(self._tasks)
+        if room <= 0 or not await self._store.read(websub_requests.any_due):
+            return
+        for request in await self._store.write(websub_requests.claim, room):
+            self._claimed_ids.add(request["id"])
+            self._spawn(self._verify(request))
+
+    async def _claim_topics(self) -> None:
+        due_at = await self._store.read(websub_foreign.next_due)
+        if due_at is None:
+            return
+        wait = (due_at - self._store.clock.now()) / SECOND
+        if wait > 0:
+            self._wake_after(wait)
+            return
+        for topic in await self._store.write(websub_foreign.claim, FETCHES):
+            self._spawn(fetch_topic(self._store, self._settings, self._guard, self._poster, topic))
+
+    def _wake_after(self, wait: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_later(wait, self.soon)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(self._run(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _run(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except StoreError as error:
+            # It is taken again when its time with this worker is over.
+            log.error("WebSub: %s", error)
+        except Exception:
+            log.exception("WebSub")
+        self.soon()
+
+    async def _verify(self, request: Row) -> None:
+        challenge = new_challenge()
+        asked_at = self._store.clock.now()
+        answer = await ask_callback(
+            self._guard,
+            self._poster,
+            request["callback"],
+            verification_query(request, challenge),
+            self._settings.timeout,
+        )
+        said = answer.error or f"status {answer.status}"
+        if answer.status is None and not said.startswith("guard:"):
+            await self._store.write(websub_requests.retry_later, request, said)
+        elif request["mode"] == "denied":
+            await self._store.write(websub_requests.complete, request, said)
+        elif is_confirmed(answer, challenge):
+            await self._store.write(websub_requests.complete, request, "verified", asked_at)
+        else:
+            await self._store.write(websub_requests.complete, request, f"not verified: {said}")
+        self._claimed_ids.discard(request["id"])
+
+    async def stop(self) -> None:
+        """Begin nothing more, and give back what is under way."""
+        self._stopping = True
+        if self._timer is not None:
+            self._timer.cancel()
+        tasks = [*self._tasks, *([self._polling] if self._polling is not None else [])]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if self._claimed_ids:
+            with contextlib.suppress(StoreError):
+                await self._store.write(websub_requests.release, [*self._claimed_ids])
