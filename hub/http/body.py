@@ -12,6 +12,8 @@ from store.errors import Busy
 LARGE = 64 * 1024
 # A body beyond its limit is read to the end, and forgotten, up to so many times the limit.
 DRAIN_FACTOR = 4
+# All that may surround a JSON text (RFC 8259, section 2). `bytes.strip` removes more than that.
+JSON_WHITESPACE = b" \t\r\n"
 
 
 class BodyReader:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
+from hub.http.body import JSON_WHITESPACE
 from hub.http.errors import HubError, Malformed, Rejected, TooLarge
 
 T = TypeVar("T")
@@ -12,7 +13,7 @@ def read(body: bytes, most: int, resource: str, one: Callable[[int, bytes], T]) 
     """What `one` makes of each line, given its number from 1. Malformed or Rejected, naming each
     line that is bad; TooLarge for more than `most` of them.
     """
-    body = body.strip()
+    body = body.strip(JSON_WHITESPACE)
     if body.count(b"\n") >= most:
         raise TooLarge(f"A batch holds at most {most} lines.")
     found, bad = [], []

@@ -13,6 +13,7 @@ from pydantic import (
     WithJsonSchema,
 )
 
+from hub.http.body import JSON_WHITESPACE
 from hub.http.errors import Malformed, Rejected
 from store import clock
 
@@ -41,7 +42,7 @@ def read_body(adapter: TypeAdapter[Any], raw: bytes, *, only_object: bool = True
     """A request's body as declared; none is an empty object. Malformed for what is no JSON, or no
     object where `only_object` says that nothing else can be right.
     """
-    if not raw.strip():
+    if not raw.strip(JSON_WHITESPACE):
         raw = NONE
     if only_object:
         read_object(raw)

@@ -21,6 +21,8 @@ TIMEOUT = 2.0
 LONGEST = 120.0
 CROWD = 10_000
 SLOW = 0.5
+# Hosts are told apart by their addresses, not their ports.
+ELSEWHERE = "127.0.0.2"
 RETRIES = "[0, 600]"
 MEMORY = 200_000_000
 HEAD = b"HTTP/1.1 200 OK\r\n"
@@ -122,6 +124,7 @@ async def crowd(trial: Trial) -> None:
     """
     connections = set[int]()
     most = answers = 0
+    delay = SLOW
     open_ = asyncio.Event()
 
     async def slow(call: Call) -> None:
@@ -132,22 +135,23 @@ async def crowd(trial: Trial) -> None:
             while True:
                 await call.request()
                 await open_.wait()
-                await asyncio.sleep(SLOW)
+                await asyncio.sleep(delay)
                 answers += 1
                 await call.say(HEAD + b"Content-Length: 0\r\n\r\n")
         finally:
             connections.discard(id(call))
 
-    async with scene(trial) as here, serving(slow) as receiver:
-        base = f"http://127.0.0.1:{receiver.port}"
+    async with scene(trial) as here, serving(slow, host=ELSEWHERE) as receiver:
+        base = f"http://{ELSEWHERE}:{receiver.port}"
         with here.site.opened() as store:
             store.do(_hooks, [f"{base}/{number}" for number in range(CROWD)])
         await here.serve(TOCSIN_TIMEOUT=str(LONGEST))
         before: list[int] = []
-        for _ in range(5):
-            here.post(1)
-            await here.accepted(1)
-            await here.rest()
+        here.sender.over = False
+        for number in range(1, 6):
+            await here.sender.post_one()
+            accepted = len(here.sender.accepted)
+            trial.find("events accepted", f"{number}", accepted, accepted == number)
             known = answers
             await here.all_came()
             before.append(answers - known)
@@ -161,7 +165,9 @@ async def crowd(trial: Trial) -> None:
         trial.find(
             "memory", f"at most {MEMORY / 1e6:.0f} MB", f"{memory / 1e6:.0f} MB", memory <= MEMORY
         )
-        trial.find("connections to the host", "at most 1,000", most, most <= 1000)
+        trial.find("connections to the host", "at most 64", most, most <= 64)
+        # What is left is delivered in any case: how long that takes says nothing.
+        delay = 0
         await here.end()
 
 

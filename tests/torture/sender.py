@@ -31,7 +31,11 @@ class Sender:
         """Post until the hub is gone, or `over` is set."""
         await asyncio.gather(*(self._post() for _ in range(connections)))
 
-    async def _post(self) -> None:
+    async def post_one(self) -> None:
+        """Post a single event; it is accepted, or a later one takes its number."""
+        await self._post(endless=False)
+
+    async def _post(self, *, endless: bool = True) -> None:
         try:
             reader, writer = await asyncio.open_connection("127.0.0.1", self._site.port)
         except OSError:
@@ -39,7 +43,7 @@ class Sender:
         try:
             going_on = True
             while going_on and not self.over:
-                going_on = await self._accepted(reader, writer, self._next())
+                going_on = await self._accepted(reader, writer, self._next()) and endless
                 await asyncio.sleep(PAUSE)
         finally:
             writer.close()

@@ -101,6 +101,12 @@ async def test_every_bad_line_is_named(client: httpx.AsyncClient) -> None:
     assert [detail["index"] for detail in content["errors"]] == [1, 3, 4]
 
 
+async def test_only_whitespace_of_json_may_surround_the_lines(client: httpx.AsyncClient) -> None:
+    assert (await post(client, b"\r\n \t" + lines(line("a")) + b"\n\n")).status_code == 202
+    content = assert_error(await post(client, lines(line("b"), b"\x0b")), 400)
+    assert [detail["index"] for detail in content["errors"]] == [2]
+
+
 async def test_nothing_and_too_much(
     client: httpx.AsyncClient, store: Store, settings: HubSettings
 ) -> None:

@@ -860,7 +860,7 @@ class TestPlans:
             found, "UPDATE delivery SET lease_id = NULL WHERE lease_id = :id", "delivery_leased"
         )
         self._uses(found, "SELECT id FROM delivery WHERE lease_id", "delivery_leased")
-        self._uses(found, "INSERT INTO delivery", "subscribed_pkey")
+        self._uses(found, "INSERT INTO delivery", "subscription_pkey")
         self._uses(found, "SELECT count(*) FROM delivery WHERE event_id", "delivery_event")
         self._uses(found, "SELECT a.hook_id, a.status_code", "attempt_hook")
 
