@@ -4,6 +4,7 @@ import gc
 import itertools
 import os
 import signal
+import sys
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,10 @@ from store.repositories import repositories
 # All that is made while tests are found stays to the end: looking through it for garbage, again and
 # again, takes a third of the time.
 gc.disable()
+
+# A daemon whose modules are compiled anew takes twice as long to start, and tests start hundreds.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # Who starts them in the background has them ignore it, and all that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
