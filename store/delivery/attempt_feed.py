@@ -1,8 +1,7 @@
-"""Attempts newest first, of one hook, of some repositories or of all, at a cost that does not grow
-with how many there are.
+"""Attempts, newest first: of one hook, of some repositories, or of all.
 
-What no index finds is looked for in a window of the newest ones; the answer says where that ended,
-so that whoever asks can look further.
+The cost does not grow with the number of attempts. If no index supports a filter, a window of the
+newest attempts is searched. The result then has the id from which to continue.
 """
 
 from collections.abc import Sequence
@@ -13,7 +12,7 @@ from store.database.connection import Connection, Row, json_array
 from store.delivery.attempts import FAILED, SUCCEEDED
 
 WINDOW = 2_000
-# Of more hooks than this, those with the latest attempts are the only ones that can be on a page.
+# If there are more hooks than this, only the newest ones are examined.
 MOST_HOOKS = 5_000
 LATEST = 2**62
 COLUMNS = (
@@ -29,7 +28,8 @@ JOINED = (
 
 @dataclass(frozen=True, slots=True)
 class AttemptFilter:
-    """Which attempts. `repo_ids` None is everywhere; `status` is success or failure."""
+    """A filter for attempts. `repo_ids` None means everywhere. `status` is "success" or "failure".
+    """
 
     repo_ids: Sequence[int] | None = None
     hook_id: int | None = None
@@ -38,14 +38,16 @@ class AttemptFilter:
 
     @property
     def narrowed(self) -> bool:
-        """Whether something is looked for that no index finds."""
+        """Return whether the filter has a condition that no index supports."""
         return bool(self.event) or self.status == "success"
 
 
 @dataclass(slots=True)
 class AttemptPage:
-    """A page. `older` is the id before which there may be more, None where that was all; `looked`
-    is how many were looked through, where that ended before the page was full.
+    """A page of attempts.
+
+    `older` is the id before which there may be more, or None at the end. `scanned` is how many
+    attempts were examined, if the window ended before the page was full, and else 0.
     """
 
     rows: list[Row] = field(default_factory=list)
@@ -56,7 +58,7 @@ class AttemptPage:
 def page(
     db: Connection, wanted: AttemptFilter, *, limit: int, before: int | None = None
 ) -> AttemptPage:
-    """The newest attempts with an id below `before`."""
+    """Return the newest attempts with an id below `before`."""
     window = WINDOW if wanted.narrowed else limit + 1
     ids, more = _candidates(db, wanted, before or LATEST, window)
     rows = _newest(db, wanted, ids, limit + 1)
@@ -68,7 +70,7 @@ def page(
 def _candidates(
     db: Connection, wanted: AttemptFilter, before: int, window: int
 ) -> tuple[list[int], bool]:
-    """Ids to look at, newest first and without a gap, and whether there are more after them."""
+    """Return the ids to examine, newest first and without a gap, and whether there are more."""
     failed = f" AND {FAILED.replace('a.', 'x.')}" if wanted.status == "failure" else ""
     where = f"x.id < :before{failed}"
     if wanted.hook_id is None and wanted.repo_ids is not None:
@@ -86,7 +88,7 @@ def _candidates(
 
 
 def _hooks(db: Connection, repo_ids: Sequence[int]) -> str:
-    """The repositories' hooks (`listed`), also those that were deleted."""
+    """Return the repositories' hooks, deleted ones too, as a `json_array`."""
     rows = db.tuples(
         f"SELECT h.id FROM {db.each('repos', wanted='integer')} AS w"
         " JOIN hook h ON h.repo_id = w.wanted ORDER BY h.id DESC LIMIT :most",
@@ -99,7 +101,7 @@ def _hooks(db: Connection, repo_ids: Sequence[int]) -> str:
 def _of_many(
     db: Connection, hooks: str, where: str, before: int, window: int
 ) -> tuple[list[int], bool]:
-    # A page can only be of the hooks whose latest attempts are the latest of all.
+    # A page can only have attempts of the hooks with the latest attempts.
     latest = db.tuples(
         "SELECT f.hook_id, f.latest FROM (SELECT w.hook_id, (SELECT max(x.id) FROM attempt x"
         f" WHERE x.hook_id = w.hook_id AND {where}) AS latest"
@@ -128,7 +130,7 @@ def _of_many(
 def _without_gaps(
     rows: Sequence[tuple[int, ...]], latest: Sequence[tuple[int, ...]], each: int
 ) -> tuple[list[int], bool]:
-    """Those above which no hook has any that were not looked at."""
+    """Return the ids down to the point where a hook may have attempts that were not read."""
     seen: dict[int, list[int]] = {}
     for hook_id, number in rows:
         seen.setdefault(hook_id, []).append(number)
@@ -140,8 +142,10 @@ def _without_gaps(
 
 
 def _newest(db: Connection, wanted: AttemptFilter, ids: Sequence[int], limit: int) -> list[Row]:
-    """The first of these that are wanted. Of a hook, or of all, they are read in their order, and
-    no further than to the last that is shown.
+    """Return the first matching attempts among these.
+
+    For one hook or for all, the database reads the attempts in order and stops at the last one
+    shown.
     """
     if not ids or not wanted.narrowed or (wanted.hook_id is None and wanted.repo_ids is not None):
         return _rows(db, wanted, ids, limit)
@@ -160,7 +164,7 @@ def _newest(db: Connection, wanted: AttemptFilter, ids: Sequence[int], limit: in
 def _rows(
     db: Connection, wanted: AttemptFilter, ids: Sequence[int], limit: int, *, within: bool = False
 ) -> list[Row]:
-    """Those of these attempts that are wanted; `within` asks for hook and repositories, too."""
+    """Return the matching attempts. `within` also checks the hook and the repositories."""
     where, given = _filters(db, wanted, within=within)
     return db.all(
         f"SELECT {COLUMNS} FROM {db.each('ids', wanted='integer')} AS w"
@@ -190,13 +194,13 @@ def _filters(db: Connection, wanted: AttemptFilter, *, within: bool) -> tuple[st
 
 
 def latest(db: Connection) -> int:
-    """The id of the newest attempt, 0 where there is none."""
+    """Return the id of the newest attempt, or 0."""
     found: int = db.value("SELECT max(id) FROM attempt") or 0
     return found
 
 
 def since(db: Connection, wanted: AttemptFilter, after: int, limit: int) -> list[Row]:
-    """Attempts after an id, newest first; of very many the newest ones."""
+    """Return attempts after an id, newest first. If there are very many, only the newest ones."""
     found = db.tuples(
         "SELECT x.id FROM attempt x WHERE x.id > :after ORDER BY x.id DESC LIMIT :window",
         after=after,
@@ -206,10 +210,11 @@ def since(db: Connection, wanted: AttemptFilter, after: int, limit: int) -> list
 
 
 def list_by_guid(db: Connection, wanted: AttemptFilter, guid: str, limit: int) -> list[Row]:
-    """The latest attempts that were made for events with this guid, newest first; of very many
-    those for the latest events.
+    """Return the latest attempts for events with this guid, newest first.
+
+    If there are very many, only attempts for the latest events are returned.
     """
-    # Step by step, each over an index: joined at once, the database may begin at the wrong end.
+    # Each step uses an index. In one join, the database may begin with the wrong table.
     events = "SELECT id FROM event WHERE guid = :guid ORDER BY id DESC LIMIT :window"
     found = db.tuples(events, guid=guid, window=WINDOW)
     for table, column in (("delivery", "event_id"), ("attempt", "delivery_id")):
@@ -223,13 +228,13 @@ def list_by_guid(db: Connection, wanted: AttemptFilter, guid: str, limit: int) -
 
 
 def hook_id_of(db: Connection, attempt_id: int) -> int | None:
-    """Whose attempt it is."""
+    """Return the hook of an attempt, or None."""
     found: int | None = db.value("SELECT hook_id FROM attempt WHERE id = :id", id=attempt_id)
     return found
 
 
 def get_delivery(db: Connection, delivery_id: int) -> Row | None:
-    """The delivery that attempts are of: `state`, `due_at`, `attempts`, `reason`, `lease_id`."""
+    """Return a delivery's `state`, `due_at`, `attempts`, `redelivery`, `reason` and `lease_id`."""
     return db.one(
         "SELECT id, state, due_at, attempts, redelivery, reason, lease_id FROM delivery"
         " WHERE id = :id",

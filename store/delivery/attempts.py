@@ -1,6 +1,6 @@
-"""Attempts: what was sent, what came back, and what that means for the delivery and its hook.
+"""Attempts: each request, its response, and their effect on the delivery and its hook.
 
-In the API each attempt is one of a hook's deliveries, as its clients know them.
+The API lists each attempt as one of a hook's deliveries.
 """
 
 import json
@@ -14,7 +14,8 @@ from store.delivery.hook_secrets import Taken
 from store.monitoring import minute_counters
 
 WAITING, DELIVERED, DEAD = 0, 1, 2
-# A sum is in no index: rows are found by their ids, for under one lease there may be many.
+# The sum keeps the database from using the index on `lease_id`. A lease may have many deliveries,
+# so the database must find the rows by their ids.
 LEASE = "delivery.lease_id + 0"
 COLUMNS = (
     "a.id, a.delivery_id, a.hook_id, a.event_id, a.repo_id, a.number, a.redelivery, a.started_at,"
@@ -31,7 +32,7 @@ FAILED = "(a.status_code IS NULL OR a.status_code NOT BETWEEN 200 AND 299 OR a.e
 
 @dataclass(slots=True)
 class Outcome:
-    """One attempt and what follows from it. Times are microseconds."""
+    """One attempt and its effect. Times are microseconds."""
 
     lease_id: int
     delivery_id: int
@@ -53,18 +54,18 @@ class Outcome:
     state: int
     due_at: int
     disable: str | None = None
-    """Why the hook is to be disabled at once."""
+    """The reason to disable the hook at once, or None."""
     disable_after: int = 0
-    """A hook that has failed for so long is disabled; 0: never."""
+    """The hook is disabled if it has been failing for this long. 0 never disables it."""
     accepted_at: int | None = None
-    """When the event was accepted, where this is not a delivery made once more."""
+    """The time at which the event was accepted, or None for a redelivery."""
     cooldown_until: int | None = None
-    """Until when the endpoint is left alone, where this failure is one too many."""
+    """The time until which the endpoint gets no request, or None. The circuit breaker sets it."""
     taken: Taken | None = None
-    """Which of two secrets the receiver has, where this attempt has shown it."""
+    """The secret that the receiver has, if two are valid and this attempt showed which it is."""
 
     def recorded(self) -> tuple[object, ...]:
-        """The values of INSERTED."""
+        """Return the values of the columns in INSERTED."""
         return (
             self.delivery_id,
             self.hook_id,
@@ -86,11 +87,11 @@ class Outcome:
 
 
 def record(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
-    """Write down attempts and move their deliveries on; returns the hooks that this disabled.
+    """Record attempts and update their deliveries and hooks. Return the hooks that this disabled.
 
-    A delivery that is no longer under the outcome's lease is another worker's: its attempt is
-    recorded, its state is left alone. Where no other worker has taken it yet, one that arrived need
-    not be sent again.
+    If a delivery is no longer under the outcome's lease, another worker may hold it: the attempt is
+    recorded, and the delivery's state stays. If the attempt succeeded and no worker holds the
+    delivery, the delivery still becomes delivered, because it need not be sent again.
     """
     db.insert_many("attempt", INSERTED, [outcome.recorded() for outcome in outcomes])
     db.execute(
@@ -106,7 +107,7 @@ def record(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
         )
         + f" AS r WHERE delivery.id = r.id AND ({LEASE} = r.lease_id OR r.state = {DELIVERED}"
         f" AND delivery.state = {WAITING} AND delivery.lease_id IS NULL)",
-        # In the order in which others take them, lest each waits for the other's rows.
+        # Every transaction updates the rows in this order, so that no two deadlock.
         rows=json_array(
             (o.delivery_id, o.lease_id, o.state, o.number, o.due_at)
             for o in sorted(outcomes, key=lambda o: o.delivery_id)
@@ -129,15 +130,15 @@ def _counted(outcome: Outcome) -> tuple[int, ...]:
 
 def _update_hooks(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
     last = {outcome.hook_id: outcome for outcome in outcomes}
-    # A success anywhere in the group ends what failed before it, and an order to disable stands
-    # whatever comes after it.
+    # A success anywhere in the batch ends the failures before it. A request to disable the hook
+    # stands, whatever comes after it.
     healthy = {outcome.hook_id for outcome in outcomes if outcome.state == DELIVERED}
     failing = {hook_id: o for hook_id, o in last.items() if o.state != DELIVERED}
     failing |= {outcome.hook_id: outcome for outcome in outcomes if outcome.disable is not None}
     taken = {o.hook_id: o.taken for o in outcomes if o.taken is not None}
     resting = {o.hook_id: o.cooldown_until for o in outcomes if o.cooldown_until is not None}
-    # Nothing of a hook is written unless it changes, and always in this order: several workers
-    # record at once.
+    # A hook's row is written only if it changes, and always in this order: several workers record
+    # at the same time.
     rows = db.tuples(
         "SELECT id, active, failing_since FROM hook WHERE id IN"
         f" (SELECT id FROM {db.each('hooks', id='integer')} AS w) ORDER BY id",
@@ -176,8 +177,10 @@ def _disable(db: Connection, outcome: Outcome, since: int) -> bool:
 
 
 def _still_failing(db: Connection, hook_id: int, since: int) -> bool:
-    """Whether no other worker has delivered to the hook since it was looked at; nobody can say so
-    until this transaction ends.
+    """Return whether the hook has been failing without a break since `since`.
+
+    Another worker may have delivered to it meanwhile. The update locks the row until this
+    transaction ends.
     """
     return (
         db.execute(
@@ -190,7 +193,7 @@ def _still_failing(db: Connection, hook_id: int, since: int) -> bool:
 
 
 def describe_failure(outcome: Outcome) -> str:
-    """What went wrong, in a few words."""
+    """Return the error, or the status code, in a few words."""
     return outcome.error or f"status {outcome.status_code}"
 
 
@@ -206,8 +209,10 @@ def page(
     since: int | None = None,
     guid: str | None = None,
 ) -> list[Row]:
-    """A hook's attempts, newest first. `before` and `after` are attempt ids, not included;
-    `after` gives those next to it. `status` is success or failure, `since` microseconds.
+    """Return a page of a hook's attempts, newest first.
+
+    `before` and `after` are attempt ids and exclusive; `after` returns the attempts that follow it
+    directly. `status` is "success" or "failure". `since` is in microseconds.
     """
     where = ["a.hook_id = :hook_id"]
     where += ["a.id < :before"] if before is not None else []
@@ -236,8 +241,10 @@ def _row(row: Row) -> Row:
 
 
 def get(db: Connection, hook_id: int, attempt_id: int) -> Row | None:
-    """One attempt of the hook with all that was exchanged: `request_headers`,
-    `response_headers` (or None), `response_body`, and `event_body` (None once it is not kept).
+    """Return one attempt of the hook, or None.
+
+    The row has `request_headers`, `response_headers` (None if there was no response),
+    `response_body`, and `event_body` (None if retention has deleted it).
     """
     row = db.one(
         f"SELECT {COLUMNS}, a.request_head, a.response_head, a.response_body,"
@@ -248,7 +255,7 @@ def get(db: Connection, hook_id: int, attempt_id: int) -> Row | None:
     )
     if row is None:
         return None
-    # The request's first line is no header, the answer's was taken off when it was read.
+    # The request's first line is not a header. The response's status line was removed on reading.
     row["request_headers"] = parse_headers(row.pop("request_head").partition("\r\n")[2])
     head = row.pop("response_head")
     row["response_headers"] = None if head is None else parse_headers(head)
@@ -259,7 +266,7 @@ def get(db: Connection, hook_id: int, attempt_id: int) -> Row | None:
 
 
 def parse_headers(head: str) -> dict[str, str]:
-    """Header lines as a mapping; one that is repeated is joined with commas."""
+    """Parse header lines into a mapping. The values of a repeated header are joined with commas."""
     found: dict[str, str] = {}
     for line in head.split("\r\n"):
         name, colon, value = line.partition(":")
@@ -270,7 +277,7 @@ def parse_headers(head: str) -> dict[str, str]:
 
 
 def of_delivery(db: Connection, delivery_id: int) -> list[Row]:
-    """A delivery's attempts, first to last."""
+    """Return a delivery's attempts, oldest first."""
     rows = db.all(
         f"SELECT {COLUMNS} FROM attempt a JOIN event e ON e.id = a.event_id"
         " WHERE a.delivery_id = :delivery_id ORDER BY a.id",

@@ -1,4 +1,4 @@
-"""Deliveries: the queue, as the worker takes from it, and the record, as people ask of it."""
+"""Deliveries: the queue from which workers claim, and the records that people query."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ DUE = "x.hook_id = w.hook_id AND x.state = 0 AND x.lease_id IS NULL"
 
 @dataclass(slots=True)
 class ClaimedDelivery:
-    """A delivery that is now under the worker's lease."""
+    """A delivery under the worker's lease."""
 
     id: int
     event_id: int
@@ -28,9 +28,9 @@ class ClaimedDelivery:
 def claim(
     db: Connection, hook_ids: Iterable[int], lease_id: int, limit: int
 ) -> tuple[list[ClaimedDelivery], dict[int, int]]:
-    """Take what is due for these hooks, at most `limit` each, oldest first.
+    """Claim up to `limit` due deliveries for each of these hooks, oldest first.
 
-    Also returns, for each hook that has more waiting, when the next of it is due.
+    Also return, for each hook with more waiting deliveries, when the next one is due.
     """
     wanted = json_array(hook_ids)
     first = (
@@ -59,7 +59,7 @@ def claim(
 
 
 def next_due(db: Connection, hook_ids: str) -> dict[int, int]:
-    """For each of these hooks (`listed`) that has something waiting, when it is due."""
+    """Return when the first waiting delivery of each hook is due. `hook_ids` is a `json_array`."""
     return {
         hook_id: due_at
         for hook_id, due_at in db.tuples(
@@ -72,9 +72,10 @@ def next_due(db: Connection, hook_ids: str) -> dict[int, int]:
 
 
 def waiting_hooks(db: Connection) -> dict[int, int]:
-    """Every hook that has something waiting, and when the first of it is due.
+    """Return each hook that has a waiting delivery, and when its first one is due.
 
-    Steps from hook to hook through the index: the cost is in hooks, not in deliveries.
+    The query steps from hook to hook through the index, so its cost grows with the number of hooks
+    and not of deliveries.
     """
     waiting = "x.state = 0 AND x.lease_id IS NULL"
     rows = db.tuples(
@@ -89,7 +90,7 @@ def waiting_hooks(db: Connection) -> dict[int, int]:
 
 
 def release(db: Connection, lease_id: int, delivery_ids: Iterable[int]) -> int:
-    """Give back deliveries that were claimed and not tried."""
+    """Release deliveries that were claimed and not attempted. Return their number."""
     return db.execute(
         f"UPDATE delivery SET lease_id = NULL WHERE {LEASE} = :lease_id AND id IN"
         f" (SELECT id FROM {db.each('ids', id='integer')} AS w)",
@@ -99,7 +100,7 @@ def release(db: Connection, lease_id: int, delivery_ids: Iterable[int]) -> int:
 
 
 def mark_dead(db: Connection, lease_id: int, delivery_ids: Iterable[int], reason: str) -> int:
-    """End deliveries that cannot be tried any more."""
+    """Mark deliveries as dead because they cannot be attempted any more. Return their number."""
     return db.execute(
         f"UPDATE delivery SET state = {DEAD}, lease_id = NULL, due_at = :now, reason = :reason"
         f" WHERE {LEASE} = :lease_id AND id IN"
@@ -112,7 +113,7 @@ def mark_dead(db: Connection, lease_id: int, delivery_ids: Iterable[int], reason
 
 
 def enqueue(db: Connection, event_id: int, hook_id: int, repo_id: int, *, redelivery: bool) -> int:
-    """One delivery of an event to a hook, due now; returns its id."""
+    """Add a delivery of an event to a hook, due now. Return the delivery's id."""
     made: int = db.value(
         "INSERT INTO delivery (event_id, hook_id, repo_id, state, due_at, redelivery)"
         " VALUES (:event_id, :hook_id, :repo_id, 0, :now, :redelivery) RETURNING id",
@@ -128,9 +129,9 @@ def enqueue(db: Connection, event_id: int, hook_id: int, repo_id: int, *, redeli
 
 
 def redeliver(db: Connection, event_id: int, hook_id: int, repo_id: int) -> int:
-    """Deliver an event to a hook once more, under the same guid; returns the delivery's id.
+    """Deliver an event to a hook once more, under the same guid. Return the new delivery's id.
 
-    Invalid where the event's body is no longer kept.
+    Raises Invalid if the event's body is no longer kept.
     """
     kept = db.value("SELECT 1 FROM event WHERE id = :id AND body IS NOT NULL", id=event_id)
     if kept is None:
@@ -154,7 +155,7 @@ def page(
     event: str | None = None,
     since: int | None = None,
 ) -> list[Row]:
-    """Deliveries newest first, each with its event, hook, and its last attempt's outcome."""
+    """Return deliveries, newest first, each with its event, its hook, and its last attempt."""
     numbers = {name: number for number, name in STATES.items()}
     where = ["d.id < :before"] if before is not None else []
     where += ["d.state = :state"] if state is not None else []
@@ -179,7 +180,7 @@ def page(
 
 
 def select(db: Connection, where: str, given: dict[str, Any], limit: int) -> list[Row]:
-    """Those that fulfil a condition, as `page` gives them."""
+    """Return the deliveries that fulfil an SQL condition, as `page` returns them."""
     rows = db.all(
         "SELECT d.id, d.event_id, d.hook_id, d.repo_id, d.state, d.attempts, d.redelivery,"
         " d.due_at, d.lease_id, d.reason, e.guid, e.name AS event, e.action, e.received_at,"
@@ -199,6 +200,6 @@ def select(db: Connection, where: str, given: dict[str, Any], limit: int) -> lis
 
 
 def count_by_state(db: Connection) -> dict[str, int]:
-    """How many deliveries are waiting, delivered, dead."""
+    """Return the number of waiting, delivered and dead deliveries."""
     found = dict(db.tuples("SELECT state, count(*) FROM delivery GROUP BY state"))
     return {name: found.get(number, 0) for number, name in STATES.items()}

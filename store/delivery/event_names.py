@@ -1,5 +1,6 @@
-"""The names that an event may have, and so the last part of a topic: the platform's, and the hub's
-own for changes that the platform has no name for.
+"""The names of events: the platform's, and the hub's own for changes without a platform name.
+
+An event name is the last part of a topic.
 """
 
 PLATFORM_EVENTS = frozenset(
@@ -109,5 +110,5 @@ HUB_EVENTS = frozenset(
         "storage_record",
     ]
 )
-"""Written by the hub alone, and not among what `*` stands for."""
+"""Events that only the hub writes. `*` does not include them."""
 WILDCARD = "*"

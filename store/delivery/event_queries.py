@@ -1,6 +1,7 @@
-"""Events as people go through them: newest first, those of some repositories, those that nobody
-wanted. However many there are, a page looks at no more than LOOKED of them; where that was not
-enough for a whole page it says from where to look on.
+"""Events for people to browse: newest first, by repository, or only those without a delivery.
+
+A page examines at most LOOKED events. If these do not fill a page, the result has the id from which
+to continue.
 """
 
 from collections.abc import Sequence
@@ -12,16 +13,16 @@ from store.delivery import deliveries
 from store.delivery.events import COLUMNS
 
 LOOKED = 5_000
-# Repositories that are looked at for one page, those with the newest events; of more deliveries of
-# an event it is only said that they are more.
+# A page examines the REPOSITORIES with the newest events only. An event's deliveries are counted up
+# to COUNTED.
 REPOSITORIES, COUNTED = 100, 1_000
 NEWEST = 2**62
 
 
 @dataclass(frozen=True, slots=True)
 class EventFilter:
-    """Which events: before an id, of a name, of these repositories (None: all, and of none), and
-    perhaps only what no hook was to get.
+    """A filter for events: ids below `before`, one name, some repositories (None: every event, also
+    those without a repository), and optionally only events without a delivery (`unwanted`).
     """
 
     before: int | None = None
@@ -31,8 +32,9 @@ class EventFilter:
 
 
 def page(db: Connection, wanted: EventFilter, limit: int) -> tuple[list[Row], int | None]:
-    """Events newest first, each with its `repository` and how many `deliveries` it has, COUNTED at
-    most; and the id to go on before, None where that was all.
+    """Return a page of events, newest first, and the id before which to continue (None at the end).
+
+    Each event has its `repository` and its number of `deliveries`, counted up to COUNTED.
     """
     ids, floor = _candidates(db, wanted, limit)
     if wanted.unwanted:
@@ -43,7 +45,7 @@ def page(db: Connection, wanted: EventFilter, limit: int) -> tuple[list[Row], in
 
 
 def _candidates(db: Connection, wanted: EventFilter, limit: int) -> tuple[list[int], int]:
-    """Ids that may be shown, newest first; and the one above which these are all (0: all)."""
+    """Return candidate ids, newest first, and the id down to which they are complete (0: all)."""
     if wanted.repo_ids is None:
         return _of_all(db, wanted, limit)
     return _of_repositories(db, wanted)
@@ -62,7 +64,7 @@ def _of_all(db: Connection, wanted: EventFilter, limit: int) -> tuple[list[int],
 
 
 def _of_repositories(db: Connection, wanted: EventFilter) -> tuple[list[int], int]:
-    """The newest are of those repositories whose own newest are."""
+    """Return candidates from the repositories whose own newest event is among the latest."""
     of = "x.repo_id = w.repo_id AND x.id < :before"
     given: dict[str, Any] = {"before": wanted.before or NEWEST}
     if wanted.name is not None:
@@ -92,7 +94,7 @@ def _of_repositories(db: Connection, wanted: EventFilter) -> tuple[list[int], in
 
 
 def _above(rows: Sequence[tuple[Any, ...]], each: int, floor: int) -> tuple[list[int], int]:
-    """Below the last one of a repository that may have more, others may be missing."""
+    """Drop ids below the last one of a repository that may have more: there, others are missing."""
     found: dict[int, list[int]] = {}
     for repo_id, event_id in rows:
         found.setdefault(repo_id, []).append(event_id)
@@ -131,12 +133,12 @@ def _rows(db: Connection, ids: list[int]) -> list[Row]:
 
 
 def get(db: Connection, event_id: int) -> Row | None:
-    """One of them."""
+    """Return one event as `page` returns it, or None."""
     return db.one(f"{SHOWN} WHERE e.id = :id", id=event_id)
 
 
 def deliveries_of(db: Connection, event_id: int, limit: int) -> list[Row]:
-    """An event's deliveries, the newest first, as `deliveries.page` gives them."""
+    """Return an event's deliveries, newest first, as `deliveries.page` returns them."""
     return deliveries.select(db, "d.event_id = :event_id", {"event_id": event_id}, limit)
 
 
@@ -149,8 +151,10 @@ def newest(
     repo_id: int | None = None,
     unwanted: bool = False,
 ) -> list[Row]:
-    """Events newest first, however many have to be looked at: each with its `repository`
-    (owner/name or None) and its `deliveries`, all counted.
+    """Return the newest events, however many have to be examined for that.
+
+    Each has its `repository` (owner/name or None) and its number of `deliveries`, all of them
+    counted.
     """
     where = ["e.id < :before"] if before is not None else []
     where += ["e.name = :name"] if name is not None else []
@@ -169,7 +173,8 @@ def newest(
 
 
 def latest(db: Connection, repo_id: int, name: str) -> Row | None:
-    """The repository's latest event of this name whose body is still kept, without the body."""
+    """Return the repository's latest event of this name that has a body, without the body, or None.
+    """
     return db.one(
         f"SELECT {COLUMNS} FROM event e WHERE e.repo_id = :repo_id AND e.name = :name"
         " AND e.body IS NOT NULL ORDER BY e.id DESC LIMIT 1",

@@ -1,7 +1,6 @@
-"""Events, and the one statement that turns them into what has to be delivered.
+"""Events, and the statement that creates their deliveries.
 
-An event and its deliveries are written in one transaction: there is no moment at which one is
-there without the other.
+An event and its deliveries are written in one transaction, so neither exists without the other.
 """
 
 import hashlib
@@ -26,15 +25,17 @@ INSERTED = (
     " body"
 )
 
-# In place of a source's id: of changes made here, which are in the state already; and of state
-# that is told of once more.
+# These stand in place of a source's id. LOCAL_SOURCE marks changes made through the API, which the
+# state already has. REPUBLISHED_SOURCE marks a snapshot of the state.
 LOCAL_SOURCE, REPUBLISHED_SOURCE = -1, -2
 
 
 @dataclass(slots=True)
 class IncomingEvent:
-    """An event at the door. `scope` says whose `guid` it is: a repository's id, or minus a
-    source's; `repo_id` 0 is no repository known here; `source_id` 0 is somebody with a token.
+    """An event that is to be accepted.
+
+    `scope` is the namespace of its `guid`: a repository's id, or minus a source's id. `repo_id` is
+    0 if no known repository is concerned. `source_id` is 0 if a caller posted it with a token.
     `body` is the exact JSON text.
     """
 
@@ -50,14 +51,14 @@ class IncomingEvent:
     digest: bytes = b""
 
     def __post_init__(self) -> None:
-        # Here, on the caller's thread: the writer's time is everybody's.
+        # This runs on the caller's thread, because all callers share the writer's time.
         self.packed = body_codec.compress(self.body)
         self.digest = hashlib.sha256(self.body).digest()[:16]
 
 
 @dataclass(slots=True)
 class Receipt:
-    """What the sender of an event is told, the first time and every time."""
+    """The answer to an event's sender. It is the same for each repetition, but for `duplicate`."""
 
     event_id: int
     guid: str
@@ -66,10 +67,10 @@ class Receipt:
 
 
 def accept(db: Connection, arrivals: Sequence[IncomingEvent]) -> list[Receipt | Exception]:
-    """Keep events with what they cause (a batch function of the writer).
+    """Store events with their deliveries. This is a batch function of the writer.
 
-    An arrival whose guid is known gets the first one's receipt if the body is the same, and
-    Conflict otherwise.
+    If an event's guid is known, its result is the first one's receipt if the events are equal, and
+    else a Conflict.
     """
     made = insert(db, arrivals)
     results: list[Receipt | IncomingEvent] = []
@@ -77,7 +78,7 @@ def accept(db: Connection, arrivals: Sequence[IncomingEvent]) -> list[Receipt | 
     for arrival in arrivals:
         event_id = made.pop((arrival.guid, arrival.scope), None)
         if event_id is None:
-            # Known from before, or from further up in this list.
+            # The guid was stored before, or occurs earlier in this batch.
             results.append(arrival)
             continue
         receipt = Receipt(event_id, arrival.guid, 0, False)
@@ -94,7 +95,7 @@ def accept(db: Connection, arrivals: Sequence[IncomingEvent]) -> list[Receipt | 
 
 
 def accept_all(db: Connection, arrivals: Sequence[IncomingEvent]) -> list[Receipt]:
-    """Keep all of these events or none: the first Conflict is raised."""
+    """Store all of these events, or none: the first Conflict is raised."""
     receipts = []
     for result in accept(db, arrivals):
         if isinstance(result, Exception):
@@ -104,7 +105,7 @@ def accept_all(db: Connection, arrivals: Sequence[IncomingEvent]) -> list[Receip
 
 
 def insert(db: Connection, arrivals: Sequence[IncomingEvent]) -> dict[tuple[str, int], int]:
-    """Insert those that are new; returns their ids by guid and scope."""
+    """Insert the events with new guids. Return their ids by guid and scope."""
     rows = [
         (
             arrival.guid,
@@ -167,7 +168,7 @@ def _fan_out(db: Connection, fresh: Sequence[tuple[Receipt, IncomingEvent]]) -> 
 
 
 def _every(name: str) -> str:
-    """What, beside its own name, brings an event to a hook: `*` stands for the platform's names."""
+    """Return the second name under which subscriptions match: `*` for the platform's events."""
     return WILDCARD if name in PLATFORM_EVENTS else name
 
 
@@ -176,7 +177,7 @@ def _notify_worker(
     fresh: dict[int, tuple[Receipt, IncomingEvent]],
     made: Sequence[tuple[Any, ...]],
 ) -> None:
-    """Tell the worker once this is committed: give it what is leased to it, name the rest."""
+    """Notify the worker after the commit: dispatch its leased deliveries, wake it for the rest."""
     leased = [row for row in made if row[3] is not None]
     versions = subscribers.versions(db, {row[2] for row in leased}) if leased else {}
     offers: dict[int, LeasedEvent] = {}
@@ -191,7 +192,7 @@ def _notify_worker(
             offer = offers[event_id] = LeasedEvent(
                 lease_id, event_id, arrival.guid, arrival.name, arrival.body, db.now, [], again
             )
-        # A hook that is gone by now has none: its delivery is buried by who takes it up.
+        # If the hook is gone, it has no version, and the worker marks the delivery as dead.
         offer.deliveries.append((delivery_id, hook_id, versions.get(hook_id, 0)))
     courier = db.courier
     if offers:
@@ -202,7 +203,7 @@ def _notify_worker(
 
 
 def get(db: Connection, event_id: int) -> Row | None:
-    """The event with its `body` as bytes, or None where retention has let go of it."""
+    """Return the event with its `body` as bytes (None if retention has deleted it), or None."""
     row = db.one(f"SELECT {COLUMNS}, e.body FROM event e WHERE e.id = :id", id=event_id)
     return None if row is None else _unpacked(row)
 
@@ -214,8 +215,9 @@ def _unpacked(row: Row) -> Row:
 
 
 def get_many(db: Connection, event_ids: list[int], most: int) -> dict[int, Row | None]:
-    """These events as `get` gives them; of large ones only the first few, at least one, that have
-    no more than `most` bytes together.
+    """Return several events as `get` does, up to `most` bytes altogether.
+
+    The result has the first events only, at least one, if all together have more bytes.
     """
     ids = f"(SELECT id FROM {db.each('ids', id='integer')} AS w)"
     sizes = dict(

@@ -1,4 +1,4 @@
-"""Hooks with how they do: their latest attempts, what waits for them, why they are off."""
+"""Hooks with their health: latest attempts, waiting deliveries, the reason why one is disabled."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -9,7 +9,7 @@ COLUMNS = (
     "h.id, h.repo_id, h.url, h.active, h.events, h.disabled_reason, h.failing_since,"
     " h.resting_until, h.created_at, o.login || '/' || r.name AS repository"
 )
-# Counted no further: this many means this many or more.
+# Waiting deliveries are counted up to this number.
 MOST = 1_000
 RECENT = 24
 STATES = {
@@ -27,7 +27,10 @@ def page(
     before: int | None = None,
     state: str = "",
 ) -> list[Row]:
-    """Hooks, newest first, with an id below `before`; of these repositories, or (None) of all."""
+    """Return a page of hooks with their health, newest first, with ids below `before`.
+
+    `repo_ids` None means all repositories. `state` is a key of STATES, or empty for all hooks.
+    """
     where = ["h.deleted_at IS NULL"]
     where += ["h.id < :before"] if before is not None else []
     where += [STATES[state]] if state in STATES else []
@@ -60,8 +63,8 @@ def _with_health(db: Connection, rows: list[Row]) -> list[Row]:
 def recent_attempts(
     db: Connection, hook_ids: Iterable[int], many: int = RECENT
 ) -> dict[int, list[Row]]:
-    """Each hook's latest attempts, newest first: `id`, `status_code`, `error`, `started_at`,
-    `duration`.
+    """Return each hook's latest attempts, newest first, with `id`, `status_code`, `error`,
+    `started_at` and `duration`.
     """
     first = "SELECT x.id FROM attempt x WHERE x.hook_id = w.hook_id ORDER BY x.id DESC LIMIT :many"
     found: dict[int, list[Row]] = {}
@@ -77,7 +80,7 @@ def recent_attempts(
 
 
 def _waiting(db: Connection, hook_ids: Iterable[int]) -> dict[int, tuple[int, int | None]]:
-    """How many deliveries wait for each hook, to MOST, and when the first of them is due."""
+    """Return how many deliveries wait for each hook, up to MOST, and when the first one is due."""
     due = "x.hook_id = w.hook_id AND x.state = 0 AND x.lease_id IS NULL"
     rows = db.tuples(
         "SELECT w.hook_id, (SELECT count(*) FROM (SELECT x.due_at FROM delivery x"
@@ -90,7 +93,7 @@ def _waiting(db: Connection, hook_ids: Iterable[int]) -> dict[int, tuple[int, in
 
 
 def get(db: Connection, hook_id: int) -> Row | None:
-    """A hook with its health."""
+    """Return a hook with its health, or None."""
     rows = db.all(
         f"SELECT {COLUMNS} FROM hook h JOIN repository r ON r.id = h.repo_id"
         " JOIN account o ON o.id = r.owner_id WHERE h.id = :id AND h.deleted_at IS NULL",
@@ -102,8 +105,10 @@ def get(db: Connection, hook_id: int) -> Row | None:
 
 
 def slowest(db: Connection, repo_ids: Sequence[int] | None, window: int, limit: int) -> list[Row]:
-    """Of the newest attempts everywhere, so many of them, the hooks that took longest on average:
-    `hook_id`, `url`, `repository`, `many`, `failed`, `mean` and `longest` in microseconds.
+    """Return the hooks with the longest average duration among the newest `window` attempts.
+
+    Each has `hook_id`, `url`, `repository`, `many`, `failed`, and `mean` and `longest` in
+    microseconds.
     """
     where, given = "", {}
     if repo_ids is not None:
@@ -126,8 +131,10 @@ def slowest(db: Connection, repo_ids: Sequence[int] | None, window: int, limit: 
 
 
 def failing(db: Connection, repo_ids: Sequence[int] | None, limit: int) -> list[Row]:
-    """Hooks that fail at present, for the longest time first, with `failing_since` and
-    `disabled_reason`; those that were disabled for it among them.
+    """Return the hooks that are failing, the longest failing first.
+
+    Each has `failing_since` and `disabled_reason`. Hooks that were disabled for failing are
+    included.
     """
     where, given = "", {}
     if repo_ids is not None:
@@ -144,8 +151,9 @@ def failing(db: Connection, repo_ids: Sequence[int] | None, limit: int) -> list[
 
 
 def backlog(db: Connection, repo_ids: Sequence[int]) -> tuple[int, int | None]:
-    """How many deliveries wait for the hooks of these repositories (of each hook to MOST, of the
-    newest thousand hooks), and when the first of them was or is due.
+    """Return how many deliveries wait for these repositories' hooks, and when the first one is due.
+
+    For each hook, up to MOST deliveries are counted. Only the newest thousand hooks are examined.
     """
     due = "x.hook_id = f.id AND x.state = 0"
     row = db.one(

@@ -1,4 +1,4 @@
-"""How many hooks of a repository one event may have: so many deliveries follow from it at once."""
+"""The limit on hooks that subscribe to one event: each hook means one more delivery at once."""
 
 import json
 from collections import Counter
@@ -18,10 +18,11 @@ def check(
     before: Collection[str] = (),
     but: int = 0,
 ) -> None:
-    """Invalid where a hook for these events would be one too many for one of them; `most` 0 is no
-    limit. What it was for `before` is no more of it. The hook `but` is not counted.
+    """Raise Invalid if a hook for `events` would exceed the limit of `most` hooks for an event.
 
-    Inactive hooks count, so that each can be activated. One for all events counts for each.
+    `most` 0 is no limit. `before` has the events that the hook already subscribes to: these are not
+    checked. The hook `but` is not counted. Inactive hooks count, so that each of them can be
+    activated. A hook for all events counts for each event.
     """
     added = [
         name
@@ -43,7 +44,7 @@ def check(
 
 
 def _counted(db: Connection, repo_id: int, but: int) -> Counter[str]:
-    """By event, how many hooks subscribe to it by its name."""
+    """Return for each event name how many hooks list it."""
     counted: Counter[str] = Counter()
     # Many hooks have the same few events.
     for events, many in db.tuples(
@@ -58,7 +59,7 @@ def _counted(db: Connection, repo_id: int, but: int) -> Counter[str]:
 
 
 def _named(added: Collection[str], known: Collection[str]) -> list[str]:
-    """The events that get one hook more."""
+    """Return the events whose number of hooks grows by one."""
     if WILDCARD not in added:
         return list(added)
     return [

@@ -1,6 +1,6 @@
-"""Links with which somebody without an account looks at one hook for a while, and changes nothing.
+"""Links with which a person without an account can view one hook for a while, and change nothing.
 
-What a link ends with is not kept, only its digest.
+Only a digest of a link's secret value is kept.
 """
 
 import secrets
@@ -16,8 +16,10 @@ COLUMNS = "id, hook_id, note, made_by, created_at, expires_at"
 
 
 def create(db: Connection, hook_id: int, note: str, made_by: str, lasting: int) -> tuple[str, Row]:
-    """Make a link that lasts for so many microseconds; what it ends with is returned this once.
-    Invalid for more than 30 days, or more than 50 links of one hook.
+    """Create a link that is valid for `lasting` microseconds. Return its secret value and its row.
+
+    The value is not stored. Raises Invalid if the link would last longer than 30 days, or if the
+    hook has 50 links.
     """
     if not 0 < lasting <= LONGEST:
         raise Invalid("a link lasts for 30 days at most")
@@ -39,7 +41,7 @@ def create(db: Connection, hook_id: int, note: str, made_by: str, lasting: int) 
 
 
 def get_by_value(db: Connection, value: str) -> Row | None:
-    """The link that ends with this, as long as it lasts, with its hook's `url`."""
+    """Return the link with this secret value and its hook's `url`, or None if it is not valid."""
     return db.one(
         "SELECT l.id, l.hook_id, l.note, l.expires_at, h.url FROM hook_link l"
         " JOIN hook h ON h.id = l.hook_id AND h.deleted_at IS NULL"
@@ -50,7 +52,7 @@ def get_by_value(db: Connection, value: str) -> Row | None:
 
 
 def list_active(db: Connection, hook_id: int) -> list[Row]:
-    """A hook's links that still last, newest first."""
+    """Return a hook's valid links, newest first."""
     return db.all(
         f"SELECT {COLUMNS} FROM hook_link WHERE hook_id = :hook_id AND expires_at > :now"
         " ORDER BY id DESC",
@@ -60,7 +62,7 @@ def list_active(db: Connection, hook_id: int) -> list[Row]:
 
 
 def revoke(db: Connection, hook_id: int, link_id: int) -> bool:
-    """End one of a hook's links, and what was opened with it; False if there is none."""
+    """Delete one of a hook's links, which ends its sessions. Return False if there is none."""
     return (
         db.execute(
             "DELETE FROM hook_link WHERE id = :id AND hook_id = :hook_id",

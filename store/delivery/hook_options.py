@@ -1,4 +1,4 @@
-"""How one hook's deliveries may differ from the settings: the options kept with the hook."""
+"""Delivery options of one hook, which take precedence over the settings."""
 
 from typing import Annotated
 
@@ -13,11 +13,11 @@ def _at_once(delays: list[float]) -> list[float]:
 
 Delay = Annotated[float, Field(ge=0, le=7 * 86_400)]
 Retries = Annotated[list[Delay], Field(min_length=1, max_length=30), AfterValidator(_at_once)]
-"""Seconds before each attempt."""
+"""The delays in seconds before each attempt."""
 
 
 class DeliveryOptions(BaseModel):
-    """What is not given follows the settings. Times are seconds."""
+    """A hook's options. An option that is None follows the settings. Times are seconds."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -1,5 +1,6 @@
-"""Exchanging a hook's secret so that its receiver misses nothing: for a while the former one goes
-on signing beside the new one.
+"""Rotation of a hook's secret: for a while, the former secret still signs beside the new one.
+
+So the receiver can be changed at any time in that overlap, and misses nothing.
 """
 
 from typing import Any, NamedTuple
@@ -13,8 +14,9 @@ MOST_OVERLAP = 7 * DAY
 
 
 class Taken(NamedTuple):
-    """Which secret a receiver has turned out to have, in the overlap that lasts `until` a moment
-    (microseconds): the `new` one, or the former one after all.
+    """The secret that a receiver has been found to have during an overlap.
+
+    `until` is the overlap's end in microseconds. `new` is whether it is the new secret.
     """
 
     until: int
@@ -22,7 +24,7 @@ class Taken(NamedTuple):
 
 
 def learn(db: Connection, hook_id: int, taken: Taken) -> None:
-    """Keep which of its two secrets the hook's deliveries are signed with first from now on."""
+    """Record which of a hook's two secrets its receiver has. It signs first from now on."""
     changed = db.execute(
         "UPDATE hook SET secret_taken = :new, version = version + 1 WHERE id = :id"
         " AND previous_until = :until AND secret_taken <> :new",
@@ -36,8 +38,9 @@ def learn(db: Connection, hook_id: int, taken: Taken) -> None:
 
 
 def previous_secret(db: Connection, hook: Row) -> tuple[str, int] | None:
-    """The hook's former secret, opened, and until when (microseconds) it signs; None where it does
-    no more, or does not open.
+    """Return the hook's former secret, decrypted, and the end of its overlap in microseconds.
+
+    Return None if there is none, if the overlap has ended, or if the secret cannot be decrypted.
     """
     if hook["previous_secret"] is None or hook["previous_until"] <= db.now:
         return None
@@ -48,9 +51,11 @@ def previous_secret(db: Connection, hook: Row) -> tuple[str, int] | None:
 
 
 def rotated_columns(db: Connection, hook: Row, changes: dict[str, Any]) -> Row:
-    """What a hook has as `secret`, `previous_secret` and `previous_until` after changes: `secret`
-    is the new one, `overlap` for how long (microseconds) the one before still signs. Without an
-    overlap it ends at once, and so does one that is running where `overlap` alone is given as 0.
+    """Return the `secret`, `previous_secret` and `previous_until` that a hook has after `changes`.
+
+    `changes` may have a new `secret`, and an `overlap` in microseconds for which the former secret
+    still signs. Without an overlap, the former secret ends at once. An `overlap` of 0 without a new
+    secret ends a running overlap. Raises Invalid if the overlap is longer than 7 days.
     """
     overlap = changes.get("overlap", 0)
     if not 0 <= overlap <= MOST_OVERLAP:
@@ -79,7 +84,7 @@ def _is(db: Connection, hook: Row, secret: str | None) -> bool:
 
 
 def drop_expired(db: Connection, before: int, limit: int) -> int:
-    """Let go of former secrets whose time was over at a moment; returns how many."""
+    """Delete former secrets whose overlap ended by the time `before`. Return their number."""
     return db.execute(
         "UPDATE hook SET previous_secret = NULL, previous_until = NULL WHERE id IN"
         " (SELECT id FROM hook WHERE previous_until <= :before ORDER BY previous_until"

@@ -1,4 +1,4 @@
-"""Hooks: what a repository's events are delivered to, however the hook was made."""
+"""Hooks: the receivers to which a repository's events are delivered."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -20,19 +20,19 @@ CHANGEABLE = frozenset(
 
 
 def decode_row(row: Row) -> Row:
-    """A row as it was read, with events and options as they are meant."""
+    """Decode the JSON columns `events` and `options` of a row."""
     row["events"] = json.loads(row["events"])
     row["options"] = json.loads(row["options"])
     return row
 
 
 def secret_of(db: Connection, hook: Row) -> str | None:
-    """The hook's secret, opened; its row carries it sealed."""
+    """Return the hook's secret, decrypted, or None. Its row has the sealed secret."""
     return None if hook["secret"] is None else db.vault.open(hook["secret"])
 
 
 def check_events(events: Iterable[str]) -> list[str]:
-    """The events without repetitions. Invalid for none, or one that no event is called."""
+    """Return the events without repetitions. Raises Invalid if there are none or one is unknown."""
     chosen = list(dict.fromkeys(events))
     if not chosen:
         raise Invalid("a hook needs at least one event", field="events", resource="Hook")
@@ -55,8 +55,10 @@ def create(
     options: dict[str, Any] | None = None,
     most: int = 0,
 ) -> Row:
-    """Make a hook. Invalid for unknown events, where it would repeat another one, or where one of
-    its events has as many hooks as it may: `most`; 0 for no limit.
+    """Create a hook.
+
+    `most` limits the hooks that one event may have (0: no limit). Raises Invalid if an event is
+    unknown, if the hook would repeat another one, or if an event has `most` hooks already.
     """
     chosen = check_events(events)
     _refuse_duplicate(db, repo_id, url, content_type, chosen, but=0)
@@ -80,7 +82,10 @@ def create(
 
 
 def _lock_repository(db: Connection, repo_id: int) -> None:
-    """Of several hubs that are to make the same hook, one makes it."""
+    """Lock the repository's hooks until the transaction ends.
+
+    So no two hubs create the same hook.
+    """
     db.alone(f"hooks of {repo_id}")
 
 
@@ -103,7 +108,7 @@ def _refuse_duplicate(
 
 
 def _sync_subscriptions(db: Connection, hook: Row) -> Row:
-    """Bring the subscriptions in line with the hook, and return it."""
+    """Update the subscriptions to match the hook. Return the hook."""
     db.execute("DELETE FROM subscription WHERE hook_id = :id", id=hook["id"])
     if hook["active"]:
         every = WILDCARD in hook["events"]
@@ -117,7 +122,7 @@ def _sync_subscriptions(db: Connection, hook: Row) -> Row:
 
 
 def get(db: Connection, repo_id: int, hook_id: int) -> Row | None:
-    """The repository's hook with this id."""
+    """Return the repository's hook with this id, or None."""
     row = db.one(
         f"SELECT {COLUMNS} FROM hook WHERE id = :id AND repo_id = :repo_id AND deleted_at IS NULL",
         id=hook_id,
@@ -127,15 +132,17 @@ def get(db: Connection, repo_id: int, hook_id: int) -> Row | None:
 
 
 def by_id(db: Connection, hook_id: int) -> Row | None:
-    """The hook with this id, deleted or not (`deleted_at`): for its deliveries."""
+    """Return the hook with this id, deleted or not, or None. Deliveries of deleted hooks need it.
+    """
     row = db.one(f"SELECT {COLUMNS}, deleted_at FROM hook WHERE id = :id", id=hook_id)
     return None if row is None else decode_row(row)
 
 
 def by_url(db: Connection, repo_id: int, url: str, event: str | None = None) -> Row | None:
-    """The repository's hook with this URL; of several the one with `event`, or else the oldest.
+    """Return the repository's hook with this URL, or None.
 
-    For making or changing it: until this transaction ends nobody else does.
+    If there are several, return the one with `event`, or else the oldest. The repository's hooks
+    stay locked until this transaction ends, so that the caller can create or update the hook.
     """
     _lock_repository(db, repo_id)
     rows = db.all(
@@ -149,7 +156,7 @@ def by_url(db: Connection, repo_id: int, url: str, event: str | None = None) -> 
 
 
 def page(db: Connection, repo_id: int, *, limit: int, offset: int = 0) -> list[Row]:
-    """A page of the repository's hooks, oldest first."""
+    """Return a page of the repository's hooks, oldest first."""
     rows = db.all(
         f"SELECT {COLUMNS} FROM hook WHERE repo_id = :repo_id AND deleted_at IS NULL"
         " ORDER BY id LIMIT :limit OFFSET :offset",
@@ -161,7 +168,7 @@ def page(db: Connection, repo_id: int, *, limit: int, offset: int = 0) -> list[R
 
 
 def every(db: Connection) -> list[Row]:
-    """Every hook with its `repository` as owner/name, oldest first."""
+    """Return every hook with its `repository` as owner/name, oldest first."""
     named = ", ".join(f"h.{column}" for column in COLUMNS.split(", "))
     rows = db.all(
         f"SELECT {named}, a.login || '/' || r.name AS repository FROM hook h"
@@ -172,7 +179,7 @@ def every(db: Connection) -> list[Row]:
 
 
 def count(db: Connection, repo_id: int, most: int = ENDLESS) -> int:
-    """How many hooks the repository has, counted to `most`."""
+    """Return how many hooks the repository has, counted up to `most`."""
     found: int = db.value(
         "SELECT count(*) FROM (SELECT id FROM hook WHERE repo_id = :repo_id"
         " AND deleted_at IS NULL LIMIT :most) AS f",
@@ -183,12 +190,11 @@ def count(db: Connection, repo_id: int, most: int = ENDLESS) -> int:
 
 
 def update(db: Connection, hook: Row, *, most: int = 0, **changes: Any) -> Row:
-    """Change what is given of: url, events, content_type, secret, insecure_ssl, active, options;
-    `overlap` is for how long the former secret still signs (`hook_secrets.after`), `most` is as
-    for `create`.
+    """Update a hook. `changes` may have any of CHANGEABLE.
 
-    Activating a hook forgets why it was disabled. Invalid as for `create`; Missing for one that
-    was deleted meanwhile.
+    `overlap` is how long the former secret still signs (see `hook_secrets.rotated_columns`). `most`
+    is as in `create`. Activating a hook clears the reason for which it was disabled. Raises Invalid
+    as `create` does, and Missing if the hook was deleted meanwhile.
     """
     assert changes.keys() <= CHANGEABLE, changes.keys()
     hook = _reload(db, hook)
@@ -224,7 +230,7 @@ def update(db: Connection, hook: Row, *, most: int = 0, **changes: Any) -> Row:
 
 
 def _reload(db: Connection, hook: Row) -> Row:
-    """The hook once more, for another hub may have changed it since it was read."""
+    """Read the hook again under the lock, because another hub may have changed it meanwhile."""
     _lock_repository(db, hook["repo_id"])
     found = get(db, hook["repo_id"], hook["id"])
     if found is None:
@@ -233,13 +239,13 @@ def _reload(db: Connection, hook: Row) -> Row:
 
 
 def _notify_changed(db: Connection, hook_id: int) -> None:
-    """Let the worker know that what it has in hand for this hook was taken before a change."""
+    """Notify the worker that its copy of this hook is outdated."""
     courier = db.courier
     db.after_commit(lambda: courier.wake([hook_id]))
 
 
 def disable(db: Connection, hook_id: int, reason: str) -> None:
-    """Switch a hook off for a reason that its owner can read."""
+    """Disable a hook, for a reason that its owner can read."""
     db.execute(
         "UPDATE hook SET active = 0, disabled_reason = :reason, version = version + 1,"
         " updated_at = :now WHERE id = :id AND active = 1",
@@ -252,7 +258,7 @@ def disable(db: Connection, hook_id: int, reason: str) -> None:
 
 
 def delete(db: Connection, hook: Row) -> None:
-    """End a hook. Its row stays for what is still on its way, until retention takes both."""
+    """Mark a hook as deleted. Retention deletes its row later, because deliveries may need it."""
     db.execute("DELETE FROM subscription WHERE hook_id = :id", id=hook["id"])
     db.execute(
         "UPDATE hook SET deleted_at = :now, active = 0, version = version + 1 WHERE id = :id",
@@ -263,7 +269,7 @@ def delete(db: Connection, hook: Row) -> None:
 
 
 def last_responses(db: Connection, hook_ids: Iterable[int]) -> dict[int, Row]:
-    """For each hook that was ever tried: `status_code` and `error` of its latest attempt."""
+    """Return `status_code` and `error` of the latest attempt, for each hook that has one."""
     rows = db.all(
         "SELECT a.hook_id, a.status_code, a.error FROM"
         f" {db.each('hooks', hook_id='integer')} AS w JOIN attempt a ON a.id ="

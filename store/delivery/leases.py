@@ -1,15 +1,15 @@
-"""Leases: a worker's claim on the deliveries it has in hand.
+"""Leases: a worker's claim on the deliveries that it is working on.
 
-A delivery carries the id of the lease it is under. The lease lives while its worker says so; when
-it has ended, others may take the deliveries, and whoever comes back late finds that they carry
-another id.
+A delivery stores the id of its lease. A worker renews its lease regularly. When a lease has ended,
+other workers may claim its deliveries. If the first worker returns late, it finds another lease id
+on them.
 """
 
 from store.database.connection import Connection
 
 
 def acquire(db: Connection, holder: str, lifetime: int) -> int:
-    """A new lease for `holder`, good for `lifetime` microseconds."""
+    """Create a lease for `holder` that expires after `lifetime` microseconds. Return its id."""
     made: int = db.value(
         "INSERT INTO lease (holder, expires_at, seen_at) VALUES (:holder, :expires_at, :now)"
         " RETURNING id",
@@ -21,11 +21,11 @@ def acquire(db: Connection, holder: str, lifetime: int) -> int:
 
 
 def renew(db: Connection, lease_id: int, lifetime: int, lag: int = 0) -> bool:
-    """Prolong a lease, and say how far its holder is behind, in microseconds; False if it has
-    been ended, and whatever was under it may be another's now.
+    """Renew a lease and record how far its holder lags behind, in microseconds.
 
-    A lease whose time is over is its holder's until somebody ends it: a worker that was slow goes
-    on with what it has in hand.
+    Return False if the lease has been ended: another worker may hold its deliveries now. A lease
+    that has expired can be renewed until another worker ends it, so a slow worker keeps its
+    deliveries.
     """
     return (
         db.execute(
@@ -40,20 +40,20 @@ def renew(db: Connection, lease_id: int, lifetime: int, lag: int = 0) -> bool:
 
 
 def any_live(db: Connection) -> bool:
-    """Whether any worker has a lease that has not ended."""
+    """Return whether any worker has a lease that has not expired."""
     found = db.value("SELECT 1 FROM lease WHERE expires_at > :now LIMIT 1", now=db.now)
     return found is not None
 
 
 def delivery_ids(db: Connection, lease_id: int) -> list[int]:
-    """The deliveries under a lease."""
+    """Return the ids of the deliveries under a lease."""
     return [
         row[0] for row in db.tuples("SELECT id FROM delivery WHERE lease_id = :id", id=lease_id)
     ]
 
 
 def release(db: Connection, lease_id: int) -> int:
-    """Give back a lease and every delivery still under it; returns how many those are."""
+    """Delete a lease and release its deliveries. Return how many were released."""
     db.execute("DELETE FROM lease WHERE id = :id", id=lease_id)
     return _free(db, lease_id)
 
@@ -63,15 +63,18 @@ def _free(db: Connection, lease_id: int) -> int:
 
 
 def release_expired(db: Connection) -> int:
-    """End the leases whose time is over; returns how many deliveries that frees."""
-    # The row goes first: whoever prolongs the lease at this moment either comes before, and keeps
-    # all of it, or finds that it has ended.
+    """End the expired leases. Return how many deliveries that releases."""
+    # The lease is deleted first. A concurrent renewal either comes before, and keeps all
+    # deliveries, or finds that the lease has ended.
     expired = db.tuples("DELETE FROM lease WHERE expires_at <= :now RETURNING id", now=db.now)
     return _free_all(db, {row[0] for row in expired} | _ended(db))
 
 
 def release_others(db: Connection, lease_id: int) -> int:
-    """End every lease but this one, where its holder is the only worker there can be."""
+    """End every lease but this one. Return how many deliveries that releases.
+
+    Its holder must be the only worker there can be.
+    """
     others = db.tuples("DELETE FROM lease WHERE id <> :id RETURNING id", id=lease_id)
     return _free_all(db, {row[0] for row in others} | _ended(db))
 
@@ -81,8 +84,10 @@ def _free_all(db: Connection, lease_ids: set[int]) -> int:
 
 
 def _ended(db: Connection) -> set[int]:
-    """Leases that deliveries carry though they have ended: taken by a worker that had not heard
-    of it yet. Steps through the index from lease to lease.
+    """Return the ids of ended leases that deliveries still have.
+
+    A worker that did not know yet that its lease had ended claimed them. The query steps through
+    the index from lease to lease.
     """
     rows = db.tuples(
         "WITH RECURSIVE w (lease_id) AS ("

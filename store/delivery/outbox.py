@@ -1,4 +1,4 @@
-"""Events that are written here: what has been changed through the API, and how things are."""
+"""Events that the hub writes itself: changes made through the API, and snapshots of the state."""
 
 import itertools
 from collections.abc import Sequence
@@ -24,7 +24,10 @@ MARK = {"republished": True}
 
 @dataclass(slots=True)
 class SnapshotEvent:
-    """How something is, told of as `name` or `name.action`; to one hook where that is said."""
+    """The state of an object, to be sent as the event `name` or `name.action`.
+
+    If `only_hook` is given, only that hook gets it.
+    """
 
     event: str
     repo_id: int
@@ -41,9 +44,9 @@ def emit(
     *,
     only_hook: int | None = None,
 ) -> Receipt:
-    """Write a change in the API's state as an event, within the transaction of the change.
+    """Write an event about a change made through the API, in the transaction of the change.
 
-    With `only_hook` it goes to that hook alone, subscribed or not: a ping.
+    With `only_hook`, that hook alone gets it, whether it subscribes to it or not, as for a ping.
     """
     arrival = _change(name, action, repo_id, payload)
     if only_hook is None:
@@ -53,7 +56,7 @@ def emit(
 
 
 def republish(db: Connection, states: Sequence[SnapshotEvent]) -> None:
-    """Write how things are, not that they have changed, as events marked as such."""
+    """Write snapshots as events, marked so that receivers do not take them for changes."""
     arrivals = [_change(*_parts(one.event), one.repo_id, MARK | one.payload) for one in states]
     for arrival in arrivals:
         arrival.source_id = REPUBLISHED_SOURCE
@@ -78,7 +81,7 @@ def _send_alone(db: Connection, arrival: IncomingEvent, hook_id: int) -> Receipt
 def emit_many(
     db: Connection, name: str, action: str | None, changes: Sequence[tuple[int, dict[str, Any]]]
 ) -> None:
-    """Write many changes as events, each a repository's id (0: none) and a payload."""
+    """Write many changes as events. Each is a repository's id (0: none) and a payload."""
     accept_all(db, [_change(name, action, repo_id, payload) for repo_id, payload in changes])
 
 

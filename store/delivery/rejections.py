@@ -1,4 +1,5 @@
-"""Refusals: events of known senders that were turned away at the door, so that they can be seen."""
+"""Rejected requests: events of known senders that ingest refused, kept so that people can see why.
+"""
 
 from store.database.connection import Connection, Row
 
@@ -16,7 +17,7 @@ def add(
     guid: str | None = None,
     size: int | None = None,
 ) -> None:
-    """Record one; the oldest beyond 1,000 go. `size` is in bytes, as far as it is known."""
+    """Record a rejected request. Only the latest 1,000 are kept. `size` is in bytes."""
     made = db.value(
         "INSERT INTO refusal (at, path, address, sender, event, guid, size, reason)"
         " VALUES (:now, :path, :address, :sender, :event, :guid, :size, :reason) RETURNING id",
@@ -33,7 +34,7 @@ def add(
 
 
 def page(db: Connection, *, limit: int = 100) -> list[Row]:
-    """The latest, newest first."""
+    """Return the latest rejected requests, newest first."""
     return db.all(
         "SELECT id, at, path, address, sender, event, guid, size, reason FROM refusal"
         " ORDER BY id DESC LIMIT :limit",

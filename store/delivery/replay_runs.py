@@ -1,4 +1,4 @@
-"""Runs that deliver once more what came in: what each is of, and how far it has come."""
+"""Replays: runs that deliver selected events once more, and their progress."""
 
 from dataclasses import asdict
 from typing import Any
@@ -20,7 +20,7 @@ NAMED = (
     " LEFT JOIN repository r ON r.id = x.repo_id LEFT JOIN account a ON a.id = r.owner_id"
     " LEFT JOIN hook h ON h.id = x.hook_id"
 )
-# Runs that are not over of one who asked: more are begun when these are.
+# The limit of unfinished replays of one person.
 MOST_OPEN = 20
 RUNS = RunTable(
     "replaying", COLUMNS, turns="moved_at, id", noun="replay", cancelled_outcome="cancelled"
@@ -28,7 +28,7 @@ RUNS = RunTable(
 
 
 def selection_of(run: Row) -> ReplaySelection:
-    """What a run is of."""
+    """Return the selection that a replay delivers."""
     return ReplaySelection(
         run["since"],
         run["until"],
@@ -40,8 +40,10 @@ def selection_of(run: Row) -> ReplaySelection:
 
 
 def create(db: Connection, chosen: ReplaySelection, asked_by: str) -> Row:
-    """Have a selection delivered by the worker; returns the run. Of what comes in from now on
-    nothing is part of it. Invalid where the same person has too many under way.
+    """Create a replay, which the worker will run. Return it.
+
+    It includes no event received from now on. Raises Invalid if the same person has too many
+    unfinished replays.
     """
     _check_open(db, asked_by)
     after, until = replay_selection.id_range(db, chosen)
@@ -78,7 +80,7 @@ def _check_open(db: Connection, asked_by: str) -> None:
 
 
 def get(db: Connection, run_id: int) -> Row:
-    """The run with this id, with its `repository` and its hook's `url`. Missing."""
+    """Return the replay with its `repository` and its hook's `url`. Raises Missing."""
     row = db.one(f"{NAMED} WHERE x.id = :id", id=run_id)
     if row is None:
         raise Missing("replay")
@@ -88,7 +90,7 @@ def get(db: Connection, run_id: int) -> Row:
 def page(
     db: Connection, *, limit: int, before: int | None = None, repo_ids: list[int] | None = None
 ) -> list[Row]:
-    """The runs of these repositories, or all, the newest first, as `get` gives them."""
+    """Return replays, newest first, as `get` returns them: of these repositories, or all."""
     where = ["x.id < :before"] if before is not None else []
     given: dict[str, Any] = {} if before is None else {"before": before}
     if repo_ids is not None:
@@ -103,10 +105,12 @@ def page(
 
 
 def run_step(db: Connection, run: Row, limit: int) -> tuple[Row, int]:
-    """Make the next `limit` deliveries of a run, or a few more; the run, which may be over now, and
-    how many were made. Overtaken where it is no longer where it was.
+    """Make about the next `limit` deliveries of a replay. Return the replay and how many were made.
+
+    The replay may have ended with that. Raises StaleRun if another worker has moved the replay on,
+    or if it was cancelled.
     """
-    # First: where another worker has the run, nothing is done that would have to be undone.
+    # This comes first: if another worker has the replay, there is nothing to undo.
     run = RUNS.move(db, run)
     made, after = replay_selection.create_deliveries(
         db, selection_of(run), run["after_id"], run["last_id"], limit
@@ -125,8 +129,9 @@ def run_step(db: Connection, run: Row, limit: int) -> tuple[Row, int]:
 
 
 def cancel(db: Connection, run_id: int) -> Row:
-    """End a run before it is through: what it has made stays. Missing for one that there is not,
-    Invalid for one that is over.
+    """Cancel a replay; the deliveries that it has made stay.
+
+    Raises Missing if there is no such replay, and Invalid if it has ended.
     """
     was_open = RUNS.cut(db, run_id)
     run = get(db, run_id)
@@ -136,8 +141,9 @@ def cancel(db: Connection, run_id: int) -> Row:
 
 
 def progress(run: Row) -> float:
-    """How much of a run is done, from 0 to 1: by its deliveries where they were counted, else by
-    the events that it has gone through.
+    """Return a replay's progress from 0 to 1.
+
+    If its deliveries were counted, the progress is by deliveries, and else by events examined.
     """
     if run["outcome"] == "done":
         return 1.0

@@ -1,5 +1,6 @@
-"""Which events are delivered once more, and to which hooks: found and counted in windows of so many
-events, so that no statement looks at more than that.
+"""The selection of a replay: which events are delivered once more, and to which hooks.
+
+Events are read in windows of limited size, so that no statement examines more than one window.
 """
 
 from dataclasses import dataclass
@@ -10,17 +11,19 @@ from store.database.connection import Connection, json_array
 from store.delivery.attempts import DELIVERED, WAITING
 from store.delivery.event_names import PLATFORM_EVENTS, WILDCARD
 
-# Events that are looked at at most for one count, and for one batch, for which others wait.
+# The largest window for a count, and for a batch of deliveries. Other writes wait for a batch.
 COUNTED, LOOKED = 5_000, 1_000
-# Transactions are not numbered in the order of their times: by so much they may differ.
+# Ids do not follow `received_at` exactly, because concurrent transactions commit in any order. The
+# two may differ by this much.
 SLACK = MINUTE
 
 
 @dataclass(frozen=True, slots=True)
 class ReplaySelection:
-    """Which events to replay, and to which hooks: those that subscribe to them now.
+    """The events to replay, to each hook that subscribes to them now.
 
-    `failed` leaves out what was delivered to the hook, or may be yet. Times are microseconds.
+    `failed` leaves out events that were delivered to the hook or still wait. Times are
+    microseconds.
     """
 
     since: int | None = None
@@ -31,8 +34,9 @@ class ReplaySelection:
     failed: bool = False
 
     def place(self) -> tuple[str, dict[str, Any]]:
-        """Where the events are, as an index has it: conditions on `e` in SQL, each with an AND
-        behind it, and the values for them.
+        """Return the SQL conditions on `e` that an index supports, and their parameters.
+
+        Each condition ends with AND.
         """
         if self.repo_id is not None:
             where, given = "e.repo_id = :repo_id AND ", {"repo_id": self.repo_id}
@@ -46,7 +50,7 @@ class ReplaySelection:
         return where, given
 
     def events(self) -> tuple[str, dict[str, Any]]:
-        """What is true of the events, where they are and beside that, as above."""
+        """Return all SQL conditions on the events, as `place` does, and their parameters."""
         where, given = self.place()
         where += "e.body IS NOT NULL AND e.name <> 'ping' AND "
         for condition, name in (
@@ -62,8 +66,10 @@ class ReplaySelection:
 
 
 def first_event_since(db: Connection, at: int) -> int:
-    """From which id on events were received at a moment or later, found by halves: ids grow with
-    time. Above all that there are where none was.
+    """Return the lowest id of the events received at a time or later.
+
+    The search is binary, because ids grow with time. If there is no such event, return an id above
+    all others.
     """
     found: int | None = db.value(
         "WITH RECURSIVE part (low, high) AS ("
@@ -79,7 +85,7 @@ def first_event_since(db: Connection, at: int) -> int:
 
 
 def id_range(db: Connection, chosen: ReplaySelection) -> tuple[int, int]:
-    """Between which events those of a selection are: behind the first, up to the last."""
+    """Return the ids between which the selected events are: first exclusive, last inclusive."""
     newest: int = db.value("SELECT max(id) FROM event") or 0
     after, until = 0, newest
     if chosen.since is not None:
@@ -92,7 +98,7 @@ def id_range(db: Connection, chosen: ReplaySelection) -> tuple[int, int]:
 def _window(
     db: Connection, chosen: ReplaySelection, after: int, until: int, looked: int
 ) -> tuple[int, int]:
-    """The last event of the next window, and how many events it has."""
+    """Return the last event's id in the next window, and the number of events in it."""
     where, given = chosen.place()
     found = db.tuples(
         f"SELECT max(f.id), count(*) FROM (SELECT e.id FROM event e WHERE {where}e.id > :after"
@@ -109,13 +115,13 @@ def _window(
 def _pairs(
     db: Connection, chosen: ReplaySelection, after: int, last: int
 ) -> tuple[str, dict[str, Any]]:
-    """Each event of a window with each hook that wants it now."""
+    """Return SQL that joins each event of a window with each hook that subscribes to it now."""
     where, given = chosen.events()
     pairs = (
         " FROM event e JOIN subscription s ON s.repo_id = e.repo_id"
         f" AND s.event IN (e.name, CASE WHEN e.name IN (SELECT name FROM"
         f" {db.each('names', name='text')} AS n) THEN '{WILDCARD}' ELSE e.name END)"
-        # Of WebSub nothing is repeated: its content is what a topic holds.
+        # WebSub gets no replays: its content is the current state of a topic.
         f" WHERE {where}s.hook_id > 0 AND e.id > :after AND e.id <= :last"
     )
     given |= {"names": json_array(PLATFORM_EVENTS), "after": after, "last": last}
@@ -133,8 +139,9 @@ def _pairs(
 def count(
     db: Connection, chosen: ReplaySelection, after: int, until: int, looked: int = COUNTED
 ) -> tuple[int, int]:
-    """How many deliveries the next `looked` events behind `after` and up to `until` would make, and
-    the event to go on after (0: that was all).
+    """Count the deliveries for the next `looked` events after `after`, up to `until`.
+
+    Also return the id after which to continue (0: that was all).
     """
     last, many = _window(db, chosen, after, until, looked)
     if not many:
@@ -145,7 +152,7 @@ def count(
 
 
 def total(db: Connection, chosen: ReplaySelection) -> tuple[int, int]:
-    """How many deliveries there would be in all, and the last event of the selection."""
+    """Return the number of deliveries for the whole selection, and the id of its last event."""
     after, until = id_range(db, chosen)
     many = 0
     while True:
@@ -163,9 +170,10 @@ def create_deliveries(
     limit: int,
     looked: int = LOOKED,
 ) -> tuple[int, int]:
-    """Make the next `limit` deliveries, or a few more, for no event is done by half, of the next
-    `looked` events behind `after` and up to `until`. Returns how many were made, and the event to
-    go on after (0: that was all).
+    """Make about the next `limit` deliveries, from the next `looked` events after `after`.
+
+    An event's deliveries are made together, so there may be a few more. `until` is inclusive.
+    Return how many were made, and the id after which to continue (0: that was all).
     """
     last, many = _window(db, chosen, after, until, looked)
     if not many:
@@ -188,8 +196,8 @@ def create_deliveries(
 def _whole(
     db: Connection, chosen: ReplaySelection, after: int, last: int, limit: int
 ) -> tuple[int, bool]:
-    """The event that the next `limit` deliveries end with, none of which is of the one behind it;
-    and whether that is before the end of the window.
+    """Return the id of the event with which the next `limit` deliveries end, and whether the window
+    has more after it. The deliveries of one event are not split.
     """
     pairs, given = _pairs(db, chosen, after, last)
     found = [

@@ -1,6 +1,6 @@
-"""Retention: what is let go of, and when. In small batches, so that nobody waits long behind one.
+"""Retention: the deletion of old data, in small batches, so that no other write waits long.
 
-Ids grow with time, so the oldest rows are found at the low end of the key without an index on time.
+Ids grow with time, so the low end of the key has the oldest rows, without an index on time.
 """
 
 from collections.abc import Callable
@@ -10,8 +10,9 @@ from store.delivery.attempts import WAITING
 
 
 def drop_bodies(db: Connection, before: int, limit: int) -> int:
-    """Let go of the bodies of events received before a time, unless one still waits for its
-    delivery; returns how many (less than `limit`: that was all).
+    """Delete the bodies of events received before a time, except those with a waiting delivery.
+
+    Return how many were deleted. If fewer than `limit`, none is left.
     """
 
     def drop(ids: str) -> int:
@@ -29,8 +30,8 @@ def drop_bodies(db: Connection, before: int, limit: int) -> int:
 def _in_windows(
     db: Connection, kept: str, before: int, limit: int, drop: Callable[[str], int]
 ) -> int:
-    """Give `drop` the old events, `limit` of them at a time, until it took as many or there are
-    no more: those that have to stay are not in the way of those behind them.
+    """Pass the ids of old events to `drop`, `limit` at a time, until it has deleted `limit` of them
+    or no more are left. Events that must stay do not hide the ones behind them.
     """
     dropped, after = 0, 0
     while dropped < limit:
@@ -48,7 +49,7 @@ def _in_windows(
 
 
 def drop_attempts(db: Connection, before: int, limit: int) -> int:
-    """Forget attempts begun before a time; returns how many."""
+    """Delete attempts that began before a time. Return their number."""
     rows = db.tuples("SELECT id, started_at FROM attempt ORDER BY id LIMIT :limit", limit=limit)
     old = [attempt_id for attempt_id, started_at in rows if started_at < before]
     db.execute(
@@ -59,8 +60,11 @@ def drop_attempts(db: Connection, before: int, limit: int) -> int:
 
 
 def drop_events(db: Connection, before: int, limit: int) -> int:
-    """Forget events received before a time with their deliveries, once none is waiting and no
-    attempt is kept; returns how many (less than `limit`: that was all).
+    """Delete events received before a time if none of their deliveries waits and no attempt is
+    kept.
+
+    Their deliveries are deleted, too. Return the number of events. If fewer than `limit`, none is
+    left.
     """
     return _in_windows(db, "id > :after", before, limit, lambda ids: _drop_events(db, ids))
 
@@ -82,5 +86,5 @@ def _drop_events(db: Connection, ids: str) -> int:
 
 
 def drop_hooks(db: Connection, before: int) -> int:
-    """Forget hooks deleted before a time; returns how many."""
+    """Delete the rows of hooks that were deleted before a time. Return their number."""
     return db.execute("DELETE FROM hook WHERE deleted_at < :before", before=before)

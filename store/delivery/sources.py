@@ -1,4 +1,4 @@
-"""Sources: platforms that post their events here, each signing with a secret of its own."""
+"""Sources: platforms that post their events to the hub, each with its own secret for signatures."""
 
 import re
 
@@ -6,12 +6,12 @@ from store.database.connection import Connection, Row
 from store.errors import Conflict, Invalid
 
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9_.-]{0,62}[a-z0-9])?")
-# An event that names no source is tried against each one's secret.
+# The limit is low because an event that names no source is checked with each source's secret.
 MOST = 64
 
 
 def create(db: Connection, name: str, secret: str, *, owner_id: int | None = None) -> Row:
-    """Make a source. Invalid, or Conflict for a name that is taken."""
+    """Create a source. Raises Invalid for a bad name or secret, Conflict if the name exists."""
     if not NAME.fullmatch(name):
         raise Invalid(f"{name!r} is no source name: 1 to 64 of a-z, 0-9, '-', '_', '.'")
     sealed = _sealed(db, secret)
@@ -38,7 +38,7 @@ def _sealed(db: Connection, secret: str) -> bytes:
 
 
 def every(db: Connection) -> list[Row]:
-    """Every source with its `owner` (a login or None), by name; never a secret."""
+    """Return every source with its `owner` (a login or None), by name, without the secrets."""
     return db.all(
         "SELECT s.id, s.name, s.owner_id, a.login AS owner, s.created_at"
         " FROM source s LEFT JOIN account a ON a.id = s.owner_id ORDER BY s.name"
@@ -46,8 +46,9 @@ def every(db: Connection) -> list[Row]:
 
 
 def secrets(db: Connection) -> list[Row]:
-    """Every source with its `secret` sealed, and its `owner` (a login or None); open the secret
-    with the vault.
+    """Return every source with its sealed `secret` and its `owner` (a login or None), newest first.
+
+    Decrypt a secret with the vault.
     """
     return db.all(
         "SELECT s.id, s.name, s.owner_id, s.secret, a.login AS owner"
@@ -56,17 +57,17 @@ def secrets(db: Connection) -> list[Row]:
 
 
 def by_name(db: Connection, name: str) -> Row | None:
-    """The source of this name, without its secret."""
+    """Return the source with this name, without its secret, or None."""
     return db.one("SELECT id, name, owner_id, created_at FROM source WHERE name = :name", name=name)
 
 
 def get(db: Connection, source_id: int) -> Row | None:
-    """The source with this id, without its secret."""
+    """Return the source with this id, without its secret, or None."""
     return db.one("SELECT id, name, owner_id, created_at FROM source WHERE id = :id", id=source_id)
 
 
 def set_secret(db: Connection, source_id: int, secret: str) -> None:
-    """Replace a source's secret. Invalid for an empty one."""
+    """Replace a source's secret. Raises Invalid if it is empty."""
     db.execute(
         "UPDATE source SET secret = :secret WHERE id = :id",
         secret=_sealed(db, secret),
@@ -75,5 +76,5 @@ def set_secret(db: Connection, source_id: int, secret: str) -> None:
 
 
 def remove(db: Connection, source_id: int) -> bool:
-    """End a source; its events stay. False if there is none of this id."""
+    """Delete a source; its events stay. Return False if there is no source with this id."""
     return db.execute("DELETE FROM source WHERE id = :id", id=source_id) > 0

@@ -1,6 +1,4 @@
-"""Who subscribes to what: a repository's topics with how many want each, repositories with how many
-subscribe to anything in them, and WebSub's subscriptions.
-"""
+"""Subscribers: the hooks and WebSub subscriptions of each topic and each repository."""
 
 from typing import Any
 
@@ -10,8 +8,9 @@ from store.delivery.event_names import WILDCARD
 
 
 def counts_by_event(db: Connection, repo_id: int) -> dict[str, Row]:
-    """By event (EVERY for hooks that want them all): how many `hooks` and how many `followers`, by
-    WebSub, are told of it.
+    """Return the number of `hooks` and of `followers` (WebSub subscriptions) for each event.
+
+    Hooks that subscribe to all events are counted under WILDCARD.
     """
     rows = db.all(
         "SELECT s.event, sum(CASE WHEN s.hook_id > 0 THEN 1 ELSE 0 END) AS hooks,"
@@ -26,8 +25,9 @@ def counts_by_event(db: Connection, repo_id: int) -> dict[str, Row]:
 
 
 def hooks_of_event(db: Connection, repo_id: int, event: str, limit: int) -> list[Row]:
-    """The hooks that are told of an event, with `url`, `every` (0/1: because they want all) and
-    `active`.
+    """Return the hooks that subscribe to an event, with `url`, `active`, and `every`.
+
+    `every` is 1 if the hook subscribes to all events, else 0.
     """
     return db.all(
         "SELECT h.id, h.url, h.active, CASE WHEN s.event = :every THEN 1 ELSE 0 END AS every"
@@ -41,7 +41,7 @@ def hooks_of_event(db: Connection, repo_id: int, event: str, limit: int) -> list
 
 
 def subscription_counts(db: Connection, repo_id: int) -> dict[str, int]:
-    """By topic, how many follow it by WebSub."""
+    """Return the number of active WebSub subscriptions for each topic key."""
     return dict(
         db.tuples(
             "SELECT topic_key, count(*) FROM websub WHERE repo_id = :repo_id AND ended_at IS NULL"
@@ -54,7 +54,10 @@ def subscription_counts(db: Connection, repo_id: int) -> dict[str, int]:
 def repositories(
     db: Connection, *, limit: int, after: int = 0, repo_ids: list[int] | None = None
 ) -> list[Row]:
-    """Repositories in their order, with `hooks` and `followers`; those of a list, or all."""
+    """Return repositories by id, each with its number of `hooks` and of `followers`.
+
+    `repo_ids` limits the result to these repositories.
+    """
     chosen = ""
     given: dict[str, Any] = {}
     if repo_ids is not None:
@@ -76,7 +79,7 @@ def repositories(
 def list_subscriptions(
     db: Connection, *, limit: int, before: int | None = None, repo_ids: list[int] | None = None
 ) -> list[Row]:
-    """WebSub's subscriptions that last, newest first, with the `repository` of the topic."""
+    """Return the active WebSub subscriptions, newest first, each with its topic's `repository`."""
     where = ["w.ended_at IS NULL"]
     given: dict[str, Any] = {}
     if before is not None:
@@ -97,7 +100,7 @@ def list_subscriptions(
 
 
 def list_external_topics(db: Connection, limit: int) -> list[Row]:
-    """Topics of others that are fetched from where they are hosted, the last one first."""
+    """Return the topics that are fetched from other hosts, newest first."""
     return db.all(
         "SELECT t.id, t.url, t.due_at, t.tries, t.fetched_at, t.error,"
         " (SELECT count(*) FROM websub w WHERE w.repo_id = 0 AND w.topic_key = t.key"
@@ -108,7 +111,7 @@ def list_external_topics(db: Connection, limit: int) -> list[Row]:
 
 
 def versions(db: Connection, hook_ids: set[int]) -> dict[int, int]:
-    """The version that each of these hooks is at."""
+    """Return the current version of each of these hooks."""
     followers = [hook_id for hook_id in hook_ids if hook_id < 0]
     found = websub.versions(db, followers) if followers else {}
     return found | dict(

@@ -1,5 +1,7 @@
-"""Subscriptions of WebSub. In the queue, and in the records of deliveries, one is the hook `-id`,
-so that hooks and their operations know nothing of them.
+"""WebSub subscriptions.
+
+In the queue and in the records of deliveries, the subscription `id` is the hook `-id`. So hooks and
+their operations need not know about subscriptions.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +12,7 @@ from store.database.connection import Connection, Row, json_array
 from store.delivery.websub_topics import events_of
 
 WEBSUB_WAKEUP = 0
-"""No hook: a worker that is woken for it looks for what WebSub wants done."""
+"""An id that no hook has. It wakes a worker that then looks for due work of WebSub."""
 COLUMNS = (
     "id, repo_id, topic_key, topic, self_url, hub, callback, secret, lease_ends_at, version,"
     " created_at, updated_at, ended_at, reason, host"
@@ -24,26 +26,26 @@ EXPIRED = "the lease ended"
 
 
 def notify_worker(db: Connection) -> None:
-    """Tell a worker, once this is committed, that there is something to do."""
+    """Wake a worker once this transaction is committed."""
     courier = db.courier
     db.after_commit(lambda: courier.wake([WEBSUB_WAKEUP]))
 
 
 def secret_of(db: Connection, row: Row) -> str | None:
-    """The secret of a subscription or of a request, opened."""
+    """Return the decrypted secret of a subscription or a request, or None."""
     return None if row["secret"] is None else db.vault.open(row["secret"])
 
 
 def is_public(db: Connection, repo_id: int) -> bool:
-    """Whether the topics of this repository may be followed by anybody."""
+    """Return whether anybody may subscribe to this repository's topics. 0 is always public."""
     found = db.value("SELECT 1 FROM repository WHERE id = :id AND private = 0", id=repo_id)
     return repo_id == 0 or found is not None
 
 
 def apply_verified(db: Connection, request: Row, asked_at: int) -> bool:
-    """Do what a request wants, now that its intent is verified; its lease counts from `asked_at`.
+    """Apply a request whose intent is verified. Its lease counts from `asked_at`, in microseconds.
 
-    False where a request that came after it has been verified before it.
+    Return False if a later request for the same subscription has been applied before.
     """
     subscribes = request["mode"] == "subscribe"
     ends_at = asked_at + request["lease_seconds"] * SECOND if subscribes else db.now
@@ -77,13 +79,13 @@ def apply_verified(db: Connection, request: Row, asked_at: int) -> bool:
 
 
 def _notify_changed(db: Connection, subscription_ids: Iterable[int]) -> None:
-    """Let the worker know that what it has in hand for these was taken before a change."""
+    """Notify the worker that its copies of these subscriptions are outdated."""
     courier, hooks = db.courier, [-one for one in subscription_ids]
     db.after_commit(lambda: courier.wake(hooks))
 
 
 def _sync_subscriptions(db: Connection, row: Row) -> None:
-    """Have arriving events of a repository find the subscription, as long as it lasts."""
+    """Add the subscription to its repository's events if it is active; remove it otherwise."""
     db.execute("DELETE FROM subscription WHERE hook_id = :id", id=-row["id"])
     if row["ended_at"] is None and row["repo_id"]:
         db.insert_many(
@@ -94,17 +96,17 @@ def _sync_subscriptions(db: Connection, row: Row) -> None:
 
 
 def by_hook(db: Connection, hook_id: int) -> Row | None:
-    """The subscription that is this hook in the queue, ended or not."""
+    """Return the subscription that the queue knows as this hook, whether it has ended or not."""
     return db.one(f"SELECT {COLUMNS} FROM websub WHERE id = :id", id=-hook_id)
 
 
 def get(db: Connection, subscription_id: int) -> Row | None:
-    """The subscription with this id, ended or not."""
+    """Return the subscription with this id, whether it has ended or not."""
     return by_hook(db, -subscription_id)
 
 
 def versions(db: Connection, hook_ids: Iterable[int]) -> dict[int, int]:
-    """The version that each of these is at, by its hook in the queue."""
+    """Return the current version of each of these subscriptions, keyed by its id in the queue."""
     return dict(
         db.tuples(
             "SELECT -id, version FROM websub WHERE id IN"
@@ -115,7 +117,7 @@ def versions(db: Connection, hook_ids: Iterable[int]) -> dict[int, int]:
 
 
 def page(db: Connection, *, limit: int, ended: bool = False) -> list[Row]:
-    """Subscriptions newest first, those that ended too if they are asked for."""
+    """Return subscriptions, newest first. If `ended`, include the ended ones."""
     return db.all(
         f"SELECT {COLUMNS} FROM websub{'' if ended else ' WHERE ended_at IS NULL'}"
         " ORDER BY id DESC LIMIT :limit",
@@ -124,7 +126,7 @@ def page(db: Connection, *, limit: int, ended: bool = False) -> list[Row]:
 
 
 def end(db: Connection, reasons: Mapping[int, str]) -> list[Row]:
-    """End subscriptions, each for its reason; returns those that had not ended before."""
+    """End subscriptions, each with its reason. Return those that had not ended before."""
     ended = db.all(
         "UPDATE websub SET ended_at = :now, updated_at = :now, secret = NULL, reason = w.reason,"
         f" version = version + 1 FROM {db.each('rows', id='integer', reason='text')} AS w"
@@ -147,7 +149,7 @@ def _named(table: str) -> str:
 
 
 def deny(db: Connection, reasons: Mapping[int, str]) -> int:
-    """End subscriptions and have their subscribers told; returns how many."""
+    """End subscriptions and notify their subscribers. Return their number."""
     ended = end(db, reasons)
     rows = [
         (
@@ -175,7 +177,11 @@ def deny(db: Connection, reasons: Mapping[int, str]) -> int:
 
 
 def end_gone(db: Connection, reasons: Mapping[int, str]) -> set[int]:
-    """End those whose receivers said that they are gone, by their hooks in the queue."""
+    """End the subscriptions whose receivers answered that they are gone.
+
+    `reasons` has a reason for each of their hook ids in the queue. Return the hook ids of those
+    that had not ended before.
+    """
     if not reasons:
         return set()
     ended = end(db, {-hook_id: reason for hook_id, reason in reasons.items()})
@@ -183,7 +189,7 @@ def end_gone(db: Connection, reasons: Mapping[int, str]) -> set[int]:
 
 
 def list_subscription_ids(db: Connection, repo_id: int) -> list[int]:
-    """The subscriptions to a repository's topics."""
+    """Return the ids of the active subscriptions to a repository's topics."""
     rows = db.tuples(
         "SELECT id FROM websub WHERE repo_id = :repo_id AND ended_at IS NULL", repo_id=repo_id
     )
@@ -191,12 +197,13 @@ def list_subscription_ids(db: Connection, repo_id: int) -> list[int]:
 
 
 def end_private(db: Connection, repo_id: int) -> int:
-    """End the subscriptions to a repository that is no longer public; returns how many."""
+    """End the subscriptions to a repository that is no longer public. Return their number."""
     return deny(db, dict.fromkeys(list_subscription_ids(db, repo_id), PRIVATE))
 
 
 def find_ended(db: Connection) -> tuple[list[int], list[int]]:
-    """The subscriptions whose lease is over, and those whose repository is not public any more."""
+    """Return the subscriptions with an expired lease, and those to a repository that is not public.
+    """
     over = db.tuples(
         "SELECT id FROM websub WHERE ended_at IS NULL AND lease_ends_at <= :now", now=db.now
     )
@@ -208,19 +215,19 @@ def find_ended(db: Connection) -> tuple[list[int], list[int]]:
 
 
 def end_found(db: Connection, over: Sequence[int], hidden: Sequence[int]) -> None:
-    """End what `overdue` found, unless it was renewed meanwhile."""
+    """End what `find_ended` found, except the subscriptions that were renewed meanwhile."""
     late, _ = find_ended(db)
     end(db, dict.fromkeys(set(over) & set(late), EXPIRED))
     deny(db, dict.fromkeys(hidden, PRIVATE))
 
 
 def drop(db: Connection, before: int) -> int:
-    """Forget subscriptions that ended before a time; returns how many."""
+    """Delete subscriptions that ended before a time. Return their number."""
     return db.execute("DELETE FROM websub WHERE ended_at < :before", before=before)
 
 
 def media_type_of(db: Connection, event_id: int) -> str | None:
-    """The media type of a distribution of a topic that is hosted elsewhere."""
+    """Return the media type of a distributed topic that is hosted elsewhere, or None."""
     found: Any = db.value(
         "SELECT content_type FROM websub_content WHERE event_id = :id", id=event_id
     )

@@ -1,6 +1,6 @@
-"""What the topics of a repository hold: the latest event, or a feed of the last ones.
+"""The content of a repository's topics: the latest event, or a feed of the last ones.
 
-The hub shows it and the worker distributes it, and both have to give the same bytes.
+The hub serves it and the worker distributes it, and both must produce the same bytes.
 """
 
 import re
@@ -17,23 +17,23 @@ from store.database.connection import Connection, Row, json_array
 from store.delivery.websub_topics import PUBLIC_EVENTS, Topic
 
 MANY = 30
-# So many events that are not for everybody are looked behind for one that is.
+# The number of newest events among which `latest` looks for a published one.
 BEHIND = 20
 LATEST = 2**62
-# Of a larger payload the feed says only what it is.
+# In bytes. If a payload is larger, the feed has only the name and the action of its event.
 READ = 64 * 1024
 ATOM = "http://www.w3.org/2005/Atom"
-# What XML 1.0 cannot hold, however it is written.
+# The characters that XML 1.0 cannot contain, not even escaped.
 NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 SUBJECTS = ("issue", "pull_request", "discussion", "release", "milestone", "label", "forkee")
-# Actions that tell of a field of issues.
+# Actions of events about a field of issues.
 FIELDS = ("field_added", "field_removed")
 NAMED = ("title", "name", "tag_name", "full_name")
 
 
 @dataclass(frozen=True, slots=True)
 class FeedEntry:
-    """One event as a feed tells of it."""
+    """One event as an entry of a feed."""
 
     id: str
     title: str
@@ -44,8 +44,10 @@ class FeedEntry:
 
 
 def is_published(name: str, body: bytes) -> bool:
-    """Whether an event tells of what is published: of a release that is a draft only those know
-    who may write, of a field of issues perhaps the members of an organization alone.
+    """Return whether everybody may see this event.
+
+    A draft release is visible only to users with write access, and a field of issues may be visible
+    only to the members of an organization.
     """
     if name == "release":
         return not _part(_read(body), "release").get("draft")
@@ -55,7 +57,7 @@ def is_published(name: str, body: bytes) -> bool:
 
 
 def latest(db: Connection, repo_id: int, name: str, *, drafts: bool) -> Row | None:
-    """The latest event of this name with its `body`, None where none is kept."""
+    """Return the latest event of this name with its `body`, or None if no body is kept."""
     rows = db.all(
         "SELECT id, received_at, body FROM event WHERE repo_id = :repo_id AND name = :name"
         f" AND body IS NOT NULL ORDER BY id DESC LIMIT {1 if drafts else BEHIND}",
@@ -70,7 +72,7 @@ def latest(db: Connection, repo_id: int, name: str, *, drafts: bool) -> Row | No
 
 
 def feed(db: Connection, topic: Topic, hub: str | None, until: int = LATEST) -> bytes:
-    """The feed as it was with the event `until`; with the address of its hub, if it has one."""
+    """Return the feed as it was after the event `until`. `hub` is the hub's URL, or None."""
     names = f"{db.each('names', name='text')} AS w"
     last = (
         "SELECT x.id FROM event x WHERE x.repo_id = :repo_id AND x.name = w.name"
@@ -97,7 +99,7 @@ def feed(db: Connection, topic: Topic, hub: str | None, until: int = LATEST) -> 
 def _is_hidden(row: Row) -> bool:
     if row["name"] != "release" and row["action"] not in FIELDS:
         return False
-    # What cannot be looked at any more might be.
+    # The body is needed to decide. Without it, the event might be hidden.
     return row["body"] is None or not is_published(row["name"], body_codec.decompress(row["body"]))
 
 
@@ -132,7 +134,7 @@ def _read(body: bytes) -> dict[str, Any]:
 
 
 def _subject(payload: dict[str, Any]) -> tuple[str | None, str]:
-    """The address and the name of what an event is about."""
+    """Return the URL and the name of the event's subject."""
     for part in SUBJECTS:
         thing = _part(payload, part)
         if thing:
@@ -158,7 +160,7 @@ def _web(value: object) -> str | None:
 
 
 def _base(topic: Topic) -> str:
-    """The address beneath which the topics of the repository are."""
+    """Return the URL below which the repository's topics are."""
     return topic.self_url.removesuffix(topic.key.removeprefix("events"))
 
 
@@ -197,7 +199,7 @@ def _atom(topic: Topic, hub: str | None, entries: list[FeedEntry]) -> bytes:
     root = ElementTree.Element("feed", {"xmlns": ATOM})
     _add(root, "id", topic.self_url)
     _add(root, "title", _title(topic))
-    # An empty feed was never updated, and has to say something.
+    # An empty feed was never updated, but Atom requires the element.
     _add(root, "updated", iso(entries[0].at if entries else 0))
     _add(_add(root, "author"), "name", "tocsin")
     _add(root, "link", rel="self", type="application/atom+xml", href=topic.self_url)

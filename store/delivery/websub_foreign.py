@@ -1,4 +1,4 @@
-"""Topics hosted elsewhere: which of them are to be fetched, and the distribution of what came."""
+"""Topics hosted elsewhere: the schedule of their fetches, and the distribution of their content."""
 
 import hashlib
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from store.delivery.websub_topics import CONTENT_EVENT, Topic
 
 COLUMNS = "id, key, url, due_at, tries, fetched_at, etag, last_modified, digest, event_id, part_id"
 HELD = 2 * MINUTE
-# However often a topic is said to have changed, it is fetched once in so long.
+# The shortest time between two fetches of a topic, however often its publisher announces a change.
 APART = 1 * SECOND
 AGAIN = (5 * SECOND, 60 * SECOND, 300 * SECOND)
 DUE = "due_at <= :now AND taken_until <= :now"
@@ -21,8 +21,10 @@ DUE = "due_at <= :now AND taken_until <= :now"
 
 @dataclass(slots=True)
 class TopicContent:
-    """What a topic holds. `part` is the same without what its followers have been sent before, or
-    None where there is no such thing.
+    """The content of a topic.
+
+    `part` is the content without the entries that the subscribers have already received, or None if
+    the content cannot be split.
     """
 
     body: bytes
@@ -33,7 +35,7 @@ class TopicContent:
 
 
 def mark_changed(db: Connection, topic: Topic) -> bool:
-    """Note that a topic is said to have changed; False where nobody follows it."""
+    """Record that a topic's publisher announced a change. Return False without subscribers."""
     followed = db.value(
         "SELECT 1 FROM websub WHERE repo_id = 0 AND topic_key = :key AND ended_at IS NULL"
         " AND lease_ends_at > :now LIMIT 1",
@@ -58,7 +60,7 @@ def mark_changed(db: Connection, topic: Topic) -> bool:
 
 
 def next_due(db: Connection) -> int | None:
-    """When the next topic is to be fetched."""
+    """Return the time at which the next topic is to be fetched, or None."""
     found: int | None = db.value(
         "SELECT min(CASE WHEN taken_until > due_at THEN taken_until ELSE due_at END)"
         " FROM websub_topic WHERE due_at IS NOT NULL"
@@ -67,7 +69,7 @@ def next_due(db: Connection) -> int | None:
 
 
 def claim(db: Connection, limit: int) -> list[Row]:
-    """Take topics that are to be fetched; what is said to change from now on is fetched again."""
+    """Claim topics that are due. A change that is announced from now on causes another fetch."""
     chosen = f"SELECT id FROM websub_topic WHERE {DUE} ORDER BY due_at LIMIT :limit{db.skip_locked}"
     return db.all(
         "UPDATE websub_topic SET taken_until = :until, tries = tries + 1, due_at = :until"
@@ -79,24 +81,24 @@ def claim(db: Connection, limit: int) -> list[Row]:
 
 
 def distributed_body(db: Connection, event_id: int | None) -> bytes | None:
-    """What a topic held when it was distributed under this event, if it is still kept."""
+    """Return the content that was distributed as this event, or None if it is not kept any more."""
     row = None if event_id is None else events.get(db, event_id)
     return None if row is None else row["body"]
 
 
 def mark_unchanged(db: Connection, topic: Row) -> None:
-    """A topic holds what it held before."""
+    """Record that a topic's content has not changed."""
     _settle(db, topic, None)
 
 
 def mark_failed(db: Connection, topic: Row, error: str, *, again: bool) -> None:
-    """A topic could not be fetched; `again`: it is tried some times more."""
+    """Record that a topic could not be fetched. If `again`, it is retried a few times."""
     pause = AGAIN[topic["tries"] - 1] if again and topic["tries"] <= len(AGAIN) else None
     _settle(db, topic, error, None if pause is None else db.now + pause)
 
 
 def _settle(db: Connection, topic: Row, error: str | None, due_at: int | None = None) -> None:
-    # Whoever said meanwhile that it changed has made it due before the end of its being taken.
+    # If a change was announced since the claim, `due_at` differs from the claim's, and stays.
     db.execute(
         "UPDATE websub_topic SET taken_until = 0, fetched_at = :now, error = :error,"
         " due_at = CASE WHEN due_at = :taken THEN CAST(:due_at AS BIGINT) ELSE due_at END"
@@ -110,8 +112,10 @@ def _settle(db: Connection, topic: Row, error: str | None, due_at: int | None = 
 
 
 def distribute(db: Connection, topic: Row, content: TopicContent) -> int:
-    """Send a topic's content to all who follow it; returns how many those are, 0 where it is what
-    was sent last. Who has got everything up to now is sent the part.
+    """Deliver a topic's content to all its subscribers. Return their number.
+
+    Return 0 if the content equals the last distribution. Subscribers that have received everything
+    before get only `content.part`.
     """
     _settle(db, topic, None)
     digest = hashlib.sha256(content.body).hexdigest()
@@ -149,7 +153,7 @@ def _followers(db: Connection, key: str) -> list[int]:
 
 
 def _up_to_date(db: Connection, topic: Row) -> set[int]:
-    """Who was sent the last distribution, and took it."""
+    """Return the subscriptions to which the last distribution was delivered."""
     rows = db.tuples(
         "SELECT hook_id FROM delivery WHERE event_id IN (:event_id, :part_id)"
         f" AND state = {DELIVERED}",

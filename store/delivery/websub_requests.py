@@ -1,4 +1,4 @@
-"""Requests of WebSub on their way: what waits for the verification of its intent, and denials."""
+"""WebSub requests: those that wait for the verification of their intent, and denials to send."""
 
 from dataclasses import dataclass
 
@@ -12,9 +12,9 @@ COLUMNS = (
     "id, mode, key, repo_id, topic_key, topic, self_url, hub, callback, secret, lease_seconds,"
     " verify_token, reason, host, client, created_at, due_at, tries"
 )
-# How long a worker may have one in hand before another takes it.
+# The time for which a worker holds a claimed request. After it, another worker may claim it.
 HELD = 2 * MINUTE
-# Pauses before another try, where there was no answer at all.
+# The delays before the retries if the callback could not be reached.
 AGAIN = (10 * SECOND, 60 * SECOND)
 COUNTED = MINUTE
 MOST_WAITING = 20_000
@@ -23,13 +23,15 @@ NOT_PUBLIC = "there is no such public topic"
 
 
 class RequestRateExceeded(Busy):
-    """Too much is asked for one callback's host, or by one client."""
+    """Too many requests for one callback's host, or from one client."""
 
 
 @dataclass(slots=True)
 class WebSubRequest:
-    """What a subscriber asks for. `topic` is as they wrote it, `of` the topic that it names.
-    `client` is the address that asks.
+    """A request to subscribe or to unsubscribe.
+
+    `topic` is the URL as the subscriber wrote it, `of` is the topic that it names, and `client` is
+    the address from which the request came.
     """
 
     mode: str
@@ -47,9 +49,12 @@ class WebSubRequest:
 def create(
     db: Connection, wish: WebSubRequest, per_host: int, per_client: int, per_topic: int = 0
 ) -> int:
-    """Keep a request until its intent is verified; returns its id. Flood beyond so many in a
-    minute, those that still wait from before included; Busy where too many wait; Invalid where the
-    callback's host has `per_topic` subscriptions of the topic already (0: no limit).
+    """Store a request until its intent is verified. Return its id.
+
+    If a limit of requests in a minute is exceeded, `per_host` or `per_client`, raise
+    RequestRateExceeded; older requests that still wait count, too. If too many requests wait
+    altogether, raise Busy. If the callback's host already has `per_topic` subscriptions to the
+    topic, raise Invalid (0: no limit).
     """
     db.alone("websub")
     _check_rate(db, wish, per_host, per_client)
@@ -100,7 +105,7 @@ def _check_rate(db: Connection, wish: WebSubRequest, per_host: int, per_client: 
 
 
 def _refuse_crowd(db: Connection, wish: WebSubRequest, most: int) -> None:
-    # Those that wait for their verification count, and each callback once.
+    # Requests that wait for verification count. Each callback counts once.
     of = "repo_id = :repo_id AND topic_key = :topic_key AND host = :host AND key <> :key"
     counted = db.value(
         f"SELECT count(*) FROM (SELECT key FROM websub WHERE {of} AND ended_at IS NULL UNION"
@@ -116,13 +121,13 @@ def _refuse_crowd(db: Connection, wish: WebSubRequest, most: int) -> None:
 
 
 def any_due(db: Connection) -> bool:
-    """Whether a worker may take one."""
+    """Return whether a request is due and no worker holds it."""
     found = db.value(f"SELECT 1 FROM websub_request WHERE {DUE} LIMIT 1", now=db.now)
     return found is not None
 
 
 def claim(db: Connection, limit: int) -> list[Row]:
-    """Take what is due, the oldest first; it comes back by itself if nothing becomes of it."""
+    """Claim due requests, oldest first. A claim ends by itself after HELD."""
     chosen = f"SELECT id FROM websub_request WHERE {DUE} ORDER BY id LIMIT :limit{db.skip_locked}"
     rows = db.all(
         "UPDATE websub_request SET taken_until = :until, tries = tries + 1"
@@ -135,8 +140,10 @@ def claim(db: Connection, limit: int) -> list[Row]:
 
 
 def complete(db: Connection, request: Row, outcome: str, verified_at: int | None = None) -> None:
-    """A request is over. With `verified_at` its intent was verified by what was asked then, and
-    what it wants is done, unless the topic is not public any more.
+    """Mark a request as done.
+
+    If `verified_at` is given, the intent was verified by a request sent at that time, and the
+    request is applied. If its topic is no longer public, the subscription is denied instead.
     """
     ended = db.execute(
         "UPDATE websub_request SET done_at = :now, outcome = :outcome, secret = NULL"
@@ -174,7 +181,10 @@ def _deny(db: Connection, request: Row) -> None:
 
 
 def retry_later(db: Connection, request: Row, error: str) -> bool:
-    """Try a request again where nobody answered; False, and it is over, after some times."""
+    """Schedule a retry of a request that got no answer.
+
+    After the last retry, mark it as done and return False.
+    """
     if request["tries"] > len(AGAIN):
         complete(db, request, error)
         return False
@@ -189,7 +199,7 @@ def retry_later(db: Connection, request: Row, error: str) -> bool:
 
 
 def release(db: Connection, request_ids: list[int]) -> None:
-    """Give back requests that were taken and not tried."""
+    """Release requests that were claimed and not attempted."""
     db.execute(
         "UPDATE websub_request SET taken_until = 0, tries = tries - 1 WHERE id IN"
         f" (SELECT id FROM {db.each('ids', id='integer')} AS w)",
@@ -198,14 +208,14 @@ def release(db: Connection, request_ids: list[int]) -> None:
 
 
 def drop(db: Connection) -> int:
-    """Forget what is over and counts no more; returns how many."""
+    """Delete requests that are done and count for no limit any more. Return their number."""
     return db.execute(
         "DELETE FROM websub_request WHERE done_at < :before", before=db.now - 2 * COUNTED
     )
 
 
 def page(db: Connection, *, limit: int) -> list[Row]:
-    """Requests newest first, with what became of them, as long as they are remembered."""
+    """Return requests, newest first, with their outcome, until `drop` deletes them."""
     return db.all(
         f"SELECT {COLUMNS}, done_at, outcome FROM websub_request ORDER BY id DESC LIMIT :limit",
         limit=limit,

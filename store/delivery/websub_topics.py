@@ -1,4 +1,4 @@
-"""Topics of WebSub: which there are, and what calls them by one name."""
+"""WebSub topics: their keys, their URLs, and the events that change them."""
 
 import hashlib
 import re
@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 JSON = "application/json"
 FEEDS = {"events.json": "application/feed+json", "events.atom": "application/atom+xml"}
-"""The topics that hold a repository's last events, and the media type of each."""
+"""The topics with a repository's last events, and the media type of each."""
 PUBLIC_EVENTS = frozenset(
     [
         "check_run",
@@ -42,9 +42,9 @@ PUBLIC_EVENTS = frozenset(
         "workflow_run",
     ]
 )
-"""Events that anybody may see in a public repository; others are for those who administer it."""
+"""Events that everybody may see in a public repository. Others are for its administrators only."""
 CONTENT_EVENT = "websub"
-"""What an event is called that is content of a topic hosted elsewhere."""
+"""The name of an event that holds the content of a topic hosted elsewhere."""
 
 ESCAPE = re.compile("%([0-9A-Fa-f]{2})")
 NOT_ASCII = re.compile("[^\\x00-\\x7f]+")
@@ -53,7 +53,7 @@ UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic: `repo_id` 0 for one hosted elsewhere; `self_url` is what it calls itself."""
+    """A topic. `repo_id` is 0 if it is hosted elsewhere. `self_url` is its canonical URL."""
 
     repo_id: int
     key: str
@@ -61,7 +61,7 @@ class Topic:
 
 
 def normalize_url(url: str) -> str:
-    """A URL with those escapes undone that nothing needs: two that differ in them are one."""
+    """Decode the unnecessary escapes of a URL, so that equivalent URLs become equal."""
 
     def undone(found: re.Match[str]) -> str:
         character = chr(int(found[1], 16))
@@ -71,25 +71,25 @@ def normalize_url(url: str) -> str:
 
 
 def external_topic(url: str) -> Topic:
-    """The topic with this URL, hosted elsewhere."""
+    """Return the topic with this URL, which is hosted elsewhere."""
     return Topic(0, digest(normalize_url(url)), normalize_url(url))
 
 
 def digest(*parts: object) -> str:
-    """Something short in place of texts that are too long for an index."""
+    """Return a digest of texts that are too long for an index."""
     return hashlib.sha256("\n".join(str(part) for part in parts).encode()).hexdigest()
 
 
 def subscription_key(topic: Topic, callback: str) -> str:
-    """What makes a subscription: a topic and a callback."""
+    """Return the key of a subscription, made from its topic and its callback."""
     return digest(topic.repo_id, topic.key, normalize_url(callback))
 
 
 def events_of(key: str) -> list[str]:
-    """The events that change a repository's topic."""
+    """Return the events that change a repository's topic."""
     return sorted(PUBLIC_EVENTS) if key in FEEDS else [key]
 
 
 def content_type(key: str) -> str:
-    """The media type of a repository's topic."""
+    """Return the media type of a repository's topic."""
     return FEEDS.get(key, JSON)
