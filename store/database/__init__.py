@@ -1,4 +1,4 @@
-"""Connections, statements, the one writer and the migrations, for both engines.
+"""Connections, statements, the writer and the migrations, for both engines.
 
 Imports `crypto`.
 """

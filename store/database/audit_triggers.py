@@ -1,10 +1,12 @@
-"""What keeps the audit log as it is: triggers that refuse every change but adding to it, and
-letting go of rows that a row of the log says are let go of. The words of its migration.
+"""Triggers that protect the audit log, for its migration.
+
+They reject every change except appending. Rows may be deleted only if a later row of the log
+records that they may.
 """
 
 SAID = "the audit log is only added to"
 THROUGH = "coalesce((SELECT max(through) FROM audit WHERE through IS NOT NULL), 0)"
-# What one engine has no need of.
+# The statement for a trigger that one engine does not need.
 NOTHING = "SELECT 1"
 
 SQLITE = {

@@ -1,4 +1,4 @@
-"""Event bodies at rest: compressed, for it is faster to store less."""
+"""Compression of stored event bodies. It saves time, because less is written."""
 
 import sys
 import threading
@@ -15,8 +15,8 @@ _local = threading.local()
 
 
 def compress(body: bytes) -> bytes:
-    """The compressed form of `body`."""
-    # Setting a compressor up costs as much as compressing 2 kB: each thread keeps one.
+    """Compress `body`."""
+    # Each thread keeps a compressor, because creating one costs as much as compressing 2 kB.
     compressor: zstd.ZstdCompressor | None = getattr(_local, "compressor", None)
     if compressor is None:
         compressor = _local.compressor = zstd.ZstdCompressor(level=LEVEL)
@@ -24,5 +24,5 @@ def compress(body: bytes) -> bytes:
 
 
 def decompress(packed: bytes) -> bytes:
-    """The body that was packed."""
+    """Decompress a stored body."""
     return zstd.decompress(bytes(packed))

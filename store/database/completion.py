@@ -1,14 +1,14 @@
-"""What begins as somebody has typed it: names and ids for a shell that completes them."""
+"""Names and ids that begin with a prefix, for completion in a shell."""
 
 from store.database.connection import Connection, Row
 
 MOST = 100
-# Of ids the newest are offered: who wants an old one knows it.
+# Only the newest ids are offered, because old ones are rarely typed.
 NEWEST = 1_000
 
 
 def logins(db: Connection, begun: str) -> list[Row]:
-    """`login` and `name` of at most 100 accounts."""
+    """Return `login` and `name` of up to 100 accounts."""
     return db.all(
         "SELECT login, name FROM account WHERE substr(login_key, 1, :length) = :begun"
         " ORDER BY login_key LIMIT :most",
@@ -19,7 +19,7 @@ def logins(db: Connection, begun: str) -> list[Row]:
 
 
 def repositories(db: Connection, begun: str) -> list[Row]:
-    """`full_name` and `description` of at most 100 repositories."""
+    """Return `full_name` and `description` of up to 100 repositories."""
     owner, slash, name = begun.lower().partition("/")
     whose = "a.login_key = :owner" if slash else "substr(a.login_key, 1, :length) = :owner"
     return db.all(
@@ -36,7 +36,7 @@ def repositories(db: Connection, begun: str) -> list[Row]:
 
 
 def hooks(db: Connection, begun: str) -> list[Row]:
-    """`id` and `url` of at most 100 hooks."""
+    """Return `id` and `url` of up to 100 hooks."""
     rows = db.all(
         "SELECT id, url FROM hook WHERE deleted_at IS NULL ORDER BY id DESC LIMIT :newest",
         newest=NEWEST,
@@ -45,7 +45,7 @@ def hooks(db: Connection, begun: str) -> list[Row]:
 
 
 def deliveries(db: Connection, begun: str) -> list[Row]:
-    """`id` and `event` of at most 100 deliveries."""
+    """Return `id` and `event` of up to 100 deliveries."""
     rows = db.all(
         "SELECT d.id, e.name AS event FROM delivery d JOIN event e ON e.id = d.event_id"
         " ORDER BY d.id DESC LIMIT :newest",

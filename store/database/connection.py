@@ -1,10 +1,9 @@
-"""The small interface that every statement in the store is written against, and its two hosts.
+"""The interface that every statement in the store is written against, and its two implementations.
 
-Statements are in the subset that SQLite and PostgreSQL share. What differs has a visible word:
-`{id}` and `{blob}` in migrations, `db.each(...)` for the rows of one statement's batch,
-`db.lateral(...)` for the first rows of each group, `db.skip_locked` after a claim and
-`db.chosen(...)` around it, `db.unchanged` after what has to stay as it was read until the
-transaction ends.
+Statements use the subset of SQL that SQLite and PostgreSQL share. These mark the differences:
+`{id}` and `{blob}` in migrations, `db.each(...)` for the rows of a batch, `db.lateral(...)` for the
+first rows of each group, `db.skip_locked` after a claim and `db.chosen(...)` around it, and
+`db.for_share` after rows that must not change until the transaction ends.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -18,13 +17,13 @@ from store.database.notifications import WorkerNotifier
 
 Row = dict[str, Any]
 
-# More than there is of anything, for a LIMIT that is none.
+# More than any table has: a LIMIT that does not limit.
 ENDLESS = 2**31
 T = TypeVar("T")
 
 
 class Connection(Protocol):
-    """One open transaction. `now` is its time: everything written in it carries the same one."""
+    """One open transaction. `now` is its time: every row that it writes has the same one."""
 
     now: int
     vault: Vault
@@ -33,66 +32,72 @@ class Connection(Protocol):
 
     @property
     def courier(self) -> WorkerNotifier:
-        """Where new work is announced, after the commit."""
+        """Return the notifier for new work, to be used after the commit."""
 
     def one(self, sql: str, **parameters: Any) -> Row | None:
-        """The first row, or None."""
+        """Return the first row, or None."""
 
     def all(self, sql: str, **parameters: Any) -> list[Row]:
-        """Every row."""
+        """Return all rows."""
 
     def tuples(self, sql: str, **parameters: Any) -> Sequence[tuple[Any, ...]]:
-        """Every row as a tuple: cheaper than `all`, for the delivery path."""
+        """Return all rows as tuples. This is cheaper than `all`, for the delivery path."""
 
     def value(self, sql: str, **parameters: Any) -> Any:
-        """The first column of the first row, or None."""
+        """Return the first column of the first row, or None."""
 
     def execute(self, sql: str, **parameters: Any) -> int:
-        """How many rows the statement changed."""
+        """Execute a statement. Return how many rows it changed."""
 
     def insert_many(
         self, table: str, columns: str, rows: Sequence[Sequence[Any]], then: str = ""
     ) -> list[tuple[Any, ...]]:
-        """Insert rows with few statements; `columns` is the list as SQL writes it.
+        """Insert rows with few statements. `columns` is the column list in SQL.
 
-        `then` follows the values: `ON CONFLICT ... RETURNING ...`; what it returns is returned.
+        `then` follows the values, such as `ON CONFLICT ... RETURNING ...`. The rows that it returns
+        are returned.
         """
 
     def chosen(self, query: str) -> str:
-        """SQL for "is one of what the query finds", behind a column: run once, so that a limit in
-        it holds.
+        """Return SQL for "is one of the query's results", to follow a column.
+
+        The query runs once, so a LIMIT in it holds.
         """
 
     def each(self, parameter: str, **columns: str) -> str:
-        """SQL for a derived table over what `listed` made, bound as `:parameter`.
+        """Return SQL for a derived table over a `json_array`, which is bound as `:parameter`.
 
-        `columns` names and types (`integer`, `text`) the members of each item, in their order;
-        the items are arrays, or bare values when there is one column.
+        `columns` has the names and types (`integer`, `text`) of each item's members, in order. The
+        items are arrays, or bare values if there is one column.
         """
 
     def lateral(self, table: str, alias: str, query: str) -> str:
-        """SQL that joins to each row on its left the rows of `table` whose `id` is selected by
-        `query`, which refers to that row.
+        """Return SQL that joins each row on its left with rows of `table`.
+
+        `query` selects their ids, and may refer to the row on the left.
         """
 
     def alone(self, name: str) -> None:
-        """Wait until no other transaction, of any process, is past this line with this name."""
+        """Acquire the lock `name` until this transaction ends. Wait while another one has it."""
 
     def writers(self, table: str) -> frozenset[str]:
-        """The transactions of others that are writing to this table, under names that are not
-        used again; none where one writes at a time.
+        """Return the transactions of others that are writing to this table, as unique names.
+
+        The result is empty if the engine has one writer at a time.
         """
 
     def no_timeout(self) -> None:
-        """Let the rest of this transaction take as long as it takes, locks included."""
+        """Disable the timeouts of statements and locks for the rest of this transaction."""
 
     def before_commit(self, function: "BeforeCommit[T]", item: T) -> None:
-        """Have `function` called with all such items as the last thing in this transaction; never
-        if it is rolled back. For what all writers have to queue for: so they do for a moment.
+        """Call `function` with all items registered for it, at the end of this transaction.
+
+        After a rollback it is not called. This is for locks that all writers need: late locks are
+        held only briefly.
         """
 
     def after_commit(self, call: Callable[[], None]) -> None:
-        """Run `call` once this transaction is durable; never if it is rolled back."""
+        """Call `call` once this transaction is durable. After a rollback it is not called."""
 
 
 BeforeCommit = Callable[[Connection, list[T]], None]
@@ -103,13 +108,13 @@ class Session(Protocol):
 
     @property
     def db(self) -> Connection:
-        """Statements on the open transaction."""
+        """Return the interface to the open transaction."""
 
     finished: list[Callable[[], None]]
-    """What `after_commit` collected in the open transaction."""
+    """The calls that `after_commit` registered in the open transaction."""
 
     def begin(self, now: int, *, write: bool, durable: bool = True) -> None:
-        """Open a transaction; `durable=False` lets a power loss undo it."""
+        """Begin a transaction. With `durable=False`, a power loss may undo it."""
 
     def commit(self) -> None: ...
 
@@ -120,7 +125,7 @@ class Session(Protocol):
     def release(self) -> None: ...
 
     def undo(self) -> None:
-        """Roll back to the savepoint and release it; what was collected since is forgotten."""
+        """Roll back to the savepoint and release it. Drop the calls registered since then."""
 
     def close(self) -> None: ...
 
@@ -129,35 +134,38 @@ class Engine(Protocol):
     """A kind of database."""
 
     inline: bool
-    """Whether a short read costs less than handing it to a thread."""
+    """Whether a short read is cheaper on the event loop than on a thread."""
     single_worker: bool
-    """Whether there is one worker at a time, so that what others held is nobody's."""
+    """Whether there can only be one worker, so that leases of others are abandoned."""
     embedded: bool
-    """Whether what is written has to be safe on this machine's disk, and not on a server's."""
+    """Whether commits wait for this machine's disk, and not for a server's."""
     clock: Clock
-    """Whose time decides what is due."""
+    """The clock that decides what is due."""
     words: dict[str, str]
-    """What the migrations' words stand for here."""
+    """The values of the placeholders in migrations."""
 
     def session(self, *, bounded: bool = False) -> Session:
-        """A new connection; a bounded one gives up with TooLong on work that is not short."""
+        """Open a new connection. A bounded one raises ReadBudgetExceeded if a read is not short."""
 
     def acquire_worker_lock(self) -> bool:
-        """Claim to be the one worker of this database; False if there is one. True if many may."""
+        """Lock the database for this process's worker. Return False if another one has it.
+
+        If the engine allows several workers, return True.
+        """
 
     def remote_notifier(self) -> WorkerNotifier:
-        """What announces new work to workers in other processes."""
+        """Return the notifier for workers in other processes."""
 
     async def listen(self, called: Callable[[list[int]], None]) -> Callable[[], None]:
-        """Listen to the heralds of other processes; returns, listening, what ends it."""
+        """Listen for notifications from other processes. Return the function that ends it."""
 
     def close(self) -> None: ...
 
 
 class ReadBudgetExceeded(Exception):
-    """A bounded read did more than a short one may."""
+    """A bounded read took more steps than a short read may."""
 
 
 def json_array(items: Iterable[Any]) -> str:
-    """A JSON array to bind for `db.each`."""
+    """Return a JSON array to bind for `db.each`."""
     return orjson.dumps(list(items)).decode()

@@ -1,5 +1,7 @@
-"""Which columns hold what the vault has sealed: the one list of them, for all that is done to every
-stored secret. A new one belongs here; tests look for those that are missing.
+"""The columns with values that the vault has encrypted.
+
+This is the only list of them: key rotation and every other operation on stored secrets use it. A
+new column must be added here. A test finds missing ones.
 """
 
 from dataclasses import dataclass
@@ -10,7 +12,7 @@ from store.errors import Unusable
 
 @dataclass(frozen=True, slots=True)
 class EncryptedColumn:
-    """A column of sealed values, NULL where there is none, in a table with this primary key."""
+    """A column of encrypted values (or NULL), in a table with this primary key."""
 
     table: str
     column: str
@@ -32,7 +34,7 @@ ENCRYPTED_COLUMNS = (
     EncryptedColumn("websub", "secret"),
     EncryptedColumn("websub_request", "secret"),
 )
-# Columns of bytes that are no secrets.
+# Columns of bytes that are not secret.
 PLAIN = frozenset(
     {
         ("audit", "digest"),
@@ -44,14 +46,14 @@ PLAIN = frozenset(
         ("report_part", "content"),
     }
 )
-# Looked through for the newest value, so that a long table without any costs next to nothing.
+# How many rows are searched for the newest values, so that a long table without any is cheap.
 LOOKED_AT = 100
-# Of each kind, so that one which is damaged does not speak for all.
+# Values tried in each column, so that one damaged value does not decide alone.
 TRIED = 5
 
 
 def has_secrets(db: Connection) -> bool:
-    """Whether anything is sealed."""
+    """Return whether any column has an encrypted value."""
     return any(
         db.value(f"SELECT 1 FROM {one.table} WHERE {one.column} IS NOT NULL LIMIT 1")
         for one in ENCRYPTED_COLUMNS
@@ -59,13 +61,13 @@ def has_secrets(db: Connection) -> bool:
 
 
 def has_column(db: Connection, one: EncryptedColumn) -> bool:
-    """Whether a SQLite database, which may be older than this program, has the column."""
+    """Return whether a SQLite database, which may be older than this program, has the column."""
     sql = f"SELECT 1 FROM pragma_table_info('{one.table}') WHERE name = :column"
     return db.value(sql, column=one.column) is not None
 
 
 def newest_values(db: Connection, one: EncryptedColumn, limit: int) -> list[bytes]:
-    """The newest values of a column, of those that are among its newest rows."""
+    """Return the newest values of a column, searched for in its newest rows."""
     order = ", ".join(f"{name} DESC" for name in one.key)
     rows = db.tuples(
         f"SELECT sealed FROM (SELECT {one.column} AS sealed FROM {one.table}"
@@ -77,7 +79,8 @@ def newest_values(db: Connection, one: EncryptedColumn, limit: int) -> list[byte
 
 
 def verify_key(db: Connection) -> None:
-    """Unusable where nothing that is sealed opens: the key is another database's."""
+    """Raise Unusable if the vault cannot decrypt any stored value: it has another database's key.
+    """
     problem: Unusable | None = None
     for one in ENCRYPTED_COLUMNS:
         for sealed in newest_values(db, one, TRIED):

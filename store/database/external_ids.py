@@ -1,6 +1,6 @@
-"""What the API calls a row: the id that a platform gave it, or, for what was made here, its own.
+"""The public id of a row: the platform's id, or the row's own id if it was made here.
 
-Both are a column `number`, and a repository has each number once in a table.
+Both are stored in the column `number`, which is unique in a repository and table.
 """
 
 from collections.abc import Mapping
@@ -13,14 +13,15 @@ from store.database.connection import Connection
 def insert_with_own_id(
     db: Connection, table: str, values: Mapping[str, Any], unique: str
 ) -> int | None:
-    """A new row's id, which is its number too; `values` has its `repo_id`. None where there is one
-    already whose `unique` columns are the same.
+    """Insert a row whose number is its own id. Return the id.
+
+    `values` includes `repo_id`. Return None if a row with the same `unique` columns exists.
     """
     while True:
         made = upsert.insert_if_absent(db, table, values, unique)
         if made is None or _numbered(db, table, values["repo_id"], made):
             return made
-        # A platform's row of this repository is called so: the next id, then.
+        # A platform's row in this repository has this number already, so take the next id.
         db.execute(f"DELETE FROM {table} WHERE id = :id", id=made)
 
 

@@ -1,7 +1,7 @@
-"""What is being worked on: said where work begins, read by whoever writes a line of the log."""
+"""The context of log lines, set where work begins."""
 
 from collections.abc import Mapping
 from contextvars import ContextVar
 
 LOG_CONTEXT: ContextVar[Mapping[str, object]] = ContextVar("about")
-"""Names and values, such as the request's id; each task has its own."""
+"""Names and values, such as the request's id. Each task has its own."""

@@ -1,7 +1,7 @@
-"""Counting what happens, cheaply, for whoever wants to read it: kinds of measures, and the store's.
+"""Metrics: types that count cheaply, and the store's own metrics.
 
-A measure knows its name and what it says, and nothing of those who read it. Each is added to on
-one thread alone, and may be read on any.
+A metric has a name and a help text, and does not depend on any exporter. Only one thread may add to
+a metric; any thread may read it.
 """
 
 from bisect import bisect_left
@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 Labels = tuple[str, ...]
 
-# Bounds in seconds: of a commit, and of what waits for one.
+# Upper bounds in seconds, for the time of a commit or of waiting for one.
 QUICK = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
 class CounterMetric:
-    """Counts what happened, by the values of its labels; `known` ones are told of from the start,
-    so that the first of a kind shows as a change.
+    """A counter for each combination of label values.
+
+    Those in `known` exist from the start with 0, so that the first increment shows as a change.
     """
 
     kind = "counter"
@@ -27,16 +28,16 @@ class CounterMetric:
         self._counts: dict[Labels, float] = dict.fromkeys(known if labels else [()], 0.0)
 
     def add(self, *values: str, many: float = 1) -> None:
-        """Count `many` more under these values of the labels."""
+        """Increase the counter of these label values by `many`."""
         self._counts[values] = self._counts.get(values, 0.0) + many
 
     def values(self) -> Mapping[Labels, float]:
-        """The counts by the labels' values."""
+        """Return the counts, keyed by label values."""
         return dict(self._counts)
 
 
 class HistogramMetric:
-    """How values are spread over ranges, the upper bounds of which are given."""
+    """A histogram with the given upper bounds."""
 
     kind = "histogram"
 
@@ -50,27 +51,25 @@ class HistogramMetric:
             self._new(())
 
     def _new(self, values: Labels) -> list[float]:
-        # One place for each range, one for what is beyond all of them, one for the sum.
+        # One bucket for each bound, one for values above all of them, and the sum.
         series = self._series[values] = [0.0] * (len(self.bounds) + 2)
         return series
 
     def add(self, value: float, *values: str) -> None:
-        """Count one value under these values of the labels."""
+        """Observe one value under these label values."""
         series = self._series.get(values) or self._new(values)
         series[bisect_left(self.bounds, value)] += 1
         series[-1] += value
 
     def observe_all(self, values: Sequence[float]) -> None:
-        """Count values, where there are no labels."""
+        """Observe several values of a histogram without labels."""
         series, bounds = self._series[()], self.bounds
         for value in values:
             series[bisect_left(bounds, value)] += 1
         series[-1] += sum(values)
 
     def values(self) -> Mapping[Labels, tuple[list[float], float]]:
-        """By the labels' values how many there are in each range, the last one being unbounded,
-        and the sum of all.
-        """
+        """Return the buckets (the last one is unbounded) and the sum, keyed by label values."""
         return {labels: (series[:-1], series[-1]) for labels, series in self._copied().items()}
 
     def _copied(self) -> dict[Labels, list[float]]:
@@ -81,17 +80,17 @@ GaugeValue = float | Mapping[Labels, float] | None
 
 
 class GaugeMetric:
-    """Something that stands at a height, which is read when somebody asks."""
+    """A current value that is read on demand."""
 
     kind = "gauge"
 
     def __init__(self, name: str, text: str, labels: Labels = ()) -> None:
         self.name, self.text, self.labels = name, text, labels
         self.read: Callable[[], GaugeValue] = lambda: None
-        """The height, or one for each of the labels' values; None where it is not known."""
+        """Reads the value, or one for each combination of label values; None if it is unknown."""
 
     def values(self) -> Mapping[Labels, float]:
-        """The heights by the labels' values."""
+        """Return the current values, keyed by label values."""
         found = self.read()
         if found is None:
             return {}
@@ -102,14 +101,14 @@ AnyMetric = CounterMetric | HistogramMetric | GaugeMetric
 
 
 class MetricSet:
-    """The measures of a part of the program: those that are its attributes, in their order."""
+    """The metrics of a part of the program: its attributes, in their order."""
 
     def __iter__(self) -> Iterator[AnyMetric]:
         return (each for each in vars(self).values() if isinstance(each, AnyMetric))
 
 
 class StoreMetrics(MetricSet):
-    """What the writer does."""
+    """The writer's metrics."""
 
     def __init__(self) -> None:
         self.commits = HistogramMetric(

@@ -1,8 +1,8 @@
-"""How the store tells a worker that something is due.
+"""Notifications from the store to the worker that deliveries are due.
 
-The command that composes hub and worker in one process gives the store the worker's own courier,
-which takes new deliveries straight from the transaction that made them. Otherwise the worker is
-another process, and hears of it by a datagram.
+If hub and worker run in one process, the store has the worker's own notifier, which gets new
+deliveries straight from the transaction that made them. Otherwise the worker is another process and
+gets a datagram.
 """
 
 import asyncio
@@ -17,16 +17,16 @@ from typing import Protocol
 
 import orjson
 
-# A datagram that does not fit the socket's buffer is refused whole; beyond this many hooks the
-# worker is told to look at all of them.
+# A datagram that exceeds the socket's buffer is refused. Beyond this many hooks, the worker is
+# notified to look at all of them.
 MOST_HOOKS = 500
-# The kernel takes 107 bytes as the path of a socket.
+# In bytes. The kernel accepts 107 as the path of a socket.
 LONGEST_PATH = 100
 
 
 @dataclass(slots=True)
 class LeasedEvent:
-    """New deliveries of one event, already leased to the worker that is offered them."""
+    """New deliveries of one event, already leased to the worker that gets them."""
 
     lease_id: int
     event_id: int
@@ -35,32 +35,32 @@ class LeasedEvent:
     body: bytes
     accepted_at: int
     deliveries: list[tuple[int, int, int]]
-    """(delivery id, hook id, version of the hook)"""
+    """Delivery id, hook id, and the hook's version, for each delivery."""
     republished: bool = False
-    """Whether it tells how things are, and not that they have changed."""
+    """Whether the event is a snapshot of the state and not a change."""
 
 
 class WorkerNotifier(Protocol):
-    """Where new work is announced."""
+    """The interface through which new work is announced to workers."""
 
     def lease(self) -> int | None:
-        """The lease under which new deliveries are made, or None when nobody here can take them."""
+        """Return the lease for new deliveries, or None if no worker runs in this process."""
 
     def full(self) -> Collection[int]:
-        """Hooks whose lanes take no more; their deliveries are made without a lease."""
+        """Return the hooks whose queues in the worker are full. Their deliveries get no lease."""
 
     def dispatch(self, offers: Sequence[LeasedEvent]) -> None:
-        """Hand over what was committed under the lease."""
+        """Hand over deliveries that were committed under the lease."""
 
     def wake(self, hooks: Iterable[int]) -> None:
-        """Say that these hooks have something due in the store."""
+        """Notify the worker that these hooks have due deliveries in the store."""
 
     def arrived(self) -> None:
-        """Say that events were kept, whether anybody wants them or not."""
+        """Notify the worker that events were stored, with or without deliveries."""
 
 
 class RemoteNotifier:
-    """What couriers have in common that only announce: nobody here can take deliveries."""
+    """The shared part of notifiers for workers in other processes. They cannot lease deliveries."""
 
     def lease(self) -> int | None:
         return None
@@ -73,7 +73,7 @@ class RemoteNotifier:
 
 
 class SocketNotifier(RemoteNotifier):
-    """Announces to a worker in another process by a datagram; nobody listening is no error."""
+    """Notifies a worker in another process by a datagram. It is no error if none listens."""
 
     def __init__(self, path: Path) -> None:
         self._path = str(path)
@@ -87,20 +87,20 @@ class SocketNotifier(RemoteNotifier):
             self._socket.sendto(message, self._path)
 
     def arrived(self) -> None:
-        """What becomes of events but deliveries can wait until the worker looks."""
+        """Do nothing: everything but deliveries can wait for the worker's next poll."""
 
     def close(self) -> None:
         self._socket.close()
 
 
 async def listen(path: Path, called: Callable[[list[int]], None]) -> Callable[[], None]:
-    """Listen to the heralds of other processes at `path`; returns what ends it."""
+    """Listen at `path` for notifications from other processes. Return the function that ends it."""
     _forget(path)
     ear = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     ear.setblocking(False)
     ear.bind(str(path))
     loop = asyncio.get_running_loop()
-    # A reader of our own, for uvloop knows datagrams only with hosts and ports.
+    # This is a plain reader, because uvloop supports datagrams only with hosts and ports.
     loop.add_reader(ear, _receive, ear, called)
 
     def end() -> None:
@@ -112,7 +112,7 @@ async def listen(path: Path, called: Callable[[list[int]], None]) -> Callable[[]
 
 
 def _receive(ear: socket.socket, called: Callable[[list[int]], None]) -> None:
-    # The socket is the daemon's own, but whatever arrives must not end the worker.
+    # The socket belongs to the daemon's user, but no datagram may end the worker.
     with contextlib.suppress(OSError, orjson.JSONDecodeError, TypeError):
         hooks = orjson.loads(ear.recv(65_536))
         called([hook for hook in hooks if isinstance(hook, int)])
@@ -123,7 +123,7 @@ def _forget(path: Path) -> None:
 
 
 def worker_socket_path(database: Path) -> Path:
-    """The socket on which the worker of this database hears the heralds."""
+    """Return the socket on which the worker of this database receives notifications."""
     path = database.with_suffix(".worker.sock")
     if len(str(path)) <= LONGEST_PATH:
         return path

@@ -1,4 +1,4 @@
-"""Opening a store: the only place that knows which engines there are."""
+"""Opening a store: the only module that knows which engines there are."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -26,11 +26,11 @@ def open_store(
     clock: Clock | None = None,
     create: bool = True,
 ) -> Store:
-    """The store at `url`, migrated; Unusable with the remedy. Before a SQLite file is changed by
-    that it is copied.
+    """Open the store at `url` and migrate it. Before that, a SQLite file is copied.
 
-    `sqlite` is a file in `data_dir`, `sqlite:///path` one elsewhere, `postgresql://...` a
-    server's. With `create=False` a SQLite file that is not there is not made.
+    `url` is `sqlite` (a file in `data_dir`), `sqlite:///path` (a file elsewhere) or
+    `postgresql://...`. If `create` is False, a missing SQLite file is not created. Raises Unusable,
+    with the remedy, if the store cannot be opened.
     """
     if create:
         make_directory(data_dir)
@@ -51,12 +51,15 @@ def open_store(
 
 
 def open_unmigrated(url: str, *, data_dir: Path, vault: Vault) -> Store:
-    """The store as it lies there: nothing is made, upgraded or found out about it. Unusable."""
+    """Open the store as it is: create, migrate and check nothing. Raises Unusable."""
     return Store(_engine(url, data_dir, vault))
 
 
 def _make_key(store: Store, path: Path) -> None:
-    """A key for a database that has no use for another one. Unusable where it has."""
+    """Create the key file of a new database.
+
+    Raises Unusable if the database holds secrets, because they need their own key.
+    """
     if store.look(encrypted_columns.has_secrets):
         raise Unusable(
             f"the key file {path} is missing, and this database holds secrets that open with its"
@@ -86,7 +89,7 @@ def _prepare(store: Store, path: Path | None) -> None:
 
 
 def is_server_url(url: str) -> bool:
-    """Whether this names a server, and not a file."""
+    """Return whether the URL names a server and not a file."""
     return url.startswith(("postgresql://", "postgres://"))
 
 
@@ -106,7 +109,7 @@ def _engine(
 
 
 def make_directory(data_dir: Path) -> None:
-    """Make the data directory, for its owner only, unless it is there. Unusable."""
+    """Create the data directory, for its owner only, if it is missing. Raises Unusable."""
     try:
         data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -114,7 +117,7 @@ def make_directory(data_dir: Path) -> None:
 
 
 def sqlite_path(url: str, data_dir: Path) -> Path:
-    """The file that a URL which names no server stands for. Unusable for any other."""
+    """Return the file that a SQLite URL names. Raises Unusable for an unknown URL."""
     if url == "sqlite":
         return data_dir / "tocsin.db"
     if url.startswith("sqlite:///"):

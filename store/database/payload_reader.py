@@ -1,6 +1,6 @@
-"""Reading what others tell: members of JSON objects from elsewhere, of which nothing is certain.
+"""Readers for untrusted JSON payloads.
 
-What is not understood counts as not told. Nothing in here raises on anybody's data.
+A value that is not understood counts as absent. Nothing in here raises for any data.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,31 +10,31 @@ from store import clock
 from store.clock import SECOND
 
 MOST_INTEGER = 2**63
-# The year 10,000, beyond which no time can be shown.
+# The year 10,000. Later times cannot be formatted.
 MOST_SECONDS = 253_402_300_800
 MOST_PARTS = 100
 
 Reader = Callable[[Any], Any]
-"""Takes the value of a member, which is not None, and returns what is kept, or ODD."""
+"""A function that converts a member's value, or returns INVALID."""
 INVALID: Any = object()
 
 
 def number(value: Any) -> Any:
-    """A whole number that is not negative."""
-    # bool is an int, and no number.
+    """Read an integer that is not negative."""
+    # bool is a subclass of int, but is no number here.
     return value if type(value) is int and 0 <= value < MOST_INTEGER else INVALID
 
 
 def flag(value: Any) -> Any:
-    """0 or 1."""
+    """Read a Boolean as 0 or 1."""
     return int(value) if isinstance(value, bool) else INVALID
 
 
 def text(most: int, least: int = 0) -> Reader:
-    """A text of at least so many characters, cut off after `most`."""
+    """Return a reader for a text of at least `least` characters, cut off after `most`."""
 
     def read(value: Any) -> Any:
-        # Not every engine keeps a NUL in a text.
+        # Not every engine can store NUL in a text.
         found = value.replace("\0", "")[:most] if isinstance(value, str) else None
         return INVALID if found is None or len(found) < least else found
 
@@ -42,12 +42,12 @@ def text(most: int, least: int = 0) -> Reader:
 
 
 def one_of(*values: str) -> Reader:
-    """One of these texts."""
+    """Return a reader for one of these texts."""
     return lambda value: value if isinstance(value, str) and value in values else INVALID
 
 
 def timestamp(value: Any) -> Any:
-    """Microseconds, of an ISO 8601 time or of whole seconds since the epoch."""
+    """Read an ISO 8601 time, or whole seconds since the epoch, as microseconds."""
     if type(value) is int:
         return value * SECOND if 0 <= value < MOST_SECONDS else INVALID
     try:
@@ -58,7 +58,7 @@ def timestamp(value: Any) -> Any:
 
 
 def nullable(reader: Reader) -> Reader:
-    """The same, or null, which says that there is none any more."""
+    """Return a reader that also accepts null, which means that there is no value any more."""
 
     def read(value: Any) -> Any:
         return None if value is None else reader(value)
@@ -70,9 +70,9 @@ Readers = Mapping[str, Reader | tuple[str, Reader]]
 
 
 def read_fields(given: Mapping[str, Any], readers: Readers) -> Any:
-    """Column to value, of the members that are told and understood.
+    """Read all members that are present and valid. Return column to value.
 
-    `readers` gives each column its reader, with the member's name where that is another one.
+    `readers` has a reader for each column, and the member's name if that differs.
     """
     found = {}
     for column, how in readers.items():
@@ -85,18 +85,18 @@ def read_fields(given: Mapping[str, Any], readers: Readers) -> Any:
 
 
 def read_field(given: Mapping[str, Any], name: str, reader: Reader) -> Any:
-    """One member; None where it is not told, or not understood."""
+    """Read one member. Return None if it is absent or invalid."""
     return read_fields(given, {name: reader}).get(name)
 
 
 def read_object(given: Mapping[str, Any], name: str) -> dict[str, Any] | None:
-    """An object within; None where there is none."""
+    """Return an object in the payload, or None if there is none."""
     found = given.get(name)
     return found if isinstance(found, dict) else None
 
 
 def read_object_list(given: Mapping[str, Any], name: str) -> list[dict[str, Any]] | None:
-    """The objects of an array within, the first hundred; None where there is no array."""
+    """Return the first hundred objects of an array in the payload, or None if there is no array."""
     found = given.get(name)
     if not isinstance(found, list):
         return None

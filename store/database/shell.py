@@ -1,4 +1,4 @@
-"""The operator's shell: one statement that reads, on a connection that cannot write."""
+"""The operator's SQL shell: one statement on a connection that cannot write."""
 
 import sqlite3
 from typing import Any
@@ -12,7 +12,7 @@ from store.database.sqlite.engine import SqliteEngine
 from store.database.store import Store
 from store.errors import Invalid, Unusable
 
-# Nobody needs to look at these; what they are checked against is elsewhere.
+# Columns that read as NULL here, because they hold secrets or their hashes.
 UNSEEN = {
     ("account", "password_hash"),
     ("token", "hash"),
@@ -29,7 +29,10 @@ PRAGMAS = {"table_list", "table_info", "table_xinfo", "index_list", "index_info"
 
 
 def query(store: Store, statement: str, limit: int) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Column names and at most `limit` rows. Invalid for a statement that fails or would write."""
+    """Run one statement. Return its column names and up to `limit` rows.
+
+    Raises Invalid if the statement fails or would write.
+    """
     if not isinstance(store.engine, SqliteEngine):
         raise Unusable("only the embedded database has this shell; use the other one's own")
     path = quote(str(store.engine.path.resolve()))
@@ -63,7 +66,7 @@ def _explained(error: Exception) -> str:
 
 
 def _distinct(columns: list[str]) -> list[str]:
-    """The names, those that are repeated with a number, so that no column hides another."""
+    """Return the names with a number appended to repeated ones, so that no column hides another."""
     seen: dict[str, int] = {}
     named = []
     for column in columns:

@@ -1,4 +1,4 @@
-"""What the engines' connections have in common: rows from DB-API cursors, batches of inserts."""
+"""The shared part of the engines' connections: rows from DB-API cursors, and batches of inserts."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class DbCursor(Protocol):
-    """What is asked of a DB-API cursor."""
+    """The part of a DB-API cursor that is used here."""
 
     @property
     def description(self) -> Sequence[Sequence[Any]] | None: ...
@@ -27,14 +27,14 @@ class DbCursor(Protocol):
 
 
 class Statements(ABC):
-    """Statements on one open transaction (store.database.connection.Connection)."""
+    """Statements in one open transaction (store.database.connection.Connection)."""
 
     skip_locked = ""
     for_share = ""
     placeholder: ClassVar[str]
-    """What stands for a value of `insert_many`; `{}` in it is the value's number."""
+    """The placeholder of a value in `insert_many`. `{}` in it is the value's number."""
     chunks: ClassVar[tuple[int, ...]]
-    """How many rows one statement inserts: few sizes, so that few statements are prepared."""
+    """The numbers of rows that one statement may insert. Few sizes mean few prepared statements."""
 
     def __init__(self, vault: Vault, courier: Callable[[], WorkerNotifier]) -> None:
         self._notifier = courier
@@ -50,13 +50,16 @@ class Statements(ABC):
 
     @abstractmethod
     def run(self, sql: str, parameters: dict[str, Any] | list[Any]) -> DbCursor:
-        """Execute with `:name` parameters or, from `insert_many`, a list. Unavailable, TooLong."""
+        """Execute with `:name` parameters, or with a list of values from `insert_many`.
+
+        Raises Unavailable or ReadBudgetExceeded.
+        """
 
     @abstractmethod
     def each(self, parameter: str, **columns: str) -> str: ...
 
     def chosen(self, query: str) -> str:
-        """That a column is one of what a query with a limit finds, which is run once."""
+        """Return SQL for "is one of the query's results", to follow a column."""
         return f"IN ({query})"
 
     @abstractmethod
@@ -109,20 +112,20 @@ class Statements(ABC):
         self._pending_items.append((function, item))
 
     def _run_before_commit(self) -> None:
-        """Do what `before_commit` collected."""
+        """Call the functions that `before_commit` registered."""
         while self._pending_items:
             found, self._pending_items = self._pending_items, []
             for function in dict.fromkeys(each for each, _ in found):
                 function(self, [item for each, item in found if each is function])
 
     def _start_anew(self) -> None:
-        """A transaction begins: nothing is collected yet."""
+        """Drop all registered calls, because a transaction begins."""
         self.finished.clear()
         self._pending_items.clear()
 
     @abstractmethod
     def control(self, sql: str) -> None:
-        """Execute what steers a transaction."""
+        """Execute a statement that controls the transaction."""
 
     def savepoint(self) -> None:
         self._mark = len(self.finished), len(self._pending_items)
@@ -132,7 +135,7 @@ class Statements(ABC):
         self.control("RELEASE SAVEPOINT one")
 
     def undo(self) -> None:
-        # What was collected since the savepoint is undone with it.
+        # The calls registered since the savepoint are dropped with it.
         del self.finished[self._mark[0] :]
         del self._pending_items[self._mark[1] :]
         self.control("ROLLBACK TO SAVEPOINT one")

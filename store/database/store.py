@@ -1,4 +1,4 @@
-"""The store: where functions over a `Connection` are run, each in a transaction."""
+"""The store: runs functions over a `Connection`, each in a transaction."""
 
 import asyncio
 import contextlib
@@ -20,9 +20,10 @@ READERS = 4
 
 
 class Store:
-    """One database, and the ways to work on it.
+    """One database, and the ways to run functions on it.
 
-    `read`, `write` and `batch` are for the event loop; `do` and `look` for commands and tests.
+    Use `read`, `write`, `note` and `batch` on the event loop, `do` and `look` in commands and
+    tests.
     """
 
     def __init__(
@@ -33,7 +34,7 @@ class Store:
         self.courier: WorkerNotifier = self.engine.remote_notifier()
         self.measures = StoreMetrics()
         self.audit_hook: Callable[[Connection], None] | None = None
-        """Called in each transaction of `do`, before it ends: who did it is written then."""
+        """Called at the end of each transaction of `do`, to record who ran it."""
         self._inline: Session | None = None
         self._writer: Writer | None = None
         self._readers: ThreadPoolExecutor | None = None
@@ -44,7 +45,7 @@ class Store:
     async def read(
         self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run a function that only reads. It may be run twice, so it must have no other effect."""
+        """Run a function that only reads. It may run twice, so it must have no other effect."""
         if self.engine.inline:
             try:
                 return self._read_inline(function, *args, **kwargs)
@@ -80,16 +81,20 @@ class Store:
     async def write(
         self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run a function that writes; returns once its commit is on disk. Busy, Unavailable."""
+        """Run a function that writes, and return after its commit is on disk.
+
+        Raises Busy or Unavailable.
+        """
         result: T = await self._written(lambda db: function(db, *args, **kwargs), ())
         return result
 
     async def note(
         self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Like `write`, for what a power loss may undo because it is then done again: outcomes,
-        renewals of leases, and claims where nobody else may claim. A group of nothing else is
-        committed without waiting for the disk.
+        """Run a function that writes, like `write`, if a power loss may undo it.
+
+        That is so for work that is then repeated: outcomes, renewals of leases, and claims of the
+        only worker. A group with nothing else is committed without waiting for the disk.
         """
         result: T = await self._written(lambda db: function(db, *args, **kwargs), (), durable=False)
         return result
@@ -101,10 +106,10 @@ class Store:
         *,
         weight: int = 0,
     ) -> Any:
-        """Run `function` on a list of items, this one among them; returns this one's result.
+        """Run `function` on a list of items that includes this one. Return this item's result.
 
-        An Exception in the returned list is raised to the one who gave that item. `weight` is
-        what the item holds in memory, in bytes.
+        If the result is an Exception, it is raised to the caller of that item. `weight` is the
+        item's size in memory, in bytes.
         """
         return await self._written(function, (item,), batched=True, weight=weight)
 
@@ -119,8 +124,8 @@ class Store:
 
     @property
     def pending_durable(self) -> int:
-        """How many in this process wait for what they write to be safe on this machine's disk."""
-        # A server of its own is not held up by deliveries here, and is asked in large batches.
+        """Return how many writes of this process wait for this machine's disk."""
+        # For a database server it is 0: deliveries here do not delay it, and it gets large batches.
         if self._writer is None or not self.engine.embedded:
             return 0
         return self._writer.pending_durable
@@ -128,7 +133,7 @@ class Store:
     def do(
         self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run a function that writes, here and now; safe beside a running daemon."""
+        """Run a function that writes, in this thread. It is safe beside a running daemon."""
 
         def witnessed(db: Connection) -> T:
             result = function(db, *args, **kwargs)
@@ -145,13 +150,13 @@ class Store:
     def look(
         self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run a function that only reads, here and now."""
+        """Run a function that only reads, in this thread."""
         with self._spared() as session:
             return self._transact(session, False, lambda db: function(db, *args, **kwargs))
 
     @contextlib.contextmanager
     def _spared(self) -> Iterator[Session]:
-        """A session for one transaction; if nothing fails it is kept for the next one."""
+        """Lend a session for one transaction. If nothing fails, it is kept for the next one."""
         try:
             session = self._spare.pop()
         except IndexError:
@@ -174,13 +179,14 @@ class Store:
         return result
 
     async def listen(self, called: Callable[[list[int]], None]) -> Callable[[], None]:
-        """Call `called` with the hooks that other processes say have something due (none: any of
-        them may); returns what ends it.
+        """Call `called` with the hooks for which other processes announce due work.
+
+        An empty list means that any hook may have some. Return the function that ends it.
         """
         return await self.engine.listen(called)
 
     async def close(self) -> None:
-        """Commit what is queued, then let go of everything."""
+        """Commit what is queued, then close all connections."""
         if self._writer is not None:
             await self._writer.close()
         if self._readers is not None:
@@ -188,7 +194,7 @@ class Store:
         self.shut()
 
     def shut(self) -> None:
-        """Let go of everything, where nothing was written through the event loop."""
+        """Close all connections, if nothing was written through the event loop."""
         for session in (*self._sessions, *self._spare):
             session.close()
         self._sessions.clear()

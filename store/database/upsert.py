@@ -1,6 +1,6 @@
-"""Writing rows of which only some columns are known: those told are set, the others stay.
+"""Partial writes of rows: the given columns are set, the others stay.
 
-Table and column names are the program's own; they never come from outside.
+Table and column names come from the program, never from outside.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,7 @@ from store.database.connection import Connection, Row, json_array
 def insert_if_absent(
     db: Connection, table: str, values: Mapping[str, Any], unique: str
 ) -> int | None:
-    """A new row's id; None where there is one already whose `unique` columns are the same."""
+    """Insert a row. Return its id, or None if a row with the same `unique` columns exists."""
     made = db.insert_many(
         table,
         ", ".join(values),
@@ -25,8 +25,10 @@ def insert_if_absent(
 def insert_with_number(
     db: Connection, table: str, repo_id: int, number: int, values: Mapping[str, Any]
 ) -> int | None:
-    """A new row of a repository that people know by its number, open and without a title where
-    `values` do not say otherwise; its id, None where there is one of this number already.
+    """Insert a row that has a number in its repository, such as an issue. Return its id.
+
+    Return None if the repository has a row with this number. By default it is open and has no
+    title.
     """
     unsaid = {"title": "", "state": "open", "created_at": db.now, "updated_at": db.now}
     numbered = {"repo_id": repo_id, "number": number, **unsaid, **values}
@@ -34,7 +36,7 @@ def insert_with_number(
 
 
 def insert_or_replace(db: Connection, table: str, values: Mapping[str, Any], unique: str) -> None:
-    """A row, in the place of the one whose `unique` columns are the same."""
+    """Insert a row, or update the row with the same `unique` columns."""
     keys = unique.split(", ")
     rest = ", ".join(f"{column} = excluded.{column}" for column in values if column not in keys)
     db.insert_many(
@@ -46,9 +48,9 @@ def insert_or_replace(db: Connection, table: str, values: Mapping[str, Any], uni
 
 
 def update(db: Connection, table: str, row: Row, values: Mapping[str, Any]) -> bool:
-    """Set those of these columns that the row, found by its `id`, has otherwise; whether any.
+    """Set the columns of a row, found by its `id`, that differ. Return whether any did.
 
-    A row with `updated_at` was changed now, unless it is said when.
+    If the row has `updated_at` and `values` does not, it becomes the current time.
     """
     changed = {column: value for column, value in values.items() if row[column] != value}
     if changed and "updated_at" in row.keys() - values.keys():
@@ -66,8 +68,9 @@ def update(db: Connection, table: str, row: Row, values: Mapping[str, Any]) -> b
 def set_related(
     db: Connection, table: str, columns: tuple[str, str], of: int, wanted: Iterable[int]
 ) -> bool:
-    """Make the rows (`of`, each of `wanted`) of a table of two columns all that it has of `of`;
-    whether that changes anything.
+    """Replace the rows of a two-column table for `of` by those with `wanted`.
+
+    Return whether any row changed.
     """
     left, right = columns
     rows = db.tuples(f"SELECT {right} FROM {table} WHERE {left} = :of", of=of)
@@ -90,6 +93,6 @@ def set_related(
 
 
 def is_outdated(before: Row | None, fields: Mapping[str, Any]) -> bool:
-    """Whether what is told is older (`told_at`) than what is kept."""
+    """Return whether the payload is older than the stored row, by `told_at`."""
     told, kept = fields.get("told_at"), before and before["told_at"]
     return told is not None and kept is not None and told < kept

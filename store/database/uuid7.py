@@ -1,8 +1,7 @@
 """Ids for events whose sender gives none: UUIDs of version 7, which begin with the time.
 
-Those that are made one after the other stand beside each other in the index, so that a group of
-events changes a page or two of it; random ones change a page each, which costs more than the rest
-of storing them.
+Consecutive ids are adjacent in the index, so a group of events changes only a page or two of it.
+Random ids would change a page each, which costs more than everything else about storing them.
 """
 
 import random
@@ -12,9 +11,8 @@ _RANDOM = random.getrandbits
 
 
 def new() -> str:
-    """One that nobody has: milliseconds since the epoch, and 74 bits by chance."""
-    # Of the process's own generator, seeded by the system's: unique is what it has to be, nothing
-    # is kept safe by nobody guessing it.
+    """Return a new id: milliseconds since the epoch, and 74 random bits."""
+    # The process's own generator is enough, because ids must be unique and need not be secret.
     value = (time.time_ns() // 1_000_000 & 0xFFFF_FFFF_FFFF) << 80 | 0x7 << 76
     value |= _RANDOM(12) << 64 | 0b10 << 62 | _RANDOM(62)
     text = f"{value:032x}"

@@ -1,8 +1,8 @@
-"""The one writer: whatever is queued is committed as one group, and only then is anybody answered.
+"""The writer: queued jobs are committed as one group, and their callers get results after that.
 
-Committing in groups is what makes durability affordable: a group costs one sync to disk, however
-many callers are in it. Each caller has a savepoint of its own, so that one failure does not take
-its neighbours along; callers of the same batch function share its statements.
+Group commits make durability affordable: a group needs one sync to disk, however many callers it
+has. Each caller has its own savepoint, so one failure does not undo the others. Callers of the same
+batch function share its statements.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from store.errors import Busy, Contended, Unavailable, Unusable
 log = logging.getLogger("tocsin.store")
 
 Call = Callable[[], None]
-# More is refused, so that a slow disk costs answers and not memory.
+# Beyond these limits jobs are refused, so that a slow disk does not fill the memory.
 MOST_WAITING = 20_000
 MOST_BYTES = 64 * 1024 * 1024
 MOST_IN_GROUP = 2_000
@@ -33,7 +33,7 @@ MOST_TRIES = 5
 
 @dataclass(slots=True, eq=False)
 class WriteJob:
-    """A function to run in a write transaction, and who waits for it."""
+    """A function to run in a write transaction, and the future of its result."""
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
@@ -47,14 +47,14 @@ class WriteJob:
 
 @dataclass(slots=True)
 class WriteGroup:
-    """Jobs committed together, and what is to happen once they are."""
+    """Jobs that are committed together, and the calls to make after the commit."""
 
     jobs: list[WriteJob]
     finished: list[Call] = field(default_factory=list)
 
 
 class Writer:
-    """Takes jobs on the event loop, commits them on a thread."""
+    """Accepts jobs on the event loop and commits them on a thread."""
 
     def __init__(
         self,
@@ -68,12 +68,12 @@ class Writer:
         self._clock = clock
         self._metrics = measures or StoreMetrics()
         self.loop = asyncio.get_running_loop()
-        """On which whoever waits is answered."""
+        """The loop on which results are set."""
         self._pending: list[WriteJob] = []
         self._waiting = 0
         self._bytes = 0
         self.pending_durable = 0
-        """How many wait for what they write to be safe on disk."""
+        """How many jobs wait for a commit that reaches the disk."""
         self._metrics.waiting.read = lambda: self._waiting
         self._metrics.held.read = lambda: self._bytes
         self._queue: queue.SimpleQueue[list[WriteJob] | None] = queue.SimpleQueue()
@@ -81,7 +81,7 @@ class Writer:
         self._thread.start()
 
     def submit(self, job: WriteJob) -> None:
-        """Queue a job; Busy when too much is waiting, Unavailable once closed."""
+        """Queue a job. Raises Busy if too much is queued, Unavailable if the writer is closed."""
         if self._closed:
             raise Unavailable("the store is closed")
         if self._waiting >= MOST_WAITING or self._bytes + job.weight > MOST_BYTES:
@@ -90,8 +90,8 @@ class Writer:
         self._waiting += 1
         self._bytes += job.weight
         self.pending_durable += job.durable
-        # Handed to the thread once per pass of the loop: waking it for every job costs more
-        # than the job.
+        # Jobs are handed to the thread once per iteration of the loop, because waking it costs more
+        # than a job.
         if not self._pending:
             self.loop.call_soon(self._hand_over)
         self._pending.append(job)
@@ -101,7 +101,7 @@ class Writer:
         self._pending = []
 
     async def close(self) -> None:
-        """Commit what is queued and end the thread."""
+        """Commit the queued jobs and end the thread."""
         self._closed = True
         if self._pending:
             self._hand_over()
@@ -144,7 +144,7 @@ class Writer:
         self._metrics.commits.add(time.perf_counter() - began)
 
     def _commit_with_retries(self, group: WriteGroup) -> None:
-        """Commit a group, more than once where transactions of other processes were in its way."""
+        """Commit a group. Retry if transactions of other processes conflict with it."""
         for tries in range(MOST_TRIES):
             session = self._opened()
             try:
@@ -166,8 +166,9 @@ class Writer:
         return self._session
 
     def _roll_back(self) -> None:
-        """Undo the open transaction. This thread must go on, so a connection on which that fails
-        is given up for a new one.
+        """Roll back the open transaction.
+
+        If that fails, replace the connection, because this thread must continue.
         """
         if self._session is None:
             return
@@ -180,8 +181,9 @@ class Writer:
             self._session = None
 
     def _commit_single_run(self, session: Session, group: WriteGroup) -> bool:
-        """Commit a group that is one run, and needs no savepoint; False if it must be taken apart
-        first.
+        """Commit a group without savepoints if it is a single run.
+
+        Return False if it has several runs, or if its batch failed and must be split.
         """
         runs = _runs(group.jobs)
         if len(runs) > 1:
@@ -217,7 +219,7 @@ class Writer:
             try:
                 call()
             except Exception:
-                # It is committed all the same, and whoever waits for that has to hear of it.
+                # The transaction is committed, so its callers must get their results.
                 log.exception("a call after a commit failed")
         for job in group.jobs:
             self._waiting -= 1
@@ -226,7 +228,8 @@ class Writer:
             if job.future.done():
                 continue
             if isinstance(job.error, StopIteration):
-                # A future takes every error but this one, and those behind it must be answered.
+                # A future does not accept StopIteration, and the jobs behind this one need their
+                # results, too.
                 job.future.set_exception(RuntimeError("a write raised StopIteration"))
             elif job.error is not None:
                 job.future.set_exception(job.error)
@@ -235,9 +238,9 @@ class Writer:
 
 
 def _runs(jobs: list[WriteJob]) -> list[list[WriteJob]]:
-    """Jobs in order, those of one batch function gathered where its first one stands.
+    """Group jobs into runs, in order. A batch function's jobs join its first job's run.
 
-    Nobody can tell the difference: who waits for one job before giving the next has them in
+    No caller can notice: a caller that awaits one job before it submits the next has them in
     different groups.
     """
     runs: list[list[WriteJob]] = []
@@ -264,7 +267,7 @@ def _execute(session: Session, run: list[WriteJob]) -> None:
         if len(run) == 1:
             run[0].error = error
             return
-        # One item spoils its batch: then each is on its own.
+        # One item failed and spoiled its batch, so each item runs alone.
         for job in run:
             _execute(session, [job])
     else:

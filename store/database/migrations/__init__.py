@@ -1,7 +1,7 @@
-"""Migrations go forward only: one SQL file a step, applied together with the record that it ran.
+"""Forward-only migrations: one SQL file a step, recorded in the transaction that applies it.
 
-The files hold the subset that SQLite and PostgreSQL share; `{id}` and `{blob}` stand for what
-each engine calls a generated integer key and bytes.
+The files use the subset of SQL that SQLite and PostgreSQL share. `{id}` and `{blob}` stand for each
+engine's type of a generated integer key and of bytes.
 """
 
 import re
@@ -13,14 +13,14 @@ from store.database.connection import Session
 from store.errors import Unusable
 
 NAME = re.compile(r"(\d{4})_[a-z0-9_]+\.sql")
-# Beyond all steps: a record of this number closes the database to every program, of whatever
-# version, and its name says why.
+# Above all steps. A record with this number closes the database to every program of any version,
+# and its name is the reason.
 CLOSED = 1_000_000
 
 
 @cache
 def steps() -> list[tuple[int, str, str]]:
-    """Every step there is: number, file name and SQL, in order."""
+    """Return every step in order: number, file name and SQL."""
     found = []
     for file in files(__name__).iterdir():
         matched = NAME.fullmatch(file.name)
@@ -35,10 +35,10 @@ def migrate(
     words: dict[str, str],
     before: Callable[[int], object] | None = None,
 ) -> list[str]:
-    """Bring the database up to this program; returns the names of the steps that ran.
+    """Migrate the database to this program's version. Return the names of the steps that ran.
 
-    `before` is called with the step that a database is at which is not new and is about to be
-    changed; nobody else can write to it then, and what it raises leaves all as it was.
+    If the database is not new and is about to change, `before` is called with its current step. No
+    other process can write then. If `before` raises, nothing changes.
     """
     session.begin(now, write=True)
     try:

@@ -1,8 +1,8 @@
-"""The time of a database that several machines share: its own, so that theirs need not agree.
+"""The database's clock, which all machines use, so that their own clocks need not agree.
 
-What is due, and which lease has ended, is decided by comparing moments that different processes
-wrote down. With a clock each, a hub that is a second fast would make every delivery wait a second,
-and a worker that is half a minute fast would take the others' deliveries out of their hands.
+Due times and leases are decided by comparing times that different processes wrote. If each used its
+own clock, a hub that is a second fast would delay every delivery by a second, and a worker that is
+half a minute fast would take the deliveries of other workers.
 """
 
 import time
@@ -15,12 +15,12 @@ from store.clock import Clock
 AGAIN_AFTER = 10.0
 ASKED = 3
 QUESTION = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)"
-# A difference that is less than the question took is no difference.
+# In microseconds. A difference below this, or below the duration of the query, counts as none.
 LEAST = 1_000
 
 
 class PostgresClock(Clock):
-    """The database's time: this machine's, corrected by the difference that was last measured."""
+    """The database's time: this machine's time plus the last measured difference."""
 
     def __init__(self) -> None:
         self._ahead = 0
@@ -31,11 +31,11 @@ class PostgresClock(Clock):
 
     @property
     def stale(self) -> bool:
-        """Whether it is time to measure again."""
+        """Return whether the difference must be measured again."""
         return time.monotonic() - self._measured >= AGAIN_AFTER
 
     def measure(self, raw: psycopg.Connection[Any]) -> None:
-        """Ask the database what time it is; of several answers the quickest counts."""
+        """Measure the difference to the database's time. The fastest of several answers counts."""
         _, self._ahead = min(self._ask(raw) for _ in range(ASKED))
         self._measured = time.monotonic()
 

@@ -1,4 +1,4 @@
-"""PostgreSQL's connections: borrowed from a pool for one transaction at a time."""
+"""PostgreSQL's sessions: each borrows a connection from the pool for one transaction at a time."""
 
 import contextlib
 import zlib
@@ -17,14 +17,14 @@ from store.database.statements import Statements
 from store.errors import Contended, StoreError, Unavailable
 
 T = TypeVar("T")
-# So many rows are cheaper to copy, which takes two turns, than to insert.
+# For this many rows or more, COPY is cheaper than INSERT, though it takes two round trips.
 COPIED = 4
-# In one turn to the server and back.
+# In one round trip.
 UNSYNCED = "BEGIN; SET LOCAL synchronous_commit = off"
 
 
 class PostgresSession(Statements):
-    """A connection while a transaction needs it (store.database.connection.Session)."""
+    """A connection for the length of a transaction (store.database.connection.Session)."""
 
     placeholder = "${}"
     skip_locked = " FOR UPDATE SKIP LOCKED"
@@ -48,7 +48,7 @@ class PostgresSession(Statements):
         self._check(sql)
         if isinstance(parameters, dict):
             return self._tried(lambda raw: raw.execute(to_pyformat(sql), parameters))
-        # Thousands of `%s` would be looked for again at each call.
+        # This driver class does not search the statement for thousands of `%s` at each call.
         return self._tried(lambda raw: psycopg.RawCursor(raw).execute(sql, parameters))
 
     def _check(self, sql: str) -> None:
@@ -65,7 +65,7 @@ class PostgresSession(Statements):
         return []
 
     def copy(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Rows as a stream, in one statement however many there are."""
+        """Insert rows as a stream, in one statement however many they are."""
         self._check(sql)
         self._tried(lambda raw: copy_rows(raw, sql, rows))
 
@@ -75,7 +75,7 @@ class PostgresSession(Statements):
             with translate_errors():
                 return call(self._raw)
         except Unavailable as error:
-            # It is lost, or it was opened while the database only read, and goes on like that.
+            # The connection is lost, or was opened while the database was read-only, and stays so.
             self._broken = not isinstance(error, Contended)
             raise
 
@@ -83,7 +83,8 @@ class PostgresSession(Statements):
         return json_rows(parameter, columns)
 
     def chosen(self, query: str) -> str:
-        # A plan may run what stands in IN (...) for each row anew, and skip what it has changed.
+        # The planner may run a subquery in IN (...) once for each row, and skip rows that it
+        # changed.
         return f"= ANY (ARRAY({query}))"
 
     def lateral(self, table: str, alias: str, query: str) -> str:
@@ -104,7 +105,7 @@ class PostgresSession(Statements):
         self._write = write
         self._start_anew()
         self._raw = self._connections.acquire()
-        # Each statement of a read sees what is committed when it starts, with BEGIN or without.
+        # With BEGIN or without, each statement of a read sees what is committed when it starts.
         if write:
             try:
                 self.control("BEGIN" if durable else UNSYNCED)
@@ -113,7 +114,8 @@ class PostgresSession(Statements):
                 raise
 
     def control(self, sql: str) -> None:
-        # Two commands in one cannot be prepared, and what has no plan gains nothing by it.
+        # Two commands in one statement cannot be prepared, and these statements have no plan to
+        # reuse.
         self._tried(lambda raw: raw.execute(sql, prepare=False))
 
     def commit(self) -> None:
@@ -129,7 +131,7 @@ class PostgresSession(Statements):
     def rollback(self) -> None:
         if self._raw is None:
             return
-        # A connection that is lost has rolled back; the pool replaces it.
+        # A lost connection has rolled back already, and the pool replaces it.
         with contextlib.suppress(psycopg.Error):
             self._raw.rollback()
         self._give_back()

@@ -1,4 +1,4 @@
-"""How PostgreSQL says what each engine says in its own way."""
+"""The SQL that PostgreSQL writes differently from other engines."""
 
 import re
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from store.database.postgres.errors import Raw
 
 PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
 TYPES = {"integer": "bigint", "text": "text"}
-# A transaction has this lock before it gets an id for a row, and until it ends.
+# A transaction holds this lock from before it gets an id for a row until it ends.
 WRITERS = (
     "SELECT DISTINCT virtualtransaction FROM pg_locks WHERE locktype = 'relation'"
     " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
@@ -20,12 +20,12 @@ WRITERS = (
 
 @lru_cache(maxsize=512)
 def to_pyformat(sql: str) -> str:
-    """A statement with `:name` parameters as the driver takes it."""
+    """Translate `:name` parameters into the driver's form."""
     return PARAMETER.sub(r"%(\1)s", sql.replace("%", "%%"))
 
 
 def json_rows(parameter: str, columns: dict[str, str]) -> str:
-    """A derived table over the items of a JSON array."""
+    """Return SQL for a derived table over the items of a JSON array."""
     items = f"json_array_elements(CAST(:{parameter} AS json)) AS items (item)"
     single = len(columns) == 1
     members = ", ".join(
@@ -40,7 +40,7 @@ def _at(at: int, single: bool) -> str:
 
 
 def copy_rows(raw: Raw, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-    """Run a `COPY ... FROM STDIN` of these rows."""
+    """Run a `COPY ... FROM STDIN` with these rows."""
     with raw.cursor() as cursor, cursor.copy(sql) as copy:
         for row in rows:
             copy.write_row(row)

@@ -1,6 +1,4 @@
-"""The engine for more than one machine: PostgreSQL is the store, the queue, the lock and the
-wake-up in one.
-"""
+"""The engine for several machines: PostgreSQL stores data, queues, locks and notifies."""
 
 from collections.abc import Callable
 from typing import Any
@@ -22,14 +20,14 @@ from store.database.postgres.pool import PostgresPool
 from store.errors import Unusable
 
 OLDEST = 150_000
-# A statement or a lock that takes longer fails, and is tried again by who gave it. Plans are made
-# for tables as they are: one that is kept from when they were small reads all of them as they grow.
+# A statement or a lock that takes longer than these fails, and its caller retries. Each statement
+# gets a fresh plan: a plan cached for small tables would scan whole tables as they grow.
 OPTIONS = (
     "-c lock_timeout=10s -c statement_timeout=60s -c idle_in_transaction_session_timeout=60s"
     " -c plan_cache_mode=force_custom_plan"
 )
-# A server that has vanished without a word is given up after seconds, not after a quarter of an
-# hour; what the URL says comes before all of these.
+# With these, a server that vanished is given up after seconds instead of a quarter of an hour. The
+# URL's own parameters take precedence.
 DEFAULTS: dict[str, Any] = {
     "connect_timeout": 5,
     "keepalives_idle": 10,
@@ -79,7 +77,7 @@ class PostgresEngine:
 
 
 def _checked(url: str, clock: PostgresClock) -> str:
-    """The connection string, once the server behind it has been found to be of use."""
+    """Return the connection string, after checking that the server can be used."""
     try:
         conninfo = _completed(url)
         with psycopg.connect(conninfo, autocommit=True) as raw:

@@ -1,4 +1,4 @@
-"""What the driver of PostgreSQL raises, in the store's words, and without what nobody may read."""
+"""The driver's errors, translated into the store's errors, without secrets."""
 
 import contextlib
 import re
@@ -25,7 +25,7 @@ QUOTED = re.compile(r"([\"'])(.*?)\1")
 
 @contextlib.contextmanager
 def translate_errors() -> Iterator[None]:
-    """Contended, Unavailable and Unusable in place of the driver's errors that mean them."""
+    """Raise Contended, Unavailable or Unusable in place of the driver's errors."""
     try:
         yield
     except CONTENDED as error:
@@ -39,7 +39,7 @@ def translate_errors() -> Iterator[None]:
 
 
 def redact_error(error: object, url: str = "") -> str:
-    """What an error says, on one line; nothing of what stands in `url` where a password may."""
+    """Return an error's text on one line, without the parts of `url` that may be a password."""
     text = " ".join(str(error).split())
     if url:
         text = text.replace(url, "...")
@@ -54,7 +54,7 @@ def redact_error(error: object, url: str = "") -> str:
 
 
 def _hidden(url: str) -> str:
-    """The parts of a URL that are a password, or are taken for one."""
+    """Return the parts of a URL that are, or may be, a password."""
     login, _, place = url.partition("://")[2].rpartition("@")
     raw = [login.partition(":")[2], *place.split("password=")[1:]]
     return " ".join([*raw, *map(unquote, raw)])

@@ -1,4 +1,4 @@
-"""Who listens to the heralds of PostgreSQL: a thread with a connection of its own."""
+"""The listener for notifications through NOTIFY: a thread with its own connection."""
 
 import asyncio
 import contextlib
@@ -24,7 +24,7 @@ class _Listener:
         self._loop = asyncio.get_running_loop()
         self.tried = asyncio.Event()
         self._deaf = 0
-        """How often in a row it could not listen."""
+        """How many times in a row it failed to listen."""
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="tocsin-ear", daemon=True)
         self._thread.start()
@@ -41,7 +41,8 @@ class _Listener:
 
     def _begin(self) -> None:
         if self._deaf:
-            # What was said while nobody listened is found by looking.
+            # An empty list makes the worker look for work that was announced while nothing
+            # listened.
             self._tell([])
         self._deaf = 0
         self._call(self.tried.set)
@@ -67,7 +68,7 @@ class _Listener:
 
     def _call(self, call: Callable[[], None]) -> None:
         if not self._ended.is_set():
-            # A loop that is closed has nobody left who listens.
+            # If the loop is closed, nothing listens any more.
             with contextlib.suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(call)
 
@@ -76,7 +77,10 @@ class _Listener:
 
 
 async def listen(conninfo: str, called: Callable[[list[int]], None]) -> Callable[[], None]:
-    """Listen to heralds, again after every loss; returns, once that was tried, what ends it."""
+    """Listen for notifications, and reconnect after every loss.
+
+    Return, after the first try, the function that ends it.
+    """
     ear = _Listener(conninfo, called)
     try:
         await ear.tried.wait()

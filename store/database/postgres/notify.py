@@ -1,6 +1,6 @@
-"""Wake-up through NOTIFY: the heralds of PostgreSQL.
+"""Notifications to workers through NOTIFY.
 
-A notification may be lost with its connection; the worker's slow poll is the net beneath.
+A notification may be lost with its connection. The worker finds its deliveries by polling then.
 """
 
 import logging
@@ -19,13 +19,15 @@ from store.errors import StoreError
 log = logging.getLogger("tocsin.store")
 
 CHANNEL = "tocsin"
-# A notification holds 8,000 bytes; whoever is told of no hook in particular looks at all of them.
+# A notification holds up to 8,000 bytes. If it names no hook, the worker looks at all of them.
 MOST_BYTES = 7_000
 
 
 class PostgresNotifier(RemoteNotifier):
-    """Announces to workers of other processes (`notifications.Courier`), from a thread of its own:
-    who announces must not wait for the network. What piles up is announced at once.
+    """Notifies workers in other processes (`notifications.WorkerNotifier`).
+
+    It has its own thread, because its callers must not wait for the network. Notifications that
+    pile up are sent as one.
     """
 
     def __init__(self, connections: PostgresPool) -> None:
@@ -33,7 +35,7 @@ class PostgresNotifier(RemoteNotifier):
         self._queue: queue.SimpleQueue[list[int] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._failing = False
-        """Nothing can be announced, and that is said."""
+        """Whether sending fails at present, which is logged once."""
 
     def wake(self, hooks: Iterable[int]) -> None:
         if self._thread is None:
@@ -42,7 +44,7 @@ class PostgresNotifier(RemoteNotifier):
         self._queue.put(list(hooks))
 
     def arrived(self) -> None:
-        """What becomes of events but deliveries can wait until a worker looks."""
+        """Do nothing: everything but deliveries can wait for the worker's next poll."""
 
     def _run(self) -> None:
         open_ = True
@@ -65,13 +67,13 @@ class PostgresNotifier(RemoteNotifier):
                 self._connections.give_back(raw)
             self._failing = False
         except (StoreError, psycopg.Error) as error:
-            # Not every database that speaks as PostgreSQL does knows NOTIFY.
+            # Not every database that speaks PostgreSQL's protocol has NOTIFY.
             if not self._failing:
                 log.warning("wake-ups are not sent, workers find it by themselves: %s", error)
             self._failing = True
 
     def close(self) -> None:
-        """Announce what is left, then end."""
+        """Send the remaining notifications, then end the thread."""
         if self._thread is not None:
             self._queue.put(None)
             self._thread.join(timeout=10)
@@ -84,7 +86,7 @@ def _message(hooks: set[int]) -> str:
 
 
 def parse_hooks(message: str) -> list[int] | None:
-    """What a message names; None for one that no herald wrote."""
+    """Return the hook ids in a notification, or None if its format is unknown."""
     try:
         found = orjson.loads(message)
     except orjson.JSONDecodeError:

@@ -1,4 +1,4 @@
-"""PostgreSQL's connections: a pool that gives up soon while the database is known to be away."""
+"""PostgreSQL's connection pool, which fails fast while the database is known to be unreachable."""
 
 import logging
 import random
@@ -14,20 +14,20 @@ from store.database.postgres.clock import PostgresClock
 from store.database.postgres.errors import Raw, redact_error, translate_errors
 from store.errors import Unavailable
 
-# Whoever asked for a connection says that there is none; not each that could not be made.
+# The caller that asked for a connection reports the failure, so the pool need not log each try.
 logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
 
 MOST = 8
-# Seconds to wait for a connection before the caller is told that there is none.
+# Seconds to wait for a connection before Unavailable is raised.
 PATIENCE = 5.0
-# While it is known that there is none: how long one caller waits in the place of all, and how long
-# after that, more or less, the next.
+# While the database is known to be unreachable, one caller at a time tries to connect: for BRIEF
+# seconds, and the next one about EVERY seconds later.
 BRIEF = 1.0
 EVERY = 0.5
 
 
 class ErrorTrackingConnection(psycopg.Connection[tuple[Any, ...]]):
-    """A connection whose class knows why the last one could not be made."""
+    """A connection whose class keeps the reason why the last one could not be made."""
 
     last_error: ClassVar[str] = "none is free"
 
@@ -55,7 +55,7 @@ class PostgresPool:
             min_size=1,
             max_size=MOST,
             timeout=PATIENCE,
-            # Given longer, it makes pauses as long as the outage was.
+            # With a longer timeout, the pool's pauses become as long as the outage was.
             reconnect_timeout=PATIENCE,
             max_idle=60,
             check=self._check,
@@ -63,7 +63,7 @@ class PostgresPool:
         )
 
     def acquire(self) -> Raw:
-        """A connection that works; Unavailable when there is none, at once if that is known."""
+        """Return a working connection. Raises Unavailable, at once if the outage is known."""
         self._fail_fast()
         try:
             raw = self._lend()
@@ -92,7 +92,7 @@ class PostgresPool:
             now = time.monotonic()
             if self._away is not None and now < self._ask_at:
                 raise Unavailable(self._away)
-            # One goes and sees; the others are not kept waiting for what it finds.
+            # One caller tries to connect; the others do not wait for the result.
             self._ask_at = now + 2 * PATIENCE
 
     def _check(self, raw: Raw) -> None:
@@ -102,12 +102,12 @@ class PostgresPool:
             if self._clock.stale:
                 self._clock.measure(raw)
         except psycopg.Error:
-            # The others are from the same time: all that are lost are replaced together.
+            # The other connections are as old, so all that are lost are replaced together.
             self._pool.check()
             raise
 
     def give_back(self, raw: Raw, *, useless: bool = False) -> None:
-        """Return a connection, for the next borrower or, if it is useless, to be replaced."""
+        """Return a connection to the pool. If it is useless, the pool replaces it."""
         if useless:
             raw.close()
         self._pool.putconn(raw)
@@ -117,8 +117,9 @@ class PostgresPool:
 
 
 def _nothing_received(raw: Raw) -> bool:
-    """Whether the server has said nothing since it was asked last, not even that it ends: to ask
-    it anew is a turn there and back for each transaction.
+    """Return whether the server has sent nothing unasked, such as the end of the connection.
+
+    Otherwise each transaction would need a round trip to find out.
     """
     heard = select.poll()
     heard.register(raw.fileno(), select.POLLIN)

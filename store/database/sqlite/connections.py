@@ -1,4 +1,4 @@
-"""The embedded engine's connections: a SQLite file in WAL mode, one writer, readers beside it."""
+"""The embedded engine's connections to a SQLite file in WAL mode: one writer, several readers."""
 
 import sqlite3
 import time
@@ -12,9 +12,9 @@ from store.database.notifications import WorkerNotifier
 from store.database.sqlite.errors import Rows, translate_errors
 from store.database.statements import Statements
 
-# A bounded read may spend this many checks of so many virtual-machine steps: a few milliseconds.
+# A bounded read may spend CHECKS times STEPS virtual-machine steps, which is a few milliseconds.
 CHECKS, STEPS = 20, 10_000
-# Seconds: for a file that others hold, and until the next try where each is made here.
+# In seconds: how long to wait for a locked file, and the pause between our own tries.
 TIMEOUT, AGAIN_AFTER = 10.0, 0.01
 PRAGMAS = (
     "synchronous = FULL",
@@ -28,16 +28,16 @@ PRAGMAS = (
 def _json_rows(parameter: str, columns: tuple[str, ...]) -> str:
     if len(columns) == 1:
         return f"(SELECT value AS {columns[0]} FROM json_each(:{parameter}))"
-    # Types need no word here: SQLite keeps those of the JSON values.
+    # SQLite needs no casts, because it keeps the types of the JSON values.
     members = ", ".join(f"value ->> {at} AS {name}" for at, name in enumerate(columns))
     return f"(SELECT {members} FROM json_each(:{parameter}))"
 
 
 class SqliteSession(Statements):
-    """One connection (store.database.connection.Session), which is its own Connection."""
+    """One connection (store.database.connection.Session), which is also its own Connection."""
 
     placeholder = "?"
-    # The interpreter's lock is let go once a statement: for 64 rows, not for each.
+    # Each statement releases the interpreter's lock once, so 64 rows release it once.
     chunks = (64, 16, 4, 1)
 
     def __init__(
@@ -61,7 +61,7 @@ class SqliteSession(Statements):
             self._raw.set_progress_handler(self._check, STEPS)
 
     def _write_ahead(self) -> None:
-        # The only statement for which SQLite does not itself wait while others have the file.
+        # For this statement alone, SQLite itself does not wait while others lock the file.
         until = time.monotonic() + TIMEOUT
         while True:
             try:
@@ -91,13 +91,13 @@ class SqliteSession(Statements):
         return f"JOIN {table} {alias} ON {alias}.id IN ({query})"
 
     def alone(self, name: str) -> None:
-        """Every transaction that writes is alone here."""
+        """Do nothing: a writing transaction excludes all others anyway."""
 
     def writers(self, table: str) -> frozenset[str]:
         return frozenset()
 
     def no_timeout(self) -> None:
-        """Nothing here ends a statement that is slow."""
+        """Do nothing: SQLite has no timeout for statements."""
 
     def begin(self, now: int, *, write: bool, durable: bool = True) -> None:
         self.now = now
@@ -109,7 +109,8 @@ class SqliteSession(Statements):
         if write and durable != self._durable:
             self.run(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}", [])
             self._durable = durable
-        # Deferred, a read followed by a write can fail at once with "database is locked".
+        # After a deferred BEGIN, a read followed by a write can fail at once with "database is
+        # locked".
         self.run("BEGIN IMMEDIATE" if write else "BEGIN", [])
 
     def commit(self) -> None:
@@ -117,7 +118,7 @@ class SqliteSession(Statements):
         self.run("COMMIT", [])
 
     def rollback(self) -> None:
-        # A full disk rolls back by itself.
+        # If the disk is full, SQLite has rolled back already.
         if self._raw.in_transaction:
             self._raw.execute("ROLLBACK")
 

@@ -1,4 +1,4 @@
-"""The embedded engine: one SQLite file, one process that delivers from it."""
+"""The embedded engine: one SQLite file, and one process that delivers from it."""
 
 import fcntl
 import os
@@ -15,7 +15,7 @@ from store.database.sqlite import open_files
 from store.database.sqlite.connections import SqliteSession
 from store.errors import Unusable
 
-# JSON operators came with 3.38; RETURNING and UPDATE FROM are older.
+# JSON operators need 3.38. RETURNING and UPDATE FROM are older.
 OLDEST = (3, 38, 0)
 
 
@@ -30,8 +30,8 @@ class SqliteEngine:
         if sqlite3.sqlite_version_info < OLDEST:
             wanted = ".".join(map(str, OLDEST))
             raise Unusable(f"SQLite {sqlite3.sqlite_version} is too old: {wanted} or newer")
-        # Without the last word the highest id is given again once its row is gone, and a lease,
-        # a hook or an event would be taken for the one that had it before.
+        # Without AUTOINCREMENT, SQLite reuses the highest id once its row is deleted. A new lease,
+        # hook or event could then be confused with the former one.
         self.words = {
             "id": "INTEGER PRIMARY KEY AUTOINCREMENT",
             "blob": "BLOB",
@@ -52,7 +52,7 @@ class SqliteEngine:
             raise Unusable(f"cannot open the database {self.path}: {error}") from error
 
     def acquire_worker_lock(self) -> bool:
-        """Hold the lock file for as long as this process lives; a crash lets go of it."""
+        """Lock the worker's lock file for as long as this process lives. A crash releases it."""
         if self._held is not None:
             return True
         path = open_files.worker_lock_path(self.path)

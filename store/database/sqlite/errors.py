@@ -1,4 +1,4 @@
-"""What the driver of SQLite raises, in the store's words."""
+"""The driver's errors, translated into the store's errors."""
 
 import contextlib
 import sqlite3
@@ -31,14 +31,14 @@ def translate_errors() -> Iterator[None]:
             raise Unavailable(f"the database cannot be used right now: {error}") from error
         raise
     except sqlite3.IntegrityError as error:
-        # Triggers refuse what comes to a database that was moved, and changes of the audit log.
+        # Triggers reject writes to a database that was migrated away, and changes of the audit log.
         if error.sqlite_errorcode == sqlite3.SQLITE_CONSTRAINT_TRIGGER:
             raise Unavailable(str(error)) from error
         raise
 
 
 class Rows(sqlite3.Cursor):
-    """Rows are found as they are fetched, and that may take too long, or fail, as well."""
+    """A cursor whose fetches translate errors, too: SQLite computes rows as they are fetched."""
 
     def fetchone(self) -> Any:
         with translate_errors():

@@ -1,4 +1,4 @@
-"""A SQLite file looked at as it lies there, by who has no use for what is in it."""
+"""Inspection of a SQLite file without opening it as a store."""
 
 import contextlib
 import sqlite3
@@ -11,13 +11,13 @@ from urllib.parse import quote
 from store.database.migrations import CLOSED, steps
 from store.errors import Unusable
 
-# Of what is wrong with a file.
+# The limit of problems reported for a file.
 MOST_TOLD = 5
 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseSummary:
-    """What a database holds. `latest` is when the last event came, in microseconds."""
+    """A summary of a database. `latest` is when the last event was received, in microseconds."""
 
     events: int
     latest: int | None
@@ -27,7 +27,7 @@ class DatabaseSummary:
 
 @contextlib.contextmanager
 def open_read_only(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection that only reads."""
+    """Open a read-only connection for the length of the block."""
     raw = sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro", uri=True, timeout=10)
     try:
         yield raw
@@ -36,8 +36,10 @@ def open_read_only(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def verify_database(path: Path, name: Path, *, thoroughly: bool = False) -> DatabaseSummary:
-    """What is in a file, once all of it was looked at. Unusable, telling of it by `name`, for one
-    that is damaged or no database of tocsin's; `thoroughly` compares indexes with tables, too.
+    """Check the whole file and return a summary. `name` stands for it in messages.
+
+    If `thoroughly`, compare indexes with tables, too. Raises Unusable if the file is damaged or is
+    not a database of tocsin.
     """
     try:
         with open_read_only(path) as raw:
@@ -50,7 +52,7 @@ def verify_database(path: Path, name: Path, *, thoroughly: bool = False) -> Data
 
 
 def find_damage(raw: sqlite3.Connection, *, thoroughly: bool = False) -> list[str]:
-    """What is wrong with the file, in SQLite's words."""
+    """Return the problems of the file, in SQLite's words."""
     check = "integrity_check" if thoroughly else "quick_check"
     said = [str(row[0]) for row in raw.execute(f"PRAGMA {check}({MOST_TOLD})")]
     dangling = raw.execute("PRAGMA foreign_key_check").fetchmany(MOST_TOLD)
@@ -61,8 +63,9 @@ def find_damage(raw: sqlite3.Connection, *, thoroughly: bool = False) -> list[st
 
 
 def find_damage_within(path: Path, seconds: float | None) -> tuple[list[str], bool]:
-    """What is wrong with a file as far as it can be seen in so many seconds (None: however long it
-    takes, and more thoroughly), and whether that was all of it.
+    """Return the problems found within `seconds`, and whether the check was completed.
+
+    With None, the check takes as long as it needs, and is more thorough.
     """
     ends = None if seconds is None else time.monotonic() + seconds
     try:
@@ -86,18 +89,18 @@ def _found(raw: sqlite3.Connection, name: Path) -> DatabaseSummary:
 
 
 def migration_state(raw: sqlite3.Connection) -> tuple[int, str | None]:
-    """The newest step that made it, and why it is closed, if it is."""
+    """Return the newest applied migration, and the reason if the database is closed, else None."""
     rows = raw.execute("SELECT number, name FROM migration").fetchall()
     closed = next((name for number, name in rows if number == CLOSED), None)
     return max((number for number, _ in rows if number < CLOSED), default=0), closed
 
 
 def newest_migration() -> int:
-    """The newest step that this program knows."""
+    """Return the newest migration that this program knows."""
     return steps()[-1][0]
 
 
 def size(path: Path) -> int:
-    """How many bytes a database has, its write-ahead log included."""
+    """Return the size of a database in bytes, with its write-ahead log."""
     beside = path.with_name(f"{path.name}-wal")
     return path.stat().st_size + (beside.stat().st_size if beside.exists() else 0)

@@ -1,5 +1,7 @@
-"""Who has a SQLite file open. Every process that has holds a shared lock on the file's directory;
-who puts another file in its place holds that lock alone.
+"""Locks that show which processes have a SQLite file open.
+
+Every process that has it open holds a shared lock on the file's directory. To replace the file, a
+process holds that lock exclusively.
 """
 
 import contextlib
@@ -12,8 +14,9 @@ from store.errors import Conflict, Unusable
 
 
 def acquire_shared_lock(database: Path) -> int:
-    """A descriptor to hold for as long as the database is in use. Unusable while it is exchanged,
-    or where its directory cannot be read.
+    """Return a descriptor to hold while the database is in use.
+
+    Raises Unusable while the file is being replaced, or if its directory cannot be read.
     """
     try:
         return _locked(database.parent, fcntl.LOCK_SH)
@@ -27,7 +30,7 @@ def acquire_shared_lock(database: Path) -> int:
 
 @contextlib.contextmanager
 def exclusive_lock(database: Path) -> Iterator[None]:
-    """Keep everybody out for the length of the block. Conflict where somebody is in."""
+    """Exclude other processes for the length of the block. Raises Conflict if one has it open."""
     held: list[int] = []
     try:
         held.append(_locked(database.parent, fcntl.LOCK_EX))
@@ -45,12 +48,12 @@ def exclusive_lock(database: Path) -> Iterator[None]:
 
 
 def worker_lock_path(database: Path) -> Path:
-    """The file that the one worker of a database holds locked."""
+    """Return the lock file of the database's one worker."""
     return database.with_suffix(".worker.lock")
 
 
 def is_worker_running(database: Path) -> bool:
-    """Whether a worker is at work on it."""
+    """Return whether a worker is running on the database."""
     try:
         os.close(_locked(worker_lock_path(database), fcntl.LOCK_SH))
     except BlockingIOError:

@@ -1,4 +1,4 @@
-"""A copy of a SQLite file beside it, made before an upgrade changes it. The last few are kept."""
+"""Copies of a SQLite file beside it, made before a migration. Only the last few are kept."""
 
 import contextlib
 import logging
@@ -15,9 +15,10 @@ KEPT = 3
 
 
 def create_backup(path: Path, step: int, now: int) -> Path:
-    """Copy the database, which is at this step; returns where to. Unusable where that cannot be.
+    """Copy the database, which is at migration `step`. Return the copy's path.
 
-    Whatever is committed by now is in the copy, also what is in the write-ahead log alone.
+    The copy has everything that is committed, also what only the write-ahead log has. Raises
+    Unusable if the copy fails.
     """
     target = path.with_name(
         f"{path.stem}.before-upgrade-{step:04}-{clock.compact(now)}{path.suffix}"
@@ -39,7 +40,7 @@ def create_backup(path: Path, step: int, now: int) -> Path:
 
 
 def copies(path: Path) -> list[Path]:
-    """The copies of a database that there are, the oldest first."""
+    """Return the copies of a database, oldest first."""
     return sorted(path.parent.glob(f"{path.stem}.before-upgrade-*{path.suffix}"))
 
 

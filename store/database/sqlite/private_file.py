@@ -1,6 +1,6 @@
-"""A database file that its owner alone may read and write.
+"""The permissions of the database file: only its owner may read and write it.
 
-What SQLite keeps beside it gets the mode that the file has by then.
+SQLite gives the files that it creates beside it the same mode.
 """
 
 import logging
@@ -18,12 +18,10 @@ OTHERS = 0o077
 
 
 def prepare(database: Path) -> None:
-    """Make the file, empty, unless it is there; otherwise see to it that others cannot use it.
-    Unusable where it cannot be made.
-    """
+    """Create an empty file if there is none, else restrict its permissions. Raises Unusable."""
     file = database.resolve()
     try:
-        # One that is there is not opened: closing it again would end SQLite's locks on it.
+        # An existing file is not opened, because closing it would release SQLite's locks on it.
         os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, MODE))
         chown_like(file.parent, file)
     except FileExistsError:
@@ -33,7 +31,7 @@ def prepare(database: Path) -> None:
 
 
 def restrict(database: Path) -> None:
-    """Leave nobody but the owner anything to do with a database; the log says so."""
+    """Remove all permissions on a database except its owner's. Log a warning if there were any."""
     file = database.resolve()
     for path in (file, *(file.with_name(file.name + end) for end in BESIDE)):
         try:
