@@ -1,4 +1,4 @@
-"""Everything that is remembered. It knows neither the hub nor the worker."""
+"""Everything that is stored. It does not depend on the hub or the worker."""
 
 from store.database.connection import Connection, Row
 from store.database.opening import open_store

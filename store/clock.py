@@ -1,7 +1,7 @@
-"""Time, from one place that tests can move: whole microseconds since the epoch, UTC.
+"""Time in whole microseconds since the epoch (UTC), from one clock that tests can move.
 
-Integers, because they are exact, compare and add in SQL alike on every engine, and cost eight
-bytes where a text takes 27; the API's text form is made at the edge.
+Integers are exact, compare and add alike in SQL on every engine, and need eight bytes where a text
+needs 27. The API formats them.
 """
 
 import time
@@ -21,7 +21,7 @@ class Clock:
     """The system's clock."""
 
     def now(self) -> int:
-        """Microseconds since the epoch."""
+        """Return the microseconds since the epoch."""
         return time.time_ns() // 1000
 
 
@@ -35,45 +35,46 @@ class MovableClock(Clock):
         return self._now
 
     def advance(self, seconds: float) -> None:
-        """Move by `seconds`, which may be negative."""
+        """Move the clock by `seconds`, which may be negative."""
         self._now += round(seconds * SECOND)
 
 
 def iso(moment: int) -> str:
-    """The API's form: `2026-11-21T07:33:00Z`, whole seconds."""
+    """Format a time for the API, in whole seconds: `2026-11-21T07:33:00Z`."""
     return _iso(moment // SECOND)
 
 
-# There are several in whatever is shown, and more often than not some of them are the same.
+# A response has several times, and often some of them are equal.
 @lru_cache(maxsize=4096)
 def _iso(second: int) -> str:
-    # Twice as fast as strftime.
+    # This is twice as fast as strftime.
     return f"{datetime.fromtimestamp(second, UTC).isoformat()[:19]}Z"
 
 
 def compact(moment: int) -> str:
-    """The same in a file's name: `20261121T073300Z`."""
+    """Format a time for a file name: `20261121T073300Z`."""
     return iso(moment).translate(str.maketrans("", "", "-:"))
 
 
 def iso_micro(moment: int) -> str:
-    """The same with microseconds, for records: `2026-11-21T07:33:00.123456Z`."""
+    """Format a time with microseconds, for records: `2026-11-21T07:33:00.123456Z`."""
     whole = datetime.fromtimestamp(moment // SECOND, UTC)
     return f"{whole:%Y-%m-%dT%H:%M:%S}.{moment % SECOND:06d}Z"
 
 
 def parse(text: str) -> int:
-    """Microseconds for an ISO 8601 time; one without an offset is UTC. ValueError if it is none."""
+    """Parse an ISO 8601 time; without an offset it is UTC. Raises ValueError if it is malformed."""
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
-    # In whole numbers: a float of seconds loses microseconds from the year 2108 on.
+    # Integer division keeps microseconds, which a float of seconds loses from the year 2108 on.
     return (moment - EPOCH) // timedelta(microseconds=1)
 
 
 def months_later(moment: int, months: int) -> int:
-    """The same time of day on the same day so many months later; where that month is too short,
-    on its last day.
+    """Return the same day and time of day `months` later.
+
+    If that month is too short, return its last day.
     """
     whole = datetime.fromtimestamp(moment // SECOND, UTC)
     year, month = divmod(whole.year * 12 + whole.month - 1 + months, 12)

@@ -1,35 +1,35 @@
-"""What can go wrong in the store. The hub has one table from these kinds to HTTP statuses.
+"""The store's errors. The hub maps each kind to an HTTP status in one table.
 
 StoreError
-  Missing      what was named is not there
-  Gone         it was there, and is there no more
-  Conflict     it contradicts what is there
-  Invalid      a value the store does not take
-  Busy         too much is waiting to be written
+  Missing      the object does not exist
+  Gone         the object existed and does not exist any more
+  Conflict     the request contradicts the stored state
+  Invalid      a value is not allowed
+  Busy         too many writes are queued
   Unavailable  the database cannot be written or reached at this moment
-    Contended    two transactions were in each other's way, and this one was undone
-  Unusable     the configuration or the database cannot be worked with
+  Contended    two transactions conflicted, and this one was rolled back
+  Unusable     the configuration or the database cannot be used
 """
 
 
 class StoreError(Exception):
-    """Base of all errors the store raises on purpose."""
+    """The base of all errors that the store raises on purpose."""
 
 
 class Missing(StoreError):
-    """What was named is not there."""
+    """The object does not exist."""
 
 
 class Gone(StoreError):
-    """It was there, and is there no more."""
+    """The object existed and does not exist any more."""
 
 
 class Conflict(StoreError):
-    """It contradicts what is there."""
+    """The request contradicts the stored state."""
 
 
 class Invalid(StoreError):
-    """A value the store does not take; `field`, `code` and `resource` are the API's error words."""
+    """A value is not allowed. `field`, `code` and `resource` are for the API's error response."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Invalid(StoreError):
 
 
 class Busy(StoreError):
-    """Too much is waiting to be written; try again in a moment."""
+    """Too many writes are queued. The caller can retry in a moment."""
 
 
 class Unavailable(StoreError):
@@ -54,8 +54,8 @@ class Unavailable(StoreError):
 
 
 class Contended(Unavailable):
-    """Two transactions were in each other's way, and this one was undone: again, at once."""
+    """Two transactions conflicted, and this one was rolled back. It can be retried at once."""
 
 
 class Unusable(StoreError):
-    """The configuration or the database cannot be worked with; the message says the remedy."""
+    """The configuration or the database cannot be used. The message states the remedy."""

@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field
 
 
 class WebSubSettings(BaseModel):
-    """What hub and worker have to agree about."""
+    """WebSub settings that hub and worker must share."""
 
     websub: bool = Field(
         False,
@@ -15,7 +15,7 @@ class WebSubSettings(BaseModel):
 
 
 class ImportSettings(BaseModel):
-    """What hub and worker have to agree about, of imports."""
+    """Import settings that hub and worker must share."""
 
     imports: bool = Field(
         True,
@@ -25,7 +25,7 @@ class ImportSettings(BaseModel):
 
 
 class DataSettings(BaseModel):
-    """Where files are."""
+    """The location of files."""
 
     data_dir: Path = Field(
         Path("tocsin-data"),
@@ -38,7 +38,7 @@ DAY = 86_400
 
 
 class UsageSettings(BaseModel):
-    """The same about the coding assistant's usage, and the reports of it."""
+    """Settings for the assistant's usage and its reports, which hub and worker must share."""
 
     keep_usage: float = Field(
         366 * DAY,
@@ -58,7 +58,7 @@ class UsageSettings(BaseModel):
 
 
 class StoreSettings(DataSettings):
-    """Where things are kept."""
+    """The location of data."""
 
     store: str = Field(
         "sqlite",

@@ -1,4 +1,4 @@
-"""Users, organizations, teams, apps, and every credential of theirs.
+"""Users, organizations, teams, apps, and all their credentials.
 
 Imports `database`, `jobs` and `audit`.
 """

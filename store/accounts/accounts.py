@@ -1,4 +1,4 @@
-"""Accounts: users and organizations, and who belongs to which organization."""
+"""Accounts: users and organizations, and the members of organizations."""
 
 import os
 import re
@@ -26,9 +26,10 @@ def create(
     site_admin: bool = False,
     password: str | None = None,
 ) -> Row:
-    """Make a User or an Organization. Invalid for a bad login, Conflict for a taken one.
+    """Create a User or an Organization. Raises Invalid for a bad login, Conflict if it exists.
 
-    A login that events told of, and nothing else, is not taken: what was told of it stays with it.
+    If the login belongs to a placeholder made from events, the placeholder becomes this account and
+    keeps the fields that events set.
     """
     if not LOGIN.fullmatch(login):
         raise Invalid(
@@ -62,7 +63,7 @@ def create(
 
 
 def update(db: Connection, account_id: int, *, name: str | None, email: str | None) -> None:
-    """Change what an account says of itself. A user's email is among its addresses from then on."""
+    """Change an account's name and email. A user's email is added to the user's addresses."""
     db.execute(
         "UPDATE account SET name = :name, email = :email, updated_at = :now WHERE id = :id"
         " AND (coalesce(name, '') <> :name_key OR coalesce(email, '') <> :email_key)",
@@ -78,7 +79,7 @@ def update(db: Connection, account_id: int, *, name: str | None, email: str | No
 
 
 def describe(db: Connection, account_id: int, description: str | None) -> bool:
-    """Say what an organization is about; whether that changes anything."""
+    """Set an organization's description. Return whether that changes anything."""
     changed = db.execute(
         "UPDATE account SET description = :description, updated_at = :now WHERE id = :id"
         " AND coalesce(description, '') <> :key",
@@ -91,17 +92,17 @@ def describe(db: Connection, account_id: int, description: str | None) -> bool:
 
 
 def by_login(db: Connection, login: str) -> Row | None:
-    """The account of this login, whatever its case."""
+    """Return the account with this login, in any case, or None."""
     return db.one(f"SELECT {COLUMNS} FROM account WHERE login_key = :key", key=login.lower())
 
 
 def get(db: Connection, account_id: int) -> Row | None:
-    """The account with this id."""
+    """Return the account with this id, or None."""
     return db.one(f"SELECT {COLUMNS} FROM account WHERE id = :id", id=account_id)
 
 
 def get_required(db: Connection, account_ids: Iterable[int]) -> dict[int, Row]:
-    """The accounts with these ids, by id."""
+    """Return the accounts with these ids, by id. Unknown ids are left out."""
     rows = db.all(
         f"SELECT {COLUMNS} FROM account WHERE id IN"
         f" (SELECT i.wanted FROM {db.each('ids', wanted='integer')} AS i)",
@@ -111,7 +112,7 @@ def get_required(db: Connection, account_ids: Iterable[int]) -> dict[int, Row]:
 
 
 def users_by_login(db: Connection, logins: Iterable[str]) -> dict[str, Row]:
-    """The users of these logins, by the login in lower case; what is none is left out."""
+    """Return the users with these logins, by lower-case login. Unknown ones are left out."""
     columns = ", ".join(f"a.{name}" for name in COLUMNS.split(", "))
     rows = db.all(
         f"SELECT {columns} FROM {db.each('keys', wanted='text')} AS k"
@@ -122,12 +123,12 @@ def users_by_login(db: Connection, logins: Iterable[str]) -> dict[str, Row]:
 
 
 def list_all(db: Connection) -> list[Row]:
-    """Every account, by login."""
+    """Return every account, by login."""
     return db.all(f"SELECT {COLUMNS} FROM account ORDER BY login_key")
 
 
 def join(db: Connection, organization_id: int, account_id: int, role: str) -> None:
-    """Make an account `admin` or `member` of an organization."""
+    """Make an account an `admin` or `member` of an organization. Raises Invalid for other roles."""
     if role not in ("admin", "member"):
         raise Invalid(f"{role!r} is no role in an organization: admin or member", field="role")
     db.execute(
@@ -141,7 +142,7 @@ def join(db: Connection, organization_id: int, account_id: int, role: str) -> No
 
 
 def organization_role(db: Connection, organization_id: int, account_id: int) -> str | None:
-    """`admin`, `member` or None."""
+    """Return `admin`, `member` or None."""
     role: str | None = db.value(
         "SELECT role FROM membership"
         " WHERE organization_id = :organization_id AND account_id = :account_id",
@@ -152,22 +153,25 @@ def organization_role(db: Connection, organization_id: int, account_id: int) -> 
 
 
 def hash_password(password: str) -> str:
-    """Argon2id with RFC 9106's second recommendation, in PHC form."""
+    """Hash a password with Argon2id and RFC 9106's second recommended parameters, in PHC form."""
     return Argon2id(
         salt=os.urandom(16), length=32, iterations=3, lanes=4, memory_cost=64 * 1024
     ).derive_phc_encoded(password.encode())
 
 
 def stored_password(db: Connection, account_id: int) -> str | None:
-    """The hash to give `password_matches`, which takes a tenth of a second: not in here."""
+    """Return an account's password hash for `password_matches`.
+
+    That takes a tenth of a second, so call it outside the transaction.
+    """
     stored: str | None = db.value("SELECT password_hash FROM account WHERE id = :id", id=account_id)
     return stored
 
 
 def password_matches(password: str, stored: str | None) -> bool:
-    """Whether this is the password behind the hash.
+    """Return whether the password matches the hash.
 
-    Without a hash it takes as long, so that nobody learns from the time who has a password.
+    Without a hash it takes as long, so that the time does not show which accounts have a password.
     """
     try:
         Argon2id.verify_phc_encoded(password.encode(), stored or _decoy())
@@ -182,12 +186,12 @@ def _decoy() -> str:
 
 
 def check_password(db: Connection, account_id: int, password: str) -> bool:
-    """Whether this is the account's password; False where it has none."""
+    """Return whether this is the account's password. Without a password, return False."""
     return password_matches(password, stored_password(db, account_id))
 
 
 def set_password(db: Connection, account_id: int, hashed: str | None) -> None:
-    """Replace the password by the one behind `hash_password`'s answer; None takes it away."""
+    """Replace an account's password hash (see `hash_password`). None removes the password."""
     db.execute(
         "UPDATE account SET password_hash = :hashed, updated_at = :now WHERE id = :id",
         hashed=hashed,

@@ -1,17 +1,18 @@
-"""Which repositories somebody administers: those whose hooks are theirs to see."""
+"""The repositories that an account administers, and whose hooks it may therefore see."""
 
 from store.database.connection import Connection, Row
 
-# More are not looked at one by one.
+# The limit of repositories in a result.
 MOST = 5000
 
 
 def repositories(
     db: Connection, account_id: int, token_id: int | None, target_id: int | None = None
 ) -> list[Row]:
-    """Id and owner of the repositories in which an account's role is that of an administrator, as
-    `repositories.role_of` has it for one; those of `target_id` alone, where that is given; without
-    those of organizations whose single sign-on does not let the token in.
+    """Return id and owner of the repositories that an account administers.
+
+    The rules are those in `repositories.role_of`. `target_id` limits the result to one owner.
+    Organizations whose single sign-on does not authorise the token are left out.
     """
     within = "" if target_id is None else " AND r.owner_id = :target_id"
     given = {} if target_id is None else {"target_id": target_id}

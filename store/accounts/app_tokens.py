@@ -1,6 +1,4 @@
-"""What an app does with the tokens that it holds: check, reset, narrow those of users; and those
-with which it speaks for itself.
-"""
+"""Tokens of apps: checking, resetting and narrowing tokens of users, and installation tokens."""
 
 from collections.abc import Iterable, Mapping
 
@@ -20,8 +18,10 @@ def install(
     expires_at: int | None = None,
     value: str | None = None,
 ) -> tuple[str, Row]:
-    """A token with which the app speaks for itself, in the account's repositories alone; its value
-    is returned this once. Invalid for an app that is no integration, and for more than it may do.
+    """Create a token with which an app acts for itself in one account's repositories.
+
+    Return its value, which is not stored, and its row. Raises Invalid if the app is not an
+    integration, or for more permissions than it has.
     """
     if app["kind"] != "integration":
         raise Invalid("only an integration has installations", field="kind")
@@ -39,7 +39,7 @@ def install(
 
 
 def of_app(db: Connection, app_id: int, value: str) -> Row | None:
-    """The live token of this value that the app has of some user; None for any other."""
+    """Return the app's unexpired token of a user with this value, or None."""
     if not tokens.is_well_formed(value):
         return None
     return read(
@@ -54,13 +54,13 @@ def of_app(db: Connection, app_id: int, value: str) -> Row | None:
 
 
 def reset(db: Connection, row: Row) -> tuple[str, Row]:
-    """Give the token a new value, which is returned this once; the old one is invalid at once.
+    """Give the token a new value and return it. The old value is invalid at once.
 
-    Missing where the token has another value, or none, by now.
+    Raises Missing if the token has been reset or deleted meanwhile.
     """
     value = tokens.new_value(row["kind"])
     changed = {"hash": tokens.digest(value), "last_eight": value[-8:], "updated_at": db.now}
-    # Of two that reset the same value at the same time, one has it.
+    # If two callers reset the same value at the same time, only one succeeds.
     done = db.execute(
         "UPDATE token SET hash = :hash, last_eight = :last_eight, updated_at = :updated_at"
         " WHERE id = :id AND hash = :old",
@@ -82,10 +82,11 @@ def scope(
     repositories: Iterable[int] | None,
     permissions: Mapping[str, str] | None,
 ) -> tuple[str, Row]:
-    """Make a narrower token from an app user's; its value is returned this once.
+    """Create a narrower token from an app's token of a user. Return its value and its row.
 
-    It reaches the target's repositories alone, of these only `repositories` where given, and ends
-    when the first one does. Invalid for permissions that the first one has not.
+    The value is not stored. The token can access only the target's repositories, or only
+    `repositories` of these. It expires when the first one does. Raises Invalid for permissions that
+    the first one does not have.
     """
     grants.ensure(db, row["app_id"], row["account_id"])
     value, made = tokens.create(
@@ -98,7 +99,7 @@ def scope(
         target_id=target_id,
         repositories=repositories,
     )
-    # What let the first one in lets this one in.
+    # The new token gets the first one's authorizations for single sign-on.
     db.execute(
         "INSERT INTO token_authorization (token_id, organization_id, created_at)"
         " SELECT :made, organization_id, :now FROM token_authorization WHERE token_id = :id",

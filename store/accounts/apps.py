@@ -1,4 +1,4 @@
-"""Applications: programs of others that hold tokens of users, and their client secrets."""
+"""Applications: other people's programs that hold tokens of users, and their client secrets."""
 
 import hashlib
 import json
@@ -12,7 +12,7 @@ from store.accounts import tokens
 from store.database.connection import Connection, Row
 from store.errors import Conflict, Invalid
 
-# Kind of application to the kind of token that it holds for users.
+# Kind of application to the kind of the tokens that it holds for users.
 KINDS = {"oauth": "oauth", "integration": "app_user"}
 NAME = re.compile(r"[^\x00-\x1f\x7f]{1,100}")
 CLIENT_ID = re.compile(r"[0-9A-Za-z._-]{8,20}")
@@ -37,7 +37,10 @@ def create(
     client_id: str | None = None,
     client_secret: str | None = None,
 ) -> tuple[str, Row]:
-    """Make an application; its secret is returned this once. Invalid, or Conflict if taken."""
+    """Create an application. Return its client secret, which is not stored, and its row.
+
+    Raises Invalid for bad values, Conflict if the name or the client id is in use.
+    """
     client_secret = secrets.token_hex(20) if client_secret is None else client_secret
     client_id = secrets.token_hex(10) if client_id is None else client_id
     _check(name, url, kind, client_id)
@@ -75,7 +78,7 @@ def _check(name: str, url: str, kind: str, client_id: str) -> None:
 
 
 def check_url(url: str, field: str) -> None:
-    """Invalid unless it is a web address."""
+    """Raise Invalid unless the URL is an http or https URL."""
     try:
         parts = urlsplit(url)
         good = parts.scheme in ("http", "https") and parts.hostname and url.isprintable()
@@ -86,20 +89,20 @@ def check_url(url: str, field: str) -> None:
 
 
 def _hash(client_secret: str) -> str:
-    # Random enough that a slow hash would protect nothing; asked for at every request.
+    # A slow hash would protect nothing, because the secret is random, and each request checks it.
     if not CLIENT_SECRET.fullmatch(client_secret):
         raise Invalid("a client secret is 20 to 40 visible ASCII characters", field="client_secret")
     return hashlib.sha256(client_secret.encode()).hexdigest()
 
 
 def check_secret(app: Row, client_secret: str) -> bool:
-    """Whether this is the application's secret."""
+    """Return whether this is the application's client secret."""
     given = hashlib.sha256(client_secret.encode()).hexdigest()
     return compare_digest(given, str(app["secret_hash"]))
 
 
 def set_secret(db: Connection, app_id: int, client_secret: str) -> None:
-    """Replace an application's secret. Invalid for one that is too short."""
+    """Replace an application's client secret. Raises Invalid for a malformed one."""
     db.execute(
         "UPDATE app SET secret_hash = :hash, updated_at = :now WHERE id = :id",
         hash=_hash(client_secret),
@@ -116,7 +119,7 @@ def update(
     description: str | None,
     permissions: Mapping[str, str],
 ) -> None:
-    """Change what an application says of itself, and the most that its tokens may do."""
+    """Change an application's URL and description, and the most permissions its tokens may have."""
     check_url(url, "url")
     db.execute(
         "UPDATE app SET url = :url, description = :description, permissions = :permissions,"
@@ -130,19 +133,19 @@ def update(
 
 
 def get(db: Connection, app_id: int) -> Row | None:
-    """The application with this id."""
+    """Return the application with this id, or None."""
     return _read(db.one(f"{SELECT} WHERE p.id = :id", id=app_id))
 
 
 def by_client_id(db: Connection, client_id: str) -> Row | None:
-    """The application of this client id."""
+    """Return the application with this client id, or None."""
     if not CLIENT_ID.fullmatch(client_id):
         return None
     return _read(db.one(f"{SELECT} WHERE p.client_id = :client_id", client_id=client_id))
 
 
 def by_name(db: Connection, name: str) -> Row | None:
-    """The application of this name, whatever its case."""
+    """Return the application with this name, in any case, or None."""
     return _read(db.one(f"{SELECT} WHERE p.name_key = :key", key=name.lower()))
 
 
@@ -153,7 +156,7 @@ def _read(row: Row | None) -> Row | None:
 
 
 def list_all(db: Connection) -> list[Row]:
-    """Every application with its `owner` (a login) and how many `tokens` it holds, by name."""
+    """Return every application with its `owner` (a login) and its number of `tokens`, by name."""
     rows = db.all(
         f"SELECT {COLUMNS}, (SELECT count(*) FROM token t WHERE t.app_id = p.id) AS tokens"
         f" {OWNED} ORDER BY p.name_key"
@@ -164,5 +167,5 @@ def list_all(db: Connection) -> list[Row]:
 
 
 def remove(db: Connection, app_id: int) -> bool:
-    """End an application with its grants and tokens. False if there is none of this id."""
+    """Delete an application, its grants and its tokens. Return False if there is none."""
     return db.execute("DELETE FROM app WHERE id = :id", id=app_id) > 0

@@ -16,8 +16,8 @@ COLUMNS = (
     " t.target_id, t.repositories, p.name AS app_name, p.url AS app_url, p.client_id"
 )
 SELECT = f"SELECT {COLUMNS} FROM token t LEFT JOIN app p ON p.id = t.app_id"
-# What a user manages: no token of an installation or with permissions of its own, and none that
-# has ended.
+# A user manages unexpired personal and OAuth tokens, but not those of installations or with
+# permissions.
 MANAGED = f"t.account_id = :account_id AND t.kind IN ('personal', 'oauth') AND {tokens.LIVE}"
 
 
@@ -30,9 +30,9 @@ def create_personal(
     note_url: str | None = None,
     fingerprint: str | None = None,
 ) -> tuple[str, Row]:
-    """Make a token of no app; its value is returned this once.
+    """Create a token without an app. Return its value, which is not stored, and its row.
 
-    Invalid without a `note`, or with one that another such token of the user has.
+    Raises Invalid without a `note`, or if another such token of the user has it.
     """
     grants.alone(db, account_id)
     _check_note(db, account_id, note)
@@ -58,9 +58,9 @@ def create_for_app(
     note_url: str | None = None,
     fingerprint: str | None = None,
 ) -> tuple[str, Row]:
-    """Make a token for an app; its value is returned this once.
+    """Create a token for an app. Return its value, which is not stored, and its row.
 
-    Invalid where the app has one of this user and `fingerprint` already.
+    Raises Invalid if the app has a token for this user and `fingerprint` already.
     """
     grants.alone(db, account_id)
     _check_fingerprint(db, account_id, app["id"], fingerprint)
@@ -87,9 +87,9 @@ def get_or_create(
     note_url: str | None = None,
     fingerprint: str | None = None,
 ) -> tuple[str | None, Row]:
-    """The app's token of this user and `fingerprint`, left as it is, or else a new one.
+    """Return the app's token for this user and `fingerprint`, unchanged, or create one.
 
-    The value is a new one's, None for one that was there.
+    The value is None for an existing token.
     """
     grants.alone(db, account_id)
     found = of_fingerprint(db, account_id, app["id"], fingerprint)
@@ -115,7 +115,7 @@ def _made(db: Connection, account_id: int, token_id: int) -> Row:
 def of_fingerprint(
     db: Connection, account_id: int, app_id: int, fingerprint: str | None
 ) -> Row | None:
-    """The app's live token of this user and fingerprint, which may be none."""
+    """Return the app's unexpired token for this user and fingerprint (None: no fingerprint)."""
     return read(
         db.one(
             f"{SELECT} WHERE {MANAGED} AND t.app_id = :app_id"
@@ -131,7 +131,7 @@ def of_fingerprint(
 def page(
     db: Connection, account_id: int, *, limit: int, offset: int, app_id: int | None = None
 ) -> list[Row]:
-    """A user's authorizations by id, all or an app's."""
+    """Return a user's authorizations by id: all, or an app's."""
     where, given = _where(db, account_id, app_id)
     rows = db.all(
         f"{SELECT} {where} ORDER BY t.id LIMIT :limit OFFSET :offset",
@@ -145,7 +145,7 @@ def page(
 def count(
     db: Connection, account_id: int, most: int = ENDLESS, *, app_id: int | None = None
 ) -> int:
-    """How many authorizations `page` pages through, counted to `most`."""
+    """Return how many authorizations `page` can return, counted up to `most`."""
     where, given = _where(db, account_id, app_id)
     found: int = db.value(
         f"SELECT count(*) FROM (SELECT t.id FROM token t {where} LIMIT :most) AS f",
@@ -163,7 +163,7 @@ def _where(db: Connection, account_id: int, app_id: int | None) -> tuple[str, di
 
 
 def get(db: Connection, account_id: int, token_id: int) -> Row | None:
-    """The user's authorization with this id."""
+    """Return the user's authorization with this id, or None."""
     return read(
         db.one(
             f"{SELECT} WHERE {MANAGED} AND t.id = :id",
@@ -183,10 +183,11 @@ def update(
     removed: Iterable[str] = (),
     texts: Mapping[str, str | None] | None = None,
 ) -> Row:
-    """Change an authorization: other scopes, or some more or less, and those of its `note`,
-    `note_url` and `fingerprint` that `texts` has.
+    """Change an authorization. Return it.
 
-    Invalid for a note or fingerprint that is taken, Missing where it has ended.
+    `scopes` replaces its scopes; `added` and `removed` change them. `texts` may have its `note`,
+    `note_url` and `fingerprint`. Raises Invalid if a note or fingerprint is in use, Missing if the
+    token is gone.
     """
     grants.alone(db, row["account_id"])
     before = get(db, row["account_id"], row["id"])
@@ -219,7 +220,7 @@ def _check_change(db: Connection, before: Row, after: Mapping[str, str | None]) 
 
 
 def delete(db: Connection, row: Row) -> None:
-    """End a token; its grant stays."""
+    """Delete a token. Its grant stays."""
     tokens.revoke(db, row["id"])
     grants.touch(db, row)
 
@@ -250,12 +251,12 @@ def _taken(field: str, message: str) -> Invalid:
 
 
 def read(row: Row | None) -> Row | None:
-    """The same for what may not be there."""
+    """Decode a row that may be None."""
     return None if row is None else decode_row(row)
 
 
 def decode_row(row: Row) -> Row:
-    """A row of SELECT with its JSON columns read."""
+    """Decode the JSON columns of a row of SELECT."""
     row["scopes"] = orjson.loads(row["scopes"])
     row["permissions"] = orjson.loads(row["permissions"])
     if row["repositories"] is not None:

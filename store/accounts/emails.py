@@ -1,4 +1,4 @@
-"""The addresses of an account: one of them is the primary, and an address is one account's."""
+"""The email addresses of accounts: one is the primary, and each belongs to one account only."""
 
 from collections.abc import Collection, Iterable
 
@@ -9,11 +9,11 @@ from store.errors import Invalid, Missing
 
 COLUMNS = "id, account_id, email, is_primary, verified, visibility, created_at"
 MOST = 100
-"""How many addresses an account may have."""
+"""The limit of addresses of an account."""
 
 
 def normalised(address: str) -> str:
-    """The address as it is kept: its domain in lower case. Invalid for what is no address."""
+    """Normalise an address: its domain in lower case. Raises Invalid if it is not an address."""
     try:
         return validate_email(address, check_deliverability=False).normalized
     except EmailNotValidError as error:
@@ -21,7 +21,7 @@ def normalised(address: str) -> str:
 
 
 def _key(address: str) -> str:
-    """What two spellings of an address have in common."""
+    """Return the key that all spellings of an address share."""
     try:
         return normalised(address).lower()
     except Invalid:
@@ -29,7 +29,7 @@ def _key(address: str) -> str:
 
 
 def _alone(db: Connection, account_id: int) -> None:
-    # Which one is the primary, or the last verified one, depends on all of them.
+    # Which address is the primary, or the last verified one, depends on all of them.
     db.alone(f"emails of {account_id}")
 
 
@@ -40,7 +40,7 @@ def _invalid(message: str, code: str) -> Invalid:
 def page(
     db: Connection, account_id: int, *, limit: int, offset: int, public: bool = False
 ) -> list[Row]:
-    """The account's addresses, the primary first; with `public` those that everybody may see."""
+    """Return a page of the account's addresses, the primary first. `public` selects public ones."""
     return db.all(
         f"SELECT {COLUMNS} FROM email WHERE account_id = :account_id{_only(public)}"
         " ORDER BY is_primary DESC, id LIMIT :limit OFFSET :offset",
@@ -51,7 +51,7 @@ def page(
 
 
 def count(db: Connection, account_id: int, *, public: bool = False) -> int:
-    """How many addresses that are."""
+    """Return how many addresses `page` can return."""
     total: int = db.value(
         f"SELECT count(*) FROM email WHERE account_id = :account_id{_only(public)}",
         account_id=account_id,
@@ -64,7 +64,7 @@ def _only(public: bool) -> str:
 
 
 def primary(db: Connection, account_id: int) -> Row | None:
-    """The account's primary address."""
+    """Return the account's primary address, or None."""
     return db.one(
         f"SELECT {COLUMNS} FROM email WHERE account_id = :account_id AND is_primary = 1",
         account_id=account_id,
@@ -74,9 +74,9 @@ def primary(db: Connection, account_id: int) -> Row | None:
 def add(
     db: Connection, account_id: int, addresses: Iterable[str], *, verified: bool = False
 ) -> list[Row]:
-    """Give the account these addresses; the first it ever gets is its primary, and private.
+    """Add addresses to an account. Its first address becomes its primary, and private.
 
-    Invalid, and none is added, for one that is no address or is somebody's already.
+    Raises Invalid, and adds none, if one is not an address or is in use already.
     """
     wanted = {one.lower(): one for one in map(normalised, addresses)}
     _alone(db, account_id)
@@ -110,7 +110,7 @@ def _insert(
 
 
 def of(db: Connection, account_id: int, addresses: Iterable[str]) -> list[Row]:
-    """Those of these addresses that the account has."""
+    """Return the account's addresses among these."""
     return _of(db, account_id, {_key(address) for address in addresses})
 
 
@@ -124,10 +124,10 @@ def _of(db: Connection, account_id: int, keys: Collection[str]) -> list[Row]:
 
 
 def remove(db: Connection, account_id: int, addresses: Iterable[str]) -> list[Row]:
-    """Take these addresses from the account; returns them.
+    """Remove addresses from an account. Return them.
 
-    None is taken, and that is Missing where the account has not all of them, Invalid where the
-    primary or the last verified one is among them.
+    If the account does not have all of them, raise Missing and remove none. If the primary or the
+    last verified one is among them, raise Invalid.
     """
     _alone(db, account_id)
     keys = {_key(address) for address in addresses}
@@ -155,7 +155,7 @@ def _verified(db: Connection, account_id: int) -> int:
 
 
 def set_visibility(db: Connection, account_id: int, visibility: str) -> Row | None:
-    """Make the primary address `public` or `private`; None where there is none."""
+    """Make the primary address `public` or `private`. Return None if there is none."""
     return db.one(
         "UPDATE email SET visibility = :visibility WHERE account_id = :account_id"
         f" AND is_primary = 1 RETURNING {COLUMNS}",
@@ -165,7 +165,7 @@ def set_visibility(db: Connection, account_id: int, visibility: str) -> Row | No
 
 
 def add_if_missing(db: Connection, account_id: int, address: str) -> bool:
-    """Give the account a verified address. False where it has it as such. Invalid as for `add`."""
+    """Add a verified address. Return False if the account has it already. Raises as `add` does."""
     known = of(db, account_id, [address])
     if not known:
         add(db, account_id, [address], verified=True)
@@ -177,14 +177,14 @@ def add_if_missing(db: Connection, account_id: int, address: str) -> bool:
 
 
 def verify(db: Connection, email_id: int, verified: bool = True) -> None:
-    """Say that whoever has the account was seen to have the address, or was not."""
+    """Record whether an address was verified to belong to its account."""
     db.execute(
         "UPDATE email SET verified = :verified WHERE id = :id", verified=int(verified), id=email_id
     )
 
 
 def make_primary(db: Connection, row: Row) -> None:
-    """Make this address the account's primary; how visible that one was stays."""
+    """Make this address the account's primary. It gets the former primary's visibility."""
     before = primary(db, row["account_id"])
     if before is None or before["id"] == row["id"]:
         return

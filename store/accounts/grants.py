@@ -1,4 +1,4 @@
-"""Grants: that a user lets an application act. One for each application and user."""
+"""Grants: a user permits an application to act. There is one for each application and user."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -28,10 +28,10 @@ def issue(
     by_password: bool = False,
     value: str | None = None,
 ) -> tuple[str, Row]:
-    """Let the application act for the user, with one more token, whose value is returned.
+    """Permit the application to act for the user. Return the value and the row of a new token.
 
-    An integration's token has permissions, the application's where none are given, and Invalid
-    for more than those; any other's has scopes.
+    An integration's token has permissions: by default all of the application's. Other applications'
+    tokens have scopes. Raises Invalid for more permissions than the application has.
     """
     integration = app["kind"] == "integration"
     if integration and scopes:
@@ -58,7 +58,7 @@ def issue(
 
 
 def narrowed(held: Mapping[str, str], wanted: Mapping[str, str] | None) -> dict[str, str]:
-    """`wanted`, or all of `held`. Invalid where that would be more than `held`."""
+    """Return `wanted`, or all of `held`. Raises Invalid if `wanted` exceeds `held`."""
     if not wanted:
         return dict(held)
     level = tokens.LEVELS.index
@@ -69,16 +69,16 @@ def narrowed(held: Mapping[str, str], wanted: Mapping[str, str] | None) -> dict[
 
 
 def alone(db: Connection, account_id: int) -> None:
-    """Wait for others who change what this user grants.
+    """Lock the user's grants until the transaction ends.
 
-    Two that look first and write then would both find nothing; a token that is made while its
-    grant ends would be left over.
+    Without the lock, two transactions that read first could both find no grant, and a token made
+    while its grant is deleted would remain.
     """
     db.alone(f"grants of {account_id}")
 
 
 def ensure(db: Connection, app_id: int, account_id: int) -> None:
-    """Note that the user lets the application act, and that this changed just now."""
+    """Record the user's grant to the application, or its change."""
     alone(db, account_id)
     db.execute(
         "INSERT INTO app_grant (app_id, account_id, created_at, updated_at)"
@@ -91,7 +91,7 @@ def ensure(db: Connection, app_id: int, account_id: int) -> None:
 
 
 def touch(db: Connection, token: Row) -> None:
-    """Note that something changed in the grant that a token comes of, if it comes of one."""
+    """Record a change of a token's grant, if it has one."""
     db.execute(
         "UPDATE app_grant SET updated_at = :now"
         " WHERE app_id = :app_id AND account_id = :account_id",
@@ -104,7 +104,7 @@ def touch(db: Connection, token: Row) -> None:
 def page(
     db: Connection, account_id: int, *, limit: int, offset: int, app_id: int | None = None
 ) -> list[Row]:
-    """A user's grants by id, each with `scopes`: the union of those of its live tokens."""
+    """Return a user's grants by id, each with `scopes`: all scopes of its unexpired tokens."""
     where, given = _where(account_id, app_id)
     rows = db.all(
         f"{SELECT} {where} ORDER BY g.id LIMIT :limit OFFSET :offset",
@@ -118,7 +118,7 @@ def page(
 def count(
     db: Connection, account_id: int, most: int = ENDLESS, *, app_id: int | None = None
 ) -> int:
-    """How many grants `page` pages through, counted to `most`."""
+    """Return how many grants `page` can return, counted up to `most`."""
     where, given = _where(account_id, app_id)
     found: int = db.value(
         f"SELECT count(*) FROM (SELECT g.id FROM app_grant g {where} LIMIT :most) AS f",
@@ -136,13 +136,13 @@ def _where(account_id: int, app_id: int | None) -> tuple[str, dict[str, int]]:
 
 
 def get(db: Connection, account_id: int, grant_id: int) -> Row | None:
-    """The user's grant with this id."""
+    """Return the user's grant with this id, or None."""
     where = "WHERE g.account_id = :account_id AND g.id = :id"
     return _one(db, account_id, db.one(f"{SELECT} {where}", account_id=account_id, id=grant_id))
 
 
 def of_app(db: Connection, account_id: int, app_id: int) -> Row | None:
-    """The user's grant to this application."""
+    """Return the user's grant to this application, or None."""
     where, given = _where(account_id, app_id)
     return _one(db, account_id, db.one(f"{SELECT} {where}", **given))
 
@@ -155,7 +155,8 @@ def _with_scopes(db: Connection, account_id: int, grants: list[Row]) -> list[Row
     held: dict[int, list[str]] = {grant["app_id"]: [] for grant in grants}
     for app_id, scopes in db.tuples(
         f"SELECT t.app_id, t.scopes FROM {db.each('apps', app_id='integer')} AS w"
-        # Plus: found by the app, for the user may have many tokens of others.
+        # The plus keeps the database from using the user's index, because the user may have many
+        # tokens of other apps.
         " JOIN token t ON t.app_id = w.app_id WHERE +t.account_id = :account_id"
         f" AND {tokens.LIVE} ORDER BY t.id",
         apps=json_array(held),
@@ -169,7 +170,7 @@ def _with_scopes(db: Connection, account_id: int, grants: list[Row]) -> list[Row
 
 
 def delete(db: Connection, grant: Row) -> int:
-    """End a grant with all tokens that the application has of the user; returns their number."""
+    """Delete a grant and all of the application's tokens for the user. Return how many tokens."""
     alone(db, grant["account_id"])
     ended = db.execute(
         "DELETE FROM token WHERE app_id = :app_id AND account_id = :account_id",

@@ -1,11 +1,11 @@
-"""Logins that failed of late, counted by whatever names who tried: a login, an address."""
+"""Recent failed logins, counted by login or by address."""
 
 from store.clock import SECOND
 from store.database.connection import Connection
 
 
 def failed(db: Connection, who: str, seconds: float) -> int:
-    """Count one more; returns how many there are since the first of the last `seconds`."""
+    """Count a failed login. Return how many there are since the first in the last `seconds`."""
     times: int = db.value(
         "INSERT INTO failed_login (who, times, since) VALUES (:who, 1, :now)"
         " ON CONFLICT (who) DO UPDATE SET"
@@ -20,7 +20,7 @@ def failed(db: Connection, who: str, seconds: float) -> int:
 
 
 def times(db: Connection, who: str, seconds: float) -> int:
-    """How many there are in the last `seconds`."""
+    """Return how many failed logins there are in the last `seconds`."""
     found: int | None = db.value(
         "SELECT times FROM failed_login WHERE who = :who AND since > :begin",
         who=who,
@@ -30,14 +30,14 @@ def times(db: Connection, who: str, seconds: float) -> int:
 
 
 def succeeded(db: Connection, who: str) -> None:
-    """Forget the failures: it was the right one after all."""
+    """Delete the count after a successful login."""
     db.execute("DELETE FROM failed_login WHERE who = :who", who=who)
 
 
 def undo(db: Connection, who: str, counted_at: int) -> None:
-    """Take back one that was counted then (microseconds): it was no failure, and the others stay.
+    """Subtract one failed login that was counted at `counted_at` (microseconds).
 
-    Where its time is over, another count has begun, and that stays as it is.
+    If that count has expired and a new one has begun, nothing changes.
     """
     db.execute(
         "UPDATE failed_login SET times = times - 1"
@@ -48,7 +48,7 @@ def undo(db: Connection, who: str, counted_at: int) -> None:
 
 
 def forget(db: Connection, seconds: float) -> int:
-    """Drop those that began longer ago; returns how many."""
+    """Delete the counts that began more than `seconds` ago. Return how many."""
     return db.execute("DELETE FROM failed_login WHERE since <= :begin", begin=_begin(db, seconds))
 
 

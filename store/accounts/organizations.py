@@ -1,4 +1,4 @@
-"""Organizations, and what somebody is in one."""
+"""Organizations, and the roles of accounts in them."""
 
 from collections.abc import Iterable
 
@@ -7,13 +7,13 @@ from store.database.connection import Connection, Row, json_array
 
 
 def by_login(db: Connection, login: str) -> Row | None:
-    """The organization of this login, whatever its case; None for a user's."""
+    """Return the organization with this login, in any case. Return None if it is a user's."""
     row = accounts.by_login(db, login)
     return row if row is not None and row["kind"] == "Organization" else None
 
 
 def role_of(db: Connection, organization: Row, account: Row) -> str | None:
-    """`admin` for its owners and whoever administers the site, `member`, or None.
+    """Return `admin` for owners and site administrators, `member`, or None.
 
     `account` needs `id` and `site_admin`.
     """
@@ -23,7 +23,7 @@ def role_of(db: Connection, organization: Row, account: Row) -> str | None:
 
 
 def member_ids(db: Connection, organization_id: int) -> list[int]:
-    """The accounts of the members, owners too."""
+    """Return the account ids of an organization's members, including its owners."""
     rows = db.tuples(
         "SELECT account_id FROM membership WHERE organization_id = :id ORDER BY account_id",
         id=organization_id,
@@ -32,7 +32,7 @@ def member_ids(db: Connection, organization_id: int) -> list[int]:
 
 
 def members_by_login(db: Connection, organization_id: int, logins: Iterable[str]) -> dict[str, int]:
-    """Login in lower case to account, of those of these who are members."""
+    """Return the members among these logins: lower-case login to account id."""
     return dict(
         db.tuples(
             f"SELECT a.login_key, a.id FROM {db.each('logins', login='text')} AS w"

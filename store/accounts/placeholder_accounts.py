@@ -1,7 +1,6 @@
-"""Accounts that events tell of. They become known by their login; they never get a right by it.
+"""Placeholder accounts: accounts known only from events. They never get rights by that.
 
-An account that somebody made is not changed: not renamed, not taken over, not described. One that
-is only heard of gets what was not told of it before.
+Events never change an account that somebody created. They only add missing fields to placeholders.
 """
 
 import re
@@ -11,7 +10,7 @@ from store.accounts import accounts
 from store.database import payload_reader, upsert
 from store.database.connection import Connection, Row
 
-# Wider than what is made here: platforms have logins of old, and those of their robots.
+# Wider than for accounts made here: platforms have old logins, and logins of bots.
 LOGIN = re.compile(r"[A-Za-z0-9_.-]{1,100}(\[bot\])?")
 ABOUT: payload_reader.Readers = {
     "name": payload_reader.nullable(payload_reader.text(255)),
@@ -22,8 +21,9 @@ KINDS = ("User", "Organization", "Bot")
 
 
 def get_or_create(db: Connection, given: Any, *, organization: bool = False) -> int | None:
-    """The id of the account that a platform's user or organization object speaks of, which is
-    made if it is not known. None for what is no such object.
+    """Return the id of the account in a platform's user or organization object.
+
+    If the account is unknown, create a placeholder. Return None if the object is not valid.
     """
     login = (
         payload_reader.read_field(given, "login", payload_reader.text(200))
@@ -62,7 +62,7 @@ def _add(db: Connection, login: str, given: dict[str, Any], organization: bool) 
     }
     made = upsert.insert_if_absent(db, "account", values, "login_key")
     if made is None:
-        # Made by another process a moment ago.
+        # Another process has created it meanwhile.
         row = accounts.by_login(db, login)
         assert row is not None
         made = row["id"]
@@ -70,7 +70,7 @@ def _add(db: Connection, login: str, given: dict[str, Any], organization: bool) 
 
 
 def get_or_create_many(db: Connection, given: dict[str, Any], name: str) -> list[int] | None:
-    """The accounts of an array of user objects; None where there is no array."""
+    """Return the accounts of an array of user objects, or None if there is no array."""
     found = payload_reader.read_object_list(given, name)
     if found is None:
         return None

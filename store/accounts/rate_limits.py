@@ -1,4 +1,4 @@
-"""What callers have spent of their limits: counts by subject, resource and window."""
+"""The use of rate limits: counts by subject, resource and window."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -9,7 +9,7 @@ COLUMNS = "subject, resource, window_start, window_end, used"
 
 
 class StoredCount(NamedTuple):
-    """So much more of a resource in one window; its bounds are seconds since the epoch."""
+    """An amount of a resource used in one window. Its bounds are seconds since the epoch."""
 
     subject: str
     resource: str
@@ -19,11 +19,11 @@ class StoredCount(NamedTuple):
 
 
 def add(db: Connection, spent: Iterable[StoredCount]) -> list[StoredCount]:
-    """Count these; returns how the counts stand now, with what other processes counted.
+    """Add to the counts. Return the new counts, which include other processes' use.
 
-    A later window takes the place of an earlier one.
+    A later window replaces an earlier one.
     """
-    # In one order everywhere, so that no two transactions wait for each other.
+    # The order is the same everywhere, so that no two transactions deadlock.
     rows = db.insert_many(
         "spent",
         COLUMNS,
@@ -43,10 +43,10 @@ def add(db: Connection, spent: Iterable[StoredCount]) -> list[StoredCount]:
 
 
 def spent_by(db: Connection, subject: str) -> list[Row]:
-    """The counts of a subject."""
+    """Return the counts of a subject."""
     return db.all(f"SELECT {COLUMNS} FROM spent WHERE subject = :subject", subject=subject)
 
 
 def forget(db: Connection, before: int) -> int:
-    """Drop the counts of windows that ended before this second; returns how many."""
+    """Delete the counts of windows that ended before this second. Return how many."""
     return db.execute("DELETE FROM spent WHERE window_end <= :before", before=before)

@@ -1,6 +1,6 @@
-"""Sessions of the dashboard: who is signed in, by what, and for how long.
+"""Sessions of the dashboard: the credential that opened each, and its end.
 
-What the cookie holds is not kept, only its digest. A session ends with what it was opened with.
+Only a digest of the cookie's value is stored. If its credential ends, the session ends with it.
 """
 
 import hashlib
@@ -11,12 +11,12 @@ from store.clock import SECOND
 from store.database.connection import Connection, Row
 
 LONGEST = 7 * 24 * 3600 * SECOND
-# A session that is used is written down as such so often, and not with every page.
+# The use of a session is recorded at most this often, and not with every page.
 NOTED = 300 * SECOND
 
 
 def digest(value: str) -> str:
-    """How what a cookie or a link holds is stored."""
+    """Return the digest under which a cookie's or link's value is stored."""
     return hashlib.sha256(value.encode()).hexdigest()
 
 
@@ -28,8 +28,9 @@ def begin(
     link_id: int | None = None,
     until: int | None = None,
 ) -> str:
-    """Open a session with one of these; returns what the cookie is to hold. It ends by `until`
-    (microseconds), and after seven days.
+    """Open a session with one credential. Return the value for the cookie.
+
+    The session ends after seven days, or earlier at `until` (microseconds).
     """
     value = secrets.token_urlsafe(32)
     longest = db.now + LONGEST
@@ -48,9 +49,10 @@ def begin(
 
 
 def find(db: Connection, value: str, idle: int) -> Row | None:
-    """The session with its token as `tokens.find` gives it in `token`, its `hook_id` where it was
-    opened with a link, and `seen_at`. None where it has ended, or was not used for `idle`
-    microseconds.
+    """Return the session of this cookie, or None.
+
+    It has the `token` as `tokens.find` returns it, the `hook_id` if a link opened it, and
+    `seen_at`. Return None if it has ended or was not used for `idle` microseconds.
     """
     row = db.one(
         "SELECT s.token_id, s.operator, s.link_id, s.seen_at, l.hook_id, t.hash"
@@ -69,16 +71,16 @@ def find(db: Connection, value: str, idle: int) -> Row | None:
 
 
 def touch(db: Connection, value: str) -> None:
-    """Write down that a session was used."""
+    """Record that a session was used."""
     db.execute("UPDATE ui_session SET seen_at = :now WHERE id = :id", id=digest(value), now=db.now)
 
 
 def end(db: Connection, value: str) -> bool:
-    """End a session; False if there was none."""
+    """End a session. Return False if there is none."""
     return db.execute("DELETE FROM ui_session WHERE id = :id", id=digest(value)) > 0
 
 
 def forget(db: Connection) -> None:
-    """Let go of sessions and links whose time is over."""
+    """Delete expired sessions and links."""
     for table in ("ui_session", "hook_link"):
         db.execute(f"DELETE FROM {table} WHERE expires_at <= :now", now=db.now)

@@ -1,11 +1,11 @@
-"""Single sign-on: which organizations ask for it, and which tokens were authorised for them."""
+"""Single sign-on: the organizations that enforce it, and the tokens authorised for them."""
 
 from store.database.connection import Connection
 from store.errors import Invalid
 
 
 def enforce(db: Connection, organization_id: int, enforced: bool) -> None:
-    """Say whether an organization refuses tokens that were not authorised for it."""
+    """Set whether an organization refuses tokens that were not authorised for it."""
     db.execute(
         "UPDATE account SET sso = :sso, updated_at = :now WHERE id = :id AND sso <> :sso",
         sso=int(enforced),
@@ -15,12 +15,15 @@ def enforce(db: Connection, organization_id: int, enforced: bool) -> None:
 
 
 def enforced(db: Connection, organization_id: int) -> bool:
-    """Whether the organization does."""
+    """Return whether an organization enforces single sign-on."""
     return bool(db.value("SELECT sso FROM account WHERE id = :id", id=organization_id))
 
 
 def authorise(db: Connection, token_id: int, organization_id: int) -> bool:
-    """Let a token in; False where it was let in before. Invalid for one made with a password."""
+    """Authorise a token for an organization. Return False if it was authorised already.
+
+    Raises Invalid for a token that was made with a password.
+    """
     if db.value("SELECT by_password FROM token WHERE id = :id", id=token_id):
         raise Invalid("a token that was made with a password opens no single sign-on")
     added = db.execute(
@@ -34,7 +37,7 @@ def authorise(db: Connection, token_id: int, organization_id: int) -> bool:
 
 
 def permits(db: Connection, organization_id: int, token_id: int) -> bool:
-    """Whether the organization takes the token: it was authorised, or need not be."""
+    """Return whether an organization accepts a token: it is authorised, or need not be."""
     refused = db.value(
         "SELECT 1 FROM account a WHERE a.id = :organization_id AND a.sso = 1 AND NOT EXISTS"
         " (SELECT 1 FROM token_authorization t"
@@ -46,7 +49,7 @@ def permits(db: Connection, organization_id: int, token_id: int) -> bool:
 
 
 def organizations(db: Connection, token_id: int) -> list[str]:
-    """The logins of the organizations that a token was let in by."""
+    """Return the logins of the organizations for which a token is authorised."""
     rows = db.tuples(
         "SELECT a.login FROM token_authorization t JOIN account a ON a.id = t.organization_id"
         " WHERE t.token_id = :token_id ORDER BY a.login_key",

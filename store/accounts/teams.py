@@ -1,4 +1,4 @@
-"""Teams of an organization, and who is in them."""
+"""The teams of an organization, and their members."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -15,12 +15,12 @@ LONGEST = 100
 
 
 def slug_of(name: str) -> str:
-    """What a team is called in paths: the letters and digits of its name."""
+    """Return the name of a team in paths: the letters and digits of its name."""
     return re.sub(r"[^a-z0-9_]+", "-", name.lower()).strip("-")
 
 
 def create(db: Connection, organization_id: int, name: str, **given: Any) -> Row:
-    """Make a team. Invalid for a name that makes no slug, Conflict for one that is taken."""
+    """Create a team. Raises Invalid for a name without a slug, Conflict for an existing one."""
     slug = slug_of(name)
     if not slug or len(name) > LONGEST:
         raise Invalid(f"a team's name has a letter or digit, and {LONGEST} characters at most")
@@ -48,7 +48,7 @@ def create(db: Connection, organization_id: int, name: str, **given: Any) -> Row
 
 
 def named(db: Connection, organization_id: int, names: Collection[str]) -> list[Row]:
-    """The organization's teams of these names or slugs."""
+    """Return the organization's teams with these names or slugs."""
     columns = ", ".join(f"t.{name}" for name in COLUMNS.split(", "))
     return db.all(
         f"SELECT {columns} FROM {db.each('slugs', slug='text')} AS w JOIN team t"
@@ -59,7 +59,7 @@ def named(db: Connection, organization_id: int, names: Collection[str]) -> list[
 
 
 def of(db: Connection, team_ids: Iterable[int]) -> dict[int, Row]:
-    """The teams with these ids, by id."""
+    """Return the teams with these ids, by id."""
     rows = db.all(
         f"SELECT {COLUMNS} FROM team WHERE id IN"
         f" (SELECT w.id FROM {db.each('ids', id='integer')} AS w)",
@@ -69,7 +69,7 @@ def of(db: Connection, team_ids: Iterable[int]) -> dict[int, Row]:
 
 
 def update(db: Connection, team: Row, **changes: Any) -> bool:
-    """Change a team's description, privacy or permission; False where it is so already."""
+    """Change a team's description, privacy or permission. Return False if nothing changes."""
     after = {**team, **changes}
     if after == team:
         return False
@@ -86,7 +86,7 @@ def update(db: Connection, team: Row, **changes: Any) -> bool:
 
 
 def join(db: Connection, team_id: int, account_ids: Collection[int]) -> bool:
-    """Make these members of the team; False where they are."""
+    """Add members to a team. Return False if all of them are members already."""
     before = len(member_ids(db, [team_id]))
     db.insert_many(
         "team_member",
@@ -98,7 +98,7 @@ def join(db: Connection, team_id: int, account_ids: Collection[int]) -> bool:
 
 
 def member_ids(db: Connection, team_ids: Iterable[int]) -> dict[int, int]:
-    """Account to one of these teams that it is in."""
+    """Return the members of these teams: account id to the id of one of their teams."""
     return dict(
         db.tuples(
             "SELECT m.account_id, min(m.team_id) FROM team_member m WHERE m.team_id IN"

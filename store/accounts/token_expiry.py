@@ -1,4 +1,4 @@
-"""Tokens that have ended by themselves: they open nothing since, and are removed."""
+"""The removal of expired tokens. They have no effect from their expiry on."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from store.database.connection import Connection, Row, json_array
 
 
 def next_due(db: Connection) -> int | None:
-    """When the next token ends, or has ended; None where none will."""
+    """Return the earliest expiry of any token, or None. It may be in the past."""
     ends: int | None = db.value(
         "SELECT expires_at FROM token WHERE expires_at IS NOT NULL ORDER BY expires_at LIMIT 1"
     )
@@ -15,7 +15,7 @@ def next_due(db: Connection) -> int | None:
 
 
 def expire(db: Connection, limit: int) -> Sequence[Row]:
-    """Remove tokens that have ended, the first to end first; returns them as authorizations."""
+    """Remove up to `limit` expired tokens, earliest first. Return them as authorizations."""
     rows = db.all(
         f"{SELECT} WHERE t.expires_at <= :now ORDER BY t.expires_at, t.id LIMIT :limit",
         now=db.now,
@@ -35,7 +35,7 @@ def expire(db: Connection, limit: int) -> Sequence[Row]:
 
 
 def _touch_grants(db: Connection, rows: Sequence[Row]) -> None:
-    """Note that the grants that they came of have changed."""
+    """Update the grants from which these tokens came."""
     pairs = {(row["app_id"], row["account_id"]) for row in rows if row["app_id"] is not None}
     if pairs:
         db.execute(

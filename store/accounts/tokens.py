@@ -1,4 +1,4 @@
-"""Tokens: their kinds, what they may do, and how they are found again by their hash."""
+"""Tokens: their kinds, their scopes, and how they are found by their hash."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ from store.database.connection import Connection, Row
 from store.errors import Conflict, Invalid
 from store.jobs import jobs
 
-# Kind to prefix. Fixed, so that a leaked token can be found by whoever scans for it.
+# Kind to prefix. The prefixes are fixed, so that scanners can find leaked tokens.
 KINDS = {
     "personal": "tsp_",
     "fine_grained": "tsf_",
@@ -28,7 +28,7 @@ ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
 BODY, CHECK = 30, 6
 SHAPE = re.compile(rf"(?:{'|'.join(KINDS.values())})[0-9A-Za-z]{{{BODY + CHECK}}}")
 
-# Scope to the scopes it includes. Source: the specification, Authentication 5.
+# Scope to the scopes that it includes. Source: the specification, Authentication 5.
 CHILDREN: dict[str, tuple[str, ...]] = {
     "repo": ("repo:invite", "public_repo", "repo:status", "repo_deployment", "security_events"),
     "admin:repo_hook": ("write:repo_hook", "read:repo_hook"),
@@ -58,18 +58,18 @@ SCOPES = frozenset(
 )
 LEVELS = ("read", "write", "admin")
 LIVE = "(t.expires_at IS NULL OR t.expires_at > :now)"
-"""SQL for: the token `t` has not ended."""
+"""SQL for: the token `t` has not expired."""
 
 
 @cache
 def included(scope: str) -> frozenset[str]:
-    """A scope and all it includes."""
+    """Return a scope and all scopes that it includes."""
     children = (included(child) for child in CHILDREN.get(scope, ()))
     return frozenset([scope]).union(*children)
 
 
 def normalise(scopes: Iterable[str]) -> tuple[str, ...]:
-    """The scopes without those that another one includes. Invalid for an unknown one."""
+    """Return the scopes without those that others include. Raises Invalid for an unknown scope."""
     asked = list(dict.fromkeys(scopes))
     for scope in asked:
         if scope not in SCOPES:
@@ -82,7 +82,7 @@ def normalise(scopes: Iterable[str]) -> tuple[str, ...]:
 
 
 def implies(scopes: Iterable[str], wanted: str) -> bool:
-    """Whether one of `scopes` is or includes `wanted`."""
+    """Return whether one of `scopes` is or includes `wanted`."""
     return any(wanted in included(scope) for scope in scopes)
 
 
@@ -96,23 +96,23 @@ def _checksum(text: str) -> str:
 
 
 def new_value(kind: str) -> str:
-    """A fresh token value: prefix, 30 random characters, 6 of checksum."""
+    """Generate a token value: prefix, 30 random characters, 6 characters of checksum."""
     body = KINDS[kind] + "".join(secrets.choice(ALPHABET) for _ in range(BODY))
     return body + _checksum(body)
 
 
 def is_well_formed(value: str) -> bool:
-    """Whether this can be a token at all: shape and checksum."""
+    """Return whether the value has a token's form and a correct checksum."""
     return bool(SHAPE.fullmatch(value)) and _checksum(value[:-CHECK]) == value[-CHECK:]
 
 
 def digest(value: str) -> str:
-    """How a token is stored: the hexadecimal SHA-256 of its value."""
+    """Return the hexadecimal SHA-256 of a token value, which is stored in its place."""
     return hashlib.sha256(value.encode()).hexdigest()
 
 
 def checked_permissions(permissions: Mapping[str, str]) -> dict[str, str]:
-    """The permissions, name to level. Invalid for an unknown level."""
+    """Return the permissions, name to level. Raises Invalid for an unknown level."""
     for name, level in permissions.items():
         if level not in LEVELS:
             raise Invalid(f"{level!r} is no level of {name}: {', '.join(LEVELS)}")
@@ -136,10 +136,11 @@ def create(
     target_id: int | None = None,
     repositories: Iterable[int] | None = None,
 ) -> tuple[str, Row]:
-    """Make a token; its value is returned this once. Invalid, or Conflict for a known value.
+    """Create a token. Return its value, which is not stored, and its row.
 
-    One with a target reaches that account's repositories alone, or these of them. An installation's
-    ends after an hour if nothing else is said.
+    With `target_id`, the token can access only that account's repositories, or only `repositories`
+    of these. An installation's token expires after an hour by default. Raises Invalid for bad
+    arguments, Conflict if the value exists.
     """
     if kind not in KINDS:
         raise Invalid(f"{kind!r} is no kind of token: {', '.join(KINDS)}", field="kind")
@@ -179,17 +180,17 @@ def create(
 
 
 def find(db: Connection, value: str) -> Row | None:
-    """The live token of this value with its account's `login`, `site_admin`; None for no such.
+    """Return the unexpired token with this value, or None.
 
-    With a `target_id` it reaches that account's repositories alone, of these only the
-    `repositories` where that is not None. One made `by_password` opens no organization that
-    enforces single sign-on.
+    It has its account's `login` and `site_admin`. If it has a `target_id`, it can access only that
+    account's repositories, and only `repositories` of these unless that is None. A token made
+    `by_password` has no access to organizations that enforce single sign-on.
     """
     return by_hash(db, digest(value))
 
 
 def by_hash(db: Connection, hashed: str) -> Row | None:
-    """The same by what is stored of its value."""
+    """Return the token with this digest, as `find` does."""
     row = db.one(
         "SELECT t.id, t.account_id, t.kind, t.scopes, t.permissions, t.expires_at, t.app_id,"
         " t.by_password, t.target_id, t.repositories, a.login, a.site_admin"
@@ -208,7 +209,10 @@ def by_hash(db: Connection, hashed: str) -> Row | None:
 
 
 def list_all(db: Connection) -> list[Row]:
-    """Every live token with its account's login and its app's name, newest first; never a value."""
+    """Return every unexpired token with its account's login and its app's name, newest first.
+
+    Values are not included.
+    """
     rows = db.all(
         "SELECT t.id, a.login, t.kind, t.last_eight, t.note, t.scopes, t.permissions,"
         " t.created_at, t.expires_at, p.name AS app, t.fingerprint"
@@ -223,5 +227,5 @@ def list_all(db: Connection) -> list[Row]:
 
 
 def revoke(db: Connection, token_id: int) -> bool:
-    """End a token; False if there is none of this id."""
+    """Delete a token. Return False if there is no token with this id."""
     return db.execute("DELETE FROM token WHERE id = :id", id=token_id) > 0

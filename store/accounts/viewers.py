@@ -1,7 +1,7 @@
-"""Which repositories somebody may see, for lists: as `repositories.role_of` and the token have it
-for one, in SQL for many.
+"""The repositories that a caller may see, as SQL for lists.
 
-The SQL speaks of a repository `r` and its owner, the account `a`.
+It follows the rules of `repositories.role_of` and of tokens for one repository. The SQL refers to a
+repository `r` and to its owner, the account `a`.
 """
 
 from collections.abc import Collection, Iterable
@@ -13,11 +13,11 @@ from store.database.connection import Connection, Row, json_array
 
 @dataclass(frozen=True, slots=True)
 class RepositoryViewer:
-    """Who looks: an account (`id`, `site_admin`), or None for nobody known.
+    """A caller who reads: an account (`id`, `site_admin`), or None if unknown.
 
-    Of private repositories a token shows none unless `private`, only those of the account
-    `target_id` and among `repositories` where these are not None, and none of an organization
-    that asks for single sign-on and did not let in the token `token_id`.
+    A token shows private repositories only if `private` is true. `target_id` limits these to one
+    owner, and `repositories` to these ids, unless they are None. Repositories of an organization
+    that enforces single sign-on are shown only if the token `token_id` is authorised.
     """
 
     account: Row | None
@@ -28,7 +28,7 @@ class RepositoryViewer:
 
 
 def visible_repositories(who: str) -> str:
-    """SQL for: the account with the id `who`, a column or a parameter, may see the repository."""
+    """Return SQL for: the account `who` (a column or a parameter) may see the repository."""
     return (
         f"(r.private = 0 OR r.owner_id = {who}"
         f" OR EXISTS (SELECT 1 FROM collaborator c WHERE c.repo_id = r.id AND c.account_id = {who})"
@@ -38,7 +38,7 @@ def visible_repositories(who: str) -> str:
 
 
 def may_see(db: Connection, viewer: RepositoryViewer) -> tuple[str, dict[str, Any]]:
-    """SQL for: the viewer may see the repository. Also its parameters."""
+    """Return SQL for: the viewer may see the repository. Also return its parameters."""
     if viewer.account is None or not viewer.private:
         return "r.private = 0", {}
     allowed, given = _reached(db, viewer)
@@ -69,7 +69,7 @@ def _reached(db: Connection, viewer: RepositoryViewer) -> tuple[list[str], dict[
 def visible_among(
     db: Connection, viewer: RepositoryViewer, owner_id: int, repo_ids: Iterable[int]
 ) -> set[int]:
-    """Those of these repositories that are the owner's and that the viewer may see."""
+    """Return the owner's repositories among these ids that the viewer may see."""
     shown, given = may_see(db, viewer)
     rows = db.tuples(
         f"SELECT r.id FROM {db.each('wanted', wanted='integer')} AS w"
