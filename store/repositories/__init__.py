@@ -1,4 +1,4 @@
-"""Repositories, and what belongs to one: roles, refs, licenses, invitations, limits.
+"""Repositories and their parts: roles, refs, licenses, invitations, limits.
 
-Imports `delivery` and what is below it.
+Imports `delivery` and the packages below it.
 """

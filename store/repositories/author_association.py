@@ -1,11 +1,11 @@
-"""What somebody who writes in a repository has to do with it."""
+"""The relation between an author and a repository."""
 
 from store.accounts import accounts
 from store.database.connection import Connection, Row
 
 
 def association_of(db: Connection, repo: Row, account_id: int) -> str:
-    """OWNER, MEMBER (of the organization that owns it), COLLABORATOR or NONE."""
+    """Return OWNER, MEMBER (of the owning organization), COLLABORATOR or NONE."""
     if account_id == repo["owner_id"]:
         return "OWNER"
     if accounts.organization_role(db, repo["owner_id"], account_id) is not None:

@@ -1,7 +1,7 @@
-"""Interaction limits: who may for a while not comment, open issues or make pull requests, in what
-is an account's or in one repository.
+"""Interaction limits: for a while, only some users may comment, open issues or pull requests.
 
-One that is over is none, whether its end has been told yet or not.
+A limit is for one repository, or for all repositories of an account. An expired limit counts as
+deleted, whether its event has been sent yet or not.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from store.jobs import jobs
 from store.repositories import author_association
 
 LIMITS = ("existing_users", "contributors_only", "collaborators_only")
-# Expiry to days, or to months of the calendar.
+# Expiry to days, or to calendar months.
 DAYS = {"one_day": 1, "three_days": 3, "one_week": 7}
 MONTHS = {"one_month": 1, "six_months": 6}
 EXPIRIES = (*DAYS, *MONTHS)
@@ -22,13 +22,13 @@ COLUMNS = "id, account_id, repo_id, allowed, created_at, expires_at"
 
 
 def ends_at(now: int, expiry: str) -> int:
-    """When a limit ends that is set now: in whole seconds, as it is shown."""
+    """Return when a limit ends that is set at `now`, in whole seconds as the API shows it."""
     end = now + DAYS[expiry] * DAY if expiry in DAYS else months_later(now, MONTHS[expiry])
     return end // SECOND * SECOND
 
 
 def of_account(db: Connection, account_id: int) -> Row | None:
-    """The limit in all that is this account's."""
+    """Return the limit for all of an account's repositories, or None."""
     return db.one(
         f"SELECT {COLUMNS} FROM interaction_limit"
         " WHERE account_id = :account_id AND expires_at > :now",
@@ -38,7 +38,7 @@ def of_account(db: Connection, account_id: int) -> Row | None:
 
 
 def in_force(db: Connection, repo: Row) -> Row | None:
-    """The limit in a repository: that of its owner, or else its own."""
+    """Return the limit that applies in a repository: its owner's, or else its own."""
     return of_account(db, repo["owner_id"]) or db.one(
         f"SELECT {COLUMNS} FROM interaction_limit WHERE repo_id = :repo_id AND expires_at > :now",
         repo_id=repo["id"],
@@ -47,8 +47,10 @@ def in_force(db: Connection, repo: Row) -> Row | None:
 
 
 def ending_next(db: Connection, limit: int, repo_ids: Sequence[int] | None = None) -> list[Row]:
-    """The limits in force, the first to end first: those in these repositories, their owners' too,
-    or all; each with the `account` and its `kind`, or the `repository`.
+    """Return the limits in force, earliest end first.
+
+    `repo_ids` selects limits of these repositories and of their owners. Each row has the `account`
+    and its `kind`, or the `repository`.
     """
     chosen, given = "", {}
     if repo_ids is not None:
@@ -71,8 +73,9 @@ def ending_next(db: Connection, limit: int, repo_ids: Sequence[int] | None = Non
 
 
 def excludes(db: Connection, repo: Row, account_id: int) -> Row | None:
-    """The limit that keeps an account from commenting in a repository, opening issues or making
-    pull requests; None where it may. Limits are for public repositories.
+    """Return the limit that excludes an account from interacting in a repository, or None.
+
+    Limits apply to public repositories only.
     """
     row = None if repo["private"] else in_force(db, repo)
     if row is None or author_association.association_of(db, repo, account_id) != "NONE":
@@ -87,7 +90,7 @@ def excludes(db: Connection, repo: Row, account_id: int) -> Row | None:
 
 
 def _contributed(db: Connection, repo: Row, account_id: int) -> bool:
-    """Whether a pull request of this account was merged."""
+    """Return whether the repository has merged a pull request of this account."""
     found = db.value(
         "SELECT 1 FROM issue i JOIN pull p ON p.issue_id = i.id WHERE i.repo_id = :repo_id"
         " AND i.author_id = :account_id AND i.is_pull = 1 AND p.merged_at IS NOT NULL LIMIT 1",
@@ -100,8 +103,9 @@ def _contributed(db: Connection, repo: Row, account_id: int) -> bool:
 def limit_account(
     db: Connection, account_id: int, allowed: str, ends: int
 ) -> tuple[Row, list[Row]]:
-    """Limit all that is an account's. Also returns the limits of its repositories that this
-    overwrites.
+    """Limit all repositories of an account.
+
+    Return the limit, and the limits of single repositories that it replaces.
     """
     _alone(db, account_id)
     _end(db, "account_id = :account_id", account_id=account_id)
@@ -114,26 +118,29 @@ def limit_account(
 
 
 def limit_repository(db: Connection, repo: Row, allowed: str, ends: int) -> Row:
-    """Limit one repository. Conflict while its owner has a limit."""
+    """Limit one repository. Raises Conflict if its owner has a limit."""
     _check_owner(db, repo)
     _end(db, "repo_id = :repo_id", repo_id=repo["id"])
     return _begin(db, None, repo["id"], allowed, ends)
 
 
 def remove_account_limit(db: Connection, account_id: int) -> Row | None:
-    """End an account's limit; None where there is none."""
+    """Delete an account's limit. Return None if there is none."""
     _alone(db, account_id)
     return next(iter(_end(db, "account_id = :account_id", account_id=account_id)), None)
 
 
 def remove_repository_limit(db: Connection, repo: Row) -> Row | None:
-    """End a repository's limit; None where there is none. Conflict while its owner has one."""
+    """Delete a repository's limit. Return None if there is none.
+
+    Raises Conflict if its owner has a limit.
+    """
     _check_owner(db, repo)
     return next(iter(_end(db, "repo_id = :repo_id", repo_id=repo["id"])), None)
 
 
 def _alone(db: Connection, owner_id: int) -> None:
-    # Who sets one for a repository and who sets one for its owner must see each other.
+    # Transactions that limit a repository and its owner must see each other.
     db.alone(f"interaction limits of {owner_id}")
 
 
@@ -162,7 +169,7 @@ def _begin(
 
 
 def _end(db: Connection, where: str, **given: int) -> list[Row]:
-    # What is over by itself stays, until that is told.
+    # Expired limits stay until their event has been sent.
     return db.all(
         f"DELETE FROM interaction_limit WHERE {where} AND expires_at > :now RETURNING {COLUMNS}",
         now=db.now,

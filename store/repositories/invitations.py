@@ -1,5 +1,6 @@
-"""Invitations to collaborate in a repository. One that is over is none, whether its end has been
-told yet or not.
+"""Invitations to collaborate in a repository.
+
+An expired invitation counts as deleted, whether its event has been sent yet or not.
 """
 
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ LIVE = "expires_at > :now"
 
 
 class TooManyInvitations(Busy):
-    """A repository has sent all that it may for now; the next one may be sent after `seconds`."""
+    """A repository has sent as many invitations as it may. It may send one in `seconds`."""
 
     def __init__(self, seconds: int) -> None:
         super().__init__(f"more than {MOST} invitations in a day")
@@ -26,7 +27,7 @@ class TooManyInvitations(Busy):
 
 @dataclass(frozen=True, slots=True)
 class InvitationSide:
-    """Whose invitations: those of a repository, or those to a person."""
+    """The repository that sent the invitations, or the person who received them."""
 
     column: str
     key: int
@@ -41,7 +42,7 @@ def to_person(account_id: int) -> InvitationSide:
 
 
 def page(db: Connection, side: InvitationSide, *, limit: int, offset: int) -> list[Row]:
-    """Open invitations, the oldest first: COLUMNS."""
+    """Return a page of open invitations (COLUMNS), oldest first."""
     return db.all(
         f"SELECT {COLUMNS} FROM repository_invitation WHERE {side.column} = :key AND {LIVE}"
         " ORDER BY id LIMIT :limit OFFSET :offset",
@@ -53,7 +54,7 @@ def page(db: Connection, side: InvitationSide, *, limit: int, offset: int) -> li
 
 
 def count(db: Connection, side: InvitationSide, most: int) -> int:
-    """How many there are of these, counted to `most`."""
+    """Return how many invitations `page` can return, counted up to `most`."""
     found: int = db.value(
         f"SELECT count(*) FROM (SELECT id FROM repository_invitation WHERE {side.column} = :key"
         f" AND {LIVE} ORDER BY id LIMIT :most) AS f",
@@ -65,12 +66,12 @@ def count(db: Connection, side: InvitationSide, most: int) -> int:
 
 
 def of_repo(db: Connection, repo_id: int, invitation_id: int) -> Row | None:
-    """The repository's open invitation with this id."""
+    """Return the repository's open invitation with this id, or None."""
     return _get(db, of_repository(repo_id), invitation_id)
 
 
 def of_invitee(db: Connection, account_id: int, invitation_id: int) -> Row | None:
-    """The open invitation with this id, if it is to this person."""
+    """Return the open invitation with this id to this person, or None."""
     return _get(db, to_person(account_id), invitation_id)
 
 
@@ -85,7 +86,7 @@ def _get(db: Connection, side: InvitationSide, invitation_id: int) -> Row | None
 
 
 def open_to(db: Connection, repo_id: int, invitee_id: int) -> Row | None:
-    """The open invitation of this person to this repository."""
+    """Return this person's open invitation to this repository, or None."""
     return db.one(
         f"SELECT {COLUMNS} FROM repository_invitation"
         f" WHERE invitee_id = :invitee_id AND repo_id = :repo_id AND {LIVE}",
@@ -105,10 +106,10 @@ def invite(
     ends: int | None = None,
     counted: bool = True,
 ) -> tuple[Row, bool]:
-    """Invite somebody, or once more with this role; also returns whether there was none open.
+    """Invite an account, or renew its invitation with this role. Return it, and whether it is new.
 
-    It ends after 7 days, in whole seconds. TooMany beyond 50 of a repository in a day, if it is
-    `counted` among these.
+    It expires after 7 days, in whole seconds, or at `ends`. If it is `counted` and the repository
+    has sent 50 in a day, raise TooManyInvitations.
     """
     db.alone(f"invitations of {repo_id}")
     if counted:
@@ -146,7 +147,7 @@ def _renewed(db: Connection, row: Row, inviter_id: int | None, role: str, ends: 
 
 
 def _count_in(db: Connection, repo_id: int) -> None:
-    """Count one that is sent now."""
+    """Count an invitation that is sent now."""
     db.execute(
         "DELETE FROM invitation_sent WHERE repo_id = :repo_id"
         " AND (sent_at <= :before OR sent_at > :now)",
@@ -168,7 +169,7 @@ def _count_in(db: Connection, repo_id: int) -> None:
 
 
 def change_role(db: Connection, row: Row, role: str) -> Row:
-    """Offer another role."""
+    """Change the offered role."""
     db.execute(
         "UPDATE repository_invitation SET role = :role WHERE id = :id", role=role, id=row["id"]
     )
@@ -176,13 +177,14 @@ def change_role(db: Connection, row: Row, role: str) -> Row:
 
 
 def end(db: Connection, row: Row) -> bool:
-    """An invitation is answered or withdrawn. False where it has ended in the meantime."""
+    """Delete an answered or withdrawn invitation. Return False if it is gone already."""
     return db.execute("DELETE FROM repository_invitation WHERE id = :id", id=row["id"]) > 0
 
 
 def accept(db: Connection, row: Row) -> str | None:
-    """Make the invitee a collaborator; returns the role that they had before, if any. A higher one
-    is kept. Missing where the invitation has ended in the meantime.
+    """Make the invitee a collaborator. Return their former role, or None. A higher role is kept.
+
+    Raises Missing if the invitation is gone.
     """
     if not end(db, row):
         raise Missing("invitation")

@@ -1,6 +1,6 @@
-"""The licenses that are known: their texts, and what they permit, ask and rule out.
+"""The known licenses: their texts, permissions, conditions and limitations.
 
-The data are those of choosealicense.com, which a package brings along.
+The data come from choosealicense.com, in a Python package.
 """
 
 import re
@@ -11,16 +11,18 @@ from importlib.resources import files
 import pychoosealicense
 
 OTHER = "other"
-"""The key of a license that is none of these."""
+"""The key of a license that is not known."""
 HOME = "http://choosealicense.com/licenses"
-# The package makes templates of the texts, for str.format: {fullname} was [fullname].
+# The package has turned the texts into templates for str.format: {fullname} was [fullname].
 TEMPLATED = re.compile(r"\{\{|\}\}|\{(\w+)\}")
 
 
 @dataclass(frozen=True, slots=True)
 class License:
-    """A known license. `key` is its SPDX identifier in lower case; `common` ones are those that
-    most projects choose among, and `featured` the few to look at first.
+    """A known license.
+
+    `key` is its SPDX identifier in lower case. Most projects choose a `common` one; the few
+    `featured` ones are shown first.
     """
 
     key: str
@@ -37,13 +39,13 @@ class License:
 
     @property
     def page(self) -> str:
-        """Where a person reads about it."""
+        """Return the URL of a page about it."""
         return f"{HOME}/{self.key}/"
 
 
 @cache
 def list_all() -> tuple[License, ...]:
-    """Every known license: the featured ones, then the other common ones, then the rest."""
+    """Return every known license: the featured ones, the other common ones, the rest."""
     names = [file.name for file in files("pychoosealicense._licenses").iterdir()]
     found = [_read(name.removesuffix(".txt")) for name in names if name.endswith(".txt")]
     return tuple(sorted(found, key=lambda one: (not one.featured, not one.common, one.key)))
@@ -55,7 +57,7 @@ def _by_key() -> dict[str, License]:
 
 
 def get(key: str) -> License | None:
-    """The license of this key, whatever its case."""
+    """Return the license with this key, in any case, or None."""
     return _by_key().get(key.lower())
 
 

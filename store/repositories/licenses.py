@@ -1,4 +1,4 @@
-"""The license files of repositories, and which known license each of them is."""
+"""The license files of repositories, and the known licenses that they match."""
 
 import hashlib
 from collections.abc import Iterable
@@ -14,26 +14,27 @@ from store.repositories.license_catalog import OTHER
 
 COLUMNS = "repo_id, branch, path, sha, content, html, license, updated_at"
 LARGEST = 256 * 1024
-"""Bytes of a license file."""
+"""In bytes, for a license file."""
 MARKDOWN = (".md", ".markdown", ".mkd", ".mdown")
-# Shorter than any license: a title, or a link to one, that another license's text has in it.
+# In characters. A shorter match is a title or a link, which another license's text may contain.
 MENTION = 100
 
 
 @dataclass(slots=True)
 class LicenseFile:
-    """A license file before it is stored: what it takes to know about it is found out here, on
-    the caller's thread, where recognising and rendering may take their time.
+    """A license file to be stored.
+
+    Its license and its HTML are computed here, on the caller's thread, because that may take long.
     """
 
     path: str
     content: bytes
     license: str = field(init=False)
-    """The key of the known license that it is, or OTHER."""
+    """The key of the known license that it matches, or OTHER."""
     html: str | None = field(init=False)
-    """Rendered, not sanitised; None for what is no Markdown."""
+    """Rendered and not sanitised. None if the file is not Markdown."""
     sha: str = field(init=False)
-    """That of the git blob."""
+    """The SHA of the file's git blob."""
 
     def __post_init__(self) -> None:
         if not 0 < len(self.path) <= 255 or "\0" in self.path or self.path.startswith("/"):
@@ -49,7 +50,7 @@ class LicenseFile:
 
 
 def recognise(text: str) -> str:
-    """The key of the one known license whose text this is, or OTHER."""
+    """Return the key of the one known license that this text matches, or OTHER."""
     found = identify_license(text)
     whole = [match for match in found if match.end - match.start >= MENTION] or found
     keys = {match.id.lower() for match in whole}
@@ -60,7 +61,7 @@ def recognise(text: str) -> str:
 
 
 def put(db: Connection, repo_id: int, branch: str, file: LicenseFile) -> bool:
-    """Make this the branch's license file. False where it was already."""
+    """Set the branch's license file. Return False if nothing changes."""
     given = {
         "repo_id": repo_id,
         "branch": branch,
@@ -84,7 +85,7 @@ def put(db: Connection, repo_id: int, branch: str, file: LicenseFile) -> bool:
 
 
 def get(db: Connection, repo_id: int, branch: str) -> Row | None:
-    """The branch's license file: COLUMNS."""
+    """Return the branch's license file (COLUMNS), or None."""
     return db.one(
         f"SELECT {COLUMNS} FROM license_file WHERE repo_id = :repo_id AND branch = :branch",
         repo_id=repo_id,
@@ -93,7 +94,7 @@ def get(db: Connection, repo_id: int, branch: str) -> Row | None:
 
 
 def remove(db: Connection, repo_id: int, branch: str) -> bool:
-    """Take the branch's license file away. False where there is none."""
+    """Delete the branch's license file. Return False if there is none."""
     taken = db.execute(
         "DELETE FROM license_file WHERE repo_id = :repo_id AND branch = :branch",
         repo_id=repo_id,
@@ -103,7 +104,7 @@ def remove(db: Connection, repo_id: int, branch: str) -> bool:
 
 
 def license_of(db: Connection, repo_ids: Iterable[int]) -> dict[int, str]:
-    """Repository to the key of its license, that of its default branch; not those without."""
+    """Return repository id to the key of the license on its default branch, if it has one."""
     rows = db.tuples(
         "SELECT r.id, f.license"
         f" FROM {db.each('ids', id='integer')} AS i JOIN repository r ON r.id = i.id"

@@ -1,5 +1,6 @@
-"""Markdown as HTML that is safe to show, and as plain text. It takes its time: not in a
-transaction.
+"""Markdown rendered as safe HTML and as plain text.
+
+Rendering may take long, so it belongs outside of transactions.
 """
 
 import html
@@ -10,20 +11,22 @@ import nh3
 from markdown_it import MarkdownIt
 
 LARGEST = 512 * 1024
-"""Characters of HTML. A table can make much of little: what would be larger is shown as written."""
+"""In characters of HTML. A table can expand a short text greatly; beyond this limit, the Markdown
+source is shown.
+"""
 
 _markdown = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
 
 @dataclass(slots=True)
 class Rendered:
-    """A text in Markdown in all its forms, before it is stored."""
+    """A Markdown text in all its forms, to be stored."""
 
     source: str
     html: str = field(init=False)
-    """Sanitised: nothing in it runs, whoever wrote it."""
+    """Sanitised, so that no script runs."""
     text: str = field(init=False)
-    """What a reader would see, without any markup."""
+    """The plain text, without markup."""
 
     def __post_init__(self) -> None:
         self.html = to_html(self.source)
@@ -31,7 +34,7 @@ class Rendered:
 
 
 def to_html(source: str) -> str:
-    """Sanitised HTML."""
+    """Return sanitised HTML."""
     made = _markdown.render(source.replace("\0", ""))
     if len(made) > LARGEST:
         made = f"<pre>{html.escape(source[: LARGEST // 8])}</pre>"
@@ -39,6 +42,6 @@ def to_html(source: str) -> str:
 
 
 def to_text(shown: str) -> str:
-    """The text in this HTML."""
+    """Return the text of this HTML."""
     plain = html.unescape(nh3.clean(shown, tags=set()))
     return re.sub(r"\n{3,}", "\n\n", plain).strip()

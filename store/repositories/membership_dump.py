@@ -1,6 +1,6 @@
-"""Who was given what, as given: an organization's members, a repository's collaborators.
+"""Roles as they were granted: an organization's members, a repository's collaborators.
 
-What follows from it is `repositories.role_of`'s to say.
+`repositories.role_of` returns the role that results from them.
 """
 
 from store.database.connection import Connection
@@ -8,7 +8,7 @@ from store.repositories import watching
 
 
 def members(db: Connection, organization_id: int) -> dict[str, str]:
-    """Login to role (`member`, `admin`) in an organization, by login."""
+    """Return login to role (`member`, `admin`) in an organization, by login."""
     return dict(
         db.tuples(
             "SELECT a.login, m.role FROM membership m JOIN account a ON a.id = m.account_id"
@@ -19,7 +19,7 @@ def members(db: Connection, organization_id: int) -> dict[str, str]:
 
 
 def collaborators(db: Connection, repo_id: int) -> dict[str, str]:
-    """Login to the role that was granted in a repository, by login."""
+    """Return login to the role granted in a repository, by login."""
     return dict(
         db.tuples(
             "SELECT a.login, c.role FROM collaborator c JOIN account a ON a.id = c.account_id"
@@ -30,7 +30,7 @@ def collaborators(db: Connection, repo_id: int) -> dict[str, str]:
 
 
 def granted(db: Connection, repo_id: int, account_id: int) -> str | None:
-    """The role that was granted to an account in a repository."""
+    """Return the role granted to an account in a repository, or None."""
     role: str | None = db.value(
         "SELECT role FROM collaborator WHERE repo_id = :repo_id AND account_id = :account_id",
         repo_id=repo_id,
@@ -40,13 +40,13 @@ def granted(db: Connection, repo_id: int, account_id: int) -> str | None:
 
 
 def delete(db: Connection, account_id: int) -> None:
-    """Let an account be gone, with all that is its own. It must own no repository and no app."""
+    """Delete an account and everything that belongs to it. It must own no repository and no app."""
     watching.forget(db, account_id)
     db.execute("DELETE FROM account WHERE id = :id", id=account_id)
 
 
 def set_site_admin(db: Connection, account_id: int, site_admin: bool) -> None:
-    """Say whether an account may do everything everywhere."""
+    """Set whether an account may do everything everywhere."""
     db.execute(
         "UPDATE account SET site_admin = :site_admin, updated_at = :now WHERE id = :id",
         site_admin=int(site_admin),

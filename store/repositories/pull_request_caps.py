@@ -1,4 +1,4 @@
-"""Caps on how many pull requests one user may have open, and whom they do not hold for."""
+"""Caps on the open pull requests of one user, and the accounts exempt from them."""
 
 from collections.abc import Collection
 
@@ -8,7 +8,7 @@ from store.errors import Invalid
 
 LEAST, MOST, DEFAULT = 1, 1000, 10
 MOST_BYPASSING = 100
-# Whose cap it is, to the table and its key.
+# Kind of owner to the table of its caps and the table's key.
 TABLES = {
     "organization": ("organization_cap", "account_id"),
     "repository": ("repository_cap", "repo_id"),
@@ -16,18 +16,18 @@ TABLES = {
 
 
 def stored(db: Connection, whose: str, key: int) -> Row | None:
-    """The cap that was set: `enabled` (0 or 1) and `most`."""
+    """Return the cap that was set (`enabled` as 0 or 1, and `most`), or None."""
     table, column = TABLES[whose]
     return db.one(f"SELECT enabled, most FROM {table} WHERE {column} = :key", key=key)
 
 
 def get(db: Connection, whose: str, key: int) -> Row:
-    """The cap of an `organization` or `repository`; where none was set, one that is off."""
+    """Return the cap of an `organization` or `repository`. By default it is disabled."""
     return stored(db, whose, key) or {"enabled": 0, "most": DEFAULT}
 
 
 def put(db: Connection, whose: str, key: int, *, enabled: bool, most: int | None = None) -> Row:
-    """Set it; without `most` that stays as it is."""
+    """Set the cap. Without `most`, its number stays."""
     table, column = TABLES[whose]
     row = {"enabled": int(enabled), "most": most or get(db, whose, key)["most"]}
     db.execute(
@@ -42,7 +42,7 @@ def put(db: Connection, whose: str, key: int, *, enabled: bool, most: int | None
 
 
 def bypassing(db: Connection, repo_id: int) -> list[Row]:
-    """The accounts that no cap holds for in a repository, by login."""
+    """Return the accounts that are exempt from caps in a repository, by login."""
     columns = ", ".join(f"a.{name}" for name in accounts.COLUMNS.split(", "))
     return db.all(
         f"SELECT {columns} FROM cap_bypass b JOIN account a ON a.id = b.account_id"
@@ -52,7 +52,7 @@ def bypassing(db: Connection, repo_id: int) -> list[Row]:
 
 
 def add_bypass(db: Connection, repo_id: int, account_ids: Collection[int]) -> set[int]:
-    """Add accounts to the list; returns those that were not on it. Invalid for more than 100."""
+    """Exempt accounts. Return those that were not exempt. Raises Invalid for more than 100."""
     db.alone(f"cap bypass of {repo_id}")
     known = {row["id"] for row in bypassing(db, repo_id)}
     added = set(account_ids) - known
@@ -69,7 +69,7 @@ def add_bypass(db: Connection, repo_id: int, account_ids: Collection[int]) -> se
 
 
 def remove_bypass(db: Connection, repo_id: int, account_ids: Collection[int]) -> set[int]:
-    """Take accounts off the list; returns those that were on it."""
+    """Remove exemptions. Return the accounts that were exempt."""
     rows = db.tuples(
         "DELETE FROM cap_bypass WHERE repo_id = :repo_id AND account_id IN"
         f" (SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w) RETURNING account_id",

@@ -1,4 +1,4 @@
-"""Branches and tags, and the commit that each is at."""
+"""Branches and tags, and the commit of each."""
 
 import re
 from collections.abc import Mapping
@@ -11,12 +11,12 @@ SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 NAME = re.compile(r"refs/(heads|tags)/.{1,250}", re.DOTALL)
 COLUMNS = "id, repo_id, name, sha, updated_at"
 MOST = 20_000
-# In this order a short name is looked for.
+# The order in which a short name is resolved.
 PLACES = ("", "refs/", "refs/tags/", "refs/heads/")
 
 
 def get(db: Connection, repo_id: int, name: str) -> Row | None:
-    """The ref of this full name."""
+    """Return the ref with this full name, or None."""
     return db.one(
         f"SELECT {COLUMNS} FROM ref WHERE repo_id = :repo_id AND name = :name",
         repo_id=repo_id,
@@ -25,8 +25,9 @@ def get(db: Connection, repo_id: int, name: str) -> Row | None:
 
 
 def resolve(db: Connection, repo_id: int, ref: str) -> str | None:
-    """The commit that `ref` names: a full or short name, or a commit itself, which need not be
-    known. None for a name that is not known.
+    """Return the commit that `ref` names: a full or short name, or a SHA, which need not be known.
+
+    Return None for an unknown name.
     """
     if SHA.fullmatch(ref):
         return ref
@@ -38,7 +39,7 @@ def resolve(db: Connection, repo_id: int, ref: str) -> str | None:
 
 
 def branches_at(db: Connection, repo_id: int, sha: str) -> list[str]:
-    """The short names of the branches that are at this commit."""
+    """Return the short names of the branches at this commit."""
     rows = db.tuples(
         "SELECT name FROM ref WHERE repo_id = :repo_id AND sha = :sha ORDER BY name",
         repo_id=repo_id,
@@ -49,7 +50,7 @@ def branches_at(db: Connection, repo_id: int, sha: str) -> list[str]:
 
 
 def put(db: Connection, repo_id: int, name: str, sha: str) -> bool:
-    """Say what commit a ref is at; whether that changes anything."""
+    """Set the commit of a ref. Return whether that changes anything."""
     before = get(db, repo_id, name)
     if before is None:
         values = {"repo_id": repo_id, "name": name, "sha": sha, "updated_at": db.now}
@@ -58,8 +59,9 @@ def put(db: Connection, repo_id: int, name: str, sha: str) -> bool:
 
 
 def replace(db: Connection, repo_id: int, found: Mapping[str, str]) -> None:
-    """Say what refs there are, and that there are no others: names and the commits that they are
-    at. Of very many, the first; of other kinds than branches and tags, none.
+    """Replace all refs of a repository by `found`: names and commits.
+
+    Only branches and tags are kept, and only the first of very many.
     """
     db.execute("DELETE FROM ref WHERE repo_id = :repo_id", repo_id=repo_id)
     good = [(name, sha) for name, sha in sorted(found.items()) if NAME.fullmatch(name)]
@@ -68,7 +70,7 @@ def replace(db: Connection, repo_id: int, found: Mapping[str, str]) -> None:
 
 
 def delete(db: Connection, repo_id: int, name: str) -> bool:
-    """Take a ref away. False where there is none of this name."""
+    """Delete a ref. Return False if there is none with this name."""
     gone = db.execute(
         "DELETE FROM ref WHERE repo_id = :repo_id AND name = :name", repo_id=repo_id, name=name
     )
@@ -76,7 +78,7 @@ def delete(db: Connection, repo_id: int, name: str) -> bool:
 
 
 def pushed(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
-    """Take up a push: its ref is where it says, or gone."""
+    """Update the ref in a push event, or delete it."""
     name = payload_reader.read_field(payload, "ref", payload_reader.text(300))
     sha = payload_reader.read_field(payload, "after", payload_reader.text(64))
     if name is None or sha is None or not NAME.fullmatch(name) or not SHA.fullmatch(sha):
@@ -88,7 +90,7 @@ def pushed(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> No
 
 
 def deleted(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
-    """Take up that a branch or tag is gone."""
+    """Delete the branch or tag in a delete event."""
     name = payload_reader.read_field(payload, "ref", payload_reader.text(300))
     kind = {"branch": "refs/heads/", "tag": "refs/tags/"}.get(str(payload.get("ref_type")))
     if name is not None and kind is not None:
@@ -96,14 +98,14 @@ def deleted(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> N
 
 
 def list_all(db: Connection, repo_id: int) -> list[Row]:
-    """A repository's refs, by name."""
+    """Return a repository's refs, by name."""
     return db.all(
         f"SELECT {COLUMNS} FROM ref WHERE repo_id = :repo_id ORDER BY name", repo_id=repo_id
     )
 
 
 def branch_at(db: Connection, repo_id: int, sha: str) -> str | None:
-    """A branch (its short name) that is at this commit."""
+    """Return the short name of a branch at this commit, or None."""
     heads = "refs/heads/"
     rows = db.tuples(
         "SELECT name FROM ref WHERE repo_id = :repo_id AND sha = :sha ORDER BY name",

@@ -1,4 +1,4 @@
-"""Repositories, and the role that an account has in one."""
+"""Repositories, and the roles of accounts in them."""
 
 import re
 from collections.abc import Iterable
@@ -37,7 +37,7 @@ def create(
     description: str | None = None,
     default_branch: str = "main",
 ) -> Row:
-    """Make a repository. Invalid for a bad name, Conflict where the owner has one of that name."""
+    """Create a repository. Raises Invalid for a bad name, Conflict if the owner has one like it."""
     _check_name(name)
     made = db.value(
         "INSERT INTO repository (owner_id, name, name_key, private, description, default_branch,"
@@ -60,9 +60,9 @@ def create(
 
 
 def rename(db: Connection, repo: Row, name: str) -> Row:
-    """Give a repository another name; the one it had leads to it until it is used again.
+    """Rename a repository. Its former name refers to it until that is used again.
 
-    Invalid for a bad name, Conflict where the owner has another one of that name.
+    Raises Invalid for a bad name, Conflict if the owner has another repository with that name.
     """
     _check_name(name)
     taken = find(db, repo["owner"], name)
@@ -98,7 +98,7 @@ def _forget_name(db: Connection, owner_id: int, name: str) -> None:
 
 
 def by_former_name(db: Connection, owner: str, name: str) -> Row | None:
-    """The repository that was called `owner/name` before, whatever the case."""
+    """Return the repository that was formerly called `owner/name`, in any case, or None."""
     return db.one(
         f"{SELECT} JOIN repository_name n ON n.repo_id = r.id"
         " JOIN account o ON o.id = n.owner_id"
@@ -123,7 +123,7 @@ def update(db: Connection, repo_id: int, *, private: bool, description: str | No
 
 
 def imported(db: Connection, repo_id: int, default_branch: str | None, size: int) -> None:
-    """Say that a repository has another history now, of so many bytes."""
+    """Record that an import has replaced a repository's history. `size` is in bytes."""
     db.execute(
         "UPDATE repository SET default_branch = coalesce(:branch, default_branch),"
         " size = :kilobytes, pushed_at = :now WHERE id = :id",
@@ -135,7 +135,7 @@ def imported(db: Connection, repo_id: int, default_branch: str | None, size: int
 
 
 def find(db: Connection, owner: str, name: str) -> Row | None:
-    """The repository `owner/name`, whatever the case."""
+    """Return the repository `owner/name`, in any case, or None."""
     return db.one(
         f"{SELECT} WHERE a.login_key = :owner AND r.name_key = :name",
         owner=owner.lower(),
@@ -144,12 +144,12 @@ def find(db: Connection, owner: str, name: str) -> Row | None:
 
 
 def get(db: Connection, repo_id: int) -> Row | None:
-    """The repository with this id."""
+    """Return the repository with this id, or None."""
     return db.one(f"{SELECT} WHERE r.id = :id", id=repo_id)
 
 
 def get_required(db: Connection, repo_ids: Iterable[int]) -> dict[int, Row]:
-    """The repositories with these ids, by id."""
+    """Return the repositories with these ids, by id. Unknown ids are left out."""
     rows = db.all(
         f"{SELECT} JOIN {db.each('ids', wanted='integer')} AS i ON i.wanted = r.id",
         ids=json_array(set(repo_ids)),
@@ -158,12 +158,12 @@ def get_required(db: Connection, repo_ids: Iterable[int]) -> dict[int, Row]:
 
 
 def list_all(db: Connection) -> list[Row]:
-    """Every repository, by owner and name."""
+    """Return every repository, by owner and name."""
     return db.all(f"{SELECT} ORDER BY a.login_key, r.name_key")
 
 
 def grant(db: Connection, repo_id: int, account_id: int, role: str) -> None:
-    """Make an account a collaborator with this role."""
+    """Give an account a role as a collaborator. Raises Invalid for an unknown role."""
     if role not in ROLES:
         raise Invalid(f"{role!r} is no role: {', '.join(ROLES)}", field="role")
     db.execute(
@@ -176,9 +176,9 @@ def grant(db: Connection, repo_id: int, account_id: int, role: str) -> None:
 
 
 def role_of(db: Connection, repo: Row, account: Row | None) -> str | None:
-    """The role in effect, the highest of those that apply; None for who may not see it.
+    """Return the highest role that applies, or None if the account may not see the repository.
 
-    `account` needs `id` and `site_admin`; None is a caller without a name.
+    `account` needs `id` and `site_admin`; None is an anonymous caller.
     """
     base = None if repo["private"] else "read"
     if account is None:
@@ -201,13 +201,13 @@ def role_of(db: Connection, repo: Row, account: Row | None) -> str | None:
 def find_visible_by_name(
     db: Connection, owner: Row, account: Row, names: Iterable[str]
 ) -> list[int]:
-    """The ids of the owner's repositories of these names (lower case) that the account may see."""
+    """Return the ids of the owner's repositories that the account may see, by lower-case names."""
     named = f"{db.each('wanted', wanted='text')} AS w JOIN repository r ON r.name_key = w.wanted"
     return _seen(db, owner, account, named, names)
 
 
 def find_visible_by_id(db: Connection, owner: Row, account: Row, ids: Iterable[int]) -> list[int]:
-    """The ids of the owner's repositories, among these ids, that the account may see."""
+    """Return the ids of the owner's repositories among these that the account may see."""
     named = f"{db.each('wanted', wanted='integer')} AS w JOIN repository r ON r.id = w.wanted"
     return _seen(db, owner, account, named, ids)
 
@@ -215,7 +215,7 @@ def find_visible_by_id(db: Connection, owner: Row, account: Row, ids: Iterable[i
 def _seen(
     db: Connection, owner: Row, account: Row, named: str, wanted: Iterable[int | str]
 ) -> list[int]:
-    # As `role_of` has it for one, for many with one statement.
+    # These are the rules of `role_of`, for many repositories in one statement.
     whole = (
         account["site_admin"]
         or account["id"] == owner["id"]
@@ -234,5 +234,5 @@ def _seen(
 
 
 def at_least(role: str | None, wanted: str) -> bool:
-    """Whether `role` includes `wanted`."""
+    """Return whether `role` includes `wanted`."""
     return role is not None and ROLES.index(role) >= ROLES.index(wanted)

@@ -1,8 +1,8 @@
-"""Rule suites: what came of the rules of a repository or its organization at a push.
+"""Rule suites: the results of a repository's or organization's rules at a push.
 
-They come with an event's member `rule_suite`, in the shape of the API's answer with all of its
-evaluations, or from a state document. The event that tells of a push that a rule refused may be of
-any name: a platform has none for it.
+They arrive in an event's member `rule_suite`, in the form of the API's response with all
+evaluations, or from a state document. An event about a push that a rule rejected may have any name,
+because the platform has none for it.
 """
 
 from dataclasses import dataclass
@@ -49,9 +49,10 @@ SOURCE = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleSuiteFilter:
-    """Which rule suites are meant: those of an organization (`owner_id`) or of a repository, pushed
-    since then. `ref` is a full name, or the short one of branches and tags alike; `active` and
-    `evaluated` ask for rules in force, or being tried, among them.
+    """A filter for rule suites of an organization (`owner_id`) or a repository.
+
+    `since` is the earliest push. `ref` is a full name, or a short one for branches and tags alike.
+    `active` and `evaluated` select suites with rules in force or on trial.
     """
 
     since: int
@@ -63,10 +64,10 @@ class RuleSuiteFilter:
     active: bool = False
     evaluated: bool = False
     viewer: RepositoryViewer | None = None
-    """Who has to see their repositories, where not all are theirs to see."""
+    """The viewer who must be able to see the repositories, or None for all repositories."""
 
     def where(self, db: Connection) -> tuple[str, Row]:
-        """SQL, and its parameters."""
+        """Return the SQL condition and its parameters."""
         ref_column = "ref" if self.ref is not None and self.ref.startswith(PREFIXES) else "ref_name"
         named = {
             "s.owner_id": ("owner_id", None if self.repo_id is not None else self.owner_id),
@@ -88,8 +89,9 @@ class RuleSuiteFilter:
 
 
 def get(db: Connection, repo_id: int, number: int) -> Row | None:
-    """The repository's suite with this number: `evaluations` is a list; also `repository_name` and
-    `actor_name` (None for nobody known).
+    """Return the repository's suite with this number, or None.
+
+    `evaluations` is a list. The row also has `repository_name` and `actor_name` (None if unknown).
     """
     return _read(
         db.one(
@@ -103,8 +105,9 @@ def get(db: Connection, repo_id: int, number: int) -> Row | None:
 def in_organization(
     db: Connection, organization_id: int, number: int, *, viewer: RepositoryViewer | None = None
 ) -> Row | None:
-    """The suite with this number in a repository of the organization, one that the viewer sees if
-    there is one.
+    """Return the suite with this number in a repository of the organization, or None.
+
+    With a viewer, the repository must be visible to it.
     """
     shown, given = ("1 = 1", {}) if viewer is None else _shown_to(db, viewer)
     return _read(
@@ -119,7 +122,7 @@ def in_organization(
 
 
 def _shown_to(db: Connection, viewer: RepositoryViewer) -> tuple[str, Row]:
-    """SQL for: the viewer may see the suite's repository. Also its parameters."""
+    """Return SQL for: the viewer may see the suite's repository. Also return its parameters."""
     shown, given = may_see(db, viewer)
     return (
         "EXISTS (SELECT 1 FROM repository r JOIN account a ON a.id = r.owner_id"
@@ -135,7 +138,7 @@ def _read(row: Row | None) -> Row | None:
 
 
 def page(db: Connection, chosen: RuleSuiteFilter, *, limit: int, offset: int) -> list[Row]:
-    """The suites that are meant, those pushed last first; without their evaluations."""
+    """Return the selected suites, latest push first, without their evaluations."""
     where, given = chosen.where(db)
     return db.all(
         f"SELECT {COLUMNS} {FROM} WHERE {where}"
@@ -147,7 +150,7 @@ def page(db: Connection, chosen: RuleSuiteFilter, *, limit: int, offset: int) ->
 
 
 def count(db: Connection, chosen: RuleSuiteFilter, most: int) -> int:
-    """How many are meant, counted up to the most."""
+    """Return how many suites are selected, counted up to `most`."""
     where, given = chosen.where(db)
     found: int = db.value(
         f"SELECT count(*) FROM (SELECT 1 FROM rule_suite s WHERE {where} LIMIT :most) AS n",
@@ -158,7 +161,7 @@ def count(db: Connection, chosen: RuleSuiteFilter, most: int) -> int:
 
 
 def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> None:
-    """Make or change the suite that is told of; pass over what is none."""
+    """Create or update the suite in a payload. Ignore an invalid one."""
     number = payload_reader.read_field(given, "id", payload_reader.number)
     if number is None:
         return
@@ -178,7 +181,7 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> None:
 
 
 def short(ref: str) -> str:
-    """A ref's name without what says whether it is a branch or a tag."""
+    """Return a ref's name without the prefix of branches or tags."""
     return next((ref.removeprefix(prefix) for prefix in PREFIXES if ref.startswith(prefix)), ref)
 
 
@@ -194,7 +197,7 @@ def _evaluation(given: dict[str, Any]) -> Row | None:
 
 
 def _evaluated(evaluations: list[Row], fields: Row) -> Row:
-    """What follows from evaluations, and is not told itself."""
+    """Return the fields that follow from the evaluations and are not in the payload."""
     kinds = {one["enforcement"] for one in evaluations}
     found = {
         "evaluations": orjson.dumps(evaluations).decode(),

@@ -1,4 +1,4 @@
-"""Who watches a repository, and who wants to hear nothing of it. Neither is a star."""
+"""Watching and ignoring repositories, as people do for notifications. Stars are separate."""
 
 from collections.abc import Iterable
 
@@ -14,7 +14,7 @@ WATCHED = (
 
 
 def get(db: Connection, repo_id: int, account_id: int) -> Row | None:
-    """The subscription: COLUMNS, the flags as 0 or 1."""
+    """Return the account's subscription (COLUMNS, flags as 0 or 1), or None."""
     return db.one(
         f"SELECT {COLUMNS} FROM watching WHERE repo_id = :repo_id AND account_id = :account_id",
         repo_id=repo_id,
@@ -25,9 +25,9 @@ def get(db: Connection, repo_id: int, account_id: int) -> Row | None:
 def put(
     db: Connection, repo_id: int, account_id: int, *, subscribed: bool, ignored: bool
 ) -> tuple[Row, bool]:
-    """Set the subscription; also returns whether watching began with it.
+    """Set the subscription. Return it, and whether watching began with it.
 
-    One that neither watches nor ignores is none: it is not kept.
+    A subscription that neither watches nor ignores is deleted.
     """
     db.alone(f"watching {repo_id} {account_id}")
     before = get(db, repo_id, account_id)
@@ -54,7 +54,7 @@ def put(
 
 
 def remove(db: Connection, repo_id: int, account_id: int) -> bool:
-    """End the subscription. False where there is none."""
+    """Delete the subscription. Return False if there is none."""
     ended = db.tuples(
         "DELETE FROM watching WHERE repo_id = :repo_id AND account_id = :account_id"
         " RETURNING subscribed",
@@ -66,8 +66,9 @@ def remove(db: Connection, repo_id: int, account_id: int) -> bool:
 
 
 def forget(db: Connection, account_id: int) -> None:
-    """End all that an account watches or ignores: before it is deleted, for watchers are counted
-    where watching ends.
+    """Delete all subscriptions of an account before the account is deleted.
+
+    Deleting the account alone would leave the counts of watchers wrong.
     """
     db.execute(
         "UPDATE repository SET watchers = watchers - 1 WHERE id IN"
@@ -87,7 +88,7 @@ def _count(db: Connection, repo_id: int, more: int) -> None:
 
 
 def watchers(db: Connection, repo_id: int, *, limit: int, offset: int) -> list[Row]:
-    """The accounts that watch a repository, the longest first."""
+    """Return the accounts that watch a repository, longest first."""
     columns = ", ".join(f"a.{name}" for name in accounts.COLUMNS.split(", "))
     return db.all(
         f"SELECT {columns} FROM watching w JOIN account a ON a.id = w.account_id"
@@ -100,7 +101,7 @@ def watchers(db: Connection, repo_id: int, *, limit: int, offset: int) -> list[R
 
 
 def settings(db: Connection, repo_id: int) -> dict[str, str]:
-    """Login to `watching` or `ignoring`, by login."""
+    """Return login to `watching` or `ignoring`, by login."""
     return dict(
         db.tuples(
             "SELECT a.login, CASE WHEN w.ignored = 1 THEN 'ignoring' ELSE 'watching' END"
@@ -112,8 +113,9 @@ def settings(db: Connection, repo_id: int) -> dict[str, str]:
 
 
 def notified(db: Connection, repo_id: int) -> list[int]:
-    """The accounts that are told what happens in a repository: those that watch it, do not ignore
-    it, and may see it.
+    """Return the accounts that get a repository's notifications.
+
+    They watch it, do not ignore it, and may see it.
     """
     rows = db.tuples(
         "SELECT w.account_id FROM watching w JOIN repository r ON r.id = w.repo_id"
@@ -127,7 +129,7 @@ def notified(db: Connection, repo_id: int) -> list[int]:
 
 
 def counts(db: Connection, repo_ids: Iterable[int]) -> dict[int, tuple[int, int]]:
-    """Repository to the number of its watchers and of its stars."""
+    """Return repository id to its numbers of watchers and of stars."""
     rows = db.tuples(
         "SELECT r.id, r.watchers, r.stars"
         f" FROM {db.each('ids', id='integer')} AS i JOIN repository r ON r.id = i.id",
@@ -137,7 +139,7 @@ def counts(db: Connection, repo_ids: Iterable[int]) -> dict[int, tuple[int, int]
 
 
 def set_stars(db: Connection, repo_id: int, stars: int) -> bool:
-    """Say how many stars a repository has. False where it has as many."""
+    """Set a repository's number of stars. Return False if nothing changes."""
     changed = db.execute(
         "UPDATE repository SET stars = :stars WHERE id = :id AND stars <> :stars",
         stars=stars,
@@ -149,9 +151,7 @@ def set_stars(db: Connection, repo_id: int, stars: int) -> bool:
 def watched(
     db: Connection, account_id: int, viewer: RepositoryViewer, *, limit: int, offset: int
 ) -> list[Row]:
-    """The repositories that an account watches, of those that the viewer may see, the one it
-    watches longest first.
-    """
+    """Return the repositories that an account watches and the viewer may see, longest first."""
     shown, given = may_see(db, viewer)
     return db.all(
         f"{repositories.SELECT} {WATCHED} AND {shown}"
@@ -166,7 +166,7 @@ def watched(
 def count_watched(
     db: Connection, account_id: int, viewer: RepositoryViewer, most: int = ENDLESS
 ) -> int:
-    """How many there are of these, counted to `most`."""
+    """Return how many repositories `watched` can return, counted up to `most`."""
     shown, given = may_see(db, viewer)
     total: int = db.value(
         "SELECT count(*) FROM (SELECT 1 AS one FROM repository r"
