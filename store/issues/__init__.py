@@ -1,4 +1,4 @@
-"""Issues, pull requests, labels, milestones, comments, fields, and the events on timelines.
+"""Issues, pull requests, labels, milestones, comments, fields, and timeline events.
 
-Imports `repositories` and what is below it.
+Imports `repositories` and the packages below it.
 """

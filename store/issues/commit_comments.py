@@ -1,4 +1,4 @@
-"""Comments on commits: of a whole commit, of a file in it, or of a line."""
+"""Comments on commits: on a whole commit, on a file in it, or on a line."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -47,7 +47,7 @@ def create(
     position: int | None = None,
     line: int | None = None,
 ) -> Row:
-    """Make a comment on the commit of this whole SHA: COLUMNS."""
+    """Create a comment on the commit with this full SHA. Return it (COLUMNS)."""
     values = {
         "repo_id": repo_id,
         "commit_id": commit_id,
@@ -71,20 +71,21 @@ def _forms(text: Rendered) -> Row:
 
 
 def update(db: Connection, comment: Row, text: Rendered) -> Row:
-    """Change what a comment says."""
+    """Replace a comment's text."""
     changes = {**_forms(text), "updated_at": db.now}
     upsert.update(db, "commit_comment", comment, changes)
     return {**comment, **changes}
 
 
 def delete(db: Connection, comment: Row) -> None:
-    """Take a comment away."""
+    """Delete a comment."""
     db.execute("DELETE FROM commit_comment WHERE id = :id", id=comment["id"])
 
 
 def get(db: Connection, repo_id: int, comment_id: int) -> Row | None:
-    """The comment with this id: COLUMNS. One that a platform told of is also found by the id that
-    it has there.
+    """Return the comment with this id (COLUMNS), or None.
+
+    A platform's comment is also found by its id on the platform.
     """
     return db.one(
         f"SELECT {COLUMNS} FROM commit_comment WHERE repo_id = :repo_id AND id = :id",
@@ -94,7 +95,7 @@ def get(db: Connection, repo_id: int, comment_id: int) -> Row | None:
 
 
 def by_foreign_id(db: Connection, repo_id: int, foreign_id: int) -> Row | None:
-    """The comment that has this id where it comes from."""
+    """Return the comment with this id on the platform, or None."""
     return db.one(
         f"SELECT {COLUMNS} FROM commit_comment"
         " WHERE repo_id = :repo_id AND foreign_id = :foreign_id",
@@ -104,7 +105,7 @@ def by_foreign_id(db: Connection, repo_id: int, foreign_id: int) -> Row | None:
 
 
 def of(db: Connection, ids: Iterable[int]) -> dict[int, Row]:
-    """The comments with these ids, by id."""
+    """Return the comments with these ids, by id."""
     rows = db.all(
         f"SELECT {COLUMNS} FROM commit_comment WHERE id IN"
         f" (SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)",
@@ -116,7 +117,7 @@ def of(db: Connection, ids: Iterable[int]) -> dict[int, Row]:
 def page(
     db: Connection, repo_id: int, *, limit: int, offset: int, commit_id: str | None = None
 ) -> list[Row]:
-    """A repository's comments, or those on one commit, by id."""
+    """Return a repository's comments, or a commit's, by id."""
     where, given = _where(repo_id, commit_id)
     return db.all(
         f"SELECT {COLUMNS} FROM commit_comment WHERE {where}"
@@ -128,7 +129,7 @@ def page(
 
 
 def count(db: Connection, repo_id: int, *, most: int, commit_id: str | None = None) -> int:
-    """How many there are of these, counted as far as `most`."""
+    """Return how many comments `page` can return, counted up to `most`."""
     where, given = _where(repo_id, commit_id)
     total: int = db.value(
         f"SELECT count(*) FROM (SELECT id FROM commit_comment WHERE {where} LIMIT :most) AS c",
@@ -148,7 +149,7 @@ def _where(repo_id: int, commit_id: str | None) -> tuple[str, Row]:
 
 
 def prepare(payload: dict[str, Any]) -> None:
-    """Render the comment in an event's payload, before the transaction that takes it up."""
+    """Render the comment of a payload before the transaction that projects it."""
     given = payload_reader.read_object(payload, "comment") or {}
     body = payload_reader.read_field(given, "body", BODY)
     if body is not None:
@@ -156,14 +157,14 @@ def prepare(payload: dict[str, Any]) -> None:
 
 
 def put_reported(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
-    """Take up a `commit_comment` event."""
+    """Project a `commit_comment` event."""
     given = payload_reader.read_object(payload, "comment")
     if given is not None:
         put(db, repo, given, event)
 
 
 def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | None:
-    """Make or change the comment that is told of; its id, None for what is no comment."""
+    """Create or update the comment in a payload. Return its id, or None if it is not valid."""
     foreign_id = payload_reader.read_field(given, "id", payload_reader.number)
     if foreign_id is None:
         return None
@@ -183,7 +184,7 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | N
 
 def _rendered(given: dict[str, Any], body: str) -> Rendered:
     found = given.get("rendered")
-    # From outside it would be a part of JSON.
+    # A payload from outside can only have JSON values here, and never a Rendered.
     return found if isinstance(found, Rendered) and found.source == body else Rendered(body)
 
 

@@ -1,4 +1,4 @@
-"""What is said on issues and pull requests: comments, reviews, and comments on a line."""
+"""Comments on issues and pull requests, reviews, and comments on a line."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -57,7 +57,7 @@ DETAILS: payload_reader.Readers = {
 
 
 def find(db: Connection, repo_id: int, kind: str, foreign_id: int) -> Row | None:
-    """What a platform told of under this id: COLUMNS, the details as a dict."""
+    """Return the comment with this id on the platform (COLUMNS, details as a dict), or None."""
     row = db.one(
         f"SELECT {COLUMNS} FROM issue_comment"
         " WHERE repo_id = :repo_id AND kind = :kind AND foreign_id = :foreign_id",
@@ -69,13 +69,13 @@ def find(db: Connection, repo_id: int, kind: str, foreign_id: int) -> Row | None
 
 
 def of(db: Connection, ids: Iterable[int]) -> dict[int, Row]:
-    """What has these ids, by id."""
+    """Return the comments with these ids, by id."""
     wanted = f"(SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)"
     return _by_id(db, f"id IN {wanted}", ids)
 
 
 def pinned(db: Connection, issue_ids: Iterable[int]) -> dict[int, Row]:
-    """Issue to the comment that is pinned to it, the latest; issues without are left out."""
+    """Return issue id to its last pinned comment. Issues without one are left out."""
     wanted = f"(SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)"
     rows = _by_id(db, f"issue_id IN {wanted} AND pinned_at IS NOT NULL", issue_ids)
     return {row["issue_id"]: row for row in rows.values()}
@@ -90,15 +90,16 @@ def _by_id(db: Connection, where: str, ids: Iterable[int]) -> dict[int, Row]:
 
 
 def decode_row(row: Row) -> Row:
-    """A row as it was read, with its details as a dict."""
+    """Decode the JSON column `details` of a row."""
     return row | {"details": orjson.loads(row["details"])}
 
 
 def put(
     db: Connection, issue: Row, kind: str, given: Mapping[str, Any]
 ) -> tuple[Row | None, Row | None]:
-    """Make or change what is told of: how it was before and how it is; None for what was not, or
-    is nothing of the kind.
+    """Create or update a comment. Return it as it was before and as it is now.
+
+    The first is None if it is new. Both are None if the payload is not valid.
     """
     foreign_id = payload_reader.read_field(given, "id", payload_reader.number)
     if foreign_id is None:
@@ -140,7 +141,7 @@ def _add(db: Connection, issue: Row, kind: str, foreign_id: int, fields: Row) ->
 
 
 def pin(db: Connection, comment: Row, by: int | None, at: int | None) -> None:
-    """Pin a comment to its issue, or (at no time) take the pin off."""
+    """Pin a comment to its issue. If `at` is None, unpin it."""
     db.execute(
         "UPDATE issue_comment SET pinned_at = :at, pinned_by_id = :by WHERE id = :id",
         at=at,
@@ -150,5 +151,5 @@ def pin(db: Connection, comment: Row, by: int | None, at: int | None) -> None:
 
 
 def delete(db: Connection, comment: Row) -> None:
-    """Take away what was said."""
+    """Delete a comment."""
     db.execute("DELETE FROM issue_comment WHERE id = :id", id=comment["id"])

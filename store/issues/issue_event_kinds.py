@@ -1,6 +1,6 @@
-"""The kinds of issue event that there are, and which of them stand where."""
+"""The kinds of issue events, and the lists in which they appear."""
 
-# Among the events alone.
+# Only in the list of events.
 NOT_SHOWN = frozenset(
     [
         "automatic_base_change_failed",
@@ -9,7 +9,7 @@ NOT_SHOWN = frozenset(
         "deployment_environment_changed",
     ]
 )
-# In the timeline alone.
+# Only in the timeline.
 NOT_LISTED = frozenset(
     [
         "commented",

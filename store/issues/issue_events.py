@@ -1,6 +1,4 @@
-"""What happened to issues and pull requests: their events, and their timelines, which also have
-what was said.
-"""
+"""Events of issues and pull requests, and their timelines, which also have comments."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -21,7 +19,7 @@ STORED = (
 
 @dataclass(slots=True)
 class IssueEventData:
-    """Something that happened to an issue. `members` are JSON; in them accounts are ids."""
+    """An event of an issue. `members` has JSON values; accounts in it are ids."""
 
     kind: str
     actor_id: int | None
@@ -34,7 +32,7 @@ class IssueEventData:
         assert self.kind in KINDS, self.kind
 
     def row(self, issue: Row) -> tuple[Any, ...]:
-        """As it is STORED."""
+        """Return the values of the columns in STORED."""
         members = orjson.dumps(self.members, option=orjson.OPT_SORT_KEYS)
         about = f"{self.actor_id} {self.commit_id} {self.subject_id} ".encode()
         return (
@@ -53,7 +51,7 @@ class IssueEventData:
 
 
 def add(db: Connection, issue: Row, happenings: Iterable[IssueEventData]) -> int:
-    """Remember what happened to an issue; how much of it was not known yet."""
+    """Store events of an issue. Return how many are new."""
     rows = [one.row(issue) for one in happenings]
     if not rows:
         return 0
@@ -62,8 +60,9 @@ def add(db: Connection, issue: Row, happenings: Iterable[IssueEventData]) -> int
 
 
 def get(db: Connection, repo_id: int, event_id: int) -> Row | None:
-    """The event with this id, also of an issue that is gone since (`deleted_at`); None for what is
-    in timelines alone.
+    """Return the event with this id, or None, also if it is in timelines only.
+
+    If its issue is gone, `deleted_at` is set.
     """
     columns = ", ".join(f"e.{name}" for name in COLUMNS.split(", "))
     row = db.one(
@@ -78,35 +77,35 @@ def get(db: Connection, repo_id: int, event_id: int) -> Row | None:
 
 
 def of_repository(db: Connection, repo_id: int, *, limit: int, offset: int) -> list[Row]:
-    """The events of a repository's issues, the newest first."""
+    """Return the events of a repository's issues, newest first."""
     return _page(db, "repo_id = :of AND listed = 1", "DESC", limit, offset, of=repo_id)
 
 
 def of_issue(db: Connection, issue_id: int, *, limit: int, offset: int) -> list[Row]:
-    """An issue's events, the oldest first."""
+    """Return an issue's events, oldest first."""
     return _page(db, "issue_id = :of AND listed = 1", "ASC", limit, offset, of=issue_id)
 
 
 def timeline(
     db: Connection, issue_id: int, *, limit: int, offset: int, but: Collection[str] = ()
 ) -> list[Row]:
-    """An issue's timeline, the oldest first, without these kinds."""
+    """Return an issue's timeline, oldest first, without the kinds in `but`."""
     where, given = _shown(db, issue_id, but)
     return _page(db, where, "ASC", limit, offset, **given)
 
 
 def count_of_repository(db: Connection, repo_id: int, most: int) -> int:
-    """How many events a repository's issues have, counted as far as `most`."""
+    """Return how many events a repository's issues have, counted up to `most`."""
     return _count(db, "repo_id = :of AND listed = 1", most, of=repo_id)
 
 
 def count_of_issue(db: Connection, issue_id: int, most: int) -> int:
-    """How many events an issue has, counted as far as `most`."""
+    """Return how many events an issue has, counted up to `most`."""
     return _count(db, "issue_id = :of AND listed = 1", most, of=issue_id)
 
 
 def count_timeline(db: Connection, issue_id: int, most: int, *, but: Collection[str] = ()) -> int:
-    """How much is in an issue's timeline, without these kinds, counted as far as `most`."""
+    """Return the length of an issue's timeline without the kinds in `but`, counted up to `most`."""
     where, given = _shown(db, issue_id, but)
     return _count(db, where, most, **given)
 
@@ -146,7 +145,7 @@ def _count(db: Connection, where: str, most: int, **given: Any) -> int:
 
 
 def last(db: Connection, issue_id: int, kinds: Collection[str]) -> str | None:
-    """Which of these kinds happened to an issue last, if any."""
+    """Return the last of these kinds among an issue's events, or None."""
     found: str | None = db.value(
         "SELECT kind FROM issue_event WHERE issue_id = :issue_id"
         f" AND kind IN (SELECT k.kind FROM {db.each('kinds', kind='text')} AS k)"
@@ -158,7 +157,7 @@ def last(db: Connection, issue_id: int, kinds: Collection[str]) -> str | None:
 
 
 def forget(db: Connection, kind: str, subject_id: int) -> None:
-    """Take away what was about something that is there no more."""
+    """Delete the events of this kind about a deleted subject."""
     db.execute(
         "DELETE FROM issue_event WHERE subject_id = :subject_id AND kind = :kind",
         subject_id=subject_id,
@@ -167,7 +166,7 @@ def forget(db: Connection, kind: str, subject_id: int) -> None:
 
 
 def hide(db: Connection, issue_id: int) -> None:
-    """Take what happened to an issue that is gone out of all lists."""
+    """Remove the events of a deleted or moved issue from all lists."""
     db.execute(
         "UPDATE issue_event SET listed = 0, shown = 0 WHERE issue_id = :issue_id",
         issue_id=issue_id,

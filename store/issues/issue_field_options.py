@@ -1,4 +1,4 @@
-"""The options that issue fields are chosen from."""
+"""The options of issue fields."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -10,16 +10,17 @@ from store.errors import Invalid
 COLUMNS = "id, field_id, name, description, color, priority, created_at, updated_at"
 COLORS = ("gray", "blue", "green", "yellow", "orange", "red", "pink", "purple")
 CHOOSING = ("single_select", "multi_select")
-"""Types of fields that have options."""
+"""The types of fields that have options."""
 MOST = 50
-"""How many a field may have."""
+"""The limit of options of a field."""
 
 Option = Mapping[str, Any]
-"""name, color, priority, and a description or none; `id` of one that is there."""
+"""`name`, `color`, `priority` and optionally `description`; an existing option also has its `id`.
+"""
 
 
 def named(name: str) -> dict[str, str]:
-    """A name as it is kept, and as it is told from others. Invalid for a blank one."""
+    """Return a name and its key for comparisons. Raises Invalid for a blank name."""
     name = name.strip()
     if not name:
         raise Invalid("a name is not blank")
@@ -27,7 +28,7 @@ def named(name: str) -> dict[str, str]:
 
 
 def of(db: Connection, field_ids: Iterable[int]) -> dict[int, list[Row]]:
-    """Field to its options, by priority."""
+    """Return field id to its options, by priority."""
     found: dict[int, list[Row]] = {field_id: [] for field_id in field_ids}
     rows = db.all(
         f"SELECT {COLUMNS}, name_key FROM issue_field_option WHERE field_id IN"
@@ -41,7 +42,7 @@ def of(db: Connection, field_ids: Iterable[int]) -> dict[int, list[Row]]:
 
 
 def check(data_type: str, options: Sequence[Option] | None) -> None:
-    """Invalid for options that a field of this type cannot have."""
+    """Raise Invalid if a field of this type cannot have these options."""
     if data_type not in CHOOSING:
         if options:
             raise Invalid(f"a field of type {data_type} has no options")
@@ -56,13 +57,14 @@ def check(data_type: str, options: Sequence[Option] | None) -> None:
 
 
 def choose(db: Connection, field_id: int, options: Sequence[Option]) -> bool:
-    """Make these the options of a field; whether that changes anything."""
+    """Replace the options of a field. Return whether that changes anything."""
     before = {row["id"]: row for row in of(db, [field_id])[field_id]}
     kept = _matched(before, options)
     gone = before.keys() - {row["id"] for row in kept if row is not None}
     _drop(db, gone)
     changed = bool(gone)
-    # Names that are exchanged are in each other's way until none of them stands. No name begins so.
+    # All names are set aside first, because two options that exchange names would conflict. No real
+    # name begins with a space.
     _rename_aside(db, field_id)
     for row, option in zip(kept, options, strict=True):
         changed = _set_option(db, field_id, row, option) or changed
@@ -70,8 +72,9 @@ def choose(db: Connection, field_id: int, options: Sequence[Option]) -> bool:
 
 
 def _matched(before: Mapping[int, Row], options: Sequence[Option]) -> list[Row | None]:
-    """Which row each of the options is: the one that it names by its id, or else one of its name
-    that nobody names; None for a new one.
+    """Return the existing row of each option, or None for a new one.
+
+    An option matches a row by its id, or else by its name if no other option has that row's id.
     """
     ids = [option["id"] for option in options if option.get("id") is not None]
     if len({*ids}) < len(ids) or not before.keys() >= {*ids}:
@@ -88,7 +91,7 @@ def _matched(before: Mapping[int, Row], options: Sequence[Option]) -> list[Row |
 def _drop(db: Connection, option_ids: Iterable[int]) -> None:
     ids = json_array(option_ids)
     wanted = f"(SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)"
-    # An issue for which nothing else was chosen has no value any more.
+    # If an issue has no other option of the field, its value is deleted, too.
     db.execute(
         "DELETE FROM issue_field_value WHERE id IN (SELECT c.value_id FROM issue_field_choice c"
         f" WHERE c.option_id IN {wanted}) AND NOT EXISTS (SELECT 1 FROM issue_field_choice o"

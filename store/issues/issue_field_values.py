@@ -1,4 +1,4 @@
-"""What the fields of an organization are filled with on an issue: a value a field."""
+"""The values of an organization's fields on issues, one for each field."""
 
 import math
 import re
@@ -18,23 +18,23 @@ NUMBER = re.compile(r"[+-]?[0-9]{1,300}(\.[0-9]{1,300})?")
 
 
 def at(code: str = "invalid") -> dict[str, Any]:
-    """Where in the API something is wrong."""
+    """Return the position of an error in a request, for Invalid."""
     return {"field": "value", "code": code, "resource": "IssueFieldValue"}
 
 
 @dataclass(frozen=True, slots=True)
 class FieldAssignment:
-    """What a field is to be filled with: text, number or date, or the ids of what is chosen."""
+    """A value to assign to a field: a text, number or date, or the ids of its options."""
 
     value: str | int | float | None = None
     options: tuple[int, ...] = ()
 
 
 def assignment_of(field: Row, value: Any) -> FieldAssignment:
-    """What a value, as it is given, says for a field (with its options). Invalid where it is not of
-    the field's type, or none of its options.
+    """Convert a given value into an assignment for a field with its options.
 
-    Options of a `multi_select` are an array of their names, or these with commas between.
+    Options of a `multi_select` are an array of names, or one text with commas. Raises Invalid if
+    the value does not have the field's type, or is not one of its options.
     """
     kind = field["data_type"]
     if kind == "single_select":
@@ -62,7 +62,7 @@ def _number(field: Row, value: Any) -> int | float:
         value = float(value) if "." in value else int(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise _wrong(field, "its value is a number")
-    # What JSON has as a number, and both engines of a script on the other side.
+    # The range of integers that every JSON implementation reads exactly.
     if not math.isfinite(value) or abs(value) > 2**53:
         raise _wrong(field, "its value is a number between -2^53 and 2^53")
     return value
@@ -84,7 +84,7 @@ def _names(field: Row, value: Any) -> Sequence[Any]:
     if not isinstance(value, str):
         raise _wrong(field, "its value is an array of names of options, of one at least")
     known = {option["name"] for option in field["options"]}
-    # A name may have a comma in it.
+    # A name may contain a comma.
     return [value] if value in known else [name.strip() for name in value.split(",")]
 
 
@@ -100,8 +100,9 @@ def _option(field: Row, name: Any) -> int:
 def of_issue(
     db: Connection, issue_id: int, *, members: bool = True, limit: int = 100, offset: int = 0
 ) -> list[Row]:
-    """The values of an issue by field: COLUMNS, the value as such, and the `options` chosen; those
-    that not only `members` of the organization may see, or all.
+    """Return an issue's values by field: COLUMNS, the decoded value, and the chosen `options`.
+
+    Unless `members` is true, only values that everybody may see are included.
     """
     rows = db.all(
         f"SELECT {COLUMNS} FROM issue_field_value v JOIN issue_field f ON f.id = v.field_id"
@@ -115,7 +116,7 @@ def of_issue(
 
 
 def of(db: Connection, value_ids: Sequence[int]) -> dict[int, Row]:
-    """The values with these ids, by id, as `of_issue` gives them."""
+    """Return the values with these ids, by id, as `of_issue` does."""
     rows = db.all(
         f"SELECT {COLUMNS} FROM issue_field_value v JOIN issue_field f ON f.id = v.field_id"
         f" WHERE v.id IN (SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)",
@@ -151,7 +152,7 @@ def _chosen(db: Connection, value_ids: Iterable[int]) -> dict[int, list[Row]]:
 
 
 def count(db: Connection, issue_id: int, *, members: bool) -> int:
-    """How many values an issue has, of those that may be seen."""
+    """Return how many values of an issue may be seen."""
     total: int = db.value(
         "SELECT count(*) FROM issue_field_value v JOIN issue_field f ON f.id = v.field_id"
         f" WHERE v.issue_id = :issue_id{_seen(members)}",
@@ -161,19 +162,22 @@ def count(db: Connection, issue_id: int, *, members: bool) -> int:
 
 
 def get(db: Connection, issue_id: int, field_id: int) -> Row | None:
-    """The value of a field on an issue."""
+    """Return the value of a field on an issue, or None."""
     rows = of_issue(db, issue_id)
     return next((row for row in rows if row["field_id"] == field_id), None)
 
 
 Change = tuple[Row | None, Row | None]
-"""A value as it was and as it is: None where there was or is none."""
+"""A value before and after a change. None means no value."""
 
 
 def fill(
     db: Connection, issue: Row, wanted: Mapping[int, FieldAssignment], *, instead: bool = False
 ) -> list[Change]:
-    """Fill fields, by their ids; with `instead` the others are emptied. Returns what changed."""
+    """Assign values to fields, by field id. With `instead`, clear all other fields.
+
+    Return the changes.
+    """
     db.alone(f"issue field values of {issue['id']}")
     before = {row["field_id"]: row for row in of_issue(db, issue["id"])}
     if instead:
@@ -186,7 +190,7 @@ def fill(
 
 
 def empty(db: Connection, issue: Row, field_ids: Iterable[int]) -> list[Change]:
-    """Let fields have no value. Returns what changed."""
+    """Clear fields. Return the changes."""
     db.alone(f"issue field values of {issue['id']}")
     before = {row["field_id"]: row for row in of_issue(db, issue["id"])}
     _empty(db, issue["id"], field_ids)

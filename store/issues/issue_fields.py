@@ -1,4 +1,4 @@
-"""Fields that an organization gives the issues of its repositories, and their options."""
+"""Custom fields that an organization defines for issues, and their options."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ COLUMNS = "id, organization_id, name, description, data_type, visibility, create
 TYPES = ("text", "number", "date", "single_select", "multi_select")
 VISIBILITIES = ("organization_members_only", "all")
 MOST = 25
-"""How many an organization may have."""
+"""The limit of fields of an organization."""
 
 
 def create(
@@ -26,8 +26,10 @@ def create(
     visibility: str = VISIBILITIES[0],
     options: Sequence[Option] | None = None,
 ) -> Row:
-    """Make a field: COLUMNS and its options. Invalid for what cannot be: a name that another has,
-    options where none are chosen or none where they are, too many of anything.
+    """Create a field. Return it (COLUMNS and its options).
+
+    Raises Invalid if the name exists, if the options do not fit the type, or if a limit is
+    exceeded.
     """
     _alone(db, organization_id)
     issue_field_options.check(data_type, options)
@@ -52,8 +54,10 @@ def create(
 def update(
     db: Connection, field: Row, options: Sequence[Option] | None = None, **changes: Any
 ) -> Row:
-    """Change a field's name, description or visibility, and which options it has: those that are
-    not among them are gone, from the issues too. Invalid as for `create`, Missing where it is gone.
+    """Change a field's name, description or visibility, and replace its options.
+
+    Removed options are removed from issues, too. Raises Invalid as `create` does, Missing if the
+    field is gone.
     """
     _alone(db, field["organization_id"])
     before = _again(db, field["id"])
@@ -73,25 +77,25 @@ def update(
 
 
 def delete(db: Connection, field: Row) -> None:
-    """Take a field away, from the issues too."""
+    """Delete a field and its values."""
     db.execute("DELETE FROM issue_field WHERE id = :id", id=field["id"])
 
 
 def get(db: Connection, organization_id: int, field_id: int) -> Row | None:
-    """The organization's field with this id: COLUMNS and its options."""
+    """Return the organization's field with this id (COLUMNS and its options), or None."""
     row = of(db, [field_id]).get(field_id)
     return row if row is not None and row["organization_id"] == organization_id else None
 
 
 def of(db: Connection, field_ids: Iterable[int]) -> dict[int, Row]:
-    """The fields with these ids, by id: COLUMNS and their options."""
+    """Return the fields with these ids, by id: COLUMNS and their options."""
     wanted = f"(SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)"
     rows = _select(db, f"id IN {wanted}", ids=json_array(field_ids))
     return {row["id"]: row for row in rows}
 
 
 def of_organization(db: Connection, organization_id: int) -> list[Row]:
-    """An organization's fields, the oldest first: COLUMNS and their options."""
+    """Return an organization's fields, oldest first: COLUMNS and their options."""
     return _select(db, "organization_id = :organization_id", organization_id=organization_id)
 
 
@@ -102,7 +106,7 @@ def _select(db: Connection, where: str, **given: Any) -> list[Row]:
 
 
 def _alone(db: Connection, organization_id: int) -> None:
-    # Two that count first would both find room.
+    # Without the lock, two transactions that count first would both pass the limit.
     db.alone(f"issue fields of {organization_id}")
 
 

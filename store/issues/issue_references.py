@@ -1,4 +1,4 @@
-"""Whom and what a text speaks of: `@login`, `#7`, `owner/name#7`; and what comes of it."""
+"""References in texts: `@login`, `#7`, `owner/name#7`; and the events that they cause."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -10,7 +10,7 @@ from store.issues import issue_events, issues
 from store.issues.issue_events import IssueEventData
 from store.repositories import repositories
 
-# Characters of a text that are looked at, and how much of each kind is found in it.
+# The characters of a text that are examined, and the limit of references of each kind.
 LOOKED_AT = 65_536
 MOST = 50
 CODE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`", re.DOTALL)
@@ -22,8 +22,10 @@ ISSUE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """What a text speaks of: logins in lower case, and issues by owner and name of the
-    repository (None: the text's own) and number.
+    """The references in a text.
+
+    `logins` are in lower case. `issues` have the repository's owner and name (None: the text's own
+    repository) and the number.
     """
 
     logins: tuple[str, ...]
@@ -31,7 +33,7 @@ class References:
 
 
 def references_of(text: str | None) -> References:
-    """What is in a text, but for what is code in it."""
+    """Return the references in a text, except in its code."""
     plain = CODE.sub(" ", (text or "")[:LOOKED_AT])
     logins = dict.fromkeys(found[1].lower() for found in MENTION.finditer(plain))
     numbers = dict.fromkeys((found[1], found[2], int(found[3])) for found in ISSUE.finditer(plain))
@@ -41,8 +43,10 @@ def references_of(text: str | None) -> References:
 def references_in(
     db: Connection, repo: Row, issue: Row, text: str | None, *, by: int | None, at: int
 ) -> None:
-    """Take up what a text on an issue speaks of: people are mentioned and told from then on, and
-    other issues of the repository know of this one. Each once, however often it is said.
+    """Store events for the references in a text on an issue.
+
+    Mentioned users are subscribed to the issue, and other issues of the repository get a
+    cross-reference. Each reference counts once.
     """
     found = references_of(text)
     if found.logins:
@@ -80,7 +84,7 @@ def _actors(db: Connection, issue: Row, ids: Iterable[int]) -> set[tuple[str, in
 def _issues(
     db: Connection, repo: Row, wanted: Iterable[tuple[str | None, str | None, int]]
 ) -> Iterator[Row]:
-    # What is said in one repository changes nothing in another one.
+    # A text in one repository changes nothing in another one.
     own = (repo["owner"].lower(), repo["name"].lower())
     for owner, name, number in wanted:
         if owner is not None and name is not None and (owner.lower(), name.lower()) != own:
@@ -103,6 +107,6 @@ def _known(db: Connection, issue: Row, source: Row) -> bool:
 def referenced(
     db: Connection, repo: Row, message: str, sha: str, *, by: int | None, at: int
 ) -> None:
-    """Take up which of the repository's issues a commit's message speaks of."""
+    """Store events for the issues of the repository to which a commit's message refers."""
     for issue in _issues(db, repo, references_of(message).issues):
         issue_events.add(db, issue, [IssueEventData("referenced", by, at, commit_id=sha)])

@@ -1,4 +1,4 @@
-"""Issues, and what pull requests have of an issue: one count of numbers in a repository."""
+"""Issues, and the parts that pull requests share with them. Both share a repository's numbers."""
 
 import re
 from collections.abc import Iterable
@@ -46,8 +46,10 @@ PEOPLE = {"author_id": "user", "closed_by_id": "closed_by"}
 
 
 def get(db: Connection, repo_id: int, number: int) -> Row | None:
-    """The issue or pull request of this number, one that was deleted (`deleted_at`) or moved to
-    another repository (`moved_to`, `moved_number`) too.
+    """Return the issue or pull request with this number, or None.
+
+    Deleted ones (`deleted_at`) and ones moved to another repository (`moved_to`, `moved_number`)
+    are included.
     """
     return db.one(
         f"SELECT {COLUMNS} FROM issue WHERE repo_id = :repo_id AND number = :number",
@@ -57,7 +59,7 @@ def get(db: Connection, repo_id: int, number: int) -> Row | None:
 
 
 def of(db: Connection, issue_ids: Iterable[int]) -> dict[int, Row]:
-    """The issues with these ids, by id."""
+    """Return the issues with these ids, by id."""
     rows = db.all(
         f"SELECT {COLUMNS} FROM issue WHERE id IN"
         f" (SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)",
@@ -67,8 +69,9 @@ def of(db: Connection, issue_ids: Iterable[int]) -> dict[int, Row]:
 
 
 def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | None:
-    """Make or change the issue that is told of, with its labels, milestone and assignees; its id,
-    None for what is no issue.
+    """Create or update the issue in a payload, with its labels, milestone and assignees.
+
+    Return its id, or None if the payload is not valid.
     """
     number = payload_reader.read_field(given, "number", payload_reader.number)
     if number is None:
@@ -123,7 +126,7 @@ def _set(db: Connection, repo: Row, issue_id: int, given: dict[str, Any], event:
 
 
 def assignees(db: Connection, issue_ids: Iterable[int]) -> dict[int, list[int]]:
-    """Issue to the accounts that it is assigned to; issues without any are left out."""
+    """Return issue id to its assignees' account ids. Issues without any are left out."""
     rows = db.tuples(
         f"SELECT i.issue_id, i.account_id FROM {db.each('ids', wanted='integer')} AS w"
         " JOIN issue_assignee i ON i.issue_id = w.wanted ORDER BY i.issue_id, i.account_id",
@@ -136,7 +139,7 @@ def assignees(db: Connection, issue_ids: Iterable[int]) -> dict[int, list[int]]:
 
 
 def delete(db: Connection, issue: Row) -> None:
-    """Let an issue be gone, and what happened to it; its number is not used again."""
+    """Mark an issue as deleted and hide its events. Its number is not used again."""
     db.execute(
         "UPDATE issue SET deleted_at = :now WHERE id = :id AND deleted_at IS NULL",
         now=db.now,
@@ -146,8 +149,9 @@ def delete(db: Connection, issue: Row) -> None:
 
 
 def move(db: Connection, issue: Row, repository: str, number: int) -> None:
-    """Let an issue have gone to another repository (`owner/name`), where it has this number, and
-    what happened to it with it.
+    """Record that an issue moved to the repository `owner/name`, where it has `number`.
+
+    Its events are hidden.
     """
     db.execute(
         "UPDATE issue SET moved_to = :moved_to, moved_number = :number WHERE id = :id",
@@ -159,7 +163,7 @@ def move(db: Connection, issue: Row, repository: str, number: int) -> None:
 
 
 def record_event(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
-    """Take up what an `issues` event says beyond the issue: who closed it, that it is gone."""
+    """Project the parts of an `issues` event beyond the issue: closing, deletion and transfer."""
     told = payload_reader.read_object(payload, "issue") or {}
     number = payload_reader.read_field(told, "number", payload_reader.number)
     issue = None if number is None else get(db, repo["id"], number)
@@ -168,7 +172,7 @@ def record_event(db: Connection, repo: Row, payload: dict[str, Any], event: Row)
     if event["action"] == "deleted":
         delete(db, issue)
     elif event["action"] == "closed" and event["sender_id"] is not None:
-        # Told with the issue, whose time stays.
+        # The event describes the same change as the issue, so the issue's time stays.
         told_with = {"closed_by_id": event["sender_id"], "updated_at": issue["updated_at"]}
         upsert.update(db, "issue", issue, told_with)
     elif event["action"] == "transferred":

@@ -29,7 +29,7 @@ FIELDS: payload_reader.Readers = {
 
 
 def by_name(db: Connection, repo_id: int, name: str) -> Row | None:
-    """The label of this name, whatever the case."""
+    """Return the label with this name, in any case, or None."""
     return db.one(
         f"SELECT {COLUMNS} FROM label WHERE repo_id = :repo_id AND name_key = :key",
         repo_id=repo_id,
@@ -38,9 +38,9 @@ def by_name(db: Connection, repo_id: int, name: str) -> Row | None:
 
 
 def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | None:
-    """Make or change the label that is told of; its id, None for what is no label.
+    """Create or update the label in a payload. Return its id, or None if it is not valid.
 
-    One that was renamed is known again by the platform's id for it.
+    A renamed label is recognised by the platform's id.
     """
     fields = payload_reader.read_fields(given, FIELDS)
     if not fields.get("name"):
@@ -75,7 +75,7 @@ def _add(db: Connection, repo_id: int, fields: Row) -> int | None:
 
 
 def delete(db: Connection, repo_id: int, name: str) -> bool:
-    """Take a label away, from the issues too. False where there is none of this name."""
+    """Delete a label, also from the issues. Return False if there is none with this name."""
     gone = db.execute(
         "DELETE FROM label WHERE repo_id = :repo_id AND name_key = :key",
         repo_id=repo_id,
@@ -85,7 +85,7 @@ def delete(db: Connection, repo_id: int, name: str) -> bool:
 
 
 def of_issues(db: Connection, issue_ids: Iterable[int]) -> dict[int, list[Row]]:
-    """Issue to its labels, by name; issues without any are left out."""
+    """Return issue id to its labels, by name. Issues without any are left out."""
     columns = ", ".join(f"l.{name.strip()}" for name in COLUMNS.split(","))
     rows = db.all(
         f"SELECT i.issue_id, {columns} FROM {db.each('ids', wanted='integer')} AS w"
@@ -100,7 +100,7 @@ def of_issues(db: Connection, issue_ids: Iterable[int]) -> dict[int, list[Row]]:
 
 
 def list_all(db: Connection, repo_id: int) -> list[Row]:
-    """A repository's labels, by name."""
+    """Return a repository's labels, by name."""
     return db.all(
         f"SELECT {COLUMNS} FROM label WHERE repo_id = :repo_id ORDER BY name_key", repo_id=repo_id
     )

@@ -1,4 +1,4 @@
-"""Milestones of a repository: what its issues are due for."""
+"""Milestones of a repository."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -27,7 +27,7 @@ FIELDS: payload_reader.Readers = {
 
 
 def get(db: Connection, repo_id: int, number: int) -> Row | None:
-    """The milestone of this number."""
+    """Return the milestone with this number, or None."""
     return db.one(
         f"SELECT {COLUMNS} FROM milestone WHERE repo_id = :repo_id AND number = :number",
         repo_id=repo_id,
@@ -36,7 +36,7 @@ def get(db: Connection, repo_id: int, number: int) -> Row | None:
 
 
 def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | None:
-    """Make or change the milestone that is told of; its id, None for what is no milestone."""
+    """Create or update the milestone in a payload. Return its id, or None if it is not valid."""
     number = payload_reader.read_field(given, "number", payload_reader.number)
     if number is None:
         return None
@@ -62,7 +62,7 @@ def _add(db: Connection, repo_id: int, number: int, fields: Row) -> int | None:
 
 
 def delete(db: Connection, repo_id: int, number: int) -> bool:
-    """Take a milestone away, from its issues too. False where there is none of this number."""
+    """Delete a milestone, also from its issues. Return False if there is none with this number."""
     gone = db.execute(
         "DELETE FROM milestone WHERE repo_id = :repo_id AND number = :number",
         repo_id=repo_id,
@@ -72,7 +72,7 @@ def delete(db: Connection, repo_id: int, number: int) -> bool:
 
 
 def of(db: Connection, milestone_ids: Iterable[int]) -> dict[int, Row]:
-    """The milestones with these ids, by id."""
+    """Return the milestones with these ids, by id."""
     rows = db.all(
         f"SELECT {COLUMNS} FROM milestone WHERE id IN"
         f" (SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)",
@@ -82,7 +82,7 @@ def of(db: Connection, milestone_ids: Iterable[int]) -> dict[int, Row]:
 
 
 def recount(db: Connection, repo_id: int) -> None:
-    """Count the issues of those milestones that no platform told of."""
+    """Count the issues of milestones that do not come from a platform."""
     counted = (
         "(SELECT count(*) FROM issue i WHERE i.milestone_id = milestone.id AND i.state = '{}')"
     )

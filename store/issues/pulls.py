@@ -1,4 +1,4 @@
-"""What a pull request has beyond an issue: where it comes from and where it is to go."""
+"""The parts of a pull request beyond its issue: its head, its base and its merge."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -25,10 +25,11 @@ END: payload_reader.Readers = {"ref": payload_reader.text(255), "sha": SHA}
 
 
 def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | None:
-    """Make or change the pull request that is told of, the issue that it is too included; the
-    issue's id, None for what is no pull request.
+    """Create or update the pull request in a payload, and its issue.
+
+    Return the issue's id, or None if the payload is not valid.
     """
-    # Its id is another one than that of the issue.
+    # Its id differs from the issue's id.
     told = {**given, "pull_request": {}}
     told.pop("id", None)
     number = payload_reader.read_field(given, "number", payload_reader.number)
@@ -68,7 +69,7 @@ def _write(db: Connection, repo_id: int, issue_id: int, fields: Row) -> None:
 
 
 def of_issues(db: Connection, issue_ids: Iterable[int]) -> dict[int, Row]:
-    """Issue to its pull request; those that are none are left out."""
+    """Return issue id to its pull request. Issues that are none are left out."""
     rows = db.all(
         f"SELECT {COLUMNS} {FROM} WHERE p.issue_id IN"
         f" (SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)",
@@ -78,9 +79,7 @@ def of_issues(db: Connection, issue_ids: Iterable[int]) -> dict[int, Row]:
 
 
 def of_branch(db: Connection, repo: Row, branch: str, *, most: int) -> list[Row]:
-    """The pull requests of a repository that come from this branch of it, open or not (`state`),
-    the latest.
-    """
+    """Return the latest pull requests from this branch of the repository, open or not (`state`)."""
     return db.all(
         f"SELECT {COLUMNS}, i.state {FROM} WHERE p.repo_id = :repo_id AND p.head_ref = :branch"
         " AND p.head_repo = :head_repo AND i.deleted_at IS NULL"
@@ -93,7 +92,7 @@ def of_branch(db: Connection, repo: Row, branch: str, *, most: int) -> list[Row]
 
 
 def of_heads(db: Connection, repo_id: int, shas: Iterable[str]) -> dict[str, list[Row]]:
-    """Commit to the open pull requests of a repository whose head it is, by number."""
+    """Return commit to the open pull requests that have it as their head, by number."""
     rows = db.all(
         f"SELECT {COLUMNS} {FROM} JOIN {db.each('shas', wanted='text')} AS w"
         " ON w.wanted = p.head_sha WHERE p.repo_id = :repo_id AND i.state = 'open'"
