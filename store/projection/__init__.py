@@ -1,4 +1,4 @@
-"""Turns the payloads of platforms into state, event by event, behind the deliveries.
+"""Projection of platforms' payloads onto the state, event by event, after the deliveries.
 
 Imports every domain of the store.
 """

@@ -1,4 +1,4 @@
-"""Check runs as platforms tell of them. What was made here is not changed by that."""
+"""Projection of platforms' check runs. They do not change check runs made here."""
 
 from typing import Any
 
@@ -24,8 +24,9 @@ OUTPUT: payload_reader.Readers = {
 
 
 def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> Row | None:
-    """Make or change the run that a platform tells of, and its suite. None for what is no run, and
-    for what has the number of one that was made here.
+    """Create or update the check run in a payload, and its suite.
+
+    Return None if the payload is not valid, or if a check run made here has its number.
     """
     number = payload_reader.read_field(given, "id", payload_reader.number)
     told = payload_reader.read_object(given, "check_suite")
@@ -34,7 +35,7 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> Row | N
     fields = payload_reader.read_fields(given, FIELDS) | payload_reader.read_fields(
         payload_reader.read_object(given, "output") or {}, OUTPUT
     )
-    # Its suite may be told of in short.
+    # The payload may have only part of the suite.
     named: Row = {key: given[key] for key in ("app", "head_sha") if key in given}
     suite = check_suites.put(db, repo, {**named, **told}, event)
     before = check_runs.get(db, repo["id"], number)
@@ -46,7 +47,7 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> Row | N
 
 
 def _older(fields: Row, before: Row) -> bool:
-    """Whether this was so before what is kept; platforms give no time of the change."""
+    """Return whether the payload is older than the stored run. It has no time of the change."""
     told, kept = _moment(before | fields), _moment(before)
     again = before["status"] == "completed" and fields.get("status", "completed") != "completed"
     return told < kept or (again and told == kept)

@@ -1,21 +1,21 @@
-"""What events of workflow runs and jobs say of concurrency groups.
+"""Projection of concurrency groups in events of workflow runs and jobs.
 
-`workflow_run` and `workflow_job` events have a member `concurrency` here, beside the run or job or
-within it:
+`workflow_run` and `workflow_job` events may have a member `concurrency`, beside the run or job or
+in it:
 
-    group        the group of the run, or of the job; null: none
-    status       pending or in_progress: whether it waits for the group or holds it
-    queued_at    since when it waits
-    acquired_at  since when it holds the group
-    configured   names of all groups in the run's configuration, whether they are entered or not
-    reusable     the reusable workflows that the run calls and that have a group of their own, each
-                 with path, group, status (released, too), queued_at and acquired_at; its path is
-                 that of the job that calls it, in the way jobs are named: "deploy / eu"
-    path         of a job, where that is not its name: "deploy / eu / upload"
+  group        the group of the run or job; null: none
+  status       pending or in_progress: whether it waits for the group or holds it
+  queued_at    the time since which it waits
+  acquired_at  the time since which it holds the group
+  configured   the names of all groups in the run's configuration, used or not
+  reusable     the reusable workflows that the run calls and that have their own group, each
+               with path, group, status (also released), queued_at and acquired_at; the path
+               is the calling job's, in the form of job names: "deploy / eu"
+  path         a job's path, if it differs from its name: "deploy / eu / upload"
 
-Without a status, a run or job holds its group once it is in progress. What holds a group does so
-until it has completed; with a run end all that it has. An event without the member tells of the
-status alone.
+Without a status, a run or job holds its group once it is in progress. It holds the group until it
+has completed. If a run ends, all its parts leave their groups. An event without the member changes
+the status alone.
 """
 
 from dataclasses import dataclass
@@ -40,8 +40,8 @@ MOST_CONFIGURED = 1_000
 
 @dataclass(frozen=True, slots=True)
 class MemberStatus:
-    """What holds where nothing is told: since when it waits, or has its group, and whether it does
-    by its status.
+    """Defaults for a payload without these fields: times in microseconds, and whether it holds the
+    group according to the run's or job's status.
     """
 
     queued_at: int
@@ -50,7 +50,7 @@ class MemberStatus:
 
 
 def member(payload: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    """The member of an event's payload, or of the run or job in it."""
+    """Return the member `concurrency` of the payload, or of the run or job in it."""
     return (
         payload_reader.read_object(payload, "concurrency")
         or payload_reader.read_object(given, "concurrency")
@@ -59,7 +59,7 @@ def member(payload: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
 
 
 def configured(db: Connection, run: Row, told: dict[str, Any]) -> None:
-    """Take up the groups that a run's configuration names."""
+    """Store the groups that a run's configuration names."""
     names = told.get("configured")
     for name in names[:MOST_CONFIGURED] if isinstance(names, list) else ():
         read = NAME(name)
@@ -68,7 +68,7 @@ def configured(db: Connection, run: Row, told: dict[str, Any]) -> None:
 
 
 def called(db: Connection, run: Row, told: dict[str, Any], event: Row) -> None:
-    """Take up the reusable workflows that a run calls."""
+    """Update the groups of the reusable workflows that a run calls."""
     arrived = event["received_at"]
     for each in payload_reader.read_object_list(told, "reusable") or ():
         path = payload_reader.read_field(each, "path", PATH)
@@ -81,7 +81,7 @@ def called(db: Connection, run: Row, told: dict[str, Any], event: Row) -> None:
 def apply_status(
     db: Connection, run: Row, seat: GroupMember, told: dict[str, Any], else_: MemberStatus
 ) -> None:
-    """Let what has this seat of a run be where it is told to be."""
+    """Move a member of a run into or out of its group, as the payload says."""
     standing = payload_reader.read_fields(told, STANDING)
     name, status = standing.get("group"), standing.get("status")
     if status in OVER or ("group" in standing and name is None):

@@ -1,6 +1,4 @@
-"""From what platforms tell of comments and reviews to what was said, and to the timelines that it
-stands in.
-"""
+"""Projection of comments and reviews, and of the timelines in which they appear."""
 
 from typing import Any
 
@@ -10,12 +8,12 @@ from store.issues import commit_comments, issue_comments, issue_events, issue_re
 from store.issues.issue_events import IssueEventData
 from store.projection.issue_event_projection import IssuePayload, subject
 
-# Kind of what is said to the kind of issue event that stands for it.
+# Kind of comment to its kind of issue event.
 STANDS = {"comment": "commented", "review": "reviewed", "line": "line-commented"}
 
 
 def commented(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
-    """Take up an `issue_comment` event."""
+    """Project an `issue_comment` event."""
     said = _said(db, repo, payload, event, "issue", "comment", "comment")
     if said is not None and event["action"] in ("pinned", "unpinned"):
         at = event["received_at"] if event["action"] == "pinned" else None
@@ -23,12 +21,12 @@ def commented(db: Connection, repo: Row, payload: dict[str, Any], event: Row) ->
 
 
 def line_commented(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
-    """Take up a `pull_request_review_comment` event."""
+    """Project a `pull_request_review_comment` event."""
     _said(db, repo, payload, event, "pull_request", "comment", "line")
 
 
 def reviewed(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
-    """Take up a `pull_request_review` event."""
+    """Project a `pull_request_review` event."""
     before = _known(db, repo, payload, "review", "review")
     said = _said(db, repo, payload, event, "pull_request", "review", "review")
     issue, told = subject(db, repo, payload, event, "pull_request")
@@ -63,8 +61,10 @@ def _said(
     member: str,
     kind: str,
 ) -> Row | None:
-    """Keep what the payload's member says, as being of this kind, on the issue that the member
-    `on` is; None for what is no such thing, or there no more.
+    """Store, update or delete the payload's comment on its issue. Return it, or None.
+
+    `member` and `on` are the names of the comment and the issue in the payload. The result is None
+    if the comment is not valid or is deleted.
     """
     issue, _ = subject(db, repo, payload, event, on)
     if issue is None or issue["deleted_at"] is not None:
@@ -80,7 +80,7 @@ def _said(
 def put_comment(
     db: Connection, repo: Row, issue: Row, kind: str, given: dict[str, Any]
 ) -> Row | None:
-    """Keep what is said on an issue, and that it was said; None for what is nothing."""
+    """Store a comment on an issue, and its event. Return None if it is not valid."""
     before, said = issue_comments.put(db, issue, kind, given)
     if said is None:
         return None
@@ -94,13 +94,13 @@ def put_comment(
 
 
 def delete_comment(db: Connection, said: Row) -> None:
-    """Let what was said be gone, from the timeline too."""
+    """Delete a comment, also from the timeline."""
     issue_events.forget(db, STANDS[said["kind"]], said["id"])
     issue_comments.delete(db, said)
 
 
 def commit_commented(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
-    """Take up that a commit was commented which is the head of open pull requests."""
+    """Project a comment on a commit that is the head of open pull requests."""
     number = payload_reader.read_field(
         payload_reader.read_object(payload, "comment") or {}, "id", payload_reader.number
     )
@@ -110,7 +110,7 @@ def commit_commented(db: Connection, repo: Row, payload: dict[str, Any], event: 
 
 
 def pin(db: Connection, repo: Row, comment: Row) -> None:
-    """Let a commit's comment stand in the timelines of the open pull requests whose head it is."""
+    """Add a commit's comment to the timelines of the open pull requests with this head."""
     sha = comment["commit_id"]
     for pull in pulls.of_heads(db, repo["id"], [sha]).get(sha, ()):
         happening = IssueEventData(
@@ -124,5 +124,5 @@ def pin(db: Connection, repo: Row, comment: Row) -> None:
 
 
 def unpin(db: Connection, comment: Row) -> None:
-    """Take a commit's comment out of the timelines."""
+    """Remove a commit's comment from the timelines."""
     issue_events.forget(db, "commit-commented", comment["id"])

@@ -1,5 +1,6 @@
-"""From what platforms tell of issues and pull requests to what happened to them: which action of
-an event is which kind of issue event, and what it has beyond the others.
+"""Projection of events of issues and pull requests onto issue events.
+
+It maps the actions of events to kinds of issue events, and reads the members of each kind.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -35,25 +36,25 @@ Members = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class IssuePayload:
-    """What an event says of an issue or pull request."""
+    """An event about an issue or a pull request."""
 
     db: Connection
     payload: Mapping[str, Any]
     given: Mapping[str, Any]
-    """The issue or pull request as the event has it."""
+    """The issue or pull request in the payload."""
     event: Row
 
     def part(self, name: str) -> Mapping[str, Any]:
-        """An object in the payload; an empty one where there is none."""
+        """Return an object in the payload, or an empty one."""
         return payload_reader.read_object(self.payload, name) or {}
 
     def before(self, name: str) -> Mapping[str, Any]:
-        """What the payload says of how something was before."""
+        """Return the former value of a field, from the payload's `changes`."""
         return payload_reader.read_object(self.part("changes"), name) or {}
 
     @property
     def at(self) -> int:
-        """When it happened: as the platform says, and not after it was told."""
+        """Return the event's time from the payload, or the time of reception if that is earlier."""
         said: int | None = payload_reader.read_field(
             self.given, "updated_at", payload_reader.timestamp
         )
@@ -67,7 +68,7 @@ class IssuePayload:
 
 
 Reader = Callable[[IssuePayload], Members | None]
-"""What a kind has beyond others; None where the event does not say what it has to."""
+"""Reads the members of a kind of issue event. Returns None if the payload lacks one."""
 
 
 def _nothing(told: IssuePayload) -> Members:
@@ -158,12 +159,12 @@ def _base(told: IssuePayload) -> Members | None:
 
 
 def _came(told: IssuePayload) -> Members | None:
-    """Of an issue that was opened here because it came from another repository."""
+    """Read an issue that was opened because it came from another repository."""
     return {} if told.before("old_issue") else None
 
 
 Kinds = Mapping[str, Mapping[str, Reader]]
-"""Action to the kinds that it may be, each with what reads the rest of it."""
+"""Action to its possible kinds, each with the reader of its members."""
 
 SAME: Kinds = {
     "assigned": {"assigned": _assignee},
@@ -199,7 +200,7 @@ PULLS: Kinds = {
 
 
 def of_issues(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
-    """Remember what an `issues` event says."""
+    """Project an `issues` event."""
     issue, told = subject(db, repo, payload, event, "issue")
     if issue is not None and issue["deleted_at"] is None and issue["moved_to"] is None:
         issue_events.add(db, issue, _happenings(told, ISSUES))
@@ -207,7 +208,7 @@ def of_issues(db: Connection, repo: Row, payload: dict[str, Any], event: Row) ->
 
 
 def of_pulls(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
-    """Remember what a `pull_request` event says."""
+    """Project a `pull_request` event."""
     issue, told = subject(db, repo, payload, event, "pull_request")
     if issue is not None and issue["deleted_at"] is None:
         issue_events.add(db, issue, _happenings(told, PULLS))
@@ -223,7 +224,7 @@ def _references(repo: Row, issue: Row, told: IssuePayload) -> None:
 def subject(
     db: Connection, repo: Row, payload: dict[str, Any], event: Row, name: str
 ) -> tuple[Row | None, IssuePayload]:
-    """The issue or pull request that the payload's member of this name is, and what is said."""
+    """Return the issue or pull request in the payload's member `name`, and the payload's reader."""
     given = payload_reader.read_object(payload, name) or {}
     number = payload_reader.read_field(given, "number", payload_reader.number)
     issue = None if number is None else issues.get(db, repo["id"], number)

@@ -1,7 +1,7 @@
-"""Issue field values as platforms tell of them.
+"""Projection of issue field values.
 
-A field is its organization's, which an event of a repository may not change: what is told of one
-that is not known, or that is of another type here, is passed over, unless a source signed it.
+A field belongs to an organization, so a repository's event may not change it. A value of a field
+that is unknown here, or has another type, is ignored, unless a source signed the event.
 """
 
 from collections.abc import Mapping
@@ -33,9 +33,7 @@ OPTION = {
 
 
 def project(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
-    """Take up what an `issues` event says of a field of its issue: `field_added` (also where it is
-    filled with something else) and `field_removed`.
-    """
+    """Project an `issues` event about a field: `field_added` (or changed) and `field_removed`."""
     if event["action"] not in ("field_added", "field_removed"):
         return
     issue, _ = subject(db, repo, payload, event, "issue")
@@ -53,7 +51,10 @@ def project(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> N
 
 
 def _field(db: Connection, repo: Row, given: Mapping[str, Any], event: Row) -> Row | None:
-    """The organization's field of this name and type, made where the event is believed."""
+    """Return the organization's field with this name and type, or None.
+
+    If it is missing and the event is trusted, create it.
+    """
     fields = payload_reader.read_fields(given, FIELD)
     if repo["owner_kind"] != "Organization" or not {"name", "data_type"} <= fields.keys():
         return None
@@ -88,7 +89,7 @@ def _filling(field: Row, given: Mapping[str, Any]) -> FieldAssignment | None:
         chosen = payload_reader.read_object_list(given, "multi_select_options") or []
         value = [each.get("name") for each in chosen]
     if isinstance(value, str):
-        # Not every engine keeps a NUL in a text.
+        # Not every engine can store NUL in a text.
         value = value.replace("\0", "")
     try:
         return issue_field_values.assignment_of(field, value)

@@ -1,6 +1,4 @@
-"""From what platforms tell of how issues hang together to what happened to them: parents and
-parts, and what waits for what.
-"""
+"""Projection of relations between issues: sub-issues and dependencies."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +9,7 @@ from store.issues import issue_events, issues
 from store.projection.issue_event_projection import IssuePayload
 from store.repositories import repositories
 
-# Action to the member that is the issue itself, and that of the other one with its repository's.
+# Action to three members: the issue itself, the other issue, and the prefix of its repository's.
 ROLES = {
     "sub_issue_added": ("parent_issue", "sub_issue", "sub_issue"),
     "sub_issue_removed": ("parent_issue", "sub_issue", "sub_issue"),
@@ -31,8 +29,9 @@ OTHER = {
 
 
 def related(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
-    """Take up a `sub_issues` or `issue_dependencies` event: it is about an issue of its repository,
-    and names another one, of whichever.
+    """Project a `sub_issues` or `issue_dependencies` event.
+
+    It is about an issue of its repository, and names another one in any repository.
     """
     roles = ROLES.get(str(event["action"]))
     if roles is None:

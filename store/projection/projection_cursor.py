@@ -1,5 +1,7 @@
-"""How far the events have been turned into state: a cursor that moves in the transaction of the
-changes, so that each event is taken up once, in order, whatever happens to the worker.
+"""The cursor of the projection.
+
+It moves in the transaction of the changes. So each event is projected once and in order, even if
+the worker crashes.
 """
 
 import time
@@ -14,7 +16,7 @@ from store.database.connection import Connection, Row, json_array
 from store.errors import StoreError
 from store.projection import projection_table
 
-# Read at a time; of large events only as many as have so many bytes together.
+# The limits of one read: events, and bytes of large events.
 MOST_EVENTS = 200
 MOST_BYTES = 1_000_000
 COLUMNS = "id, name, action, repo_id, source_id, received_at, installation_id, body"
@@ -27,8 +29,9 @@ class CursorMoved(StoreError):
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Events up to `upto` were seen, and not all before it: some may be in transactions that are
-    open, of those named in `writers`.
+    """Events up to `upto` were seen, but ids before it are missing.
+
+    They may be in open transactions, which are in `writers`.
     """
 
     upto: int
@@ -37,8 +40,9 @@ class Gap:
 
 @dataclass(slots=True)
 class PendingEvents:
-    """What follows the cursor `after`, up to `upto`: the events that are to be taken up, their
-    bodies packed. `gap` is what has to be known before there is more.
+    """The events to project after the cursor `after`, up to `upto`, with compressed bodies.
+
+    `gap` is the gap that must be resolved before more events can follow, or None.
     """
 
     after: int
@@ -49,8 +53,8 @@ class PendingEvents:
 
 @dataclass(slots=True)
 class PendingEvent:
-    """An event with its payload; None where that is no JSON object. `error` is why it cannot be
-    taken up, if that is known before.
+    """An event with its payload, or None if that is not a JSON object. `error` is the reason why it
+    cannot be projected, if that is known already.
     """
 
     event: Row
@@ -59,7 +63,7 @@ class PendingEvent:
 
 
 def claim(db: Connection, lease_id: int) -> bool:
-    """Make this worker, if none that lives has done so, the one that turns events into state."""
+    """Claim the projection for this worker. Return False if another live worker has it."""
     taken = db.execute(
         "INSERT INTO reflection (id, event_id, lease_id, moved_at) VALUES (1, 0, :lease_id, :now)"
         " ON CONFLICT (id) DO UPDATE SET lease_id = excluded.lease_id"
@@ -73,19 +77,19 @@ def claim(db: Connection, lease_id: int) -> bool:
 
 
 def state(db: Connection) -> Row:
-    """event_id, skipped, lease_id, moved_at, and `newest`: the id of the newest event."""
+    """Return event_id, skipped, lease_id, moved_at, and `newest`: the id of the newest event."""
     row = db.one("SELECT event_id, skipped, lease_id, moved_at FROM reflection WHERE id = 1")
     newest = db.value("SELECT max(id) FROM event") or 0
     return {**(row or NOTHING_YET), "newest": newest}
 
 
 def pending(db: Connection, gap: Gap | None) -> PendingEvents:
-    """What is to be taken up next.
+    """Return the next events to project.
 
-    The ids of events are given out before their transactions end, so one that is not there may
-    yet come, and is not passed over while anybody who could have it still writes.
+    The database assigns ids before transactions end. So a missing id may still appear, and the
+    cursor waits at it while a transaction that may have it is open.
     """
-    # Before the events are read: who has ended by now, has left what he wrote.
+    # This comes before the events are read: what an ended transaction wrote is then visible.
     over = gap is not None and not gap.writers & db.writers("event")
     after = state(db)["event_id"]
     rows = db.tuples(
@@ -96,15 +100,16 @@ def pending(db: Connection, gap: Gap | None) -> PendingEvents:
     upto = _settled([row[0] for row in rows], after, gap.upto if over and gap is not None else 0)
     found = PendingEvents(after, upto)
     if rows and upto < rows[-1][0]:
-        # And after: whoever has an id that is missed had it before the one behind it was seen.
+        # This comes after the read: a transaction with a missing id got it before the next id was
+        # seen.
         found.gap = Gap(rows[-1][0], db.writers("event")) if over or gap is None else gap
-    # What was written here, for whatever reason, is in the state already.
+    # The state already has the events that were written here.
     _fill(db, found, [row[:2] for row in rows if row[0] <= upto and row[2] >= 0])
     return found
 
 
 def _settled(ids: Sequence[int], after: int, final: int) -> int:
-    """The last of these ids before which none can come any more; `after` where there is none."""
+    """Return the last id before which no other can appear, or `after`."""
     upto = after
     for event_id in ids:
         if event_id != upto + 1 and event_id > final:
@@ -132,7 +137,7 @@ def _fill(db: Connection, found: PendingEvents, sized: Sequence[tuple[int, int]]
 
 
 def parsed(events: Sequence[Row]) -> list[PendingEvent]:
-    """Unpack and read the bodies: not in a transaction, which others would wait for."""
+    """Decompress and parse the bodies. Call this outside of transactions, which others wait for."""
     return [_item(event) for event in events]
 
 
@@ -158,8 +163,10 @@ def _payload(packed: bytes) -> dict[str, Any] | None:
 def advance(
     db: Connection, after: int, items: Sequence[PendingEvent], upto: int, seconds: float = 0.0
 ) -> int:
-    """Take up events, and move the cursor from `after` to the last of them, or to `upto` once all
-    are; not many more after so many seconds (0: all). Returns how many. Overtaken.
+    """Project events and move the cursor from `after` to the last one. Return how many.
+
+    After all events, the cursor moves to `upto`. After `seconds`, stop early (0: never). Raises
+    CursorMoved, or the error of an event.
     """
     ends = time.monotonic() + seconds
     done = 0
@@ -176,7 +183,7 @@ def advance(
 
 
 def skip(db: Connection, after: int, event_id: int) -> None:
-    """Move the cursor over an event that cannot be taken up. Overtaken."""
+    """Move the cursor past an event that cannot be projected. Raises CursorMoved."""
     _move(db, after, event_id)
     db.execute("UPDATE reflection SET skipped = skipped + 1 WHERE id = 1")
 

@@ -1,7 +1,7 @@
-"""From ingested events to state: which of a payload's objects goes where.
+"""The table of the projection: which function projects which object of a payload.
 
-An event may change its repository's state, and make accounts known; nobody gets or loses a right
-by one. See `store.projection.repository_projection` for who is believed what.
+An event may change its repository's state and create placeholder accounts. It never changes rights.
+`store.projection.repository_projection` decides which events are trusted.
 """
 
 from collections.abc import Callable
@@ -29,13 +29,14 @@ from store.secret_scanning import secret_alerts
 OPERATOR = 2**62
 
 Put = Callable[[Connection, Row, dict[str, Any], Row], Any]
-"""Takes up one object: `put(db, repository, object, event)`."""
+"""Projects one object: `put(db, repository, object, event)`."""
 Of = Callable[[Connection, Row, dict[str, Any], Row], Any]
-"""Takes up what an event says as a whole: `of(db, repository, payload, event)`."""
+"""Projects an event as a whole: `of(db, repository, payload, event)`."""
 
 
 def _label(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> None:
-    # A label is taken off its issues after it was deleted: that must not bring it back.
+    # After a label is deleted, it is removed from its issues. These events must not create it
+    # again.
     if event["action"] not in ("deleted", "unlabeled"):
         labels.put(db, repo, given, event)
 
@@ -70,7 +71,7 @@ MEMBERS: dict[str, Put] = {
     "check_run": check_run_projection.put,
     "rule_suite": rule_suites.put,
 }
-"""A payload's member, by its name, in this order."""
+"""The functions for a payload's members, by name, in this order."""
 
 EVENTS: dict[str, tuple[Of, ...]] = {
     "commit_comment": (commit_comments.put_reported, issue_comment_projection.commit_commented),
@@ -95,19 +96,19 @@ EVENTS: dict[str, tuple[Of, ...]] = {
     "workflow_job": (workflow_projection.project_job,),
     "workflow_run": (workflow_projection.project_run,),
 }
-"""What an event says beyond its objects, by its name; after them."""
+"""The functions for the rest of an event, by its name. They run after MEMBERS."""
 
 PREPARED: dict[str, Callable[[dict[str, Any]], None]] = {
     "commit_comment": commit_comments.prepare,
 }
-"""What takes too long for a transaction is done to an event's payload before, by its name."""
+"""The functions for work that is too slow for a transaction. They run on the payload before it."""
 
 
 def project(db: Connection, event: Row, payload: dict[str, Any]) -> None:
-    """Take up an event: `event` has id, name, action, repo_id, source_id and received_at, and gets
-    `sender_id`, an account or None.
+    """Project an event. Parts that are not understood are ignored.
 
-    What is not understood is passed over.
+    `event` has id, name, action, repo_id, source_id and received_at. It gets `sender_id`, an
+    account id or None.
     """
     event["sender_id"] = placeholder_accounts.get_or_create(db, payload.get("sender"))
     placeholder_accounts.get_or_create(db, payload.get("organization"), organization=True)
@@ -123,7 +124,7 @@ def project(db: Connection, event: Row, payload: dict[str, Any]) -> None:
 
 
 def projected_events(db: Connection) -> Row:
-    """What stands for the event where an operator states something: now, and to be believed."""
+    """Return a trusted event of this moment, for an operator's state document."""
     return {
         "id": 0,
         "name": "",

@@ -1,4 +1,4 @@
-"""What happens to pull requests by what happens to their branches and commits."""
+"""Projection of branches and commits onto their pull requests."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,15 +10,16 @@ from store.issues.issue_events import IssueEventData
 from store.repositories import refs
 
 BRANCH = "refs/heads/"
-# Pull requests from one branch, and commits of one push, that are looked at.
+# The limits of pull requests of a branch, and of commits of a push.
 MOST_PULLS, MOST_COMMITS = 20, 250
 MOST_MESSAGE = 16_384
 WHO = {"name": payload_reader.text(255), "email": payload_reader.text(255)}
 
 
 def pushed(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
-    """Take up a push: its commits are those of the open pull requests from the branch, and may
-    speak of issues.
+    """Project a push.
+
+    Its commits belong to the branch's open pull requests, and their messages may refer to issues.
     """
     ref = payload_reader.read_field(payload, "ref", payload_reader.text(300)) or ""
     commits = [*_commits(payload, event)]
@@ -78,14 +79,14 @@ def _who(given: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def branch_gone(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
-    """Take up that a branch was deleted."""
+    """Project the deletion of a branch."""
     for pull in _of_branch(db, repo, payload):
         happening = IssueEventData("head_ref_deleted", event["sender_id"], event["received_at"])
         issue_events.add(db, _issue(pull), [happening])
 
 
 def branch_made(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
-    """Take up that a branch was made; again, where it was deleted under pull requests."""
+    """Project the creation of a branch. After a deletion, it restores the head of pull requests."""
     for pull in _of_branch(db, repo, payload):
         last = issue_events.last(db, pull["issue_id"], ("head_ref_deleted", "head_ref_restored"))
         if last == "head_ref_deleted":
@@ -103,7 +104,7 @@ def _of_branch(db: Connection, repo: Row, payload: Mapping[str, Any]) -> list[Ro
 
 
 def deployed(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
-    """Take up a deployment of a commit that is the head of open pull requests."""
+    """Project a deployment of a commit that is the head of open pull requests."""
     given = payload_reader.read_object(payload, "deployment") or {}
     sha = payload_reader.read_field(given, "sha", payload_reader.text(64))
     if sha is None or event["action"] not in (None, "created"):

@@ -1,8 +1,8 @@
-"""Repositories as platforms tell of them.
+"""Projection of repositories, and the rules of trust.
 
-What happened to a repository is believed of whoever may post its events. Its settings, which only
-its administrators change, are believed of a platform that signs; and that a private one is public
-only where that is what the event is about.
+Anybody who may post a repository's events is trusted about its activity. Only a source that signs
+is trusted about its settings, which only administrators change. A private repository becomes public
+only by an event for that purpose.
 """
 
 from typing import Any
@@ -50,13 +50,14 @@ PUBLISHED = (("public", None), ("repository", "publicized"))
 
 
 def is_trusted(event: Row) -> bool:
-    """Whether a source signed the event, and it was not posted by somebody with a token."""
+    """Return whether a source signed the event. Otherwise somebody posted it with a token."""
     return bool(event["source_id"] > 0)
 
 
 def find(db: Connection, event: Row, payload: dict[str, Any]) -> Row | None:
-    """The repository that the event is of, made if its source may speak for it and tells what it
-    is. None where there is none.
+    """Return the event's repository, or None.
+
+    If it is unknown and the event's source may describe it, create it.
     """
     if event["repo_id"]:
         return repositories.get(db, event["repo_id"])
@@ -69,7 +70,7 @@ def find(db: Connection, event: Row, payload: dict[str, Any]) -> Row | None:
 
 
 def _may_describe(db: Connection, event: Row, owner: str) -> bool:
-    # A ping is about a platform's own webhook.
+    # A ping is about the platform's own webhook.
     source = sources.get(db, event["source_id"]) if event["name"] != "ping" else None
     if source is None or source["owner_id"] is None:
         return source is not None
@@ -78,7 +79,7 @@ def _may_describe(db: Connection, event: Row, owner: str) -> bool:
 
 
 def _renamed(db: Connection, payload: dict[str, Any], owner: str, name: str) -> Row | None:
-    """The repository that the event gives a new name, which it then has."""
+    """Return the repository that the event renames, under its new name, or None."""
     changes = payload_reader.read_object(payload, "changes") or {}
     renamed = (
         payload_reader.read_object(payload_reader.read_object(changes, "repository") or {}, "name")
@@ -102,7 +103,7 @@ def _make(db: Connection, given: dict[str, Any], owner: str, name: str) -> Row |
     if owner_id is None:
         return None
     try:
-        # What is not said to be public is not shown.
+        # A repository is private unless the payload says that it is public.
         private = payload_reader.read_field(given, "private", payload_reader.flag) != 0
         return repositories.create(db, owner_id, name, private=private)
     except (Invalid, Conflict):
@@ -116,7 +117,7 @@ def _row(db: Connection, repo_id: int) -> Row:
 
 
 def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> None:
-    """Take up what is told of the repository. Neither its name nor its owner changes by it."""
+    """Update the repository from a payload, except its name and owner."""
     fields = payload_reader.read_fields(
         given, {**HAPPENED, **(SETTINGS if is_trusted(event) else {})}
     )

@@ -1,4 +1,4 @@
-"""Workflow runs and jobs as platforms tell of them, and who holds which concurrency group by it."""
+"""Projection of workflow runs and jobs, and of the concurrency groups that they hold."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from store.workflows.concurrency_members import GroupMember
 from store.workflows.workflow_runs import COMPLETED
 
 STATUSES = ("queued", "in_progress", COMPLETED, "requested", "waiting", "pending")
-# Of what is told of one moment, the later; others are 0.
+# Of two payloads with the same time, the higher rank is later. Other statuses have 0.
 RANK = {"in_progress": 1, COMPLETED: 2}
 NAME = payload_reader.text(255, 1)
 RUN: payload_reader.Readers = {
@@ -28,7 +28,7 @@ JOB: payload_reader.Readers = {
 
 
 def project_run(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
-    """Take up an event of a workflow run."""
+    """Project an event of a workflow run."""
     given = payload_reader.read_object(payload, "workflow_run") or {}
     number = payload_reader.read_field(given, "id", payload_reader.number)
     if number is None:
@@ -39,7 +39,7 @@ def project_run(db: Connection, repo: Row, payload: dict[str, Any], event: Row) 
         return
     run = workflow_runs.put(db, repo["id"], number, fields)
     if before is not None and run["attempt"] > before["attempt"]:
-        # What the attempt before held is not this one's.
+        # A new attempt does not keep the groups of the one before.
         concurrency_members.leave_all(db, run["id"])
     told = concurrency_projection.member(payload, given)
     concurrency_projection.configured(db, run, told)
@@ -53,7 +53,7 @@ def project_run(db: Connection, repo: Row, payload: dict[str, Any], event: Row) 
 
 
 def _outdated(before: Row, fields: Row) -> bool:
-    """Whether this was so before what is kept; what tells no time is believed."""
+    """Return whether the payload is older than the stored run. Without a time, it is trusted."""
     if "told_at" not in fields:
         return bool(fields.get("attempt", before["attempt"]) < before["attempt"])
     return _moment(before | fields) < _moment(before)
@@ -64,7 +64,7 @@ def _moment(run: Row) -> tuple[int, int, int]:
 
 
 def _named(payload: dict[str, Any], given: dict[str, Any]) -> Row:
-    """The name of a run that has none of its own."""
+    """Return the workflow's name or the display title, for a run without its own name."""
     workflow = payload_reader.read_object(payload, "workflow") or {}
     name = payload_reader.read_field(workflow, "name", NAME) or payload_reader.read_field(
         given, "display_title", NAME
@@ -82,7 +82,7 @@ def _of_run(run: Row, fields: Row, event: Row) -> MemberStatus:
 
 
 def project_job(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
-    """Take up an event of a job, and make its run known."""
+    """Project an event of a job, and create its run if it is unknown."""
     given = payload_reader.read_object(payload, "workflow_job") or {}
     number = payload_reader.read_field(given, "id", payload_reader.number)
     run_number = payload_reader.read_field(given, "run_id", payload_reader.number)
@@ -119,7 +119,7 @@ def _run_of(db: Connection, repo: Row, number: int, attempt: int, given: dict[st
 def _job_of(
     db: Connection, run: Row, number: int, given: dict[str, Any], told: dict[str, Any]
 ) -> Row | None:
-    """The job, changed as it is told of; None for what is another run's."""
+    """Create or update the job. Return None if it belongs to another run."""
     fields = payload_reader.read_fields(given, JOB)
     path = payload_reader.read_field(told, "path", concurrency_projection.PATH) or fields.get(
         "name"
@@ -130,7 +130,7 @@ def _job_of(
         if before["run_id"] != run["id"]:
             return None
         if RANK.get(fields.get("status", ""), 0) < RANK.get(before["status"], 0):
-            # Another attempt is another job: this was so before.
+            # A new attempt has new jobs, so this status is older.
             fields.pop("status", None)
     return workflow_runs.put_job(db, run, number, fields)
 
