@@ -1,4 +1,4 @@
-"""Variables that organizations give to agents.
+"""Variables that organizations set for agents.
 
-Imports `repositories` and what is below it.
+Imports `repositories` and the packages below it.
 """

@@ -1,4 +1,4 @@
-"""Which repositories are selected for an organization's agent variable, and who may say so."""
+"""The repositories that are selected for an organization's agent variable."""
 
 from collections.abc import Iterable
 
@@ -11,7 +11,7 @@ from store.repositories import repositories
 
 
 def get(db: Connection, variable_id: int, repo_id: int) -> Row | None:
-    """The repository of this id, if it belongs to the variable's organization."""
+    """Return the repository with this id if it is in the variable's organization, else None."""
     owner_id = db.value("SELECT organization_id FROM agent_variable WHERE id = :id", id=variable_id)
     repo = repositories.get(db, repo_id)
     return repo if repo is not None and repo["owner_id"] == owner_id else None
@@ -20,7 +20,7 @@ def get(db: Connection, variable_id: int, repo_id: int) -> Row | None:
 def page(
     db: Connection, variable_id: int, viewer: RepositoryViewer, *, limit: int, offset: int
 ) -> list[Row]:
-    """The repositories that are selected, by id: those that the viewer may see."""
+    """Return the selected repositories that the viewer may see, by id."""
     shown, given = may_see(db, viewer)
     return db.all(
         f"{repositories.SELECT} JOIN agent_variable_repository s ON s.repo_id = r.id"
@@ -34,7 +34,7 @@ def page(
 
 
 def count(db: Connection, variable_id: int, viewer: RepositoryViewer) -> int:
-    """How many there are of these."""
+    """Return how many repositories `page` can return."""
     shown, given = may_see(db, viewer)
     found: int = db.value(
         "SELECT count(*) FROM agent_variable_repository s JOIN repository r ON r.id = s.repo_id"
@@ -46,7 +46,7 @@ def count(db: Connection, variable_id: int, viewer: RepositoryViewer) -> int:
 
 
 def ids(db: Connection, variable_id: int) -> set[int]:
-    """The ids of all that are selected."""
+    """Return the ids of all selected repositories."""
     rows = db.tuples(
         "SELECT repo_id FROM agent_variable_repository WHERE variable_id = :variable_id",
         variable_id=variable_id,
@@ -57,7 +57,7 @@ def ids(db: Connection, variable_id: int) -> set[int]:
 def check(
     db: Connection, organization_id: int, viewer: RepositoryViewer, repo_ids: Iterable[int]
 ) -> None:
-    """Invalid for what is no repository of the organization that the viewer may see."""
+    """Raise Invalid unless all are repositories of the organization that the viewer may see."""
     wanted = set(repo_ids)
     strange = wanted - visible_among(db, viewer, organization_id, wanted)
     if strange:
@@ -66,14 +66,15 @@ def check(
 
 
 def check_is_selected(row: Row) -> None:
-    """Conflict for a variable that is not only for selected repositories."""
+    """Raise Conflict if the variable is not for selected repositories only."""
     if row["visibility"] != "selected":
         raise Conflict("The visibility of this variable is not `selected`.")
 
 
 def select(db: Connection, row: Row, repo_id: int, *, wanted: bool) -> bool:
-    """Select a repository, or no longer; whether that changes anything. Conflict where none are
-    selected, Invalid for too many.
+    """Select or deselect a repository. Return whether that changes anything.
+
+    Raises Conflict if the variable is not for selected repositories, Invalid for too many.
     """
     check_is_selected(row)
     agent_variables.lock(db, row["organization_id"])
@@ -85,8 +86,9 @@ def select(db: Connection, row: Row, repo_id: int, *, wanted: bool) -> bool:
 def collaborates(
     db: Connection, organization_id: int, account_id: int, viewer: RepositoryViewer
 ) -> bool:
-    """Whether somebody may push to one of the organization's repositories that the viewer may
-    see.
+    """Return whether an account may push to any repository of the organization.
+
+    Only repositories that the viewer may see count.
     """
     shown, given = may_see(db, viewer)
     found = db.value(

@@ -1,6 +1,4 @@
-"""Variables that an organization gives to agents: to all of its repositories, its private ones, or
-those that were selected.
-"""
+"""Variables of an organization for agents: in all, in private or in selected repositories."""
 
 from collections.abc import Collection
 from typing import Any
@@ -14,11 +12,11 @@ COLUMNS = "id, organization_id, name, value, visibility, created_at, updated_at"
 VISIBILITIES = ("all", "private", "selected")
 RESOURCE = "AgentVariable"
 SELECTED = "selected_repository_ids"
-"""What the API calls the selection."""
+"""The API's name of the selection."""
 MOST = 1000
-"""How many an organization may have, and how many repositories may be selected for one."""
+"""The limit of variables of an organization, and of selected repositories of a variable."""
 MOST_BYTES = 48 * 1024
-"""Of a value, in UTF-8."""
+"""The limit of a value, in bytes of UTF-8."""
 
 
 def create(
@@ -29,8 +27,10 @@ def create(
     visibility: str,
     selected: Collection[int] = (),
 ) -> Row:
-    """Make a variable. Conflict where there is one of this name, Invalid for what cannot be: a
-    name, a value, repositories that are selected where none are asked for, too many of anything.
+    """Create a variable. Raises Conflict if the name exists.
+
+    Raises Invalid for a bad name or value, for selected repositories with another visibility, or if
+    a limit is exceeded.
     """
     lock(db, organization_id)
     fields = _checked(name=name, value=value, visibility=visibility)
@@ -49,8 +49,9 @@ def create(
 def update(
     db: Connection, row: Row, *, selected: Collection[int] | None = None, **changes: str
 ) -> bool:
-    """Change name, value or visibility, or which repositories are selected; whether any of it is
-    another now. Conflict and Invalid as for `create`, Missing where it is gone.
+    """Change a variable's name, value, visibility or selection. Return whether any changed.
+
+    Raises Conflict and Invalid as `create` does, and Missing if the variable is gone.
     """
     lock(db, row["organization_id"])
     row = _again(db, row["id"])
@@ -70,12 +71,12 @@ def update(
 
 
 def delete(db: Connection, row: Row) -> None:
-    """Take a variable away."""
+    """Delete a variable."""
     db.execute("DELETE FROM agent_variable WHERE id = :id", id=row["id"])
 
 
 def get(db: Connection, organization_id: int, name: str) -> Row | None:
-    """The variable of this name, whatever its case: COLUMNS."""
+    """Return the variable with this name, in any case (COLUMNS), or None."""
     return db.one(
         f"SELECT {COLUMNS} FROM agent_variable"
         " WHERE organization_id = :organization_id AND name = :name",
@@ -85,7 +86,7 @@ def get(db: Connection, organization_id: int, name: str) -> Row | None:
 
 
 def page(db: Connection, organization_id: int, *, limit: int, offset: int) -> list[Row]:
-    """The organization's variables, by name."""
+    """Return a page of the organization's variables, by name."""
     return db.all(
         f"SELECT {COLUMNS} FROM agent_variable WHERE organization_id = :organization_id"
         " ORDER BY name LIMIT :limit OFFSET :offset",
@@ -96,7 +97,7 @@ def page(db: Connection, organization_id: int, *, limit: int, offset: int) -> li
 
 
 def count(db: Connection, organization_id: int) -> int:
-    """How many it has."""
+    """Return how many variables the organization has."""
     found: int = db.value(
         "SELECT count(*) FROM agent_variable WHERE organization_id = :organization_id",
         organization_id=organization_id,
@@ -105,12 +106,15 @@ def count(db: Connection, organization_id: int) -> int:
 
 
 def lock(db: Connection, organization_id: int) -> None:
-    """Wait for others who change these variables: two that count first would both find room."""
+    """Lock the organization's variables until the transaction ends.
+
+    Without the lock, two transactions that count first would both pass the limit.
+    """
     db.alone(f"agent variables of {organization_id}")
 
 
 def find(field: str, code: str = "invalid") -> dict[str, Any]:
-    """Where in the API something is wrong."""
+    """Return the position of an error in a request, for Invalid and Conflict."""
     return {"field": field, "code": code, "resource": RESOURCE}
 
 

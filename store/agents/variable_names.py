@@ -1,4 +1,4 @@
-"""What variables and secrets may be called: the same for all that become environment variables."""
+"""The rules for names of variables and secrets that become environment variables."""
 
 import re
 
@@ -6,7 +6,7 @@ from store.errors import Invalid
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 LONGEST = 255
-# Whoever runs agents and environments sets those itself.
+# The system that runs agents sets variables with this prefix itself.
 RESERVED = "GITHUB_"
 RULES = (
     f"1 to {LONGEST} letters, digits or '_', not beginning with a digit or with {RESERVED}, "
@@ -15,8 +15,9 @@ RULES = (
 
 
 def checked(name: str, resource: str, field: str = "name") -> str:
-    """The name in upper case, as which it is known. Invalid, with the field and the resource of
-    the API, for one that cannot be.
+    """Return the name in upper case. Raises Invalid for a bad one.
+
+    `field` and `resource` are the API's terms for the error.
     """
     known = name.upper()
     if not NAME.fullmatch(name) or len(name) > LONGEST or known.startswith(RESERVED):

@@ -1,4 +1,4 @@
-"""The audit log: who changed what, in a chain of digests, and the check of that chain.
+"""The audit log: a record of all changes in a chain of digests, and the check of that chain.
 
 Imports `database`.
 """

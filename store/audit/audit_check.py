@@ -1,5 +1,6 @@
-"""Whether the audit log is what was written, and letting go of its oldest part so that this can
-still be told.
+"""The check that the audit log is unchanged, and the deletion of its oldest part.
+
+After a deletion, the rest can still be checked.
 """
 
 from dataclasses import dataclass, field
@@ -26,7 +27,7 @@ PRUNER = Actor("retention", "daemon")
 
 @dataclass(slots=True)
 class Chain:
-    """How far a log was checked, and what was found. `begun` is the first entry it has."""
+    """The progress of a check and its findings. `begun` is the number of the log's first entry."""
 
     number: int = 0
     digest: bytes = b""
@@ -35,13 +36,13 @@ class Chain:
     problems: list[str] = field(default_factory=list)
 
     def told(self, problem: str) -> None:
-        """Remember what is wrong, up to a number of things."""
+        """Add a problem, up to MOST_TOLD of them."""
         if len(self.problems) < MOST_TOLD:
             self.problems.append(problem)
 
 
 def start_check(db: Connection) -> Chain:
-    """Where checking starts: at the first entry, or behind those that were let go of."""
+    """Return where the check starts: at the first entry, or after the deleted ones."""
     found = db.tuples(
         "SELECT through, details FROM audit WHERE through IS NOT NULL ORDER BY through DESC LIMIT 1"
     )
@@ -52,7 +53,7 @@ def start_check(db: Connection) -> Chain:
 
 
 def check(db: Connection, chain: Chain, limit: int) -> bool:
-    """Check the next entries; False once there are none."""
+    """Check the next entries. Return False after the last one."""
     rows = db.tuples(
         f"SELECT {CONTENT}, digest FROM audit WHERE id > :after ORDER BY id LIMIT :limit",
         after=chain.number,
@@ -75,14 +76,15 @@ def _link(chain: Chain, key: bytes, content: tuple[Any, ...], digest: bytes) -> 
 
 
 def has_digest(db: Connection, number: int, digest: str) -> bool:
-    """Whether the entry of this number has this digest, written in hexadecimal."""
+    """Return whether the entry with this number has this digest (hexadecimal)."""
     found = db.value("SELECT digest FROM audit WHERE id = :id", id=number)
     return found is not None and bytes(found).hex() == digest.lower()
 
 
 def record_pruning(db: Connection, before: int) -> None:
-    """Say that what was written before a moment is let go of. Once a day at most, for saying so is
-    an entry, too.
+    """Record that all entries before a time may be deleted.
+
+    Do so at most once a day, because the record is an entry, too.
     """
     kept = "SELECT min(id) FROM audit WHERE id > :through"
     through = _through(db)
@@ -104,7 +106,8 @@ def _through(db: Connection) -> int:
 
 
 def drop(db: Connection, before: int, limit: int) -> int:
-    """Forget entries that `let_go` has said are; returns how many (fewer than `limit`: all)."""
+    """Delete entries that `record_pruning` released. Return how many; fewer than `limit` were all.
+    """
     return db.execute(
         "DELETE FROM audit WHERE id IN"
         " (SELECT id FROM audit WHERE id <= :through ORDER BY id LIMIT :limit)",

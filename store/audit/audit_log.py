@@ -1,9 +1,9 @@
-"""The audit log: who changed what. It is only added to, and every entry's digest covers the one
-before, so that whoever changes it behind the store's back is noticed.
+"""The audit log: a record of all changes.
 
-The digests are made with a key that is sealed like any secret: who has the database alone cannot
-make others. Entries are written as the last thing in the transaction of the change, all of a group
-with one look at the end of the chain.
+Entries are only added. Each entry's digest covers the one before, so that changes behind the
+store's back are found. The digests need a key that is encrypted like any secret, so that access to
+the database alone is not enough to forge them. Entries are written at the end of the transaction of
+the change: all entries of a group read the end of the chain once.
 """
 
 import hmac
@@ -25,7 +25,10 @@ LONGEST, MOST_FIELDS = 500, 100
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who did it. `via` is what shows it: token, password, app, link, command or daemon."""
+    """The author of a change.
+
+    `via` is the credential: token, password, app, link, command or daemon.
+    """
 
     name: str
     via: str
@@ -36,8 +39,10 @@ class Actor:
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """What was done, on what, and how it ended. `fields` are the names of what was changed, `ids`
-    say what a target is called that may be renamed, or was just made. No value belongs in any.
+    """An action, its target and its outcome.
+
+    `fields` are the names of changed fields. `ids` identify a target that is new or may be renamed.
+    Neither may contain values of fields.
     """
 
     actor: Actor
@@ -50,20 +55,21 @@ class AuditEntry:
     through: int | None = None
 
     def details(self) -> str:
-        """As JSON."""
+        """Return the details as JSON."""
         named = {"fields": list(self.fields[:MOST_FIELDS])} if self.fields else {}
         return orjson.dumps({**named, **self.ids}).decode()
 
 
 def add(db: Connection, entry: AuditEntry) -> None:
-    """Have an entry written with this transaction, or not at all."""
+    """Write an entry at the end of this transaction. After a rollback it is not written."""
     db.before_commit(_append, entry)
 
 
 def _append(db: Connection, entries: list[AuditEntry]) -> None:
     db.alone("audit")
     number, digest, at = chain_head(db)
-    # Also where the clock was set back: what is found by time is found by number.
+    # Times never decrease, even if the clock is set back: a search by time uses the order of
+    # numbers.
     at = max(at, db.now)
     key = chain_key(db)
     rows = []
@@ -76,7 +82,7 @@ def _append(db: Connection, entries: list[AuditEntry]) -> None:
 
 
 def chain_head(db: Connection) -> tuple[int, bytes, int]:
-    """Number, digest and time of the latest entry; 0 and nothing before the first."""
+    """Return number, digest and time of the latest entry. An empty log has 0, empty bytes and 0."""
     found = db.tuples("SELECT id, digest, at FROM audit ORDER BY id DESC LIMIT 1")
     return (found[0][0], bytes(found[0][1]), found[0][2]) if found else (0, b"", 0)
 
@@ -101,17 +107,17 @@ def _content(number: int, at: int, entry: AuditEntry) -> tuple[Any, ...]:
 
 
 def _short(text: str) -> str:
-    # No engine's text holds a NUL.
+    # No engine can store NUL in a text.
     return text.replace("\0", "\N{REPLACEMENT CHARACTER}")[:LONGEST]
 
 
 def entry_digest(key: bytes, before: bytes, content: tuple[Any, ...]) -> bytes:
-    """The digest of an entry's content, after an entry with the digest `before`."""
+    """Return the digest of an entry's content that follows an entry with the digest `before`."""
     return hmac.digest(key, before + orjson.dumps(content), "sha256")
 
 
 def chain_key(db: Connection) -> bytes:
-    """The chain's key, made at its first link. Unusable where it does not open."""
+    """Return the chain's key, and create it for the first entry. Raises Unusable."""
     sealed = db.value("SELECT secret FROM audit_chain WHERE id = 1")
     if sealed is not None:
         return bytes.fromhex(db.vault.open(sealed))
@@ -132,8 +138,9 @@ def page(
     actor: str | None = None,
     action: str | None = None,
 ) -> list[Row]:
-    """The newest entries, before this number, not before this moment, by this actor, of this
-    action; `details` as an object.
+    """Return the newest entries: below the number `before`, since a time, by an actor or an action.
+
+    `details` is an object.
     """
     given = {"before": before, "since": since, "actor": actor, "action": action}
     bounds = {
@@ -155,5 +162,5 @@ def page(
 
 
 def latest_entry(db: Connection, action: str) -> Row | None:
-    """The newest entry of an action."""
+    """Return the newest entry of an action, or None."""
     return next(iter(page(db, limit=1, action=action)), None)

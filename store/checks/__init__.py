@@ -1,4 +1,4 @@
 """Check runs and check suites.
 
-Imports `repositories` and what is below it.
+Imports `repositories` and the packages below it.
 """

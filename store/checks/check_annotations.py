@@ -1,4 +1,4 @@
-"""What check runs say about lines of files: appended, and never taken back one by one."""
+"""Annotations of check runs on lines of files. They are appended, and not deleted one by one."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,7 +20,7 @@ LISTED = ", ".join(COLUMNS)
 
 
 def append(db: Connection, run_id: int, given: Sequence[Mapping[str, Any]]) -> None:
-    """Add these (each with some of COLUMNS) after those that a run has."""
+    """Append annotations to a run. Each has some of COLUMNS."""
     if not given:
         return
     rows = [(run_id, *(each.get(column) for column in COLUMNS)) for each in given]
@@ -33,7 +33,7 @@ def append(db: Connection, run_id: int, given: Sequence[Mapping[str, Any]]) -> N
 
 
 def page(db: Connection, run_id: int, *, limit: int, offset: int) -> list[Row]:
-    """A run's annotations in the order in which they came."""
+    """Return a page of a run's annotations, in the order of their arrival."""
     return db.all(
         f"SELECT {LISTED} FROM check_annotation WHERE run_id = :run_id"
         " ORDER BY id LIMIT :limit OFFSET :offset",
@@ -44,7 +44,7 @@ def page(db: Connection, run_id: int, *, limit: int, offset: int) -> list[Row]:
 
 
 def replace(db: Connection, run_id: int, wanted: Sequence[Mapping[str, Any]]) -> bool:
-    """Make these all that a run has; whether that changes anything."""
+    """Replace a run's annotations. Return whether that changes anything."""
     told = [{column: each.get(column) for column in COLUMNS} for each in wanted]
     if page(db, run_id, limit=len(told) + 1, offset=0) == told:
         return False

@@ -1,4 +1,4 @@
-"""Whose a check is: an app of this one, or one of the platform that told of the check."""
+"""The apps of checks: apps of this installation, and apps of platforms."""
 
 import re
 from collections.abc import Iterable
@@ -24,14 +24,12 @@ NO_SLUG = re.compile(r"[^a-z0-9]+")
 
 
 def slug(name: str) -> str:
-    """An app's name as a part of a URL."""
+    """Convert an app's name into a part of a URL."""
     return NO_SLUG.sub("-", name.lower()).strip("-") or "app"
 
 
 def put(db: Connection, given: Any) -> Row | None:
-    """Make or change the platform's app that is told of: its `id` and `number`. None for what is no
-    app.
-    """
+    """Create or update the platform's app in a payload. Return its `id` and `number`, or None."""
     if not isinstance(given, dict):
         return None
     number, fields = (
@@ -105,9 +103,11 @@ def _known(db: Connection, number: int, named: str) -> Row | None:
 
 
 def of(db: Connection, suite_ids: Iterable[int]) -> dict[int, Row]:
-    """Suite to its app: `number`, `slug`, `name`, `owner_id`, `description`, `external_url`,
-    `html_url` (None for an app of this one), `permissions` (a dict), `events` (a list),
-    `created_at` and `updated_at`. Suites of none are left out.
+    """Return suite id to its app. Suites without one are left out.
+
+    An app has `number`, `slug`, `name`, `owner_id`, `description`, `external_url`, `html_url` (None
+    for an app of this installation), `permissions` (a dict), `events` (a list), `created_at` and
+    `updated_at`.
     """
     wanted = f"{db.each('ids', wanted='integer')} AS w JOIN check_suite s ON s.id = w.wanted"
     rows = db.all(

@@ -1,4 +1,4 @@
-"""How many check runs a suite has of each sort: kept, because a list of runs tells their number."""
+"""Stored counts of a suite's check runs by kind, because a list of runs has its total."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ from store.database.connection import Connection, Row, json_array
 
 
 class CheckKind(NamedTuple):
-    """What runs are counted by; `conclusion` is empty where there is none."""
+    """The properties by which runs are counted. `conclusion` is empty if there is none."""
 
     latest: int
     status: str
@@ -17,12 +17,12 @@ class CheckKind(NamedTuple):
 
 
 def sort_of(row: Row) -> CheckKind:
-    """That of a run."""
+    """Return the kind of a run."""
     return CheckKind(row["latest"], row["status"], row["conclusion"] or "", row["asked_again"])
 
 
 def count(db: Connection, suite_id: int, changes: Counter[CheckKind]) -> None:
-    """Let the suite have so many more, or fewer, of these sorts."""
+    """Add to a suite's counts. Changes may be negative."""
     db.insert_many(
         "check_tally",
         "suite_id, latest, status, conclusion, asked_again, runs",
@@ -33,7 +33,7 @@ def count(db: Connection, suite_id: int, changes: Counter[CheckKind]) -> None:
 
 
 def latest(db: Connection, suite_id: int) -> dict[CheckKind, int]:
-    """How many of each sort are the latest of their names."""
+    """Return the counts of the suite's runs that are the latest of their names."""
     rows = db.tuples(
         "SELECT latest, status, conclusion, asked_again, runs FROM check_tally"
         " WHERE suite_id = :suite_id AND latest = 1 AND runs > 0",
@@ -43,7 +43,7 @@ def latest(db: Connection, suite_id: int) -> dict[CheckKind, int]:
 
 
 def newest(db: Connection, suite_ids: Iterable[int]) -> dict[int, int]:
-    """How many runs that are the newest of their name each of these suites has; none: left out."""
+    """Return suite id to its number of runs that are the latest of their names, if it has any."""
     return dict(
         db.tuples(
             "SELECT t.suite_id, CAST(sum(t.runs) AS BIGINT)"
@@ -57,7 +57,7 @@ def newest(db: Connection, suite_ids: Iterable[int]) -> dict[int, int]:
 def total(
     db: Connection, suite_ids: Iterable[int], *, status: str | None, only_latest: bool
 ) -> int:
-    """How many runs these suites have."""
+    """Return how many runs these suites have."""
     where = [" AND t.status = :status"] if status is not None else []
     where += [" AND t.latest = 1"] if only_latest else []
     given = {} if status is None else {"status": status}

@@ -1,4 +1,4 @@
-"""Check runs: each one check of an app on a commit, in the app's suite for that commit."""
+"""Check runs: each is one check of a commit by an app, in the app's suite for that commit."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ from store.database import external_ids, upsert
 from store.database.connection import Connection, Row, json_array
 
 MOST_OF_A_NAME = 1_000
-"""Runs that a suite keeps of one name."""
+"""The limit of runs with one name in a suite."""
 COLUMNS = (
     "c.id, c.number, c.repo_id, c.suite_id, c.name, c.latest, c.status, c.conclusion,"
     " c.asked_again, c.external_id, c.details_url, c.started_at, c.completed_at, c.title,"
@@ -27,15 +27,15 @@ LISTS = ("images", "actions")
 
 @dataclass(frozen=True, slots=True)
 class CheckRunFilter:
-    """Which runs of suites a list is of."""
+    """A filter for the runs of suites."""
 
     name: str | None = None
     status: str | None = None
     only_latest: bool = True
-    """Of those of one name in a suite the newest alone."""
+    """Whether to select only the newest run of each name in a suite."""
 
     def where(self) -> tuple[str, dict[str, str]]:
-        """SQL, each condition after an AND, and its parameters."""
+        """Return SQL conditions, each after an AND, and their parameters."""
         sql = " AND c.name = :name" if self.name is not None else ""
         sql += " AND c.status = :status" if self.status is not None else ""
         sql += " AND c.latest = 1" if self.only_latest else ""
@@ -44,8 +44,10 @@ class CheckRunFilter:
 
 
 def get(db: Connection, repo_id: int, number: int) -> Row | None:
-    """The repository's run that the API calls so; `images` and `actions` are lists. Of its suite:
-    `suite_number`, `head_sha`, `app_id`, `app_number`, and `reflected`: 1 for a platform's.
+    """Return the repository's run with this public id, or None.
+
+    `images` and `actions` are lists. The suite's fields are `suite_number`, `head_sha`, `app_id`,
+    `app_number`, and `reflected`: 1 if it comes from a platform.
     """
     return _read(
         db.one(
@@ -57,7 +59,7 @@ def get(db: Connection, repo_id: int, number: int) -> Row | None:
 
 
 def by_id(db: Connection, run_id: int) -> Row | None:
-    """The run with this id."""
+    """Return the run with this id, or None."""
     return _read(db.one(f"SELECT {COLUMNS} {FROM} WHERE c.id = :id", id=run_id))
 
 
@@ -66,7 +68,7 @@ def _read(row: Row | None) -> Row | None:
 
 
 def decode_row(row: Row) -> Row:
-    """A row as it was read, with its lists as such."""
+    """Decode the JSON columns of a row."""
     return row | {name: orjson.loads(row[name]) for name in LISTS}
 
 
@@ -76,7 +78,7 @@ def _kept(fields: Mapping[str, Any]) -> Row:
 
 
 def newest(db: Connection, suite_id: int, name: str) -> Row | None:
-    """The newest run of this name in a suite."""
+    """Return the newest run with this name in a suite, or None."""
     return _read(
         db.one(
             f"SELECT {COLUMNS} {FROM} WHERE c.suite_id = :suite_id AND c.name = :name"
@@ -88,16 +90,17 @@ def newest(db: Connection, suite_id: int, name: str) -> Row | None:
 
 
 def lock(db: Connection, suite_id: int) -> None:
-    """Wait for others who change the runs of this suite: which is the latest, and how many there
-    are, is no matter of one run.
+    """Lock the runs of a suite until the transaction ends.
+
+    The latest run and the counts depend on all of them.
     """
     db.alone(f"check suite {suite_id}")
 
 
 def create(db: Connection, suite: Row, fields: Mapping[str, Any]) -> Row:
-    """A new run of a suite that was made here: `name`, `status`, and what else is known of it.
+    """Create a run in a suite made here. `fields` has `name`, `status` and other columns.
 
-    It is the latest of its name; of more than MOST_OF_A_NAME the oldest are deleted.
+    It is the latest of its name. If there are more than MOST_OF_A_NAME, the oldest are deleted.
     """
     lock(db, suite["id"])
     values = {
@@ -113,7 +116,7 @@ def create(db: Connection, suite: Row, fields: Mapping[str, Any]) -> Row:
 
 
 def update(db: Connection, run: Row, fields: Mapping[str, Any]) -> Row:
-    """Change a run. What was asked for again has come."""
+    """Update a run. This also ends a request to run it again."""
     lock(db, run["suite_id"])
     row = by_id(db, run["id"])
     if row is None:
@@ -124,9 +127,7 @@ def update(db: Connection, run: Row, fields: Mapping[str, Any]) -> Row:
 
 
 def ask_again(db: Connection, run: Row) -> None:
-    """Let the run's suite be queued until something comes of a request for it; it itself stays as
-    it is.
-    """
+    """Record a request to run it again. The suite is queued until the run is updated."""
     lock(db, run["suite_id"])
     row = by_id(db, run["id"])
     if row is not None:
@@ -135,7 +136,10 @@ def ask_again(db: Connection, run: Row) -> None:
 
 
 def is_settled(db: Connection, run_id: int, before: Row | None) -> Row:
-    """The run, after others of its name (and of the one it had) were seen to; all are counted."""
+    """Update the latest marks and the counts after a change of a run. Return the run.
+
+    `before` is the run before the change, or None. Its former name is updated, too.
+    """
     row = by_id(db, run_id)
     assert row is not None, "nobody else is at this suite"
     changes = Counter({sort_of(row): 1})
@@ -179,9 +183,9 @@ def _trim(db: Connection, suite_id: int, name: str, changes: Counter[CheckKind])
 def page(
     db: Connection, suite_ids: Iterable[int], chosen: CheckRunFilter, *, limit: int, offset: int
 ) -> list[Row]:
-    """The runs of these suites, newest first."""
+    """Return a page of these suites' runs, newest first."""
     where, given = chosen.where()
-    # Of each suite as many as the page can hold: a list of them all would have to be sorted.
+    # Each suite contributes as many as the page can hold. Otherwise all runs would be sorted.
     first = (
         f"SELECT c.id FROM check_run c WHERE c.suite_id = w.suite{where}"
         " ORDER BY c.number DESC LIMIT :most"
@@ -200,7 +204,7 @@ def page(
 
 
 def count(db: Connection, suite_ids: Sequence[int], chosen: CheckRunFilter) -> int:
-    """How many these are."""
+    """Return how many runs `page` can return."""
     if chosen.name is None:
         return check_counts.total(
             db, suite_ids, status=chosen.status, only_latest=chosen.only_latest

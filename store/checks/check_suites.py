@@ -1,4 +1,4 @@
-"""Check suites: what one app has to say of one commit, and how that stands as a whole."""
+"""Check suites: all checks of one commit by one app, and their overall result."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -17,7 +17,7 @@ COLUMNS = (
 )
 SELECT = f"SELECT {COLUMNS} FROM check_suite s"
 STATUSES = ("queued", "in_progress", "completed", "waiting", "requested", "pending")
-# The first that there is is the suite's. Source: the platform's guide to its checks.
+# In order of precedence for the suite's conclusion. Source: the platform's guide to its checks.
 CONCLUSIONS = (
     "action_required",
     "cancelled",
@@ -44,7 +44,7 @@ END = {"ref": payload_reader.text(255), "sha": payload_reader.text(64)}
 
 
 def get(db: Connection, repo_id: int, number: int) -> Row | None:
-    """The repository's suite that the API calls so."""
+    """Return the repository's suite with this public id, or None."""
     return db.one(
         f"{SELECT} WHERE s.repo_id = :repo_id AND s.number = :number",
         repo_id=repo_id,
@@ -53,7 +53,7 @@ def get(db: Connection, repo_id: int, number: int) -> Row | None:
 
 
 def by_id(db: Connection, suite_id: int) -> Row:
-    """The suite with this id."""
+    """Return the suite with this id. Raises Missing."""
     row = db.one(f"{SELECT} WHERE s.id = :id", id=suite_id)
     if row is None:
         raise Missing("check suite")
@@ -61,7 +61,7 @@ def by_id(db: Connection, suite_id: int) -> Row:
 
 
 def of(db: Connection, suite_ids: Iterable[int]) -> list[Row]:
-    """The suites with these ids."""
+    """Return the suites with these ids."""
     return db.all(
         f"{SELECT} WHERE s.id IN (SELECT w.wanted FROM {db.each('ids', wanted='integer')} AS w)",
         ids=json_array(suite_ids),
@@ -71,7 +71,7 @@ def of(db: Connection, suite_ids: Iterable[int]) -> list[Row]:
 def of_commit(
     db: Connection, repo_id: int, sha: str, *, app_number: int | None = None
 ) -> list[int]:
-    """The ids of a commit's suites, of those of this app where one is named."""
+    """Return the ids of a commit's suites: all, or an app's."""
     where = "" if app_number is None else " AND app_number = :app_number"
     given = {} if app_number is None else {"app_number": app_number}
     rows = db.tuples(
@@ -86,8 +86,9 @@ def of_commit(
 def of_app(
     db: Connection, repo_id: int, sha: str, app_id: int, branch: str | None = None
 ) -> tuple[Row, bool]:
-    """The suite of an app for a commit, and whether it was made just now; `branch` is one that is
-    at the commit.
+    """Return the suite of an app for a commit, and whether it is new.
+
+    `branch` is a branch at the commit.
     """
     found = _of_app(db, repo_id, sha, app_id)
     if found is not None:
@@ -119,10 +120,10 @@ def _of_app(db: Connection, repo_id: int, sha: str, app_id: int) -> Row | None:
 
 
 def roll_up(db: Connection, suite_id: int) -> tuple[Row, bool]:
-    """Let the suite stand as its latest runs do; also whether it completed by that, or ended
-    otherwise than before.
+    """Compute a suite's status from its latest runs.
 
-    A platform's suite stands as the platform says.
+    Return the suite, and whether it has completed by that or has another conclusion now. A
+    platform's suite keeps the platform's status.
     """
     suite = by_id(db, suite_id)
     if suite["reflected"]:
@@ -136,9 +137,9 @@ def roll_up(db: Connection, suite_id: int) -> tuple[Row, bool]:
 
 
 def status_of(sorts: Mapping[check_counts.CheckKind, int]) -> Row:
-    """The status and conclusion of a suite whose latest runs are of these sorts.
+    """Return the status and conclusion of a suite with these counts of latest runs.
 
-    What was asked for again counts as queued, until something comes of it.
+    A run that was requested again counts as queued until it is updated.
     """
     statuses = {"queued" if sort.asked_again else sort.status for sort in sorts}
     if statuses != {"completed"}:
@@ -150,8 +151,9 @@ def status_of(sorts: Mapping[check_counts.CheckKind, int]) -> Row:
 
 
 def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> Row | None:
-    """Make or change the suite that a platform tells of. None for what is no suite, and for what
-    has the number of one that was made here.
+    """Create or update the suite in a payload.
+
+    Return None if the payload is not valid, or if a suite made here has its number.
     """
     number = payload_reader.read_field(given, "id", payload_reader.number)
     if number is None:
@@ -197,7 +199,7 @@ def _add(
 
 
 def pulls_of(given: dict[str, Any]) -> str | None:
-    """The pull requests that a platform names, as they are kept."""
+    """Return the pull requests in a payload in their stored form, or None."""
     told = payload_reader.read_object_list(given, "pull_requests")
     if told is None:
         return None

@@ -1,4 +1,4 @@
-"""Scheduled jobs and the long runs that a worker carries on a batch at a time.
+"""Scheduled jobs, and long runs that a worker does in steps.
 
 Imports `database`.
 """

@@ -1,5 +1,6 @@
-"""Jobs: what is done at its time, once however many workers there are. What is due is kept here, so
-that a restart or a clock that jumped loses nothing.
+"""Scheduled jobs: each runs once at its time, however many workers there are.
+
+The schedule is stored, so that a restart or a jump of the clock loses nothing.
 """
 
 from collections.abc import Iterable
@@ -11,16 +12,16 @@ from store.database.connection import Connection, Row
 from store.errors import Missing
 
 JOBS_WAKEUP = -(1 << 62)
-"""No hook: a worker that is woken for it looks for which jobs are due."""
-# Whoever has a job in hand says so again before this is over.
+"""An id that no hook has. It wakes a worker that then looks for due jobs."""
+# In microseconds. A worker extends its claim on a job before this has passed.
 CLAIM_TIMEOUT = 60 * SECOND
-# A job that fails is tried again after a minute, and later after an hour at most.
+# In seconds. A failed job is retried after the first delay, and later after the second at most.
 FIRST_RETRY_DELAY, MAX_RETRY_DELAY = 60.0, 3600.0
 COLUMNS = (
     "name, schedule, due_at, served_at, asked_at, held_until, holder, started_at, ended_at,"
     " outcome, error, failures, rests_until"
 )
-# A moment that is further off than it can have been put was written by a clock that was ahead.
+# A time that is too far ahead was written by a clock that was fast. It is ignored.
 FREE = "(held_until <= :now OR held_until > :now + :hold)"
 RETRY_DUE = "(rests_until <= :now OR rests_until > :now + :longest)"
 READY = f"{FREE} AND (asked_at IS NOT NULL OR (due_at <= :now AND {RETRY_DUE}))"
@@ -29,7 +30,7 @@ BOUNDS = {"hold": CLAIM_TIMEOUT, "longest": HOUR}
 
 @dataclass(frozen=True, slots=True)
 class JobSchedule:
-    """When a job is due next, and how that is said in words."""
+    """The next time at which a job is due, and its schedule in words."""
 
     name: str
     schedule: str
@@ -37,30 +38,30 @@ class JobSchedule:
 
 
 def notify_worker(db: Connection) -> None:
-    """Tell a worker, once this is committed, that something may be due before what it knows of."""
+    """Wake a worker after the commit, because a job may be due earlier than it knows."""
     courier = db.courier
     db.after_commit(lambda: courier.wake([JOBS_WAKEUP]))
 
 
 def every(db: Connection) -> list[Row]:
-    """Every job that was ever planned, by name: COLUMNS."""
+    """Return every job that was ever scheduled, by name (COLUMNS)."""
     return db.all(f"SELECT {COLUMNS} FROM job ORDER BY name")
 
 
 def get(db: Connection, name: str) -> Row | None:
-    """The job of this name."""
+    """Return the job with this name, or None."""
     return db.one(f"SELECT {COLUMNS} FROM job WHERE name = :name", name=name)
 
 
 def new_row(name: str, schedule: str, due_at: int | None) -> Row:
-    """A job that was never planned, as it would be kept."""
+    """Return the row of a job that was never scheduled."""
     row: Row = dict.fromkeys(COLUMNS.split(", "))
     zero = {"held_until": 0, "failures": 0, "rests_until": 0}
     return row | zero | {"name": name, "schedule": schedule, "due_at": due_at}
 
 
 def save_schedules(db: Connection, plans: Iterable[JobSchedule]) -> None:
-    """Keep when these jobs are due; those that somebody has in hand stay as they are."""
+    """Store when these jobs are due. Claimed jobs stay as they are."""
     for each in plans:
         db.execute(
             "INSERT INTO job (name, schedule, due_at) VALUES (:name, :schedule, :due_at)"
@@ -76,12 +77,12 @@ def save_schedules(db: Connection, plans: Iterable[JobSchedule]) -> None:
 
 
 def is_claimed(row: Row, now: int) -> bool:
-    """Whether somebody has a job in hand."""
+    """Return whether a worker has claimed a job."""
     return bool(now < row["held_until"] <= now + CLAIM_TIMEOUT)
 
 
 def outcome_of(row: Row, now: int) -> str | None:
-    """How the last run went: running, done, failed, or stopped before its end; None without one."""
+    """Return the last run's outcome (running, done, failed or stopped), or None if it never ran."""
     if row["started_at"] is None or row["outcome"] is not None:
         found: str | None = row["outcome"]
         return found
@@ -89,7 +90,7 @@ def outcome_of(row: Row, now: int) -> str | None:
 
 
 def ready_at(row: Row, now: int) -> int | None:
-    """From when on a job can be taken, as READY has it in SQL; None where it is not due at all."""
+    """Return from when on a job can be claimed, or None if it is not due. READY is this in SQL."""
     if is_claimed(row, now):
         return int(row["held_until"])
     if row["asked_at"] is not None:
@@ -101,7 +102,7 @@ def ready_at(row: Row, now: int) -> int | None:
 
 
 def claim(db: Connection, name: str, holder: str) -> Row | None:
-    """Take a job that is due, or asked for; None where it is not, or another has it."""
+    """Claim a job that is due or requested. Return None if it is neither, or claimed already."""
     return db.one(
         "UPDATE job SET holder = :holder, held_until = :now + :hold, started_at = :now,"
         " ended_at = NULL, outcome = NULL, error = NULL"
@@ -114,7 +115,7 @@ def claim(db: Connection, name: str, holder: str) -> Row | None:
 
 
 def extend_claim(db: Connection, name: str, holder: str) -> bool:
-    """Keep a job in hand; False where another has it by now."""
+    """Extend a claim. Return False if another worker has the job now."""
     kept = db.execute(
         "UPDATE job SET held_until = :now + :hold"
         " WHERE name = :name AND holder = :holder AND ended_at IS NULL",
@@ -127,15 +128,15 @@ def extend_claim(db: Connection, name: str, holder: str) -> bool:
 
 
 def complete(db: Connection, taken: Row, due_at: int | None) -> None:
-    """A job that was taken has ended well; it is due next at `due_at`."""
-    # Run by hand before its time, it is still to be run at its time.
+    """Mark a claimed job as done. `due_at` is when it is due next."""
+    # If the job was run by request before its time, it still runs at its time.
     on_time = taken["due_at"] is not None and taken["due_at"] <= taken["started_at"]
     served_at = taken["started_at"] if on_time else taken["served_at"]
     _end(db, taken, "done", None, due_at=due_at, served_at=served_at, failures=0, rests_until=0)
 
 
 def fail(db: Connection, taken: Row, error: str) -> None:
-    """A job that was taken has failed: it stays due, and rests before it is tried again."""
+    """Mark a claimed job as failed. It stays due, and is retried after a delay."""
     failures = taken["failures"] + 1
     rest = backoff_delay(failures, first=FIRST_RETRY_DELAY, longest=MAX_RETRY_DELAY)
     _end(
@@ -151,7 +152,7 @@ def fail(db: Connection, taken: Row, error: str) -> None:
 
 
 def release(db: Connection, taken: Row) -> None:
-    """A job was cut off: it is as due as before."""
+    """Mark a claimed job as stopped. It is due as before."""
     kept = {name: taken[name] for name in ("due_at", "served_at", "failures", "rests_until")}
     _end(db, taken, "stopped", None, asked_at=taken["asked_at"], **kept)
 
@@ -168,7 +169,7 @@ def _end(
     rests_until: int,
     asked_at: int | None = None,
 ) -> None:
-    # Asked for once more since it was taken, it is to be run once more.
+    # If another run was requested after the claim, the request stays.
     db.execute(
         "UPDATE job SET held_until = 0, ended_at = :now, outcome = :outcome, error = :error,"
         " due_at = :due_at, served_at = :served_at, failures = :failures,"
@@ -190,15 +191,16 @@ def _end(
 
 
 def request_run(db: Connection, name: str) -> None:
-    """Have a job run now, whatever its time. Missing for one that no worker has planned yet."""
+    """Request that a job runs now. Raises Missing if no worker has scheduled it yet."""
     if not db.execute("UPDATE job SET asked_at = :now WHERE name = :name", now=db.now, name=name):
         raise Missing(f"there is no job {name!r}")
     notify_worker(db)
 
 
 def release_all(db: Connection) -> int:
-    """End what a crash has left in somebody's hand, where there can be no other worker; returns how
-    many jobs those are.
+    """End the claims that a crash has left. Return how many.
+
+    There must be no other worker.
     """
     return db.execute(
         "UPDATE job SET held_until = 0, ended_at = :now, outcome = 'stopped'"

@@ -1,6 +1,7 @@
-"""Runs that a worker carries on a step at a time, whoever asked for them. How far one has come
-moves in the transaction of what its step does, so that it is gone on with after whatever has ended
-it; and its `moves` are counted, so that two workers cannot do the same step.
+"""Long runs that a worker does in steps.
+
+A run's progress is stored in the transaction of each step, so that it continues after any
+interruption. Its `moves` count the steps, so that no two workers do the same one.
 """
 
 from dataclasses import dataclass
@@ -11,39 +12,41 @@ from store.errors import StoreError
 
 
 class StaleRun(StoreError):
-    """Another worker has done this step, or the run was ended meanwhile."""
+    """Another worker has done this step, or the run has ended meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunTable:
-    """The runs of a table with `id`, `moves` and `outcome`, and the moments `created_at`,
-    `started_at`, `moved_at` and `ended_at`.
+    """The runs in a table with `id`, `moves` and `outcome`.
+
+    The table also has the times `created_at`, `started_at`, `moved_at` and `ended_at`.
     """
 
     table: str
     columns: str
     turns: str
-    """In which order open ones are gone on with."""
+    """The ORDER BY of open runs. The first one is next."""
     noun: str
-    """What messages call one."""
+    """The name of a run in messages."""
     cancelled_outcome: str
-    """The outcome of one that somebody ends before it is through."""
+    """The outcome of a cancelled run."""
 
     def current(self, db: Connection) -> Row | None:
-        """The run that is to be gone on with; None where none is open."""
+        """Return the run to continue, or None if none is open."""
         return db.one(
             f"SELECT {self.columns} FROM {self.table} WHERE ended_at IS NULL"
             f" ORDER BY {self.turns} LIMIT 1"
         )
 
     def next_due(self, db: Connection) -> int | None:
-        """Since when a run waits, to be begun or gone on with; None where none does."""
+        """Return since when the next run has been waiting, or None."""
         row = self.current(db)
         return None if row is None else int(row["created_at"])
 
     def move(self, db: Connection, run: Row, **changed: Any) -> Row:
-        """The run, one move further, with these values. Overtaken where it is no longer where it
-        was.
+        """Advance a run by one step and set columns. Return its new row.
+
+        Raises StaleRun if another worker has advanced it, or if it has ended.
         """
         changes = "".join(f", {name} = :{name}" for name in changed)
         row = db.one(
@@ -61,9 +64,7 @@ class RunTable:
         return row
 
     def cut(self, db: Connection, run_id: int) -> bool:
-        """End a run before it is through, and with it whatever step is under way. False where it
-        is over, or was never.
-        """
+        """Cancel a run, and with it any step under way. Return False if no such run is open."""
         changed = db.execute(
             f"UPDATE {self.table} SET ended_at = :now, outcome = :outcome, moves = moves + 1"
             " WHERE id = :id AND ended_at IS NULL",
@@ -74,5 +75,5 @@ class RunTable:
         return changed > 0
 
     def forget(self, db: Connection, before: int) -> int:
-        """Drop the runs that ended before this; returns how many those were."""
+        """Delete the runs that ended before a time. Return how many."""
         return db.execute(f"DELETE FROM {self.table} WHERE ended_at < :before", before=before)

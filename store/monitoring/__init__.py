@@ -1,4 +1,4 @@
-"""Figures of the installation: counters a minute, the backlog, what `tocsin doctor` checks.
+"""Figures of the installation: minute counters, the backlog, the checks of `tocsin doctor`.
 
-Imports `accounts` and what is below it.
+Imports `accounts` and the packages below it.
 """

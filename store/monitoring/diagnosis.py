@@ -1,22 +1,25 @@
-"""What `tocsin doctor` asks a database."""
+"""The queries of `tocsin doctor`."""
 
 from store.database.connection import Connection
 from store.database.encrypted_columns import ENCRYPTED_COLUMNS, newest_values
 from store.database.migrations import CLOSED
 
-# Of each kind of secret so many are tried, the newest.
+# The number of newest values tried for each kind of secret.
 TRIED = 20
 
 
 def migration_state(db: Connection) -> tuple[int, str | None]:
-    """The newest step that made it, and why it is closed, if it is."""
+    """Return the newest applied migration, and the reason if the database is closed, else None."""
     step = db.value("SELECT max(number) FROM migration WHERE number < :closed", closed=CLOSED)
     closed = db.value("SELECT name FROM migration WHERE number = :closed", closed=CLOSED)
     return step or 0, closed
 
 
 def undecryptable_secrets(db: Connection) -> dict[str, tuple[int, int]]:
-    """Kinds of secrets of which some do not open: how many, of how many that were tried."""
+    """Return kinds of secrets to how many cannot be decrypted, and how many were tried.
+
+    Kinds without such secrets are left out.
+    """
     found = {}
     for one in ENCRYPTED_COLUMNS:
         values = newest_values(db, one, TRIED)
@@ -27,13 +30,13 @@ def undecryptable_secrets(db: Connection) -> dict[str, tuple[int, int]]:
 
 
 def newest_event_at(db: Connection) -> int | None:
-    """When the last event came."""
+    """Return when the last event was received, or None."""
     found: int | None = db.value("SELECT received_at FROM event ORDER BY id DESC LIMIT 1")
     return found
 
 
 def callbacks(db: Connection, limit: int) -> list[tuple[int, str]]:
-    """Id and URL of hooks that are delivered to, the newest."""
+    """Return id and URL of the newest active hooks."""
     rows = db.tuples(
         "SELECT id, url FROM hook WHERE active = 1 AND deleted_at IS NULL"
         " ORDER BY id DESC LIMIT :limit",

@@ -1,7 +1,7 @@
-"""What happened in each minute: events, attempts and how long they took, counted as it is written.
+"""Counters for each minute: events, attempts and their latencies, updated with every write.
 
-So that looking at an hour costs sixty rows, however much was delivered in it. What a group of
-writes did is counted at once, as the last thing in its transaction.
+So a report about an hour reads sixty rows, however many deliveries there were. A group of writes
+updates its counters once, at the end of its transaction.
 """
 
 import os
@@ -16,7 +16,7 @@ from store.database.connection import Connection, json_array
 MINUTE = 60 * SECOND
 EVERYWHERE = 0
 """In place of a repository's id."""
-# Upper bounds in microseconds, six to a factor of ten; beyond the last there is one range more.
+# Upper bounds in microseconds, six for each power of ten. One more bucket is above the last bound.
 STEPS = (10, 15, 20, 30, 50, 70)
 BOUNDS: tuple[int, ...] = tuple(step * 10**power for power in range(2, 7) for step in STEPS)[:29]
 RANGES = tuple(f"b{number}" for number in range(len(BOUNDS) + 1))
@@ -28,11 +28,11 @@ EVERY = tuple(range(len(COUNTED)))
 SHARDS = 1024
 
 CountIncrement = tuple[int, tuple[int, ...]]
-"""A repository's id, and the places in COUNTED that grow by one, each as often as it is there."""
+"""A repository's id, and the indexes in COUNTED to increment, once for each occurrence."""
 
 
 def increment(db: Connection, counts: CountIncrement) -> None:
-    """Have this counted with the transaction."""
+    """Increment counters in this transaction."""
     db.before_commit(_write, counts)
 
 
@@ -45,10 +45,10 @@ def _write(db: Connection, items: list[CountIncrement]) -> None:
             everywhere[place] = everywhere.get(place, 0) + 1
             if found is not everywhere:
                 found[place] = found.get(place, 0) + 1
-    # Of few writes few columns grow, and naming them all would cost more than the rest.
+    # A few writes increment few columns, and naming all columns would cost more than the rest.
     grown = tuple(sorted(everywhere)) if len(everywhere) <= FEW else EVERY
     minute, shard = db.now // MINUTE, os.getpid() % SHARDS
-    # In the same order everywhere: who writes the same rows waits, and no two wait for each other.
+    # All transactions update the rows in this order, so that no two deadlock.
     rows = [
         (minute, repo_id, shard, *(sums[repo_id].get(place, 0) for place in grown))
         for repo_id in sorted(sums)
@@ -59,20 +59,20 @@ def _write(db: Connection, items: list[CountIncrement]) -> None:
 
 @cache
 def _growing(places: tuple[int, ...]) -> tuple[str, str]:
-    """Columns for these places of COUNTED, and what is done where there are rows already."""
+    """Return the columns for these indexes in COUNTED, and the clause for existing rows."""
     names = [COUNTED[place] for place in places]
     sums = ", ".join(f"{name} = tally.{name} + excluded.{name}" for name in names)
     return f"{KEY}, {', '.join(names)}", f"ON CONFLICT ({KEY}) DO UPDATE SET {sums}"
 
 
 def bucket_of(latency: int) -> int:
-    """The place in COUNTED for so many microseconds."""
+    """Return the index in COUNTED for a latency in microseconds."""
     return FIRST + bisect_left(BOUNDS, latency)
 
 
 @dataclass(slots=True)
 class PeriodCounts:
-    """The counts of a length of time."""
+    """The counts of a period."""
 
     events: int = 0
     delivered: int = 0
@@ -80,15 +80,16 @@ class PeriodCounts:
     ranges: list[int] = field(default_factory=lambda: [0] * len(RANGES))
 
     def add(self, counts: Sequence[int]) -> None:
-        """Count what is given in the order of COUNTED."""
+        """Add counts, which are in the order of COUNTED."""
         self.events += counts[EVENTS]
         self.delivered += counts[DELIVERED]
         self.failed += counts[FAILED]
         self.ranges = [a + b for a, b in zip(self.ranges, counts[FIRST:], strict=True)]
 
     def quantile(self, share: float) -> float | None:
-        """The latency in microseconds that this share of first attempts did not exceed, as near as
-        the ranges tell; None where there were none.
+        """Estimate the latency in microseconds that this share of first attempts did not exceed.
+
+        The precision depends on the buckets. Return None if there were no first attempts.
         """
         total = sum(self.ranges)
         if not total:
@@ -111,8 +112,10 @@ def _within(number: int, share: float) -> float:
 def between(
     db: Connection, since: int, until: int, step: int, repo_ids: Iterable[int] | None
 ) -> dict[int, PeriodCounts]:
-    """The tallies from the minute `since` to `until` (not included) in steps of so many minutes,
-    by each step's first minute; those with nothing are left out. `repo_ids` None is everywhere.
+    """Return the counts between two minutes (`until` is exclusive), in periods of `step` minutes.
+
+    The keys are the periods' first minutes. Empty periods are left out. `repo_ids` None is
+    everywhere.
     """
     sums = ", ".join(f"CAST(sum(t.{name}) AS BIGINT)" for name in COUNTED)
     given: dict[str, object] = {"since": since, "until": until, "step": step}
@@ -136,7 +139,7 @@ def between(
 
 
 def drop(db: Connection, before: int, limit: int) -> int:
-    """Forget minutes before a time (microseconds), at most so many; returns how many."""
+    """Delete the counters of minutes before a time in microseconds. Return how many."""
     return db.execute(
         "DELETE FROM tally WHERE minute < :before AND minute <= (SELECT max(f.minute) FROM"
         " (SELECT minute FROM tally ORDER BY minute LIMIT :limit) AS f)",

@@ -1,6 +1,6 @@
-"""How things stand, at a cost that does not grow with what was delivered: backlog, lag, trouble.
+"""The state of deliveries: backlog, lag and failures, at a bounded cost.
 
-Counts are of indexes that hold only what is asked for, and end at a bound.
+Each count reads an index that has only the rows in question, and ends at a limit.
 """
 
 from dataclasses import dataclass
@@ -10,46 +10,49 @@ from store.database import migrations
 from store.database.connection import Connection, Row
 from store.jobs import jobs
 
-# Counted no further: this many means this many or more.
+# Counts end at this number.
 MOST = 250_000
-# Hooks among which the one that waits longest is looked for.
+# The limit of hooks that are searched for the longest wait.
 MOST_HOOKS = 10_000
-# A worker says that it is there every five seconds.
+# Workers renew their leases every five seconds.
 SILENT = 15 * SECOND
 
 
 @dataclass(frozen=True, slots=True)
 class DeliveryStats:
-    """As of `now`. Moments are microseconds; `due`, `later` and `held` are deliveries."""
+    """The state at the time `now`. Times are in microseconds.
+
+    `due`, `later` and `held` are numbers of deliveries.
+    """
 
     now: int
     oldest_due_at: int | None
-    """When the delivery was due that has been due for longest and has no outcome yet."""
+    """The due time of the delivery that has been due longest without an outcome."""
     due: int
     later: int
-    """Waiting for their next attempt."""
+    """Deliveries that wait for their next attempt."""
     held: int
-    """In the hands of workers."""
+    """Deliveries that workers have claimed."""
     failing: int
     """Hooks whose last deliveries failed."""
     disabled: int
     leases: list[Row]
-    """Of workers, each with `holder`, `seen_at`, and `lag` in microseconds."""
+    """The workers' leases, each with `holder`, `seen_at`, and `lag` in microseconds."""
     jobs: list[Row]
 
     @property
     def workers(self) -> list[Row]:
-        """The leases of those that said lately that they are there."""
+        """Return the leases that were renewed recently."""
         return [lease for lease in self.leases if self._silence(lease) <= SILENT]
 
     @property
     def age(self) -> int:
-        """For how long (microseconds) the oldest due delivery has been due."""
+        """Return for how many microseconds the oldest due delivery has been due."""
         return 0 if self.oldest_due_at is None else max(self.now - self.oldest_due_at, 0)
 
     @property
     def lag(self) -> int:
-        """For how long (microseconds) deliveries wait for workers, and not for their endpoints."""
+        """Return for how many microseconds deliveries wait for workers and not for endpoints."""
         if not self.leases:
             return self.age
         return min(self.age, max(self._lag_of(lease) for lease in self.leases))
@@ -63,7 +66,7 @@ class DeliveryStats:
 
 
 def collect(db: Connection) -> DeliveryStats:
-    """The figures of this moment."""
+    """Return the current state."""
     due, later = _waiting(db)
     return DeliveryStats(
         db.now,
@@ -79,8 +82,9 @@ def collect(db: Connection) -> DeliveryStats:
 
 
 def oldest_due_at(db: Connection) -> int | None:
-    """When the delivery was due that has been due for longest, in a worker's hand or not; of more
-    than 10,000 hooks with deliveries, those of the first are looked at.
+    """Return the due time of the delivery that has been due longest, claimed or not, or None.
+
+    If more than 10,000 hooks have deliveries, only the first of them are searched.
     """
     moments = [moment for moment in (_oldest_free(db), _oldest_held(db)) if moment is not None]
     return min(moments, default=None)
@@ -114,7 +118,7 @@ def _oldest_held(db: Connection) -> int | None:
 
 
 def _waiting(db: Connection) -> tuple[int, int]:
-    """How many are due, and how many will be."""
+    """Return how many deliveries are due, and how many will be."""
     counted = db.tuples(
         "SELECT count(*), sum(CASE WHEN f.due_at <= :now THEN 1 ELSE 0 END)"
         " FROM (SELECT x.due_at FROM delivery x WHERE x.state = 0 AND x.lease_id IS NULL"
@@ -153,8 +157,9 @@ def _leases(db: Connection) -> list[Row]:
 
 
 def probe(db: Connection, place: int) -> None:
-    """Write something, to find out whether that is possible; each process has a place of its own,
-    lest they wait for each other.
+    """Write a row to find out whether writing is possible.
+
+    Each process writes its own row `place`, so that none waits for another.
     """
     db.execute(
         "INSERT INTO probe (id, tried_at) VALUES (:place, :now)"
@@ -165,7 +170,7 @@ def probe(db: Connection, place: int) -> None:
 
 
 def migrations_ahead(db: Connection) -> int:
-    """How many steps of migration the database has been taken beyond this program."""
+    """Return by how many migrations the database is newer than this program."""
     known = migrations.steps()[-1][0]
     newest: int = db.value("SELECT max(number) FROM migration") or 0
     return max(newest - known, 0)
