@@ -1,5 +1,6 @@
-"""Backups of a SQLite installation: one file that holds everything but the key, made while the
-daemon is at work, looked through before it counts.
+"""Backups of a SQLite installation.
+
+A backup is one file with everything but the key. It is made while the daemon runs, and verified.
 """
 
 import contextlib
@@ -20,25 +21,25 @@ from store.errors import Conflict, Unusable
 PACKED = ".zst"
 KEY = ".key"
 CHUNK = 1024 * 1024
-# Beside the copy there is to be room for what the daemon writes meanwhile.
+# In bytes. The disk needs room beside the copy for what the daemon writes meanwhile.
 SPARE = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A backup that was made. `size` is the file's, in bytes; `key` the copy of the key, if any."""
+    """A backup that was made. `size` is in bytes. `key` is the copy of the key file, or None."""
 
     path: Path
     size: int
     seconds: float
     events: int
     latest: int | None
-    """When its last event came, in microseconds."""
+    """When its last event was received, in microseconds."""
     key: Path | None
 
 
 def default_name(database: Path, now: int, *, packed: bool) -> str:
-    """What a backup is called by default."""
+    """Return the default name of a backup."""
     return f"{database.stem}-{clock.compact(now)}{database.suffix}{PACKED if packed else ''}"
 
 
@@ -51,10 +52,10 @@ def create_backup(
     overwrite: bool = False,
     tell: ProgressCallback | None = None,
 ) -> Backup:
-    """Back up a database, with its `key` file if that is named, as `target` and `target`.key.
+    """Back up a database to `target`, and its `key` file, if given, to `target`.key.
 
-    Conflict where the target is there already, unless `overwrite`; Unusable where there is no room
-    for it, or the copy is not whole: then nothing is left of it.
+    Raises Conflict if the target exists and `overwrite` is false. Raises Unusable if there is not
+    enough room, or if the copy is damaged; then nothing of it remains.
     """
     began = time.monotonic()
     keyed = None if key is None else target.with_name(target.name + KEY)
@@ -81,7 +82,7 @@ def create_backup(
 
 @contextlib.contextmanager
 def _unfinished(target: Path) -> Iterator[Path]:
-    """A file beside the target, which nobody takes for a backup; gone in the end."""
+    """Create a temporary file beside the target, and delete it at the end of the block."""
     part = target.with_name(f".{target.name}.part")
     try:
         file_copy.make_private(part)
@@ -106,7 +107,7 @@ def _check_room(database: Path, folder: Path, *, packed: bool) -> None:
 
 
 def _packed(part: Path) -> Path:
-    """The file compressed, read back to be sure."""
+    """Compress the file, and read it back to verify it."""
     target = _beside(part)
     file_copy.make_private(target)
     options = {zstd.CompressionParameter.checksum_flag.value: 1}
@@ -132,22 +133,23 @@ def _put(content: bytes, target: Path) -> None:
 
 
 def list_backups(folder: Path, database: Path) -> list[Path]:
-    """The backups of a database in a directory that are called as by default, oldest first."""
+    """Return a database's backups in a directory that have default names, oldest first."""
     stamp = "[0-9]" * 8 + "T" + "[0-9]" * 6 + "Z"
     found = folder.glob(f"{database.stem}-{stamp}{database.suffix}*")
     return sorted(path for path in found if path.suffix in (database.suffix, PACKED))
 
 
 def prune_backups(folder: Path, database: Path, many: int) -> list[Path]:
-    """Remove all but the newest backups of a directory, and what an interrupted one has left;
-    returns those that are gone.
+    """Delete all but the newest backups in a directory, and files of interrupted ones.
+
+    Return the deleted backups.
     """
     gone = list_backups(folder, database)[:-many]
     for path in gone:
         path.with_name(path.name + KEY).unlink(missing_ok=True)
         path.unlink(missing_ok=True)
     for path in folder.glob(f".{database.stem}-*.part*"):
-        # One that is being made is younger.
+        # A younger file may belong to a backup that is being made.
         if time.time() - path.stat().st_mtime > 86_400:
             path.unlink(missing_ok=True)
     if gone:

@@ -1,4 +1,4 @@
-"""Sealing every stored secret anew with the key that seals now, a portion at a time."""
+"""Key rotation: every stored secret is encrypted again with the current key, in batches."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -10,22 +10,22 @@ from store.database.encrypted_columns import ENCRYPTED_COLUMNS, EncryptedColumn
 from store.database.store import Store
 from store.errors import Unavailable, Unusable
 
-# Values in one transaction: others wait for no more than that.
+# Values in one transaction. Other writes wait that long at most.
 PORTION = 200
-# Seconds that a transaction may be open; the engine ends those that are idle sooner.
+# In seconds, for an open transaction. The engine ends idle ones earlier.
 LONGEST = 120
-# Names of parameters for the columns of a key.
+# Parameter names for the columns of a key.
 NAMES = ("ka", "kb", "kc", "kd")
 
 
 @dataclass(slots=True)
 class RotationResult:
-    """What became of the values that were looked at."""
+    """Counts of the values that were examined."""
 
     examined: int = 0
     many: int = 0
     closed: int = 0
-    """Those that open with no key, and stay as they are."""
+    """Values that no key can decrypt. They stay as they are."""
 
     def add(self, other: "RotationResult") -> None:
         self.examined += other.examined
@@ -34,10 +34,10 @@ class RotationResult:
 
 
 def rotate_secrets(store: Store) -> Iterator[tuple[EncryptedColumn, RotationResult]]:
-    """Seal anew what is not sealed with the first key; yields each column once it is done.
+    """Encrypt again what is not encrypted with the first key. Yield each column when it is done.
 
-    It may be interrupted and begun again. Whoever began to write before the first key was put in
-    its place has ended when this looks.
+    It can be interrupted and started again. Transactions that began before the first key was
+    installed are waited for.
     """
     for one in ENCRYPTED_COLUMNS:
         _outlast_writers(store, one)
@@ -50,7 +50,7 @@ def rotate_secrets(store: Store) -> Iterator[tuple[EncryptedColumn, RotationResu
 
 
 def _outlast_writers(store: Store, one: EncryptedColumn) -> None:
-    """Wait for those who may have sealed something with an older key and not committed it yet."""
+    """Wait for transactions that may have encrypted values with an older key."""
     ends = time.monotonic() + LONGEST
     writers = store.look(_writers, one)
     while writers & store.look(_writers, one):
@@ -66,7 +66,7 @@ def _writers(db: Connection, one: EncryptedColumn) -> frozenset[str]:
 def _portion(
     db: Connection, one: EncryptedColumn, after: Sequence[Any]
 ) -> tuple[tuple[Any, ...] | None, RotationResult]:
-    """Renew the next values; returns the key to go on after, None at the end."""
+    """Process the next values. Return the key after which to continue, or None at the end."""
     rows = _rows(db, one, after)
     done = RotationResult(len(rows))
     for row in rows:
@@ -93,7 +93,7 @@ def _rows(db: Connection, one: EncryptedColumn, after: Sequence[Any]) -> list[Ro
 
 def _replace(db: Connection, one: EncryptedColumn, row: Row, text: str) -> int:
     where = " AND ".join(f"{name} = :{at}" for name, at in zip(one.key, NAMES, strict=False))
-    # Not where it has been changed since it was read: then it is sealed anew already.
+    # If the value has changed since it was read, it is encrypted with the current key already.
     return db.execute(
         f"UPDATE {one.table} SET {one.column} = :sealed WHERE {where} AND {one.column} = :before",
         sealed=db.vault.seal(text),

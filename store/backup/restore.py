@@ -1,4 +1,4 @@
-"""Putting a backup in the place of a SQLite database, which is put aside and never deleted."""
+"""Restoration of a backup. The former database is renamed and never deleted."""
 
 import contextlib
 import errno
@@ -25,13 +25,13 @@ from store.pg_migration.tables import no_notifier
 
 CHUNK = 1024 * 1024
 MAGIC = b"\x28\xb5\x2f\xfd"
-# Of each kind of secret so many are tried.
+# The number of values tried for each kind of secret.
 TRIED = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedBackup:
-    """A backup that lies beside the database it is to replace, found to be good."""
+    """A verified backup beside the database that it is to replace."""
 
     path: Path
     found: DatabaseSummary
@@ -39,8 +39,9 @@ class PreparedBackup:
 
 @contextlib.contextmanager
 def prepare(source: Path, database: Path) -> Iterator[PreparedBackup]:
-    """A backup, unpacked and looked through. Unusable for one that is damaged, closed, or made by
-    a newer program. What is not put in place is gone in the end.
+    """Decompress and verify a backup beside the database. If it is not used, delete it at the end.
+
+    Raises Unusable if it is damaged, closed, or made by a newer program.
     """
     if any((path := _beside(source, end)).exists() and path.stat().st_size for end in BESIDE):
         raise Unusable(
@@ -91,7 +92,7 @@ def _session(backup: PreparedBackup, vault: Vault) -> Iterator[SqliteSession]:
 
 
 def check_keys(backup: PreparedBackup, vault: Vault) -> None:
-    """Unusable where secrets in a backup do not open with these keys."""
+    """Raise Unusable if the backup has secrets that these keys cannot decrypt."""
     with _session(backup, vault) as session:
         closed = {
             str(one)
@@ -105,7 +106,7 @@ def check_keys(backup: PreparedBackup, vault: Vault) -> None:
 
 
 def record_audit_entry(backup: PreparedBackup, vault: Vault, entry: AuditEntry) -> None:
-    """Write an entry to the audit log of a backup, if it has one."""
+    """Write an entry to the backup's audit log, if it has one."""
     with _session(backup, vault) as session:
         if not session.value("SELECT 1 FROM sqlite_master WHERE name = 'audit_chain'"):
             return
@@ -119,8 +120,9 @@ def record_audit_entry(backup: PreparedBackup, vault: Vault, entry: AuditEntry) 
 
 
 def replace_database(backup: PreparedBackup, database: Path, now: int) -> Path | None:
-    """Exchange the database for a backup, in one step; returns where the old one is now, if there
-    was one. Nobody else may have it open (`in_use.alone`).
+    """Replace the database by a backup in one step. Return the former database's new path, or None.
+
+    No other process may have it open (`open_files.exclusive_lock`).
     """
     aside: Path | None = None
     try:
@@ -139,7 +141,7 @@ def replace_database(backup: PreparedBackup, database: Path, now: int) -> Path |
 
 
 def _set_aside(database: Path, aside: Path) -> None:
-    """Give the database another name, too. Its log must not be taken for that of the other one."""
+    """Give the database a second name, and move its log, which only belongs to that one."""
     logs = [(_beside(database, end), _beside(aside, end)) for end in BESIDE]
     for log, kept in logs:
         if log.exists():
@@ -153,7 +155,7 @@ def _set_aside(database: Path, aside: Path) -> None:
 
 
 def _settled(database: Path) -> bool:
-    """Whether all of it is in the one file now: what is damaged keeps its log."""
+    """Merge the log into the database file. Return False if the database is damaged."""
     try:
         with contextlib.closing(sqlite3.connect(database)) as raw:
             raw.execute("PRAGMA journal_mode = DELETE")
@@ -163,7 +165,7 @@ def _settled(database: Path) -> bool:
 
 
 def _name(path: Path, other: Path) -> None:
-    """Give a file a second name, or another one where it can have one only."""
+    """Give a file a second name. If the file system has no links, rename it."""
     try:
         os.link(path, other)
     except OSError as error:

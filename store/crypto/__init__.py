@@ -1,4 +1,4 @@
-"""Encryption at rest: the key file, and the vault that seals secrets with its keys.
+"""Encryption at rest: the key file, and the vault that encrypts secrets with its keys.
 
-Imports `clock`, `errors` and `settings` alone.
+Imports only `clock`, `errors` and `settings`.
 """

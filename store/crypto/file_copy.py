@@ -1,4 +1,4 @@
-"""A copy of a SQLite database as it is at one moment, made while others write to it."""
+"""Copies of a SQLite database at one moment, while others write to it."""
 
 import contextlib
 import os
@@ -10,24 +10,24 @@ from pathlib import Path
 PAGES = 2_000
 
 ProgressCallback = Callable[[int, int], None]
-"""Called with how many pages are copied, and how many there are."""
+"""Called with the number of copied pages and the number of all pages."""
 
 
 def copy_database(path: Path, target: Path, tell: ProgressCallback | None = None) -> None:
-    """Copy a database, with whatever is committed by now, to one file on disk that needs no other.
+    """Copy a database with everything committed to one file, and sync it to disk.
 
-    Nobody waits for it: it reads what was there when it began, while others write.
+    Writers do not wait for the copy, because it reads the database as it was at the start.
     """
     with (
         contextlib.closing(sqlite3.connect(path, timeout=10, isolation_level=None)) as source,
         contextlib.closing(sqlite3.connect(target)) as copied,
     ):
-        # Without a transaction of its own it would begin anew whenever something is written.
+        # Without its own transaction, the copy would start again whenever something is written.
         source.execute("BEGIN")
         source.execute("SELECT count(*) FROM sqlite_master").fetchone()
         progress = None if tell is None else _backup_progress(tell)
         source.backup(copied, pages=PAGES, progress=progress, sleep=0.01)
-        # On its own it is one file, wherever it is put.
+        # Without WAL mode, the copy is a single file.
         copied.execute("PRAGMA journal_mode = DELETE")
     fsync(target)
 
@@ -37,7 +37,7 @@ def _backup_progress(tell: ProgressCallback) -> Callable[[int, int, int], None]:
 
 
 def fsync(path: Path) -> None:
-    """Have what was written to a file or a directory on disk."""
+    """Sync a file or a directory to disk."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -46,13 +46,13 @@ def fsync(path: Path) -> None:
 
 
 def make_private(path: Path) -> None:
-    """An empty file that its owner alone may read and write."""
+    """Create an empty file that only its owner may read and write."""
     os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC, 0o600))
     path.chmod(0o600)
 
 
 def chown_like(model: Path, *paths: Path) -> None:
-    """Give files to who owns another one, where it is an administrator that made them."""
+    """Give files to the owner of another file, if this process is root."""
     if os.geteuid() != 0:
         return
     status = model.stat()

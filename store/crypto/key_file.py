@@ -1,7 +1,7 @@
-"""The key file: one Fernet key a line, the first of which seals, while all of them open.
+"""The key file: one Fernet key a line. The first one encrypts, and all of them decrypt.
 
-`#` begins a comment. A key that is being put in place is announced before it seals, with the
-comment `next`, so that whoever comes upon a secret that it has sealed has it already.
+`#` begins a comment. A new key is first added with the comment `next`, which does not encrypt. So
+every process can decrypt with it before any process encrypts with it.
 """
 
 import contextlib
@@ -33,22 +33,22 @@ class Key:
 
     @property
     def fingerprint(self) -> str:
-        """What it is called where it must not be shown."""
+        """Return a short digest that identifies the key without revealing it."""
         return hashlib.sha256(self.value).hexdigest()[:8]
 
     @property
     def decrypt_only(self) -> bool:
-        """Whether it only opens for now."""
+        """Return whether the key only decrypts for now."""
         return self.note.partition(" ")[0] == NEXT
 
 
 def generate(note: str = "") -> Key:
-    """A new key."""
+    """Generate a new key."""
     return Key(Fernet.generate_key(), note)
 
 
 def read_keys(path: Path) -> list[Key]:
-    """The keys of a file. Unusable where it cannot be read, or holds none, or something else."""
+    """Read the keys of a file. Raises Unusable if it is unreadable, empty or malformed."""
     try:
         text = path.read_bytes()
     except OSError as error:
@@ -57,7 +57,7 @@ def read_keys(path: Path) -> list[Key]:
 
 
 def parse(text: bytes) -> list[Key]:
-    """The keys of a file's content; Unusable as for `read`."""
+    """Parse the content of a key file. Raises Unusable as `read_keys` does."""
     keys = []
     for line in text.splitlines():
         found, _, note = line.partition(b"#")
@@ -73,15 +73,15 @@ def parse(text: bytes) -> list[Key]:
 
 
 def create_key_file(path: Path) -> None:
-    """A file with a new key, for its owner only; one that is there already stays."""
-    # Written aside and linked: of two processes that start at once one makes the key, and the
-    # other reads all of it.
+    """Create a file with a new key, for its owner only, if there is none."""
+    # The file is written under another name and linked. If two processes start at once, one creates
+    # the key, and the other reads the complete file.
     with contextlib.suppress(FileExistsError):
         write_new(path, [generate()])
 
 
 def write_new(path: Path, keys: Sequence[Key]) -> None:
-    """A file with these keys, for its owner only. FileExistsError where there is one already."""
+    """Create a file with these keys, for its owner only. Raises FileExistsError if there is one."""
     try:
         with _aside(path, _text(keys)) as aside:
             chown_like(path.parent, aside)
@@ -93,14 +93,14 @@ def write_new(path: Path, keys: Sequence[Key]) -> None:
 
 
 class KeyFileLock:
-    """Who changes a key file, alone: whatever is at its path is locked."""
+    """A lock on a key file, for changing it. It locks the file that is at the path."""
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self.path = path
         self._descriptor = descriptor
 
     def replace(self, keys: Sequence[Key]) -> None:
-        """Put these keys in place of those there are, at once and for good. Owner and mode stay."""
+        """Replace the keys in one step, synced to disk. Owner and mode stay."""
         try:
             before = self.path.stat()
             with _aside(self.path, _text(keys)) as aside:
@@ -115,13 +115,13 @@ class KeyFileLock:
         self._descriptor = descriptor
 
     def close(self) -> None:
-        """Let others change it."""
+        """Release the lock."""
         os.close(self._descriptor)
 
 
 @contextlib.contextmanager
 def lock_key_file(path: Path) -> Iterator[KeyFileLock]:
-    """The key file, for changing it. Conflict while somebody else does, Unusable without one."""
+    """Lock a key file for a change. Raises Conflict if it is locked, Unusable if it is missing."""
     try:
         holder = KeyFileLock(path, _locked(path))
     except BlockingIOError:
@@ -139,7 +139,7 @@ def _locked(path: Path) -> int:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # Whoever held it may have put another file in its place.
+            # The former holder may have replaced the file.
             if os.path.samestat(os.fstat(descriptor), path.stat()):
                 return descriptor
         except BaseException:
@@ -155,7 +155,7 @@ def _text(keys: Sequence[Key]) -> bytes:
 
 @contextlib.contextmanager
 def _aside(path: Path, text: bytes) -> Iterator[Path]:
-    """A file beside `path` with this text, on disk; gone at the end unless it was moved away."""
+    """Write a temporary file beside `path`, synced to disk. Delete it at the end if it is there."""
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
     try:
         with os.fdopen(descriptor, "wb") as file:

@@ -1,7 +1,7 @@
-"""Secrets at rest: sealed with keys from a file that only the daemon's user can read.
+"""Encryption of secrets at rest, with keys from a file that only the daemon's user can read.
 
-The file's first key seals, and all of them open. It is looked at again whenever something is
-sealed or does not open, so that keys can be exchanged while the daemon runs.
+The file's first key encrypts, and all keys decrypt. The file is checked before every encryption and
+after a failed decryption, so that keys can be rotated while the daemon runs.
 """
 
 import hmac
@@ -19,7 +19,7 @@ WRONG_KEY = (
 
 
 class Vault:
-    """Seals and opens text with the keys it was given, or those of a file as it is now."""
+    """Encrypts and decrypts text with given keys, or with a file's current keys."""
 
     def __init__(self, keys: list[bytes], path: Path | None = None) -> None:
         self._path = path
@@ -39,12 +39,12 @@ class Vault:
         return "Vault(...)"
 
     def seal(self, text: str) -> bytes:
-        """What may be stored in place of `text`."""
+        """Encrypt a text."""
         self._reload()
         return self._first.encrypt(text.encode())
 
     def open(self, sealed: bytes) -> str:
-        """The text behind `sealed`; Unusable when no key fits."""
+        """Decrypt a text. Raises Unusable if no key fits."""
         try:
             return self._fernet.decrypt(bytes(sealed)).decode()
         except InvalidToken:
@@ -54,7 +54,7 @@ class Vault:
         raise Unusable(WRONG_KEY)
 
     def can_open(self, sealed: bytes) -> bool:
-        """Whether it opens."""
+        """Return whether the value can be decrypted."""
         try:
             self.open(sealed)
         except Unusable:
@@ -62,7 +62,7 @@ class Vault:
         return True
 
     def sealed_with_current_key(self, sealed: bytes) -> bool:
-        """Whether it was sealed with the key that seals now."""
+        """Return whether the value was encrypted with the current key."""
         self._reload()
         try:
             self._first.decrypt(bytes(sealed))
@@ -71,12 +71,14 @@ class Vault:
         return True
 
     def sign(self, purpose: str, message: str) -> str:
-        """What proves that a message was written here, for this purpose: hexadecimal digits."""
+        """Return a signature in hexadecimal: proof that a message was written here for this
+        purpose.
+        """
         self._reload()
         return _signature(self._keys[0], purpose, message)
 
     def signed(self, purpose: str, message: str, signature: str) -> bool:
-        """Whether this is what `sign` gave for it, with any key that is in force."""
+        """Return whether `sign` made this signature, with any of the keys."""
         given = signature.encode("utf-8", "replace")
         for key in self._keys:
             if hmac.compare_digest(_signature(key, purpose, message).encode(), given):
@@ -84,7 +86,7 @@ class Vault:
         return self._reload() and self.signed(purpose, message, signature)
 
     def _reload(self) -> bool:
-        """Take the file's keys where it has changed; whether it had."""
+        """Load the file's keys if it has changed. Return whether it has."""
         if self._path is None:
             return False
         try:
@@ -93,7 +95,7 @@ class Vault:
                 return False
             keys = [key.value for key in key_file.read_keys(self._path)]
         except (OSError, Unusable):
-            # What is in force stays so: the file is checked at the next start.
+            # The loaded keys stay in force. The file is checked again at the next start.
             return False
         self._use(keys)
         self._seen = seen
@@ -101,7 +103,7 @@ class Vault:
 
 
 def _signature(key: bytes, purpose: str, message: str) -> str:
-    # The key that seals is not the one that signs, nor one purpose's another's.
+    # Signatures use a derived key, another one for each purpose, and not the encryption key itself.
     derived = hmac.digest(key, f"sign {purpose}".encode(), "sha256")
     return hmac.digest(derived, message.encode(), "sha256").hex()
 
@@ -112,7 +114,7 @@ def _file_version(path: Path) -> tuple[int, ...]:
 
 
 def open_vault(path: Path, *, create: bool) -> Vault:
-    """The vault of the key file at `path`; a missing file is made, readable by its owner only."""
+    """Return the vault of the key file at `path`. If `create` is true, create a missing file."""
     if create and not path.exists():
         key_file.create_key_file(path)
     return Vault([key.value for key in key_file.read_keys(path)], path)

@@ -1,4 +1,4 @@
-"""Moves an installation from SQLite to PostgreSQL while it runs.
+"""Migration of a running installation from SQLite to PostgreSQL.
 
-Imports `database` and what is below it.
+Imports `database` and the packages below it.
 """

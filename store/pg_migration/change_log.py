@@ -1,8 +1,8 @@
-"""How a database that is being moved remembers what changes: triggers, for there is no other
-place where the writes of all processes meet.
+"""The change log of a database that is being migrated.
 
-Only what changes behind the marks is noted: up to its mark a table's rows may have been copied,
-those beyond are yet to be found by their keys. So rows that come and go as usual cost nothing.
+It uses triggers, because they see the writes of all processes. A change is recorded only up to a
+table's mark: rows up to it may have been copied, and rows beyond it will be copied by their keys.
+So rows that are added and deleted at the end, as usual, cost nothing.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from store.database.connection import Connection, json_array
 from store.pg_migration.tables import Table
 
 CHUNK = 500
-# What is watched, and whose first key is noted.
+# The recorded events, and the row whose first key is recorded.
 WATCHED = (
     ("insert", "INSERT", "NEW"),
     ("delete", "DELETE", "OLD"),
@@ -25,26 +25,26 @@ MADE = (
     "CREATE TABLE moving_change (name TEXT, first, number INTEGER NOT NULL,"
     " PRIMARY KEY (name, first)) WITHOUT ROWID",
 )
-# In a trigger `INSERT OR ...` would mean what the statement that fired it says.
+# In a trigger, `INSERT OR ...` would follow the conflict clause of the statement that fired it.
 NOTED = " ON CONFLICT (name, first) DO UPDATE SET number = excluded.number"
 
 
 class ChangeLog:
-    """What has changed, by table and first key, each under the number of its latest change."""
+    """The changes by table and first key, each with the number of its latest change."""
 
     def __init__(self, db: Connection, tables: Sequence[Table]) -> None:
         self._db = db
         self._tables = tables
 
     def key(self) -> str | None:
-        """The move that is under way, or None."""
+        """Return the key of the migration under way, or None."""
         if not self._db.value("SELECT 1 FROM sqlite_master WHERE name = 'moving'"):
             return None
         found: str = self._db.value("SELECT key FROM moving")
         return found
 
     def begin(self, key: str) -> None:
-        """Remember what changes from now on."""
+        """Start to record changes."""
         self.end()
         for statement in MADE:
             self._db.execute(statement)
@@ -55,11 +55,11 @@ class ChangeLog:
                 self._db.execute(_watching(table, verb, event, row))
 
     def complete(self) -> bool:
-        """Whether every change is remembered."""
+        """Return whether every change is recorded."""
         return len(self._triggers("moving_note_%")) == len(WATCHED) * len(self._tables)
 
     def mark(self) -> int:
-        """Set each table's mark to its last row, and a new number; returns the one before."""
+        """Set each table's mark to its last row, and begin a new number. Return the one before."""
         for table in self._tables:
             self._db.execute(
                 "UPDATE moving_mark SET high = coalesce(max(high, f.last), f.last, high) FROM"
@@ -71,11 +71,11 @@ class ChangeLog:
         return number
 
     def high(self, table: Table) -> Any:
-        """The table's mark: the first key of its last row then; None where it was empty."""
+        """Return the table's mark: the first key of its last row then, or None if it was empty."""
         return self._db.value("SELECT high FROM moving_mark WHERE name = :name", name=table.name)
 
     def changed(self, table: Table, number: int) -> Iterator[list[Any]]:
-        """The first keys noted up to this number, in chunks."""
+        """Yield the first keys recorded up to this number, in chunks."""
         sql = "SELECT first FROM moving_change WHERE name = :name AND number <= :number"
         found = self._db.tuples(
             f"{sql} ORDER BY first LIMIT {CHUNK}", name=table.name, number=number
@@ -91,7 +91,7 @@ class ChangeLog:
             )
 
     def recorded(self, table: Table, firsts: Sequence[Any]) -> set[Any]:
-        """Those of these first keys that are noted."""
+        """Return which of these first keys are recorded."""
         sql = (
             "SELECT first FROM moving_change WHERE name = :name"
             " AND first IN (SELECT value FROM json_each(:firsts))"
@@ -99,23 +99,23 @@ class ChangeLog:
         return {row[0] for row in self._db.tuples(sql, name=table.name, firsts=json_array(firsts))}
 
     def forget(self, number: int) -> None:
-        """Forget what was noted up to this number and has not changed since."""
+        """Delete the records up to this number that have not changed since."""
         self._db.execute("DELETE FROM moving_change WHERE number <= :number", number=number)
 
     def note(self, table: Table, firsts: Sequence[Any]) -> None:
-        """Note these first keys as changed."""
+        """Record these first keys as changed."""
         rows = [(table.name, first, 0) for first in firsts]
         self._db.insert_many("moving_change", "name, first, number", rows, NOTED)
 
     def end(self) -> None:
-        """Remember nothing any more."""
+        """Stop recording, and delete the log."""
         for name in self._triggers("moving_note_%"):
             self._db.execute(f'DROP TRIGGER "{name}"')
         for name in ("moving_change", "moving_mark", "moving"):
             self._db.execute(f"DROP TABLE IF EXISTS {name}")
 
     def refuse_writes(self, reason: str) -> None:
-        """Have every write fail with this reason, that of connections open already too."""
+        """Make every write fail with this reason, also on connections that are open already."""
         said = reason.replace("'", "''")
         for table in self._tables:
             for verb in ("INSERT", "UPDATE", "DELETE"):
@@ -125,7 +125,7 @@ class ChangeLog:
                 )
 
     def allow_writes(self) -> None:
-        """Take that back."""
+        """Undo `refuse_writes`."""
         for name in self._triggers("moving_stop_%"):
             self._db.execute(f'DROP TRIGGER "{name}"')
 

@@ -1,4 +1,4 @@
-"""Comparing what was copied: each row is read once more on both sides."""
+"""The comparison of the copy: each row is read again on both sides."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
         PostgresTarget,  # with it comes the driver, which may not be there
     )
 
-# Tables of so many rows are read once more while nothing is written.
+# Tables of up to this many rows are read again while nothing can be written.
 SMALL = 20_000
-# How many of many are named in a message.
+# The limit of rows named in a message.
 NAMED = 5
 
 TableProgress = Callable[[str, str, int, int], None]
-"""Hears of progress: `copying` or `comparing`, the table, rows done, and rows there are to do."""
+"""Called with `copying` or `comparing`, the table, the rows done, and the rows in all."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableCheck:
-    """A table, and its rows as they were counted and, unless it was large, checksummed."""
+    """The result for a table: its rows, and their checksum unless the table was too large."""
 
     table: str
     rows: int
@@ -32,9 +32,7 @@ class TableCheck:
 
 
 class Comparison:
-    """Compares tables, and remembers what was wrong in them. A row may differ if it was noted as
-    changed.
-    """
+    """Compares tables and collects wrong rows. A row may differ if it was recorded as changed."""
 
     def __init__(self, source: SqliteSource, target: "PostgresTarget", tell: TableProgress) -> None:
         self._source = source
@@ -43,7 +41,7 @@ class Comparison:
         self._wrong: dict[Table, set[Any]] = {}
 
     def compare(self, table: Table) -> TableCheck:
-        """Read what was copied of a table on both sides."""
+        """Compare a table's copied rows on both sides."""
         reached = self._target.reached(table)
         total = 0 if reached is None else self._source.count(table, None, reached)
         after: Any = None
@@ -57,7 +55,7 @@ class Comparison:
         return TableCheck(table.name, done, f"{summed & MASK:032x}")
 
     def count(self, table: Table) -> TableCheck:
-        """Count a large table on both sides; read it where it is small, or the counts differ."""
+        """Count a table on both sides. Compare it if it is small or the counts differ."""
         ours, theirs = self._source.count(table), self._target.count(table)
         if ours != theirs or ours <= SMALL:
             return self.compare(table)
@@ -65,13 +63,13 @@ class Comparison:
 
     def _checksum(self, table: Table, ours: list[Values], theirs: list[Values]) -> int:
         wrong = differing(table, ours, theirs)
-        # Asked after the rows were read: what they show was noted before.
+        # This is checked after the rows were read, so changes that they show are recorded by now.
         wrong -= self._source.log.recorded(table, list(wrong)) if wrong else set()
         self._wrong.setdefault(table, set()).update(wrong)
         return checksum(ours)
 
     def judge(self) -> None:
-        """Conflict where a row was wrong. All of them are noted, to be copied again."""
+        """Raise Conflict if a row was wrong. Record wrong rows, so that they are copied again."""
         complaints = []
         for table, wrong in self._wrong.items():
             if wrong:

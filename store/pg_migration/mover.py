@@ -1,4 +1,4 @@
-"""The mover: copies, compares and switches, as `store.pg_migration.pg_migration` tells."""
+"""The mover: copies, compares and switches, as `store.pg_migration.pg_migration` describes."""
 
 import time
 import uuid
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
         PostgresTarget,  # with it comes the driver, which may not be there
     )
 
-# A pass that takes no longer, in seconds, has left little to be done.
+# In seconds. After a pass that takes no longer, little is left to copy.
 QUICK = 2.0
 PASSES = 20
-# A connection that was closed is listed for a moment longer, in seconds.
+# In seconds. A closed connection is still listed for a moment.
 LINGERS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class SwitchResult:
-    """What the switch ended with, and for how many seconds nothing could be written."""
+    """The result of the switch. `pause` is for how many seconds nothing could be written."""
 
     compared: list[TableCheck]
     pause: float
 
 
 class Mover:
-    """Moves what is in `source` to `target`. Any error leaves a move that can go on."""
+    """Migrates `source` to `target`. After any error, the migration can be continued."""
 
     def __init__(self, source: SqliteSource, target: "PostgresTarget") -> None:
         self._source = source
@@ -43,23 +43,23 @@ class Mover:
 
     @property
     def shown(self) -> str:
-        """The target, as it may be shown."""
+        """Return the target's URL without its password."""
         return self._target.shown
 
     @property
     def path(self) -> Path:
-        """The database that is moved."""
+        """Return the path of the migrated database."""
         return self._source.path
 
     @property
     def closed(self) -> bool:
-        """Whether the database takes no writes any more."""
+        """Return whether the database refuses writes."""
         return self._source.closed() is not None
 
     # The beginning.
 
     def begin(self) -> None:
-        """Begin the move, or take it up again. Unusable where that must not be."""
+        """Begin or continue the migration. Raises Unusable if that is not possible."""
         ours, theirs = self._source.key(), self._target.key()
         reason = self._source.closed()
         if reason is not None and (ours is None or ours != theirs):
@@ -114,7 +114,7 @@ class Mover:
                     return
 
     def follow(self) -> int:
-        """Copy what came and what changed up to now; returns how many rows that took."""
+        """Copy the new and changed rows. Return how many rows that were."""
         number = self._source.mark()
         moved = 0
         for table in self._tables:
@@ -126,7 +126,7 @@ class Mover:
         return moved
 
     def _renew(self, table: Table, number: int) -> int:
-        """Copy rows that were noted, where the copy has reached their places."""
+        """Copy the recorded rows again that the copy has passed."""
         reached = self._target.reached(table)
         moved = 0
         for firsts in self._source.log.changed(table, number):
@@ -150,9 +150,9 @@ class Mover:
         return moved
 
     def compare(self) -> list[TableCheck]:
-        """Compare all that was copied. Conflict where a row differs that nobody changed.
+        """Compare everything copied. Raises Conflict if a row differs that was not recorded.
 
-        Afterwards the target is ready for queries.
+        Afterwards the target has statistics for queries.
         """
         comparison = Comparison(self._source, self._target, self.tell)
         compared = [comparison.compare(table) for table in self._tables]
@@ -163,11 +163,11 @@ class Mover:
     # The switch.
 
     def alone(self) -> bool:
-        """Take the worker's place; False while there is one."""
+        """Acquire the worker's lock. Return False if a worker has it."""
         return self._source.alone()
 
     def switch(self) -> SwitchResult:
-        """Close the database and finish the target. Unusable while there is a worker."""
+        """Close the database and finish the target. Raises Unusable if a worker is running."""
         if not self.alone():
             raise Unusable("a worker is at work on the database: stop it first")
         if not self.closed:
@@ -181,7 +181,7 @@ class Mover:
         began = time.monotonic()
         compared = self._finish()
         pause = time.monotonic() - began
-        # It is done, whether or not this last word can be written.
+        # The migration is finished, whether or not this succeeds.
         with suppress(StoreError):
             self._source.end()
         return SwitchResult(compared, pause)
@@ -197,15 +197,16 @@ class Mover:
             with self._target.finished(numbered):
                 nothing_done = False
         except BaseException:
-            # Whether a commit that failed took place is not known: then it stays closed.
+            # If a commit failed, it may still have taken place. Then the database stays closed.
             if nothing_done:
                 self._source.allow_writes()
             raise
         return compared
 
     def abandon(self) -> None:
-        """Give up the move: the database goes on as if there had been none. Unusable once it is
-        finished.
+        """Abandon the migration. The database continues as before.
+
+        Raises Unusable if the migration may be finished.
         """
         if self.closed:
             if not self._unfinished():
@@ -214,7 +215,7 @@ class Mover:
         self._source.end()
 
     def _unfinished(self) -> bool:
-        """Whether the move that closed the database is known not to have ended."""
+        """Return whether the migration that closed the database is known to be unfinished."""
         if self._target.key() is not None:
             return self._target.key() == self._source.key()
         return self.shown in (self._source.closed() or "") and not self._target.held()

@@ -1,31 +1,32 @@
-"""Moving an installation from a SQLite file to PostgreSQL while it runs.
+"""Migration of an installation from a SQLite file to PostgreSQL while it runs.
 
-The copy: each table's rows are copied in the order of their keys, a portion a transaction, up to
-a mark that is set at the start. From before the first row is read, triggers in the file note
-every row behind the marks that changes or goes. No read lasts longer than a portion, so the
-running daemon's log does not grow; that a row is read later than its neighbour is mended by what
-is noted. The tail: the marks are moved on, the rows that were noted go from the copy and come
-again as they are now, then come the rows between the old marks and the new; repeated until that
-is quick. What is written is read back before it counts, and how far it got is kept in the target,
-in the same transaction: a move that was interrupted goes on. Until it is done the target is
-closed, so that nobody starts a daemon on half of it.
+The copy: each table's rows are copied in the order of their keys, a portion in a transaction, up to
+a mark that is set at the start. Before the first row is read, triggers in the file begin to record
+each change and deletion of rows up to the marks. No read lasts longer than a portion, so the
+running daemon's log does not grow. Rows are read at different times; the recorded changes make up
+for that.
+
+The tail: the marks move on. The recorded rows are deleted from the copy and copied again. Then the
+rows between the old and the new marks are copied. This is repeated until it is quick. Every written
+row is read back. The progress is stored in the target, in the same transaction, so an interrupted
+migration can continue. Until it is done, the target is closed, so that no daemon starts with half
+of the data.
 
 The comparison: every row of every table is read again on both sides, compared and checksummed. A
-row may differ only if it was noted since.
+row may differ only if it was recorded as changed.
 
-The switch: once the worker has ended (it finishes or gives back what is in flight), the mover
-takes its place, and closes the file in one transaction: leases end, and triggers refuse every
-write from then on, of connections that are open already too, so that a hub answers 503. It copies
-the last of the tail, counts every table on both sides and compares again those that are not
-large, and makes the target whole in one transaction: foreign keys, and generated ids beyond all
-that were ever given. The file stays closed, with a record that names the new store to whoever
-opens it.
+The switch: it begins when the worker has ended, which finishes or releases its deliveries. The
+mover acquires the worker's lock and closes the file in one transaction: leases end, and triggers
+refuse every write, also on open connections, so that a hub answers 503. It copies the last of the
+tail, counts every table on both sides, and compares the small ones again. Then it completes the
+target in one transaction: foreign keys, and generated ids beyond all former ones. The file stays
+closed, with a record that names the new store to every program that opens it.
 
-Nothing is lost: what a hub had accepted is in the file before it is closed, and what comes later
-is refused. Nothing is sent from both: the file is closed before the target is opened, and never
-opened again once the target may be. What fails before the last commit opens the file again; where
-the outcome of that commit is not known (a lost connection, a kill), the file stays closed, and the
-switch, run again, finishes the move or says that it is finished.
+Nothing is lost: everything that a hub accepted is in the file before it is closed, and later writes
+are refused. Nothing is delivered from both: the file is closed before the target is opened, and is
+never opened again once the target may be. A failure before the last commit opens the file again. If
+that commit's result is unknown (a lost connection, a kill), the file stays closed. The switch can
+then be run again: it finishes the migration, or reports that it is finished.
 """
 
 from collections.abc import Iterator
@@ -43,9 +44,9 @@ __all__ = ["Mover", "SwitchResult", "TableCheck", "mover"]
 
 @contextmanager
 def mover(url: str, to: str, *, data_dir: Path, key_file: Path | None = None) -> Iterator[Mover]:
-    """What moves the installation at `url` to the PostgreSQL database `to`.
+    """Return the mover from the installation at `url` to the PostgreSQL database `to`.
 
-    Unusable where one of them is not what it has to be.
+    Raises Unusable if one of them is not suitable.
     """
     if is_server_url(url):
         raise Unusable("the installation is on PostgreSQL already: only one on SQLite is moved")

@@ -1,4 +1,4 @@
-"""The side of a move that is left: a SQLite file that goes on being written until it is closed."""
+"""The source of a migration: a SQLite file that is in use until it is closed."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -16,14 +16,15 @@ from store.pg_migration.tables import Table, Values, no_notifier, tables_of
 
 T = TypeVar("T")
 
-# A portion is what is in memory at once, and in one transaction of the target.
+# The limits of a portion, which is in memory at once, and in one transaction of the target.
 ROWS = 2_000
 BYTES = 8 * 1024 * 1024
 
 
 class SqliteSource:
-    """An installation on SQLite. Nothing is read in a transaction longer than a portion: the
-    daemon's log could not be reset meanwhile.
+    """An installation on SQLite.
+
+    No transaction reads longer than a portion, because the daemon's log cannot be reset meanwhile.
     """
 
     def __init__(self, path: Path, key_path: Path) -> None:
@@ -44,37 +45,37 @@ class SqliteSource:
             raise
 
     def key(self) -> str | None:
-        """The move that is under way, or None."""
+        """Return the key of the migration under way, or None."""
         return self._key
 
     def closed(self) -> str | None:
-        """Why the database is closed, or None."""
+        """Return the reason why the database is closed, or None."""
         if not self._value("SELECT 1 FROM sqlite_master WHERE name = 'migration'"):
             return None
         found: str | None = self._value(f"SELECT name FROM migration WHERE number = {CLOSED}")
         return found
 
     def steps(self) -> list[int]:
-        """The migrations that made it."""
+        """Return the applied migrations."""
         rows = self._session.tuples(
             f"SELECT number FROM migration WHERE number < {CLOSED} ORDER BY number"
         )
         return [row[0] for row in rows]
 
     def alone(self) -> bool:
-        """Become the one worker, so that nobody delivers; False while there is one."""
+        """Acquire the worker's lock, so that nothing is delivered. Return False if it is held."""
         return self._engine.acquire_worker_lock()
 
-    # What it holds.
+    # Its rows.
 
     def after(self, table: Table, after: Any, until: Any) -> Iterator[list[Values]]:
-        """The rows beyond one first key (None: from the start) up to another, in portions."""
+        """Yield the rows after one first key (None: from the start) up to another, in portions."""
         bounds = [] if after is None else [f"{table.first} > :after"]
         bounds += [] if until is None else [f"{table.first} <= :until"]
         return self._portions(table, bounds, after=after, until=until)
 
     def groups(self, table: Table, firsts: Sequence[Any]) -> Iterator[list[Values]]:
-        """The rows with these first keys, in portions."""
+        """Yield the rows with these first keys, in portions."""
         where = f"{table.first} IN (SELECT value FROM json_each(:firsts))"
         return self._portions(table, [where], after=None, firsts=json_array(firsts))
 
@@ -92,7 +93,7 @@ class SqliteSource:
             given["after"] = rows[-1][0]
 
     def count(self, table: Table, after: Any = None, until: Any = None) -> int:
-        """How many rows there are, of all or beyond one first key up to another."""
+        """Return how many rows there are, or how many after one first key up to another."""
         where = "1" if after is None else f"{table.first} > :after"
         where += "" if until is None else f" AND {table.first} <= :until"
         sql = f'SELECT count(*) FROM "{table.name}" WHERE {where}'
@@ -100,7 +101,7 @@ class SqliteSource:
         return found
 
     def highest(self, table: Table) -> int:
-        """The highest number that was ever a key of this table, as far as is known."""
+        """Return the highest known key that this table ever had."""
         highest = self._value(f'SELECT max({table.first}) FROM "{table.name}"') or 0
         if self._value("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_sequence'"):
             sql = "SELECT seq FROM sqlite_sequence WHERE name = :name"
@@ -113,17 +114,19 @@ class SqliteSource:
     # Changes to it.
 
     def begin(self, key: str) -> None:
-        """Note from now on what changes, for the move of this key; an earlier move is off."""
+        """Start to record changes for the migration with this key. Drop an earlier migration."""
         self._write(lambda: self.log.begin(key))
         self._key = key
 
     def mark(self) -> int:
-        """Note what changes from now on under a new number; returns the one before."""
+        """Record changes under a new number from now on. Return the former number."""
         return self._move(self.log.mark)
 
     def _move(self, function: Callable[[], T]) -> T:
-        """A write of the move under way. Unusable if there is another now, or another version of
-        tocsin has made other tables.
+        """Run a write of the migration under way.
+
+        Raises Unusable if another migration has begun, or if another version of tocsin has changed
+        the tables.
         """
 
         def moving() -> T:
@@ -135,17 +138,15 @@ class SqliteSource:
         return self._write(moving)
 
     def forget(self, number: int) -> None:
-        """What was noted up to this number is dealt with."""
+        """Delete the records up to this number, because these changes are copied."""
         self._move(lambda: self.log.forget(number))
 
     def note(self, table: Table, firsts: Sequence[Any]) -> None:
-        """Have these rows moved again."""
+        """Record these rows, so that they are copied again."""
         self._move(lambda: self.log.note(table, firsts))
 
     def refuse_writes(self, reason: str) -> None:
-        """Let go of all leases and refuse every write from now on, whoever gives it. Only while
-        `alone`.
-        """
+        """End all leases and refuse every write from now on. Call `alone` before."""
 
         def closing() -> None:
             execute = self._session.execute
@@ -162,7 +163,7 @@ class SqliteSource:
         self._move(closing)
 
     def allow_writes(self) -> None:
-        """Take writes again."""
+        """Accept writes again."""
 
         def opening() -> None:
             self.log.allow_writes()
@@ -171,7 +172,7 @@ class SqliteSource:
         self._write(opening)
 
     def end(self) -> None:
-        """Note no changes any more; a closed database stays closed."""
+        """Stop recording changes. A closed database stays closed."""
         self._write(self.log.end)
 
     def _write(self, function: Callable[[], T]) -> T:
@@ -185,13 +186,13 @@ class SqliteSource:
         return result
 
     def close(self) -> None:
-        """Let go of everything, the worker's lock too."""
+        """Close the database and release the worker's lock."""
         self._session.close()
         self._engine.close()
 
 
 def _portion(rows: Iterator[Values]) -> list[Values]:
-    """The next rows, not parting those with the same first key."""
+    """Return the next rows, without splitting rows with the same first key."""
     taken: list[Values] = []
     size = 0
     for row in rows:
@@ -203,7 +204,7 @@ def _portion(rows: Iterator[Values]) -> list[Values]:
 
 
 def _fitting(row: Values) -> Values:
-    """The row as PostgreSQL can hold it, whose text has no NUL. The hub lets none in."""
+    """Replace NUL, which PostgreSQL's texts cannot contain. The hub accepts none."""
     return tuple(
         [
             value.replace("\0", "\N{REPLACEMENT CHARACTER}") if isinstance(value, str) else value

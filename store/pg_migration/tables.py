@@ -1,6 +1,6 @@
-"""What the two sides of a move have in common: the tables' shapes, and checksums of rows.
+"""The shared part of a migration's two sides: tables, and checksums of rows.
 
-A row is a tuple of what both engines give alike: int, float, str, bytes, None.
+A row is a tuple of types that both engines return alike: int, float, str, bytes, None.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,33 +15,33 @@ from store.errors import Conflict
 Values = tuple[Any, ...]
 
 MASK = (1 << 128) - 1
-# What is not copied, and why.
+# Tables that are not copied, and the reasons.
 STAYS = {
     "migration": "each side records the steps that made it",
     "moving": "how far the move is, which is nothing of the installation's",
 }
-# Of the same kind as `moving`, and what SQLite keeps for itself.
+# Prefixes of the migration's own tables and of SQLite's.
 STAYING = ("moving_", "sqlite_")
 
 
 class Collision(Conflict):
-    """Two rows claim what one may have: they changed while they were read."""
+    """Two rows have the same unique value, because they changed while they were read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table; its key's columns come first in `columns`.
+    """A table. The columns of its key come first in `columns`.
 
-    Rows are found by the key's first column alone: that is the whole key of nearly all tables,
-    and of the others it names a group of rows that move together.
+    Rows are found by the key's first column alone. In nearly all tables that is the whole key. In
+    the others it identifies a group of rows that are copied together.
     """
 
     name: str
     columns: tuple[str, ...]
     width: int
-    """How many columns the key has."""
+    """The number of columns of the key."""
     textual: bool
-    """Whether the first of them is text."""
+    """Whether the key's first column is text."""
 
     @property
     def first(self) -> str:
@@ -49,38 +49,38 @@ class Table:
 
     @property
     def listed(self) -> str:
-        """The columns as SQL writes them."""
+        """Return the columns in SQL."""
         return quoted(self.columns)
 
     @property
     def order(self) -> str:
-        """The key as SQL writes it."""
+        """Return the key in SQL."""
         return quoted(self.columns[: self.width])
 
     @property
     def has_integer_key(self) -> bool:
-        """Whether the key is one number, which may be generated."""
+        """Return whether the key is one number, which may be generated."""
         return self.width == 1 and not self.textual
 
 
 def no_notifier() -> WorkerNotifier:
-    """Where a mover announces new work: there is none."""
+    """Raise AssertionError: a mover has no work to announce."""
     raise AssertionError("a mover announces nothing")
 
 
 def quoted(names: Iterable[str]) -> str:
-    """Names as a list in SQL."""
+    """Return names as a list in SQL."""
     return ", ".join(f'"{name}"' for name in names)
 
 
 def tables_of(db: Connection) -> list[Table]:
-    """The tables of a SQLite database that are moved, by name."""
+    """Return the tables of a SQLite database that are copied, by name."""
     names = db.tuples("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
     return [_table(db, name) for (name,) in names if is_copied(name)]
 
 
 def is_copied(name: str) -> bool:
-    """Whether a table of this name is moved: all are but those that are named above."""
+    """Return whether a table with this name is copied."""
     return name not in STAYS and not name.startswith(STAYING)
 
 
@@ -93,12 +93,12 @@ def _table(db: Connection, name: str) -> Table:
 
 
 def by_key(table: Table, rows: Iterable[Values]) -> dict[Values, Values]:
-    """Rows by their keys."""
+    """Return rows by their keys."""
     return {row[: table.width]: row for row in rows}
 
 
 def differing(table: Table, ours: Sequence[Values], theirs: Sequence[Values]) -> set[Any]:
-    """The first key columns of rows that are not alike in both."""
+    """Return the first key columns of rows that differ."""
     mine, other = by_key(table, ours), by_key(table, theirs)
     if mine == other:
         return set()
@@ -106,14 +106,14 @@ def differing(table: Table, ours: Sequence[Values], theirs: Sequence[Values]) ->
 
 
 def checksum(rows: Iterable[Values]) -> int:
-    """A number of 128 bits that says what the rows hold, whatever their order and their engine.
+    """Return a checksum of 128 bits that depends on neither the rows' order nor the engine.
 
-    The checksums of parts of a table add up to that of the table, modulo 2**128.
+    The checksums of parts of a table add up to the whole table's, modulo 2**128.
     """
     return sum(int.from_bytes(_digest(row)) for row in rows) & MASK
 
 
 def _digest(row: Values) -> bytes:
-    # Bytes would be written out four times as long.
+    # The repr of bytes would be four times as long.
     short = [blake2b(value).digest() if isinstance(value, bytes) else value for value in row]
     return blake2b(repr(short).encode(), digest_size=16).digest()

@@ -1,4 +1,4 @@
-"""The side of a move that is gone to: a PostgreSQL database that nobody may open until the end."""
+"""The target of a migration: a PostgreSQL database that is closed until the end."""
 
 import contextlib
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ MADE = (
     "CREATE TABLE moving_reached (name TEXT PRIMARY KEY, last TEXT NOT NULL)",
     "CREATE TABLE moving_reference (made TEXT PRIMARY KEY)",
 )
-# The information schema would look at everybody's rights first, a hundred times as long.
+# The information schema checks permissions first, which takes a hundred times as long.
 COLUMNS = (
     "SELECT CAST(c.relname AS text), CAST(a.attname AS text) FROM pg_class c"
     " JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped"
@@ -33,7 +33,7 @@ REFERENCES = (
     " pg_get_constraintdef(oid)) FROM pg_constraint WHERE contype = 'f'"
     " AND connamespace = CAST(current_schema() AS regnamespace)"
 )
-# What is not finished may lose entries of the audit log, which come again.
+# An unfinished copy may delete entries of the audit log, which are copied again.
 TRIGGER = (
     "ALTER TABLE audit DISABLE TRIGGER audit_delete",
     "ALTER TABLE audit ENABLE TRIGGER audit_delete",
@@ -45,7 +45,7 @@ OTHERS = (
 
 
 class PostgresTarget:
-    """A PostgreSQL database. Every row that is written is read back before it counts."""
+    """A PostgreSQL database. Every written row is read back."""
 
     def __init__(self, url: str, key_path: Path) -> None:
         self._url = url
@@ -55,25 +55,25 @@ class PostgresTarget:
 
     @property
     def shown(self) -> str:
-        """The URL without its password."""
+        """Return the URL without its password."""
         return self._link.shown
 
     def columns(self) -> dict[str, set[str]]:
-        """The tables there are, each with its columns."""
+        """Return the existing tables, each with its columns."""
         found: dict[str, set[str]] = {}
         for table, column in self._link.rows(COLUMNS):
             found.setdefault(table, set()).add(column)
         return found
 
     def key(self) -> str | None:
-        """The move that was begun here and is not finished, or None."""
+        """Return the key of the unfinished migration to this database, or None."""
         if "moving" not in self.columns():
             return None
         found: str = self._link.value("SELECT key FROM moving")
         return found
 
     def held(self) -> list[str]:
-        """The tables that hold anything, and those that are no installation's."""
+        """Return the tables that have rows. If there is no installation, return all tables."""
         found = self.columns()
         if "migration" not in found:
             return sorted(found)
@@ -84,19 +84,19 @@ class PostgresTarget:
         ]
 
     def steps(self) -> list[int]:
-        """The migrations that made it."""
+        """Return the applied migrations."""
         sql = f"SELECT number FROM migration WHERE number < {CLOSED} ORDER BY number"
         return [row[0] for row in self._link.rows(sql)]
 
     def others(self) -> int:
-        """How many connections hubs and workers have here."""
+        """Return how many connections hubs and workers have to this database."""
         found: int = self._link.value(OTHERS)
         return found
 
     # The beginning.
 
     def migrate(self) -> None:
-        """Make the tables. Unusable where the server is of no use, or the database is newer."""
+        """Create the tables. Raises Unusable if the server is too old or the database is newer."""
         engine = PostgresEngine(self._url, open_vault(self._key_path, create=False), no_notifier)
         try:
             session = engine.session()
@@ -106,10 +106,11 @@ class PostgresTarget:
             engine.close()
 
     def begin(self, key: str) -> None:
-        """Close a migrated and empty database for the move of this key.
+        """Close a migrated and empty database for the migration with this key.
 
-        Its references are dropped, and what guards the audit log is off, until the end: rows come
-        in no order, and one that has changed goes before it comes again.
+        Its foreign keys are dropped, and the trigger that protects the audit log is disabled until
+        the end, because rows arrive in any order, and a changed row is deleted before it is copied
+        again.
         """
         with self._link.transaction():
             for statement in MADE:
@@ -124,18 +125,18 @@ class PostgresTarget:
             )
 
     def resume(self) -> None:
-        """Take up where the last run ended."""
+        """Load the progress of the last run."""
         rows = self._link.rows("SELECT name, last FROM moving_reached")
         self._reached = {name: orjson.loads(last) for name, last in rows}
 
     # Rows.
 
     def reached(self, table: Table) -> Any:
-        """The first key up to which the table was copied; None before the first row."""
+        """Return the first key up to which the table is copied, or None."""
         return self._reached.get(table.name)
 
     def extend(self, table: Table, rows: Sequence[Values], last: Any) -> None:
-        """Copy the next rows, and note that the copy now reaches to the first key `last`."""
+        """Copy the next rows, and record that the copy has reached the first key `last`."""
         with self._link.transaction():
             if rows:
                 self._copy(table, rows)
@@ -148,27 +149,27 @@ class PostgresTarget:
         self._reached[table.name] = last
 
     def erase(self, table: Table, firsts: Sequence[Any]) -> int:
-        """Remove the rows with these first keys; returns how many there were."""
+        """Delete the rows with these first keys. Return how many there were."""
         sql = f'DELETE FROM "{table.name}" WHERE {table.first} = ANY(%s)'
         return self._link.run(sql, [firsts])
 
     def put(self, table: Table, rows: Sequence[Values]) -> None:
-        """Copy rows whose places are empty."""
+        """Copy rows whose keys are free."""
         firsts = list({row[0] for row in rows})
         with self._link.transaction():
             self._copy(table, rows)
             _check(table, rows, self._select(table, f"{table.first} = ANY(%s)", [firsts]))
 
     def between(self, table: Table, after: Any, until: Any) -> list[Values]:
-        """The rows beyond one first key up to another; None leaves that side open."""
-        # Text is in the order of its bytes, as in SQLite.
+        """Return the rows after one first key up to another. None leaves that side open."""
+        # Text is compared by its bytes, as in SQLite.
         first = f'{table.first} COLLATE "C"' if table.textual else table.first
         bounds = {f"{first} > %s": after, f"{first} <= %s": until}
         given = {bound: value for bound, value in bounds.items() if value is not None}
         return self._select(table, " AND ".join(given) or "true", list(given.values()))
 
     def count(self, table: Table) -> int:
-        """How many rows there are."""
+        """Return how many rows there are."""
         found: int = self._link.value(f'SELECT count(*) FROM "{table.name}"')
         return found
 
@@ -181,14 +182,15 @@ class PostgresTarget:
     # The end.
 
     def analyze(self) -> None:
-        """Let the planner know what is there."""
+        """Update the planner's statistics."""
         self._link.run("ANALYZE")
 
     @contextlib.contextmanager
     def finished(self, highest: dict[Table, int]) -> Iterator[None]:
-        """Make the database whole: references, generated keys beyond these, no trace of the move.
+        """Complete the database: add foreign keys, set generated keys, drop the migration's tables.
 
-        What fails before the block is over leaves the move unfinished for certain.
+        It is committed after the block. If anything fails before, the migration is certainly
+        unfinished.
         """
         with self._link.transaction():
             for (made,) in self._link.rows("SELECT made FROM moving_reference"):
@@ -202,7 +204,7 @@ class PostgresTarget:
             yield
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the connection."""
         self._link.close()
 
 

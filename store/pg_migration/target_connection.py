@@ -13,7 +13,7 @@ from store.database.postgres.errors import redact_error, translate_errors
 from store.errors import Conflict, Unusable
 from store.pg_migration.tables import Collision, Values
 
-# "tocsin" in ASCII: of movers, one at a time.
+# "tocsin" in ASCII. Only one mover at a time can hold this lock.
 LOCK = 0x746F6373696E
 NAME = "tocsin migrate"
 DEFAULTS: dict[str, Any] = {
@@ -21,13 +21,13 @@ DEFAULTS: dict[str, Any] = {
     "keepalives_idle": 10,
     "tcp_user_timeout": 60_000,
 }
-# What is noted in the old database is forgotten once the new one has it for good.
+# Commits are synchronous, because the source forgets changes that the target has.
 OPTIONS = "-c lock_timeout=10s -c statement_timeout=0 -c synchronous_commit=on"
 
 
 @contextlib.contextmanager
 def translate_server_errors() -> Iterator[None]:
-    """What the server does not take, in the store's words: Collision, Conflict, Unusable."""
+    """Raise Collision, Conflict or Unusable in place of the server's errors."""
     try:
         with translate_errors():
             yield
@@ -43,12 +43,12 @@ def translate_server_errors() -> Iterator[None]:
         ) from error
 
 
-# Seconds.
+# In seconds.
 PATIENCE, AGAIN = 2.0, 0.05
 
 
 class TargetConnection:
-    """One connection, which has the target to itself among movers. Unusable where it cannot."""
+    """A connection that holds the movers' lock on the target. Raises Unusable if another has it."""
 
     def __init__(self, url: str) -> None:
         self._raw = _connected(url)
@@ -57,7 +57,7 @@ class TargetConnection:
             raise Unusable("another `tocsin migrate` is at work on this target")
 
     def _alone(self) -> bool:
-        # A server may take a moment to see that the one before has gone.
+        # The server may take a moment to notice that the former connection has ended.
         patience = time.monotonic() + PATIENCE
         while not self.value(f"SELECT pg_try_advisory_lock({LOCK})"):
             if time.monotonic() > patience:
@@ -67,7 +67,7 @@ class TargetConnection:
 
     @property
     def shown(self) -> str:
-        """The URL without its password."""
+        """Return the URL without its password."""
         info = self._raw.info
         database = quote(info.dbname)
         if info.host.startswith("/"):
@@ -75,34 +75,34 @@ class TargetConnection:
         return f"postgresql://{quote(info.user)}@{info.host}:{info.port}/{database}"
 
     def run(self, sql: str, given: Sequence[Any] | None = None) -> int:
-        """How many rows a statement changed."""
+        """Execute a statement. Return how many rows it changed."""
         with translate_server_errors():
             return self._raw.execute(sql, given).rowcount
 
     def rows(self, sql: str, given: Sequence[Any] | None = None) -> list[Values]:
-        """What a query gives."""
+        """Return the rows of a query."""
         with translate_server_errors(), self._raw.cursor(binary=True) as cursor:
             return cursor.execute(sql, given).fetchall()
 
     def value(self, sql: str) -> Any:
-        """The first column of what a query gives first, or None."""
+        """Return the first column of the first row, or None."""
         found = self.rows(sql)
         return found[0][0] if found else None
 
     def copy(self, sql: str, rows: Sequence[Values]) -> None:
-        """COPY rows FROM STDIN."""
+        """Run a `COPY ... FROM STDIN` with these rows."""
         with translate_server_errors(), self._raw.cursor() as cursor, cursor.copy(sql) as copy:
             for row in rows:
                 copy.write_row(row)
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
-        """All that is run in the block, or nothing."""
+        """Run the block in a transaction."""
         with translate_server_errors(), self._raw.transaction():
             yield
 
     def close(self) -> None:
-        """Let go of the connection, and with it of the lock."""
+        """Close the connection, which releases the lock."""
         self._raw.close()
 
 
