@@ -16,8 +16,8 @@ COLUMNS = (
     " t.target_id, t.repositories, p.name AS app_name, p.url AS app_url, p.client_id"
 )
 SELECT = f"SELECT {COLUMNS} FROM token t LEFT JOIN app p ON p.id = t.app_id"
-# A user manages unexpired personal and OAuth tokens, but not those of installations or with
-# permissions.
+# A user manages unexpired personal and OAuth tokens. Tokens of installations and tokens with
+# permissions are left out.
 MANAGED = f"t.account_id = :account_id AND t.kind IN ('personal', 'oauth') AND {tokens.LIVE}"
 
 

@@ -1,4 +1,4 @@
-"""Artifacts, and where they are deployed and stored.
+"""Artifacts, and the records of their deployments and storage.
 
-Imports `repositories` and what is below it.
+Imports `repositories` and the packages below it.
 """

@@ -1,4 +1,4 @@
-"""Artifacts: what a repository has built, known by its digest; and from which repository one is."""
+"""Artifacts: a repository's builds, identified by digest, and their attestations."""
 
 import re
 from collections import Counter
@@ -10,7 +10,7 @@ from store.accounts import accounts
 from store.accounts.viewers import RepositoryViewer, may_see, visible_among
 from store.database.connection import Connection, Row, json_array
 
-# Algorithm to the number of its hexadecimal digits.
+# Algorithm to its number of hexadecimal digits.
 ALGORITHMS = {"sha256": 64, "sha384": 96, "sha512": 128}
 DIGEST = re.compile(rf"(?:({'|'.join(ALGORITHMS)}):)?([0-9a-fA-F]+)")
 
@@ -21,7 +21,7 @@ Key = tuple[int, str]
 
 @dataclass(frozen=True, slots=True)
 class ArtifactSource:
-    """Where an artifact is from: a repository, and the attestation that says so, if one does."""
+    """The repository that built an artifact, and the id of the attestation for that, or None."""
 
     repo_id: int
     attestation_id: int | None
@@ -29,7 +29,7 @@ class ArtifactSource:
 
 @dataclass(frozen=True, slots=True)
 class NamedArtifact:
-    """An artifact as somebody names it."""
+    """An artifact as a record names it."""
 
     key: Key
     name: str
@@ -37,7 +37,7 @@ class NamedArtifact:
 
 
 def normal_digest(text: str) -> str:
-    """The digest with its algorithm, in lower case. ValueError for what is none."""
+    """Return the digest with its algorithm, in lower case. Raises ValueError if it is malformed."""
     found = DIGEST.fullmatch(text)
     sizes = {size: name for name, size in ALGORITHMS.items()}
     if found is not None:
@@ -48,7 +48,7 @@ def normal_digest(text: str) -> str:
 
 
 def attest(db: Connection, repo_id: int, digest: str) -> bool:
-    """Keep that a repository has built this; False where that is known."""
+    """Record that a repository has built an artifact. Return False if that is known."""
     added = db.execute(
         "INSERT INTO attestation (repo_id, digest, created_at) VALUES (:repo_id, :digest, :now)"
         " ON CONFLICT (repo_id, digest) DO NOTHING",
@@ -60,7 +60,7 @@ def attest(db: Connection, repo_id: int, digest: str) -> bool:
 
 
 def attestation(db: Connection, repo_id: int, digest: str) -> int | None:
-    """The id of what attests that a repository has built this; None where nothing does."""
+    """Return the id of the attestation that a repository has built an artifact, or None."""
     found: int | None = db.value(
         "SELECT id FROM attestation WHERE repo_id = :repo_id AND digest = :digest",
         repo_id=repo_id,
@@ -75,10 +75,10 @@ def sources(
     viewer: RepositoryViewer,
     wanted: Sequence[tuple[str, str | None]],
 ) -> list[ArtifactSource | Cause]:
-    """For each digest, with the name of a repository of the organization or None: where it is from.
+    """Return the source of each digest, or the cause why there is none.
 
-    An attestation counts for more than the name. The viewer has to see the repository, and to be
-    able to push to it: otherwise there is a cause in its place.
+    Each digest may have the name of a repository of the organization; an attestation takes
+    precedence over it. The viewer must be able to see the repository and to push to it.
     """
     attested = _attested(db, organization["id"], {digest for digest, _ in wanted})
     named = _named(db, organization["id"], {name.lower() for _, name in wanted if name})
@@ -101,7 +101,7 @@ def _judged(
 
 
 def _attested(db: Connection, organization_id: int, digests: set[str]) -> dict[str, ArtifactSource]:
-    """Digest to what the latest attestation says."""
+    """Return digest to the source in its latest attestation."""
     rows = db.tuples(
         f"SELECT t.digest, t.repo_id, t.id FROM {db.each('digests', digest='text')} AS w"
         " JOIN attestation t ON t.digest = w.digest JOIN repository r ON r.id = t.repo_id"
@@ -125,7 +125,7 @@ def _named(db: Connection, organization_id: int, names: set[str]) -> dict[str, A
 def _writable(
     db: Connection, organization: Row, viewer: RepositoryViewer, ids: set[int]
 ) -> set[int]:
-    """Those of these repositories of the organization that the viewer may push to."""
+    """Return which of these repositories of the organization the viewer may push to."""
     account = viewer.account
     if account is None:
         return set()
@@ -144,13 +144,14 @@ def _writable(
 
 
 def lock(db: Connection, organization_id: int) -> None:
-    """Wait for others who write records of an organization: two at once would count wrong."""
+    """Lock an organization's records until the transaction ends, because of their counts."""
     db.alone(f"artifacts of {organization_id}")
 
 
 def put(db: Connection, organization_id: int, wanted: Iterable[NamedArtifact]) -> dict[Key, int]:
-    """Keep these artifacts and return their ids. Of several names for one, the first counts; a
-    version that is not told stays.
+    """Store artifacts. Return their ids.
+
+    If an artifact has several names, the first one counts. Without a version, the stored one stays.
     """
     first: dict[Key, NamedArtifact] = {}
     for one in wanted:
@@ -172,7 +173,7 @@ def put(db: Connection, organization_id: int, wanted: Iterable[NamedArtifact]) -
 def count(
     db: Connection, kind: Literal["deployments", "storages"], changes: Mapping[int, int]
 ) -> None:
-    """Count so many records more, or fewer, of these artifacts."""
+    """Add to the numbers of records of these artifacts. Changes may be negative."""
     changed = [(artifact_id, change) for artifact_id, change in changes.items() if change]
     if changed:
         db.execute(
@@ -185,15 +186,17 @@ def count(
 
 
 def moves(before: Iterable[int], after: Iterable[int]) -> dict[int, int]:
-    """Artifact to how many records more it has, where these were its own and these are now."""
+    """Return artifact id to the change of its number of records."""
     changes = Counter(after)
     changes.subtract(Counter(before))
     return dict(changes)
 
 
 def visible_count(db: Connection, viewer: RepositoryViewer) -> tuple[str, dict[str, Any]]:
-    """SQL for: the ids of the artifacts of `:digest` in `:organization_id` that are in repositories
-    which the viewer may see. Also its parameters.
+    """Return SQL for the ids of the visible artifacts, and its parameters.
+
+    These are the artifacts of `:digest` in `:organization_id`, in repositories that the viewer may
+    see.
     """
     shown, given = may_see(db, viewer)
     return (
@@ -211,7 +214,7 @@ def total(
     viewer: RepositoryViewer,
     kind: Literal["deployments", "storages"],
 ) -> int:
-    """How many records there are of a digest, in the repositories that the viewer may see."""
+    """Return how many records of a digest there are in repositories that the viewer may see."""
     shown, given = may_see(db, viewer)
     found: int = db.value(
         f"SELECT coalesce(sum(t.{kind}), 0) FROM artifact t JOIN repository r ON r.id = t.repo_id"

@@ -1,8 +1,7 @@
-"""Deployments of a cluster that a worker is to record: a job for each request, one at a time for a
-cluster, with what is still to be done as rows.
+"""Jobs to record a cluster's deployments: one for each request, and one at a time for a cluster.
 
-A batch is taken off these rows, recorded and counted in one transaction. So a worker that is killed
-leaves nothing half done, and the next one goes on where it was.
+A job's deployments are rows. A batch of them is deleted, recorded and counted in one transaction.
+So a worker that is killed leaves nothing half done, and the next one continues.
 """
 
 from collections.abc import Sequence
@@ -32,8 +31,10 @@ def create(
     wanted: Sequence[Deployment],
     errors: Sequence[Any] = (),
 ) -> int:
-    """A job to record these deployments, each of another name; returns its id. `errors` are told
-    of together with what goes wrong later. Conflict while there is one for the cluster.
+    """Create a job to record these deployments, which have different names. Return its id.
+
+    `errors` are reported together with later ones. Raises Conflict if the cluster has an unfinished
+    job.
     """
     made: int | None = db.value(
         "INSERT INTO deployment_job (organization_id, account_id, cluster, logical_environment,"
@@ -57,7 +58,7 @@ def create(
 
 
 def get(db: Connection, organization_id: int, job_id: int) -> Row | None:
-    """The organization's job of this id: COLUMNS with the errors as a list."""
+    """Return the organization's job with this id (COLUMNS, errors as a list), or None."""
     row = db.one(
         f"SELECT {COLUMNS} FROM deployment_job"
         " WHERE id = :id AND organization_id = :organization_id",
@@ -68,7 +69,7 @@ def get(db: Connection, organization_id: int, job_id: int) -> Row | None:
 
 
 def next_due(db: Connection) -> int | None:
-    """Since when the first job waits, to be begun or to be gone on with; None where none does."""
+    """Return since when the first unfinished job has been waiting, or None."""
     found: int | None = db.value(
         "SELECT created_at FROM deployment_job WHERE ended_at IS NULL"
         " ORDER BY created_at, id LIMIT 1"
@@ -77,7 +78,7 @@ def next_due(db: Connection) -> int | None:
 
 
 def begin(db: Connection) -> Row | None:
-    """The first job that has not ended: it is in process from now on. None where there is none."""
+    """Return the first unfinished job, or None. Its status becomes `processing`."""
     row = db.one(
         f"SELECT {COLUMNS} FROM deployment_job WHERE ended_at IS NULL"
         " ORDER BY created_at, id LIMIT 1"
@@ -92,8 +93,10 @@ def begin(db: Connection) -> Row | None:
 
 
 def advance(db: Connection, job: Row, limit: int) -> list[Row] | None:
-    """Record so many of the job's deployments, at most; returns their records. None where none
-    were left: the job has ended. Those of repositories that are gone by now become errors.
+    """Record up to `limit` deployments of a job. Return their records.
+
+    If none is left, end the job and return None. Deployments of repositories that are gone become
+    errors.
     """
     wanted = _take(db, job["id"], limit)
     if not wanted:
@@ -109,14 +112,14 @@ def advance(db: Connection, job: Row, limit: int) -> list[Row] | None:
 
 
 def fail(db: Connection, job: Row, message: str) -> None:
-    """End a job that cannot be done; what was not recorded by then never is."""
+    """End a job that cannot be done. Its remaining deployments are deleted."""
     db.execute("DELETE FROM deployment_job_entry WHERE job_id = :id", id=job["id"])
     _count(db, job["id"], 0, [{"message": message}])
     _end(db, job["id"], "failed")
 
 
 def forget(db: Connection, before: int) -> int:
-    """Forget jobs that ended before a time; returns how many."""
+    """Delete jobs that ended before a time. Return how many."""
     return db.execute("DELETE FROM deployment_job WHERE ended_at < :before", before=before)
 
 

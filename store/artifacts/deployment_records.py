@@ -1,6 +1,4 @@
-"""Where an organization's artifacts run: one record for each deployment in an environment and a
-cluster.
-"""
+"""Records of running artifacts: one for each deployment in an environment and a cluster."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -19,14 +17,14 @@ COLUMNS = (
     " created_at, updated_at"
 )
 KEY = "organization_id, cluster, logical_environment, physical_environment, deployment_name"
-# What it is to change: that it was told once more is no change.
+# The columns that count as a change. A repeated record is none.
 SAID = ("artifact_id", "status", "tags", "runtime_risks", "attestation_id")
 STATUSES = ("deployed", "decommissioned")
 
 
 @dataclass(frozen=True, slots=True)
 class DeploymentPlace:
-    """Where deployments are; what is not said is empty."""
+    """The place of deployments. Unknown parts are empty."""
 
     logical_environment: str
     physical_environment: str = ""
@@ -35,7 +33,7 @@ class DeploymentPlace:
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """What is deployed under a name, from which repository. Tags and risks that are None stay."""
+    """An artifact from a repository that is deployed under a name. Tags and risks of None stay."""
 
     repo_id: int
     attestation_id: int | None
@@ -49,25 +47,26 @@ class Deployment:
 
     @property
     def artifact(self) -> NamedArtifact:
-        """What of."""
+        """Return the deployed artifact."""
         return NamedArtifact((self.repo_id, self.digest), self.name, self.version)
 
     def packed(self) -> str:
-        """As a text in JSON."""
+        """Return the deployment as JSON."""
         return orjson.dumps(asdict(self)).decode()
 
 
 def unpacked(text: str) -> Deployment:
-    """A deployment that was `packed`."""
+    """Return the deployment from its `packed` form."""
     return Deployment(**orjson.loads(text))
 
 
 def put(
     db: Connection, organization_id: int, place: DeploymentPlace, wanted: Sequence[Deployment]
 ) -> list[Row]:
-    """Keep these deployments, each of another name, in the place of those that had the same name
-    there. Returns their records: COLUMNS with tags and risks as objects, `repo_id`, `name` and
-    `version`, and the `change`, which is `created`, `updated` or None.
+    """Store deployments with different names. Each replaces the one with its name in this place.
+
+    Return their records: COLUMNS with tags and risks as objects, `repo_id`, `name`, `version`, and
+    the `change`, which is `created`, `updated` or None.
     """
     artifacts.lock(db, organization_id)
     ids = artifacts.put(db, organization_id, [one.artifact for one in wanted])
@@ -100,11 +99,13 @@ def of_digest(
     limit: int,
     offset: int,
 ) -> list[Row]:
-    """The records of a digest, the oldest first, in the repositories that the viewer may see:
-    COLUMNS with tags and risks as objects.
+    """Return the records of a digest in repositories that the viewer may see, oldest first.
+
+    They have COLUMNS, with tags and risks as objects.
     """
     shown, given = artifacts.visible_count(db, viewer)
-    # Plus: found by the digest, in their order, for an artifact may have many.
+    # The plus keeps the database from using the artifact's index: the rows are found by digest, in
+    # their order, because an artifact may have many.
     rows = db.all(
         f"SELECT {COLUMNS} FROM deployment_record"
         " WHERE organization_id = :organization_id AND digest = :digest"
@@ -119,7 +120,7 @@ def of_digest(
 
 
 def get(db: Connection, organization_id: int, place: DeploymentPlace, name: str) -> Row | None:
-    """The record of the deployment of this name there: COLUMNS, tags and risks as objects."""
+    """Return the record of a deployment (COLUMNS, tags and risks as objects), or None."""
     row = _at(db, organization_id, place, [name]).get(name)
     return None if row is None else decode_row(row)
 
@@ -164,7 +165,7 @@ def _row(
 
 
 def _json(value: object) -> str | None:
-    # In one order, so that the same is known to be the same.
+    # Keys are sorted, so that equal values are equal texts.
     return None if value is None else orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
 
 
@@ -182,7 +183,7 @@ def _record(row: Row, one: Deployment, before: dict[str, Row]) -> Row:
 
 
 def decode_row(row: Row) -> Row:
-    """A row as it was read, with tags and risks as objects."""
+    """Decode the JSON columns of a row: tags and risks."""
     return row | {
         "tags": orjson.loads(row["tags"] or "{}"),
         "runtime_risks": orjson.loads(row["runtime_risks"] or "[]"),

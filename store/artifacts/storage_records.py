@@ -1,4 +1,4 @@
-"""Where an organization's artifacts are kept: one record for each place in a registry."""
+"""Records of stored artifacts: one for each place in a registry."""
 
 from dataclasses import asdict, dataclass
 
@@ -18,7 +18,7 @@ STATUSES = ("active", "eol", "deleted")
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """A place in a registry; what is not said is empty. An `artifact_url` that is None stays."""
+    """A place in a registry. Unknown parts are empty. An `artifact_url` of None stays."""
 
     registry_url: str
     repository: str = ""
@@ -28,8 +28,9 @@ class Storage:
 
 
 def put(db: Connection, organization_id: int, named: NamedArtifact, wanted: Storage) -> Row:
-    """Keep where an artifact is, in the place of what was said of the same place before. Returns
-    the record: COLUMNS, `repo_id`, `name` and `version`, and the `change`, which is `created`,
+    """Record an artifact's place, and replace the record of the same place.
+
+    Return the record: COLUMNS, `repo_id`, `name`, `version`, and the `change`, which is `created`,
     `updated` or None.
     """
     artifacts.lock(db, organization_id)
@@ -51,7 +52,7 @@ def put(db: Connection, organization_id: int, named: NamedArtifact, wanted: Stor
 
 
 def get(db: Connection, artifact_id: int, at: Storage) -> Row | None:
-    """What is said of an artifact at this place: COLUMNS."""
+    """Return the record of an artifact at this place (COLUMNS), or None."""
     return db.one(
         f"SELECT {COLUMNS} FROM storage_record WHERE artifact_id = :artifact_id"
         " AND registry_url = :registry_url AND repository = :repository AND path = :path",
@@ -71,14 +72,16 @@ def of_digest(
     limit: int,
     offset: int,
 ) -> list[Row]:
-    """The records of a digest, the oldest first, in the repositories that the viewer may see:
-    COLUMNS and the artifact's `name`.
+    """Return the records of a digest in repositories that the viewer may see, oldest first.
+
+    They have COLUMNS and the artifact's `name`.
     """
     shown, given = artifacts.visible_count(db, viewer)
     columns = ", ".join(f"s.{name}" for name in COLUMNS.split(", "))
     return db.all(
         f"SELECT {columns}, t.name FROM storage_record s JOIN artifact t ON t.id = s.artifact_id"
-        # Plus: found by the digest, in their order, for an artifact may have many.
+        # The plus keeps the database from using the artifact's index: the rows are found by digest,
+        # in their order, because an artifact may have many.
         " WHERE s.organization_id = :organization_id AND s.digest = :digest"
         f" AND +s.artifact_id IN {shown} ORDER BY s.id LIMIT :limit OFFSET :offset",
         organization_id=organization_id,

@@ -1,4 +1,4 @@
-"""The coding assistant: seats, usage, and the reports made of it.
+"""The coding assistant: seats, usage, and reports.
 
-Imports `repositories`, `enterprises` and what is below them.
+Imports `repositories`, `enterprises` and the packages below them.
 """

@@ -1,4 +1,4 @@
-"""Whether an organization pays for the coding assistant, and how it is set up there."""
+"""Subscriptions of organizations to the coding assistant, and their options."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -12,11 +12,11 @@ COLUMNS = (
 )
 
 ALL = "assign_all"
-"""The seat management of an organization of which every member has a seat."""
+"""The seat management with which every member has a seat."""
 
 
 def of(db: Connection, organization_id: int) -> Row | None:
-    """An organization's subscription; None where it has none."""
+    """Return an organization's subscription, or None."""
     return db.one(
         f"SELECT {COLUMNS} FROM assistant_subscription WHERE organization_id = :id",
         id=organization_id,
@@ -24,12 +24,12 @@ def of(db: Connection, organization_id: int) -> Row | None:
 
 
 def alone(db: Connection, organization_id: int) -> None:
-    """Wait for others who change the subscription or join: they must see each other."""
+    """Lock an organization's subscription and members until the transaction ends."""
     db.alone(f"members and seats of {organization_id}")
 
 
 def put(db: Connection, organization_id: int, **given: Any) -> Row:
-    """Subscribe an organization, or change these columns of its subscription."""
+    """Create an organization's subscription, or change these columns of it."""
     row = {
         "plan": "business",
         "payable": 1,
@@ -54,7 +54,7 @@ def put(db: Connection, organization_id: int, **given: Any) -> Row:
 
 
 def billed(db: Connection, organization_id: int) -> Row:
-    """The subscription. Missing where there is none, Invalid where it cannot be paid for."""
+    """Return the subscription. Raises Missing without one, Invalid if it cannot be paid for."""
     row = of(db, organization_id)
     if row is None:
         raise Missing("subscription")
@@ -64,8 +64,9 @@ def billed(db: Connection, organization_id: int) -> Row:
 
 
 def check_assignable(subscription: Row) -> None:
-    """Invalid where seats cannot be given to single users and teams. Source: the specification,
-    9, preconditions.
+    """Raise Invalid if seats cannot be given to single users and teams.
+
+    Source: the specification, 9, preconditions.
     """
     if subscription["public_code"] == "unconfigured":
         raise Invalid("The organization has not set a policy for suggestions of public code.")
@@ -74,13 +75,13 @@ def check_assignable(subscription: Row) -> None:
 
 
 def check_selective(subscription: Row) -> None:
-    """Invalid where every member has a seat: none can be taken from single users or teams."""
+    """Raise Invalid if every member has a seat, so that none can be cancelled for single users."""
     if subscription["seat_management"] == ALL:
         raise Invalid("The organization gives a seat to each of its members.")
 
 
 def cycle(now: int) -> tuple[int, int]:
-    """When the billing cycle began and when it ends: a month of the calendar, in microseconds."""
+    """Return the start and the end of the billing cycle, a calendar month, in microseconds."""
     moment = datetime.fromtimestamp(now // SECOND, UTC)
     begins = datetime(moment.year, moment.month, 1, tzinfo=UTC)
     year, month = divmod(moment.year * 12 + moment.month, 12)

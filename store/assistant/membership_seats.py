@@ -1,4 +1,4 @@
-"""Becoming a member of an organization, with what comes with it."""
+"""Joining an organization, with the seat that may come with it."""
 
 from store.accounts import accounts
 from store.assistant import assistant_seats, assistant_subscriptions
@@ -8,8 +8,9 @@ from store.database.connection import Connection, Row
 def join(
     db: Connection, organization_id: int, account_id: int, role: str
 ) -> tuple[list[Row], list[Row]]:
-    """Make an account `admin` or `member`. Where every member has a seat at the assistant, it has
-    one, too; returns the seats that are new, and those that were to end and stay.
+    """Make an account `admin` or `member`. If every member has a seat, the account gets one.
+
+    Return the new seats, and those that no longer end.
     """
     assistant_subscriptions.alone(db, organization_id)
     accounts.join(db, organization_id, account_id, role)

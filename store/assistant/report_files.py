@@ -1,4 +1,4 @@
-"""The files of reports: each made aside and put in its place once it is on disk as a whole."""
+"""The files of reports. Each is written under another name and renamed when it is complete."""
 
 import contextlib
 import hashlib
@@ -16,23 +16,20 @@ PART = ".part"
 
 
 def folder(data_dir: Path) -> Path:
-    """Where the files are, made if it was not there."""
+    """Return the directory of the files. Create it if it is missing."""
     found = data_dir / "reports"
     found.mkdir(mode=0o700, parents=True, exist_ok=True)
     return found
 
 
 def path(data_dir: Path, report_id: int) -> Path:
-    """Where a report's file is, or would be."""
+    """Return the path of a report's file, whether it exists or not."""
     return data_dir / "reports" / f"{report_id}.ndjson"
 
 
 @contextlib.contextmanager
 def write(target: Path) -> Iterator[IO[bytes]]:
-    """A file to write to, which is at `target` in the end: all of it, or, if this fails, nothing.
-
-    OSError.
-    """
+    """Write a file that appears at `target` complete, or not at all. Raises OSError."""
     with tempfile.NamedTemporaryFile(
         "w+b", dir=target.parent, prefix=f".{target.stem}-", suffix=PART, delete=False
     ) as file:
@@ -48,14 +45,14 @@ def write(target: Path) -> Iterator[IO[bytes]]:
 
 
 def restore(target: Path, parts: Iterable[bytes]) -> None:
-    """Make a file of what the store has of it."""
+    """Write a file from its stored parts."""
     with write(target) as file:
         for part in parts:
             file.write(part)
 
 
 def size(file: Path) -> int | None:
-    """Bytes of a file; None where there is none."""
+    """Return a file's size in bytes, or None if it is missing."""
     try:
         return file.stat().st_size
     except FileNotFoundError:
@@ -63,7 +60,7 @@ def size(file: Path) -> int | None:
 
 
 def digest(file: Path) -> str | None:
-    """The SHA-256 of a file; None where there is none."""
+    """Return a file's SHA-256, or None if it is missing."""
     try:
         with file.open("rb") as opened:
             return hashlib.file_digest(opened, "sha256").hexdigest()
@@ -72,13 +69,13 @@ def digest(file: Path) -> str | None:
 
 
 def ids(data_dir: Path) -> list[int]:
-    """The reports whose files are here."""
+    """Return the ids of the reports whose files are here."""
     names = (NAME.fullmatch(each.name) for each in folder(data_dir).iterdir())
     return sorted(int(name[1]) for name in names if name)
 
 
 def remove(data_dir: Path, report_ids: Iterable[int]) -> None:
-    """Remove the files of these reports, also what is half written."""
+    """Delete the files of these reports, incomplete ones too."""
     for report_id in report_ids:
         path(data_dir, report_id).unlink(missing_ok=True)
         for part in folder(data_dir).glob(f".{report_id}-*{PART}"):
@@ -86,7 +83,7 @@ def remove(data_dir: Path, report_ids: Iterable[int]) -> None:
 
 
 def clear(data_dir: Path, older_than: float) -> None:
-    """Remove what was left half written before this time (seconds since the epoch)."""
+    """Delete incomplete files last written before a time (seconds since the epoch)."""
     for each in folder(data_dir).glob(f".*{PART}"):
         with contextlib.suppress(FileNotFoundError):
             if each.stat().st_mtime < older_than:

@@ -1,4 +1,4 @@
-"""Reports of usage as people go through them, and how far those are that are being made."""
+"""Reports of usage for people to browse, and the progress of those under way."""
 
 from typing import Any
 
@@ -8,9 +8,10 @@ from store.database.connection import Connection, Row, json_array
 
 
 def enterprises(db: Connection, account_id: int | None, limit: int) -> list[Row]:
-    """The enterprises whose reports an account may see (None: all), by name: with their `slug`,
-    their policy, the `waiting` days, which are over and have something new, and the `last_day` that
-    was reported.
+    """Return the enterprises whose reports an account may see (None: all), by name.
+
+    Each has its `slug`, its policy, the number of `waiting` days, which have ended and have new
+    usage, and the `last_day` that was reported.
     """
     chosen, given = "", {}
     if account_id is not None:
@@ -35,8 +36,9 @@ def enterprises(db: Connection, account_id: int | None, limit: int) -> list[Row]
 def page(
     db: Connection, enterprise_ids: list[int], *, limit: int, before: int | None = None
 ) -> list[Row]:
-    """Their reports, the newest first, with the enterprise's `slug` and, of one that is being
-    made, how many `parts` are there.
+    """Return a page of their reports, newest first.
+
+    Each has the enterprise's `slug`. An unfinished one has its number of `parts`.
     """
     given: dict[str, Any] = {} if before is None else {"before": before}
     earlier = "" if before is None else " AND r.id < :before"

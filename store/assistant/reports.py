@@ -1,7 +1,7 @@
-"""Reports of usage: what there is, and their lines, compressed in parts.
+"""Reports of usage, and their lines in compressed parts.
 
-They are kept here, and not only as files, so that a machine which has not made a report can serve
-it, and so that a backup has it.
+They are stored in the database beside the files, so that every machine can serve them, and so that
+a backup contains them.
 """
 
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ PART = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class ReportPart:
-    """A report that is there as a whole: lines, bytes and SHA-256 of its file."""
+    """A finished report: the lines, bytes and SHA-256 of its file."""
 
     report_id: int
     lines: int
@@ -33,7 +33,7 @@ class ReportPart:
 def begin(
     db: Connection, kinds: Iterable[str], enterprise_id: int, first: int, last: int, version: int
 ) -> dict[str, int]:
-    """Begin reports of these kinds, of the days from one to another; kind to id."""
+    """Create reports of these kinds, for days from `first` to `last`. Return kind to id."""
     rows = db.insert_many(
         "report",
         "enterprise_id, kind, first_day, last_day, version, created_at",
@@ -44,7 +44,7 @@ def begin(
 
 
 def put_part(db: Connection, report_id: int, number: int, content: bytes) -> None:
-    """Keep a part of a report's file. Invalid if the report was given up meanwhile."""
+    """Store a part of a report's file. Raises Invalid if the report was deleted meanwhile."""
     db.execute(
         "INSERT INTO report_part (report_id, number, content)"
         " VALUES (:report_id, :number, :content)",
@@ -55,7 +55,7 @@ def put_part(db: Connection, report_id: int, number: int, content: bytes) -> Non
 
 
 def part(db: Connection, report_id: int, number: int) -> bytes | None:
-    """A part of a report's file, from 0; None behind its end."""
+    """Return a part of a report's file, counted from 0, or None after its end."""
     content = db.value(
         "SELECT content FROM report_part WHERE report_id = :report_id AND number = :number",
         report_id=report_id,
@@ -65,7 +65,7 @@ def part(db: Connection, report_id: int, number: int) -> bytes | None:
 
 
 def finish(db: Connection, made: Iterable[ReportPart]) -> None:
-    """From now on these are the reports of their days, or of the last ones."""
+    """Mark these reports as finished. They replace former ones for the same or the last days."""
     for each in made:
         db.execute(
             "UPDATE report SET replaced_at = :now WHERE replaced_at IS NULL AND made_at IS NOT NULL"
@@ -91,7 +91,7 @@ def _windows() -> str:
 
 
 def of_day(db: Connection, enterprise_id: int, kind: str, day: int) -> Row | None:
-    """The report of a day."""
+    """Return the report of a day, or None."""
     return db.one(
         f"SELECT {COLUMNS} FROM report WHERE enterprise_id = :enterprise_id AND kind = :kind"
         " AND last_day = :day AND made_at IS NOT NULL AND replaced_at IS NULL"
@@ -103,7 +103,7 @@ def of_day(db: Connection, enterprise_id: int, kind: str, day: int) -> Row | Non
 
 
 def latest(db: Connection, enterprise_id: int, kind: str) -> Row | None:
-    """The report of the last days."""
+    """Return the report of the last days, or None."""
     return db.one(
         f"SELECT {COLUMNS} FROM report WHERE enterprise_id = :enterprise_id AND kind = :kind"
         " AND made_at IS NOT NULL AND replaced_at IS NULL ORDER BY last_day DESC, id DESC LIMIT 1",
@@ -113,22 +113,20 @@ def latest(db: Connection, enterprise_id: int, kind: str) -> Row | None:
 
 
 def get(db: Connection, report_id: int) -> Row | None:
-    """A report that is there as a whole, also one that was replaced since."""
+    """Return a finished report, even if it has been replaced, or None."""
     return db.one(
         f"SELECT {COLUMNS} FROM report WHERE id = :id AND made_at IS NOT NULL", id=report_id
     )
 
 
 def give_up(db: Connection) -> list[int]:
-    """Forget the reports that were begun and not finished; their ids."""
+    """Delete the unfinished reports. Return their ids."""
     rows = db.tuples("SELECT id FROM report WHERE made_at IS NULL ORDER BY id")
     return _forget(db, [report_id for (report_id,) in rows])
 
 
 def forget(db: Connection, *, before_day: int, replaced_before: int, limit: int) -> list[int]:
-    """Forget reports of days before this one, and those that were replaced before a time, so many
-    at most; their ids.
-    """
+    """Delete reports of days before `before_day` or replaced before a time. Return their ids."""
     rows = db.tuples(
         "SELECT id FROM report WHERE last_day < :before_day OR replaced_at < :replaced_before"
         " ORDER BY id LIMIT :limit",
@@ -150,7 +148,7 @@ def _forget(db: Connection, ids: list[int]) -> list[int]:
 
 
 def is_known(db: Connection, ids: Iterable[int]) -> set[int]:
-    """Those of these ids that are reports."""
+    """Return which of these ids are reports."""
     rows = db.tuples(
         f"SELECT r.id FROM {db.each('ids', id='integer')} AS w JOIN report r ON r.id = w.id",
         ids=json_array(ids),

@@ -1,4 +1,4 @@
-"""What the holders of seats at the assistant do: when they were at work, and authenticated."""
+"""The activity of seat holders: their last use of the assistant, and their last authentication."""
 
 from collections.abc import Collection
 
@@ -6,8 +6,9 @@ from store.database.connection import Connection, json_array
 
 
 def used(db: Connection, rows: Collection[tuple[int, int, int, str | None]]) -> None:
-    """Note that users were at work with the assistant, unless something later is known:
-    organization, account, moment and editor of each.
+    """Record uses of the assistant, unless a later one is known.
+
+    Each row has organization, account, time and editor.
     """
     columns = {"organization_id": "integer", "account_id": "integer"}
     columns |= {"moment": "integer", "editor": "text"}
@@ -22,11 +23,12 @@ def used(db: Connection, rows: Collection[tuple[int, int, int, str | None]]) -> 
 
 
 def authenticated(db: Connection, rows: Collection[tuple[int, int]]) -> None:
-    """Note that users authenticated, unless something later is known: account and moment of each.
-    Whoever has no seat is passed over.
+    """Record authentications, unless a later one is known. Each row has account and time.
+
+    Users without a seat are ignored.
     """
-    # In this order, and before the update, so that SQLite does not look at every seat: few
-    # organizations subscribe.
+    # This order, before the update, keeps SQLite from reading every seat: few organizations
+    # subscribe.
     found = db.tuples(
         "SELECT t.id, w.moment"
         f" FROM {db.each('rows', account_id='integer', moment='integer')} AS w"

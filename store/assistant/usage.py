@@ -1,5 +1,6 @@
-"""Usage of the coding assistant: what was counted of a user on a day, in each combination of
-organization, repository, team, editor, language and model.
+"""Usage of the coding assistant: counts of a user on a day.
+
+There is one row for each combination of organization, repository, team, editor, language and model.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,12 +12,12 @@ from store.database.connection import Connection
 KEY = "day_id, user_id, organization_id, repo_id, team_id, editor_id, language_id, model_id"
 COUNTED = ("suggestions", "acceptances", "lines", "chats", "active", "engaged")
 MOST = 1_000_000_000
-"""Of anything, in one row."""
+"""The limit of a count in one row."""
 
 
 @dataclass(frozen=True, slots=True)
 class UsageRecord:
-    """A row; 0 and an empty text stand for what is not said."""
+    """A row. 0 and an empty text mean unknown."""
 
     enterprise_id: int
     organization_id: int
@@ -36,7 +37,7 @@ class UsageRecord:
     engaged: bool = False
 
     def names(self) -> list[usage_names.Key]:
-        """Its editor, language and model."""
+        """Return the keys of its editor, language and model."""
         found = (self.editor, self.language, self.model)
         pairs = zip(usage_names.KINDS, found, strict=True)
         return [(self.enterprise_id, kind, name) for kind, name in pairs]
@@ -46,8 +47,10 @@ Values = tuple[int, ...]
 
 
 def record(db: Connection, rows: Sequence[UsageRecord]) -> int:
-    """Keep these rows, each instead of one of the same combination, the last of several; returns
-    how many are new or changed. Invalid for too many names.
+    """Store rows, each in place of the row with the same combination. Return how many changed.
+
+    If the same combination occurs several times, the last one counts. Raises Invalid for too many
+    names.
     """
     days = usage_days.put(db, {(row.enterprise_id, row.day) for row in rows})
     names = usage_names.put(db, {key for row in rows for key in row.names()})
@@ -70,7 +73,7 @@ def record(db: Connection, rows: Sequence[UsageRecord]) -> int:
 def _values(
     rows: Iterable[UsageRecord], days: dict[tuple[int, int], int], names: dict[usage_names.Key, int]
 ) -> list[Values]:
-    """As the table has them, each combination once; in one order, lest two wait for each other."""
+    """Return each combination once, in the table's form, sorted to avoid deadlocks."""
     found: dict[Values, Values] = {}
     for row in rows:
         said = (names.get(key, 0) for key in row.names())
@@ -85,7 +88,7 @@ def _refresh_seats(db: Connection, rows: Iterable[UsageRecord]) -> None:
     last: dict[tuple[int, int], tuple[int, str]] = {}
     for row in rows:
         if row.active:
-            # When on that day is not known: no later than its end, or than now.
+            # The time on that day is unknown. It is not after the day's end, and not in the future.
             moment = min(usage_days.ends(row.day), db.now)
             key = row.organization_id, row.user_id
             before = last.get(key, (0, ""))
@@ -97,14 +100,15 @@ def _refresh_seats(db: Connection, rows: Iterable[UsageRecord]) -> None:
 
 
 def last(db: Connection) -> int:
-    """The newest row's id, or 0."""
+    """Return the newest row's id, or 0."""
     newest: int = db.value("SELECT coalesce(max(id), 0) FROM usage")
     return newest
 
 
 def drop(db: Connection, before: int, limit: int) -> int:
-    """Forget rows of days before this one, so many at most, and the days that have none left;
-    returns how many rows.
+    """Delete rows of days before this one, and days without rows. Return how many rows.
+
+    At most `limit` rows are deleted.
     """
     many = db.execute(
         "DELETE FROM usage WHERE id IN (SELECT u.id FROM usage u JOIN usage_day d"

@@ -1,4 +1,4 @@
-"""Days of usage: which there are of an enterprise, and which its reports have not seen yet."""
+"""Days with usage of an enterprise, and whether reports have their latest usage."""
 
 from collections.abc import Collection
 from datetime import UTC, date, datetime, timedelta
@@ -9,41 +9,41 @@ from store.database.connection import Connection, Row, json_array
 COLUMNS = "id, enterprise_id, day, version, made_version"
 EPOCH = date(1970, 1, 1)
 BEGAN = (date(2025, 10, 10) - EPOCH).days
-"""The first day that there are reports of. Source: the specification, 24."""
+"""The first day with reports. Source: the specification, 24."""
 HISTORY = 365
-"""How many days back they are shown."""
+"""For how many days in the past reports are shown."""
 WINDOW = 28
-"""Days of the longer reports."""
+"""The days in the longer reports."""
 
 
 def number(day: date) -> int:
-    """The day as the store has it: days since 1970-01-01."""
+    """Return the number of a day: days since 1970-01-01."""
     return (day - EPOCH).days
 
 
 def of_moment(moment: int) -> int:
-    """The day, in UTC, of a time in microseconds."""
+    """Return the day in UTC of a time in microseconds."""
     return moment // DAY
 
 
 def iso(day: int) -> str:
-    """`2026-11-20`."""
+    """Format a day: `2026-11-20`."""
     return (EPOCH + timedelta(days=day)).isoformat()
 
 
 def ends(day: int) -> int:
-    """The last moment of a day, in microseconds."""
+    """Return the last microsecond of a day."""
     return (day + 1) * DAY - 1
 
 
 def shown(day: int, now: int) -> bool:
-    """Whether reports of a day are shown at this time, if there are any."""
+    """Return whether reports of a day may be shown at this time."""
     today = of_moment(now)
     return BEGAN <= day <= today and day >= today - HISTORY
 
 
 def put(db: Connection, days: Collection[tuple[int, int]]) -> dict[tuple[int, int], int]:
-    """Enterprise and day to the id of each of these, made where it was not there."""
+    """Return enterprise and day to the id of each of these days. Create missing ones."""
     db.insert_many(
         "usage_day",
         "enterprise_id, day, version, made_version",
@@ -60,7 +60,7 @@ def put(db: Connection, days: Collection[tuple[int, int]]) -> dict[tuple[int, in
 
 
 def changed(db: Connection, day_ids: Collection[int]) -> None:
-    """Note that there is something new of these days."""
+    """Record that these days have new usage."""
     db.execute(
         "UPDATE usage_day SET version = version + 1"
         f" WHERE id IN (SELECT w.id FROM {db.each('ids', id='integer')} AS w)",
@@ -69,7 +69,7 @@ def changed(db: Connection, day_ids: Collection[int]) -> None:
 
 
 def unmade(db: Connection) -> list[Row]:
-    """The days that are over and have something new, the first one first."""
+    """Return the days that have ended and have new usage, earliest first."""
     return db.all(
         f"SELECT {COLUMNS} FROM usage_day WHERE made_version < version AND day < :today"
         " ORDER BY day, enterprise_id",
@@ -78,20 +78,21 @@ def unmade(db: Connection) -> list[Row]:
 
 
 def get(db: Connection, day_id: int) -> Row | None:
-    """The day with this id."""
+    """Return the day with this id, or None."""
     return db.one(f"SELECT {COLUMNS} FROM usage_day WHERE id = :id", id=day_id)
 
 
 def made(db: Connection, day_id: int, version: int) -> None:
-    """Note that there are reports of a day as it was in this version."""
+    """Record that there are reports of a day in this version."""
     db.execute(
         "UPDATE usage_day SET made_version = :version WHERE id = :id", id=day_id, version=version
     )
 
 
 def windows(db: Connection) -> list[Row]:
-    """The last WINDOW days that were reported of each enterprise: `enterprise_id`, `last_day` and
-    `version`, which changes with each of these days.
+    """Return the last reported WINDOW of each enterprise: `enterprise_id`, `last_day`, `version`.
+
+    The version changes whenever one of its days does.
     """
     return db.all(
         "SELECT l.enterprise_id, l.last_day, CAST(sum(d.made_version) AS BIGINT) AS version"
@@ -104,7 +105,7 @@ def windows(db: Connection) -> list[Row]:
 
 
 def within(db: Connection, enterprise_id: int, first: int, last: int) -> list[int]:
-    """The ids of an enterprise's days from one to another."""
+    """Return the ids of an enterprise's days from one to another."""
     rows = db.tuples(
         "SELECT id FROM usage_day WHERE enterprise_id = :enterprise_id"
         " AND day >= :first AND day <= :last ORDER BY day",
@@ -116,7 +117,7 @@ def within(db: Connection, enterprise_id: int, first: int, last: int) -> list[in
 
 
 def of_iso(text: str) -> int:
-    """The number of `2026-11-20`. ValueError for anything else."""
+    """Parse a day such as `2026-11-20`. Raises ValueError if it is malformed."""
     if len(text) != 10:
         raise ValueError(f"{text!r} is no day: YYYY-MM-DD")
     return number(datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).date())

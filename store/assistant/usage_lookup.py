@@ -1,4 +1,4 @@
-"""What usage names: organizations, people, repositories and teams, many with one statement.
+"""Lookups of the organizations, users, repositories and teams in usage, many at a time.
 
 All names are in lower case.
 """
@@ -12,7 +12,7 @@ Pair = tuple[str, str]
 
 
 def organizations(db: Connection, wanted: Iterable[Pair]) -> dict[Pair, int]:
-    """Slug of the enterprise and login to the id of each that is one of its organizations."""
+    """Return enterprise slug and login to the id of each organization of that enterprise."""
     rows = db.tuples(
         "SELECT e.slug, a.login_key, a.id"
         f" FROM {db.each('wanted', slug='text', login='text')} AS w"
@@ -24,7 +24,7 @@ def organizations(db: Connection, wanted: Iterable[Pair]) -> dict[Pair, int]:
 
 
 def users(db: Connection, logins: Iterable[str]) -> dict[str, int]:
-    """Login to the id of each that is somebody's."""
+    """Return login to the id of each user."""
     return dict(
         db.tuples(
             f"SELECT a.login_key, a.id FROM {db.each('wanted', login='text')} AS w"
@@ -35,7 +35,7 @@ def users(db: Connection, logins: Iterable[str]) -> dict[str, int]:
 
 
 def repositories(db: Connection, wanted: Iterable[Pair]) -> dict[Pair, int]:
-    """Owner and name to the id of each that is there."""
+    """Return owner and name to the id of each repository."""
     rows = db.tuples(
         "SELECT a.login_key, r.name_key, r.id"
         f" FROM {db.each('wanted', owner='text', name='text')} AS w"
@@ -47,7 +47,7 @@ def repositories(db: Connection, wanted: Iterable[Pair]) -> dict[Pair, int]:
 
 
 def teams(db: Connection, wanted: Iterable[Pair]) -> dict[Pair, int]:
-    """Organization and name or slug to the id of each that is there."""
+    """Return organization and team name or slug to the id of each team."""
     slugs = {(login, name): slug_of(name) for login, name in wanted}
     rows = db.tuples(
         f"SELECT a.login_key, t.slug, t.id FROM {db.each('wanted', login='text', slug='text')} AS w"

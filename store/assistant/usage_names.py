@@ -1,4 +1,4 @@
-"""Names of editors, languages and models in usage, each kept once for an enterprise."""
+"""Names of editors, languages and models in usage, stored once for each enterprise."""
 
 from collections.abc import Iterable
 
@@ -7,13 +7,16 @@ from store.errors import Invalid
 
 KINDS = ("editor", "language", "model")
 MOST = 1000
-"""Of a kind, in an enterprise: what is told apart by more is no kind of thing."""
+"""The limit of names of a kind in an enterprise. More would be free text."""
 
 Key = tuple[int, str, str]
 
 
 def put(db: Connection, wanted: Iterable[Key]) -> dict[Key, int]:
-    """Enterprise, kind and name to the id of each; an empty name has 0. Invalid beyond MOST."""
+    """Return enterprise, kind and name to the id of each; 0 is for an empty name.
+
+    New names are stored. Raises Invalid beyond MOST.
+    """
     named = sorted({key for key in wanted if key[2]})
     new = db.insert_many(
         "usage_name",
@@ -44,6 +47,6 @@ def _check(db: Connection, enterprise_id: int, kind: str) -> None:
 
 
 def list_all(db: Connection, enterprise_id: int) -> dict[int, str]:
-    """Id to name, of all that an enterprise has."""
+    """Return id to name, for all names of an enterprise."""
     rows = db.tuples("SELECT id, name FROM usage_name WHERE enterprise_id = :id", id=enterprise_id)
     return dict(rows)

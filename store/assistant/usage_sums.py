@@ -1,5 +1,7 @@
-"""What usage adds up to: sums by the database, of some hundred users or repositories at a time, so
-that a report of any size is read in short steps.
+"""Sums of usage by user and by repository.
+
+The database adds up some hundreds of them at a time, so that even a large report is read in short
+steps.
 """
 
 from collections.abc import Collection
@@ -10,7 +12,7 @@ from store.database.connection import Connection, Row, json_array
 from store.repositories import repositories
 
 PAGE = 4_000
-"""Rows of usage that one step goes through, unless one user or repository has more."""
+"""Rows of usage that one step reads, unless one user or repository has more."""
 ALL = 1 << 62
 SUMS = (
     "sum(u.suggestions) AS suggestions, sum(u.acceptances) AS acceptances,"
@@ -19,21 +21,22 @@ SUMS = (
 DIMENSIONS = {"editor": "editor_id", "language": "language_id", "model": "model_id"}
 
 Group = tuple[int, int, int, int, int, int, int, int]
-"""Of what, by which name (0: all of it), suggestions, acceptances, lines, chats, active, engaged:
-on so many days for a user, or so many users for a repository.
+"""The user or repository, the name's id (0: all), suggestions, acceptances, lines, chats, active
+and engaged. The last two are numbers of days for a user, and of users for a repository.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class SumSubject:
-    """What is added up: rows with the same value in `column`; of `counted` it is told how many
-    different ones were active.
+    """The subject of sums: rows with the same value in `column`.
+
+    Active and engaged count different values of the column `counted`.
     """
 
     column: str
     counted: str
     dimensions: dict[str, str]
-    """Beside the whole, by what else."""
+    """The further columns by which it is summed."""
 
 
 USERS = SumSubject("user_id", "day_id", {**DIMENSIONS, "organization": "organization_id"})
@@ -42,22 +45,22 @@ REPOSITORIES = SumSubject("repo_id", "user_id", DIMENSIONS)
 
 @dataclass(frozen=True, slots=True)
 class SumBatch:
-    """All that there is between two users, or repositories."""
+    """The sums of a range of users or repositories."""
 
     upto: int | None
-    """The last of them; None where there are no more."""
+    """The last of the range, or None if there are no more."""
     totals: list[Group]
     by: dict[str, list[Group]]
     rows: dict[int, Row]
-    """The accounts, or repositories, by id."""
+    """The accounts or repositories, by id."""
     teams: list[Group] = field(default_factory=list)
-    """Of users: by team."""
+    """Sums of users by team."""
     named: dict[int, Row] = field(default_factory=dict)
-    """The teams by id."""
+    """The teams, by id."""
 
 
 def users(db: Connection, day_ids: Collection[int], after: int) -> SumBatch:
-    """The next users after one, in these days."""
+    """Return the sums of the next users after `after`, on these days."""
     upto = _limit_page(db, USERS, day_ids, after)
     given = {"days": json_array(day_ids), "after": after, "upto": upto or ALL}
     totals = _groups(db, USERS, "0", given)
@@ -73,7 +76,7 @@ def users(db: Connection, day_ids: Collection[int], after: int) -> SumBatch:
 
 
 def of_repositories(db: Connection, day_ids: Collection[int], after: int) -> SumBatch:
-    """The next repositories after one, in these days; the first is after 0."""
+    """Return the sums of the next repositories after `after` (at first 0), on these days."""
     upto = _limit_page(db, REPOSITORIES, day_ids, after)
     given = {"days": json_array(day_ids), "after": after, "upto": upto or ALL}
     totals = _groups(db, REPOSITORIES, "0", given)
@@ -89,7 +92,7 @@ def of_repositories(db: Connection, day_ids: Collection[int], after: int) -> Sum
 
 
 def _limit_page(db: Connection, of: SumSubject, day_ids: Collection[int], after: int) -> int | None:
-    """Where a step ends that begins after this one."""
+    """Return the last user or repository of the step after `after`, or None."""
     found: int | None = db.value(
         f"SELECT min(x.upto) FROM (SELECT (SELECT u.{of.column} FROM usage u"
         f" WHERE u.day_id = w.id AND u.{of.column} > :after{_there(of)}"
@@ -103,7 +106,7 @@ def _limit_page(db: Connection, of: SumSubject, day_ids: Collection[int], after:
 
 
 def _there(of: SumSubject) -> str:
-    """What says that there is one, as the index of repositories has it."""
+    """Return the SQL condition with which the index of repositories can be used."""
     return " AND u.repo_id > 0" if of is REPOSITORIES else ""
 
 
@@ -128,7 +131,7 @@ def _group(row: tuple[int, ...]) -> Group:
 
 
 def _by_team(db: Connection, given: Row) -> list[Group]:
-    """Of users by team: the one that was named or, where none was, each that the user is in."""
+    """Return sums of users by team: the named team, or else each team of the user."""
     columns = (
         "u.user_id, u.day_id, u.suggestions, u.acceptances, u.lines, u.chats, u.active, u.engaged"
     )

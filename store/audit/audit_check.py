@@ -106,8 +106,7 @@ def _through(db: Connection) -> int:
 
 
 def drop(db: Connection, before: int, limit: int) -> int:
-    """Delete entries that `record_pruning` released. Return how many; fewer than `limit` were all.
-    """
+    """Delete entries that `record_pruning` released. Return how many (fewer than `limit`: all)."""
     return db.execute(
         "DELETE FROM audit WHERE id IN"
         " (SELECT id FROM audit WHERE id <= :through ORDER BY id LIMIT :limit)",

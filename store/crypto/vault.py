@@ -71,14 +71,12 @@ class Vault:
         return True
 
     def sign(self, purpose: str, message: str) -> str:
-        """Return a signature in hexadecimal: proof that a message was written here for this
-        purpose.
-        """
+        """Sign a message for one purpose. Return the signature in hexadecimal."""
         self._reload()
         return _signature(self._keys[0], purpose, message)
 
     def signed(self, purpose: str, message: str, signature: str) -> bool:
-        """Return whether `sign` made this signature, with any of the keys."""
+        """Return whether `sign` made this signature with any of the keys."""
         given = signature.encode("utf-8", "replace")
         for key in self._keys:
             if hmac.compare_digest(_signature(key, purpose, message).encode(), given):

@@ -79,8 +79,7 @@ def newest_values(db: Connection, one: EncryptedColumn, limit: int) -> list[byte
 
 
 def verify_key(db: Connection) -> None:
-    """Raise Unusable if the vault cannot decrypt any stored value: it has another database's key.
-    """
+    """Raise Unusable if no stored value can be decrypted: the vault has another database's key."""
     problem: Unusable | None = None
     for one in ENCRYPTED_COLUMNS:
         for sealed in newest_values(db, one, TRIED):

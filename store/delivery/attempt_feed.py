@@ -28,8 +28,7 @@ JOINED = (
 
 @dataclass(frozen=True, slots=True)
 class AttemptFilter:
-    """A filter for attempts. `repo_ids` None means everywhere. `status` is "success" or "failure".
-    """
+    """A filter for attempts. `repo_ids` None means everywhere. `status` is success or failure."""
 
     repo_ids: Sequence[int] | None = None
     hook_id: int | None = None

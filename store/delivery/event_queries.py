@@ -173,8 +173,7 @@ def newest(
 
 
 def latest(db: Connection, repo_id: int, name: str) -> Row | None:
-    """Return the repository's latest event of this name that has a body, without the body, or None.
-    """
+    """Return the repository's latest event of this name that has a body, or None; omit the body."""
     return db.one(
         f"SELECT {COLUMNS} FROM event e WHERE e.repo_id = :repo_id AND e.name = :name"
         " AND e.body IS NOT NULL ORDER BY e.id DESC LIMIT 1",

@@ -132,8 +132,7 @@ def get(db: Connection, repo_id: int, hook_id: int) -> Row | None:
 
 
 def by_id(db: Connection, hook_id: int) -> Row | None:
-    """Return the hook with this id, deleted or not, or None. Deliveries of deleted hooks need it.
-    """
+    """Return the hook with this id, deleted or not, or None. Deliveries need deleted hooks."""
     row = db.one(f"SELECT {COLUMNS}, deleted_at FROM hook WHERE id = :id", id=hook_id)
     return None if row is None else decode_row(row)
 

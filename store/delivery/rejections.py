@@ -1,5 +1,4 @@
-"""Rejected requests: events of known senders that ingest refused, kept so that people can see why.
-"""
+"""Rejected requests: events of known senders that ingest refused, kept for people to see why."""
 
 from store.database.connection import Connection, Row
 

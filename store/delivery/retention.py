@@ -60,11 +60,10 @@ def drop_attempts(db: Connection, before: int, limit: int) -> int:
 
 
 def drop_events(db: Connection, before: int, limit: int) -> int:
-    """Delete events received before a time if none of their deliveries waits and no attempt is
-    kept.
+    """Delete events received before a time, with their deliveries. Return the number of events.
 
-    Their deliveries are deleted, too. Return the number of events. If fewer than `limit`, none is
-    left.
+    An event stays while a delivery of it waits or an attempt is kept. If the number is less than
+    `limit`, none is left to delete.
     """
     return _in_windows(db, "id > :after", before, limit, lambda ids: _drop_events(db, ids))
 

@@ -202,8 +202,7 @@ def end_private(db: Connection, repo_id: int) -> int:
 
 
 def find_ended(db: Connection) -> tuple[list[int], list[int]]:
-    """Return the subscriptions with an expired lease, and those to a repository that is not public.
-    """
+    """Return subscriptions with an expired lease, and those to a repository that is not public."""
     over = db.tuples(
         "SELECT id FROM websub WHERE ended_at IS NULL AND lease_ends_at <= :now", now=db.now
     )

@@ -1,4 +1,4 @@
 """Development environments: their machines, locations, secrets and keys.
 
-Imports `repositories`, `agents` and what is below them.
+Imports `repositories`, `agents` and the packages below them.
 """

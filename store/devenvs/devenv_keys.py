@@ -1,7 +1,7 @@
-"""The key pair of a repository: secrets for its environments are sealed to it on their way here.
+"""The key pair of a repository, with which clients encrypt secrets for its environments.
 
-They are libsodium's sealed boxes: Curve25519, XSalsa20 and Poly1305, with a key of the sender's
-that nobody keeps.
+The format is libsodium's sealed box: Curve25519, XSalsa20 and Poly1305, with an ephemeral key of
+the sender.
 """
 
 import base64
@@ -20,12 +20,12 @@ KEY_IDS = 10**18
 
 
 def get(db: Connection, repo_id: int) -> Row | None:
-    """The repository's key: `key_id`, `public_key` in base64; its `private_key` is sealed."""
+    """Return the repository's key, or None. `public_key` is base64; `private_key` is encrypted."""
     return db.one(f"SELECT {COLUMNS} FROM devenv_key WHERE repo_id = :repo_id", repo_id=repo_id)
 
 
 def make(db: Connection, repo_id: int) -> Row:
-    """A key for a repository that has none; the one there is where somebody else was first."""
+    """Create a key for a repository. If another transaction was first, return the existing key."""
     private = PrivateKey.generate()
     db.execute(
         f"INSERT INTO devenv_key ({COLUMNS})"
@@ -43,7 +43,7 @@ def make(db: Connection, repo_id: int) -> Row:
 
 
 def private_key(db: Connection, repo_id: int, key_id: str, encrypted: str) -> bytes:
-    """What is in a sealed box, given in base64. Invalid for another key, or what does not open."""
+    """Decrypt a sealed box (base64). Raises Invalid for another key or a malformed box."""
     row = get(db, repo_id)
     if row is None or row["key_id"] != key_id:
         raise _wrong("key_id", "it is not the id of the repository's public key")

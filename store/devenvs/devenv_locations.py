@@ -1,4 +1,4 @@
-"""Where environments can be: the places that the program knows, and what was told of others."""
+"""The locations of environments: the known ones, and those in a state document."""
 
 import ipaddress
 from collections.abc import Sequence
@@ -15,8 +15,10 @@ MOST_NETWORKS = 1000
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A place. `alias` is another name for it; who asks from one of its `networks` is sent there,
-    and to the `default` who asks from none of them.
+    """A location. `alias` is another name for it.
+
+    A client in one of its `networks` is sent there. A client in no location's network is sent to
+    the `default` one.
     """
 
     name: str
@@ -34,7 +36,7 @@ KNOWN = (
 
 
 def list_all(db: Connection) -> list[Location]:
-    """Every place."""
+    """Return every location."""
     found = {one.name: one for one in KNOWN}
     aliases = {one.name: one.alias for one in KNOWN}
     rows = db.tuples("SELECT name, networks, is_default FROM devenv_location ORDER BY name")
@@ -45,7 +47,7 @@ def list_all(db: Connection) -> list[Location]:
 
 
 def get(db: Connection, name: str) -> Location | None:
-    """The place of this name or alias, whatever the case."""
+    """Return the location with this name or alias, in any case, or None."""
     wanted = name.lower()
     for one in list_all(db):
         if wanted in (one.name.lower(), (one.alias or "").lower()):
@@ -54,7 +56,7 @@ def get(db: Connection, name: str) -> Location | None:
 
 
 def named(db: Connection, name: str) -> str:
-    """The place's own name. Invalid where there is none of this name."""
+    """Return the location's own name. Raises Invalid if there is none with this name."""
     found = get(db, name)
     if found is None:
         there = ", ".join(one.name for one in list_all(db))
@@ -65,9 +67,10 @@ def named(db: Connection, name: str) -> str:
 def put(
     db: Connection, name: str, *, networks: Sequence[str] | None = None, default: bool | None = None
 ) -> bool:
-    """Add a place, or change one; whether that changes anything. A new default ends the one before.
+    """Add or change a location. Return whether that changes anything.
 
-    Invalid for what is no network, and for ending the default without a new one.
+    A new default replaces the former one. Raises Invalid for a malformed network, and for removing
+    the default without a new one.
     """
     known = get(db, name)
     before = known or Location(name)
@@ -84,8 +87,9 @@ def put(
 
 
 def nearest(db: Connection, address: str) -> str:
-    """The place for who asks from this address, or network of addresses: that of the narrowest
-    network that it is in, or else the default.
+    """Return the location for a client with this address or network.
+
+    It is the location with the narrowest network around it, or else the default.
     """
     known = list_all(db)
     usual = next(one.name for one in known if one.default)

@@ -1,4 +1,4 @@
-"""Kinds of machines for environments: those that the program knows, and what was told of others."""
+"""Machine types of environments: the known ones, and those in a state document."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ COLUMNS = "name, display_name, operating_system, storage_in_bytes, memory_in_byt
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A kind of machine. `locations` are names, None for everywhere."""
+    """A machine type. `locations` are names, or None for all locations."""
 
     name: str
     display_name: str
@@ -27,11 +27,11 @@ class Machine:
 
     @property
     def size(self) -> tuple[int, int, int, str]:
-        """What machines are sorted by."""
+        """Return the sort key."""
         return self.cpus, self.memory_in_bytes, self.storage_in_bytes, self.name
 
     def is_at(self, location: str) -> bool:
-        """Whether it is offered there."""
+        """Return whether it is offered at this location."""
         return self.offered and (self.locations is None or location in self.locations)
 
 
@@ -50,7 +50,7 @@ KNOWN = (
 
 
 def list_all(db: Connection) -> list[Machine]:
-    """Every kind of machine, offered or not, the smallest first."""
+    """Return every machine type, offered or not, smallest first."""
     rows = db.tuples(f"SELECT {COLUMNS}, locations, offered FROM devenv_machine")
     found = {one.name: one for one in KNOWN}
     for name, shown, system, storage, memory, cpus, places, offered in rows:
@@ -60,13 +60,14 @@ def list_all(db: Connection) -> list[Machine]:
 
 
 def get(db: Connection, name: str) -> Machine | None:
-    """The kind of machine of this name."""
+    """Return the machine type with this name, or None."""
     return next((one for one in list_all(db) if one.name == name), None)
 
 
 def put(db: Connection, told: Machine) -> bool:
-    """Add a kind of machine, or change one; whether that changes anything. Invalid for a location
-    that is not known.
+    """Add or change a machine type. Return whether that changes anything.
+
+    Raises Invalid for an unknown location.
     """
     places = told.locations and tuple(devenv_locations.named(db, one) for one in told.locations)
     values = {name: getattr(told, name) for name in COLUMNS.split(", ")}

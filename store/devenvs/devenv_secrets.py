@@ -1,5 +1,6 @@
-"""Secrets that a repository gives to the environments its people work in. Kept sealed; nothing that
-lists or shows them has their values.
+"""Secrets of a repository for its environments.
+
+They are stored encrypted. Only `value_of` returns a value.
 """
 
 import base64
@@ -11,14 +12,15 @@ from store.errors import Invalid
 
 COLUMNS = "repo_id, name, created_at, updated_at"
 MOST = 100
-"""How many a repository may have."""
+"""The limit of secrets of a repository."""
 MOST_BYTES = 48 * 1024
-"""Of a value."""
+"""The limit of a value in bytes."""
 
 
 def put(db: Connection, repo_id: int, name: str, value: bytes) -> bool:
-    """Keep a secret; True where there was none of this name. Invalid for a name that cannot be, a
-    value that is too long, too many secrets.
+    """Store a secret. Return True if it is new.
+
+    Raises Invalid for a bad name, a value that is too long, or too many secrets.
     """
     known = variable_names.checked(name, RESOURCE, "secret_name")
     if len(value) > MOST_BYTES:
@@ -40,7 +42,7 @@ def put(db: Connection, repo_id: int, name: str, value: bytes) -> bool:
 
 
 def get(db: Connection, repo_id: int, name: str) -> Row | None:
-    """The secret of this name, whatever its case: COLUMNS, and so without its value."""
+    """Return the secret with this name, in any case, without its value (COLUMNS), or None."""
     return db.one(
         f"SELECT {COLUMNS} FROM devenv_secret WHERE repo_id = :repo_id AND name = :name",
         repo_id=repo_id,
@@ -49,7 +51,7 @@ def get(db: Connection, repo_id: int, name: str) -> Row | None:
 
 
 def value_of(db: Connection, row: Row) -> bytes:
-    """The value of a secret, for those whom it is meant for."""
+    """Return the decrypted value of a secret, for authorised receivers only."""
     sealed = db.value(
         "SELECT value FROM devenv_secret WHERE repo_id = :repo_id AND name = :name",
         repo_id=row["repo_id"],
@@ -59,7 +61,7 @@ def value_of(db: Connection, row: Row) -> bytes:
 
 
 def page(db: Connection, repo_id: int, *, limit: int, offset: int) -> list[Row]:
-    """The repository's secrets, by name: COLUMNS."""
+    """Return a page of the repository's secrets, by name (COLUMNS)."""
     return db.all(
         f"SELECT {COLUMNS} FROM devenv_secret WHERE repo_id = :repo_id"
         " ORDER BY name LIMIT :limit OFFSET :offset",
@@ -70,7 +72,7 @@ def page(db: Connection, repo_id: int, *, limit: int, offset: int) -> list[Row]:
 
 
 def count(db: Connection, repo_id: int) -> int:
-    """How many it has."""
+    """Return how many secrets the repository has."""
     found: int = db.value(
         "SELECT count(*) FROM devenv_secret WHERE repo_id = :repo_id", repo_id=repo_id
     )
@@ -78,7 +80,7 @@ def count(db: Connection, repo_id: int) -> int:
 
 
 def delete(db: Connection, row: Row) -> None:
-    """Forget a secret."""
+    """Delete a secret."""
     db.execute(
         "DELETE FROM devenv_secret WHERE repo_id = :repo_id AND name = :name",
         repo_id=row["repo_id"],

@@ -1,6 +1,4 @@
-"""Environments of people, and which machines suit them: what is offered where they are, as far as
-their repository allows it.
-"""
+"""Development environments, and the machine types that their repositories allow."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,7 +19,7 @@ MOST_NAME = 255
 
 @dataclass(frozen=True, slots=True)
 class Restriction:
-    """What is asked of a machine, in cores and bytes; `machines` are names, None for any."""
+    """Requirements for machines, in cores and bytes. `machines` are names, or None for any."""
 
     cpus: int = 0
     memory_in_bytes: int = 0
@@ -29,7 +27,7 @@ class Restriction:
     machines: tuple[str, ...] | None = None
 
     def allows(self, machine: Machine) -> bool:
-        """Whether this machine will do."""
+        """Return whether a machine type meets the requirements."""
         return (
             machine.cpus >= self.cpus
             and machine.memory_in_bytes >= self.memory_in_bytes
@@ -39,7 +37,7 @@ class Restriction:
 
 
 def get(db: Connection, account_id: int, name: str) -> Row | None:
-    """The account's environment of this name: COLUMNS."""
+    """Return the account's environment with this name (COLUMNS), or None."""
     return db.one(
         f"SELECT {COLUMNS} FROM devenv WHERE name = :name AND account_id = :account_id",
         name=name,
@@ -48,13 +46,14 @@ def get(db: Connection, account_id: int, name: str) -> Row | None:
 
 
 def by_name(db: Connection, name: str) -> Row | None:
-    """The environment of this name, whosever it is."""
+    """Return the environment with this name, of any account, or None."""
     return db.one(f"SELECT {COLUMNS} FROM devenv WHERE name = :name", name=name)
 
 
 def put(db: Connection, name: str, values: dict[str, Any]) -> bool:
-    """Make an environment, or change it: `values` are all of the other columns, or for one that
-    there is some of them. Whether that changes anything.
+    """Create or change an environment. Return whether that changes anything.
+
+    `values` has all other columns. For an existing environment, some of them are enough.
     """
     row = by_name(db, name)
     if row is not None:
@@ -63,7 +62,7 @@ def put(db: Connection, name: str, values: dict[str, Any]) -> bool:
 
 
 def offered(db: Connection, repo: Row, ref: str, location: str) -> list[Machine]:
-    """The machines for a new environment of a repository at a branch or a commit."""
+    """Return the machine types for a new environment of a repository at a branch or a commit."""
     asked = restrictions(db, repo["id"], ref)
     return [
         one
@@ -73,8 +72,9 @@ def offered(db: Connection, repo: Row, ref: str, location: str) -> list[Machine]
 
 
 def reachable(db: Connection, devenv: Row, repo: Row) -> list[Machine]:
-    """The machines that an environment can move to: others of its operating system, where what it
-    has stored will fit.
+    """Return the machine types to which an environment can change.
+
+    They have the same operating system and at least as much storage.
     """
     before = devenv_machines.get(db, devenv["machine"])
     return [
@@ -93,7 +93,7 @@ def _follows(before: Machine, after: Machine) -> bool:
 
 
 def restrictions(db: Connection, repo_id: int, ref: str) -> list[Restriction]:
-    """What a repository asks of machines at a branch or a commit, and at all of them."""
+    """Return a repository's requirements at a branch or a commit, and for all of them."""
     rows = db.tuples(
         "SELECT cpus, memory_in_bytes, storage_in_bytes, machines FROM devenv_restriction"
         f" WHERE repo_id = :repo_id AND ref IN (SELECT w.ref FROM {db.each('refs', ref='text')}"
@@ -108,7 +108,7 @@ def restrictions(db: Connection, repo_id: int, ref: str) -> list[Restriction]:
 
 
 def restrict(db: Connection, repo_id: int, ref: str, wanted: Restriction) -> None:
-    """Say what a repository asks of machines at a branch or a commit, or at EVERY_REF."""
+    """Set a repository's requirements at a branch or a commit, or at EVERY_REF."""
     names = None if wanted.machines is None else orjson.dumps(wanted.machines).decode()
     values = {
         "repo_id": repo_id,
@@ -122,13 +122,14 @@ def restrict(db: Connection, repo_id: int, ref: str, wanted: Restriction) -> Non
 
 
 def prebuilt(db: Connection, repo_id: int, ref: str) -> dict[str, str]:
-    """Machine to `ready` or `in_progress`, or `none`, for what has been built ahead at a branch or
-    a commit.
+    """Return machine type to the state of its prebuild (`ready`, `in_progress` or `none`).
+
+    Prebuilds of the branch or the commit count.
     """
     rows = db.tuples(
         "SELECT machine, availability FROM devenv_prebuild WHERE repo_id = :repo_id"
         f" AND ref IN (SELECT w.ref FROM {db.each('refs', ref='text')} AS w)"
-        # What is ready outdoes what is being made, and that what is not.
+        # `ready` takes precedence over `in_progress`, and that over `none`.
         " ORDER BY CASE availability WHEN 'ready' THEN 2 WHEN 'in_progress' THEN 1 ELSE 0 END",
         repo_id=repo_id,
         refs=json_array(_names(db, repo_id, ref)),
@@ -137,7 +138,7 @@ def prebuilt(db: Connection, repo_id: int, ref: str) -> dict[str, str]:
 
 
 def prebuild(db: Connection, repo_id: int, ref: str, machine: str, availability: str) -> None:
-    """Say what has been built ahead."""
+    """Set the state of a prebuild."""
     told = {"ref": _short(ref), "machine": machine, "availability": availability}
     upsert.insert_or_replace(
         db, "devenv_prebuild", {"repo_id": repo_id, **told}, "repo_id, ref, machine"
@@ -145,7 +146,7 @@ def prebuild(db: Connection, repo_id: int, ref: str, machine: str, availability:
 
 
 def policy(db: Connection, repo_id: int) -> list[Row]:
-    """All that was said of what a repository has built ahead and asks for."""
+    """Return all prebuilds and requirements of a repository."""
     return [
         row
         for table, order in (("devenv_prebuild", "ref, machine"), ("devenv_restriction", "ref"))
@@ -160,8 +161,9 @@ def _short(ref: str) -> str:
 
 
 def _names(db: Connection, repo_id: int, ref: str) -> Iterable[str]:
-    """The branch or commit as it may have been told of: a branch is its commit too, and a commit
-    the branches that are at it.
+    """Return the names under which a branch or commit may be stored.
+
+    A branch also stands for its commit, and a commit for the branches at it.
     """
     short = _short(ref)
     sha = refs.resolve(db, repo_id, ref)

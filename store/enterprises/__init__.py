@@ -1,4 +1,4 @@
 """Enterprises and their teams.
 
-Imports `repositories` and what is below it.
+Imports `repositories` and the packages below it.
 """

@@ -1,7 +1,7 @@
-"""Which of an enterprise's organizations a team of it is assigned to.
+"""The organizations of an enterprise to which its teams are assigned.
 
-A team is assigned to none, to all, or to those that are selected. Whoever adds to none, or takes
-away from all, has selected.
+A team is assigned to none, to all, or to selected organizations. Adding to none or removing from
+all makes a selection.
 """
 
 from collections.abc import Collection
@@ -29,7 +29,7 @@ def _of(team: Row) -> tuple[str, dict[str, int]]:
 
 
 def page(db: Connection, team: Row, *, limit: int, offset: int) -> list[Row]:
-    """The organizations that the team is assigned to."""
+    """Return a page of the organizations to which the team is assigned."""
     where, given = _of(team)
     return db.all(
         f"SELECT {_columns()} {where} ORDER BY o.organization_id LIMIT :limit OFFSET :offset",
@@ -40,7 +40,7 @@ def page(db: Connection, team: Row, *, limit: int, offset: int) -> list[Row]:
 
 
 def count(db: Connection, team: Row, most: int = ENDLESS) -> int:
-    """How many there are, counted to `most`."""
+    """Return how many organizations `page` can return, counted up to `most`."""
     where, given = _of(team)
     total: int = db.value(
         f"SELECT count(*) FROM (SELECT o.organization_id {where} LIMIT :most) AS f",
@@ -51,7 +51,7 @@ def count(db: Connection, team: Row, most: int = ENDLESS) -> int:
 
 
 def among(db: Connection, team: Row, organization_ids: Collection[int]) -> set[int]:
-    """Those of these organizations that the team is assigned to."""
+    """Return which of these organizations the team is assigned to."""
     where, given = _of(team)
     found = db.tuples(
         f"SELECT o.organization_id {where} AND o.organization_id IN"
@@ -63,7 +63,7 @@ def among(db: Connection, team: Row, organization_ids: Collection[int]) -> set[i
 
 
 def candidate(db: Connection, team_id: int, login: str) -> Row | None:
-    """The organization of this login, if it is one of the team's enterprise."""
+    """Return the organization with this login if it is in the team's enterprise, else None."""
     return db.one(
         f"SELECT {_columns()} {JOINED} JOIN enterprise_team t"
         " ON t.enterprise_id = o.enterprise_id WHERE t.id = :team_id AND a.login_key = :key",
@@ -73,7 +73,7 @@ def candidate(db: Connection, team_id: int, login: str) -> Row | None:
 
 
 def candidates(db: Connection, enterprise_id: int, logins: Collection[str]) -> list[Row]:
-    """Those of the enterprise's organizations that have these logins, by id."""
+    """Return the enterprise's organizations with these logins, by id."""
     return db.all(
         f"SELECT {_columns()} {JOINED} JOIN {db.each('logins', login='text')} AS w"
         " ON w.login = a.login_key WHERE o.enterprise_id = :enterprise_id ORDER BY a.id",
@@ -83,7 +83,7 @@ def candidates(db: Connection, enterprise_id: int, logins: Collection[str]) -> l
 
 
 def add(db: Connection, team: Row, organization_ids: Collection[int]) -> None:
-    """Assign the team to these too."""
+    """Assign the team to these organizations, too."""
     if team["selection"] == "all" or not organization_ids:
         return
     enterprise_teams.update(db, team, selection="selected")
@@ -91,7 +91,7 @@ def add(db: Connection, team: Row, organization_ids: Collection[int]) -> None:
 
 
 def remove(db: Connection, team: Row, organization_ids: Collection[int]) -> None:
-    """Assign the team to these no longer."""
+    """Remove the team's assignment to these organizations."""
     if team["selection"] == "all" and organization_ids:
         every = db.tuples(
             "SELECT organization_id FROM enterprise_organization WHERE enterprise_id = :id",
@@ -117,5 +117,5 @@ def _insert(db: Connection, team_id: int, organization_ids: Collection[int]) -> 
 
 
 def clear(db: Connection, team: Row) -> None:
-    """Forget what was selected."""
+    """Delete the selection."""
     db.execute("DELETE FROM enterprise_team_organization WHERE team_id = :id", id=team["id"])

@@ -1,4 +1,4 @@
-"""Who is in an enterprise's team."""
+"""The members of an enterprise's teams."""
 
 from collections.abc import Collection
 
@@ -15,7 +15,7 @@ def _columns() -> str:
 
 
 def page(db: Connection, team_id: int, *, limit: int, offset: int) -> list[Row]:
-    """The team's members, by id."""
+    """Return a page of the team's members, by id."""
     return db.all(
         f"SELECT {_columns()} {IN_TEAM} ORDER BY m.account_id LIMIT :limit OFFSET :offset",
         team_id=team_id,
@@ -25,7 +25,7 @@ def page(db: Connection, team_id: int, *, limit: int, offset: int) -> list[Row]:
 
 
 def count(db: Connection, team_id: int, most: int = ENDLESS) -> int:
-    """How many there are, counted to `most`."""
+    """Return how many members the team has, counted up to `most`."""
     total: int = db.value(
         "SELECT count(*) FROM (SELECT account_id FROM enterprise_team_member"
         " WHERE team_id = :team_id LIMIT :most) AS f",
@@ -36,7 +36,7 @@ def count(db: Connection, team_id: int, most: int = ENDLESS) -> int:
 
 
 def among(db: Connection, team_id: int, account_ids: Collection[int]) -> set[int]:
-    """Those of these accounts that are members."""
+    """Return which of these accounts are members."""
     found = db.tuples(
         "SELECT m.account_id FROM enterprise_team_member m WHERE m.team_id = :team_id"
         f" AND m.account_id IN (SELECT w.id FROM {db.each('ids', id='integer')} AS w)",
@@ -47,7 +47,7 @@ def among(db: Connection, team_id: int, account_ids: Collection[int]) -> set[int
 
 
 def users(db: Connection, logins: Collection[str]) -> list[Row]:
-    """The users, not organizations, that have these logins, by id."""
+    """Return the users with these logins, by id. Organizations are left out."""
     return db.all(
         f"SELECT {_columns()} FROM {db.each('logins', login='text')} AS w JOIN account a"
         " ON a.login_key = w.login WHERE a.kind = 'User' ORDER BY a.id",
@@ -56,7 +56,7 @@ def users(db: Connection, logins: Collection[str]) -> list[Row]:
 
 
 def add(db: Connection, team_id: int, account_ids: Collection[int]) -> None:
-    """Make these members, who are not."""
+    """Add members who are not in the team yet."""
     db.insert_many(
         "enterprise_team_member",
         "team_id, account_id, created_at",
@@ -66,7 +66,7 @@ def add(db: Connection, team_id: int, account_ids: Collection[int]) -> None:
 
 
 def remove(db: Connection, team_id: int, account_ids: Collection[int]) -> None:
-    """End the membership of these, who have one."""
+    """Remove members."""
     db.execute(
         "DELETE FROM enterprise_team_member WHERE team_id = :team_id AND account_id IN"
         f" (SELECT w.id FROM {db.each('ids', id='integer')} AS w)",

@@ -1,4 +1,4 @@
-"""Teams of an enterprise, known by their slug or their id."""
+"""Teams of an enterprise, identified by slug or id."""
 
 import re
 from typing import Any
@@ -16,12 +16,12 @@ NUMBER = re.compile(r"[0-9]{1,18}")
 
 
 def slug_of(name: str) -> str:
-    """What the team is called in paths: `ent:` and the name's letters and digits."""
+    """Return the team's name in paths: `ent:` and the letters and digits of its name."""
     return PREFIX + re.sub(r"[^a-z0-9_]+", "-", name.lower()).strip("-")
 
 
 def create(db: Connection, enterprise_id: int, name: str, **given: Any) -> Row:
-    """Make a team. Invalid for a name that makes no slug, or one that is taken."""
+    """Create a team. Raises Invalid if its name has no slug or is in use."""
     fields = {
         "description": None,
         "selection": "disabled",
@@ -66,7 +66,7 @@ def _taken(name: str) -> Invalid:
 
 
 def find(db: Connection, enterprise_id: int, slug_or_id: str) -> Row | None:
-    """The enterprise's team of this slug, whatever its case, or of this id."""
+    """Return the enterprise's team with this slug, in any case, or this id, or None."""
     if NUMBER.fullmatch(slug_or_id):
         where, key = "id = :key", int(slug_or_id)
     else:
@@ -79,7 +79,7 @@ def find(db: Connection, enterprise_id: int, slug_or_id: str) -> Row | None:
 
 
 def page(db: Connection, enterprise_id: int, *, limit: int, offset: int) -> list[Row]:
-    """The enterprise's teams, the oldest first."""
+    """Return a page of the enterprise's teams, oldest first."""
     return db.all(
         f"SELECT {COLUMNS} FROM enterprise_team WHERE enterprise_id = :enterprise_id"
         " ORDER BY id LIMIT :limit OFFSET :offset",
@@ -90,7 +90,7 @@ def page(db: Connection, enterprise_id: int, *, limit: int, offset: int) -> list
 
 
 def count(db: Connection, enterprise_id: int, most: int = ENDLESS) -> int:
-    """How many teams it has, counted to `most`."""
+    """Return how many teams the enterprise has, counted up to `most`."""
     total: int = db.value(
         "SELECT count(*) FROM (SELECT id FROM enterprise_team WHERE enterprise_id = :id"
         " LIMIT :most) AS f",
@@ -101,7 +101,8 @@ def count(db: Connection, enterprise_id: int, most: int = ENDLESS) -> int:
 
 
 def update(db: Connection, team: Row, **changes: Any) -> Row:
-    """The team with these columns changed; another name is another slug. Invalid as in `create`."""
+    """Change columns of the team, and the slug with the name. Return it. Raises as `create` does.
+    """
     after = {**team, **changes}
     if "name" in changes:
         after["slug"] = _checked(changes["name"])
@@ -122,5 +123,5 @@ def update(db: Connection, team: Row, **changes: Any) -> Row:
 
 
 def delete(db: Connection, team: Row) -> None:
-    """End the team, its memberships and its assignments."""
+    """Delete the team, its memberships and its assignments."""
     db.execute("DELETE FROM enterprise_team WHERE id = :id", id=team["id"])

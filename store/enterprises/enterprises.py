@@ -1,4 +1,4 @@
-"""Enterprises: who belongs to one, and which organizations are its own."""
+"""Enterprises, their members and their organizations."""
 
 import re
 from collections.abc import Iterable
@@ -10,11 +10,11 @@ COLUMNS = "id, slug, name, usage_metrics, created_at, updated_at"
 SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,58}[a-z0-9])?")
 ROLES = ("member", "billing_manager", "owner")
 POLICIES = ("enabled", "disabled", "unconfigured")
-"""For its usage of the assistant: everywhere, nowhere, or left to others."""
+"""For usage of the assistant: everywhere, nowhere, or decided by others."""
 
 
 def create(db: Connection, slug: str, *, name: str | None = None) -> Row:
-    """Make an enterprise. Invalid for a bad slug, Conflict for a taken one."""
+    """Create an enterprise. Raises Invalid for a bad slug, Conflict for an existing one."""
     key = slug.lower()
     if not SLUG.fullmatch(key):
         raise Invalid(f"{slug!r} is no slug: up to 60 letters, digits and '-'", field="slug")
@@ -32,17 +32,17 @@ def create(db: Connection, slug: str, *, name: str | None = None) -> Row:
 
 
 def by_slug(db: Connection, slug: str) -> Row | None:
-    """The enterprise of this slug, whatever its case."""
+    """Return the enterprise with this slug, in any case, or None."""
     return db.one(f"SELECT {COLUMNS} FROM enterprise WHERE slug = :slug", slug=slug.lower())
 
 
 def get(db: Connection, enterprise_id: int) -> Row | None:
-    """The enterprise with this id."""
+    """Return the enterprise with this id, or None."""
     return db.one(f"SELECT {COLUMNS} FROM enterprise WHERE id = :id", id=enterprise_id)
 
 
 def enable_usage_metrics(db: Connection, enterprise: Row, policy: str) -> None:
-    """Say whether its usage of the assistant is collected and shown: one of POLICIES."""
+    """Set whether its usage of the assistant is collected and shown: one of POLICIES."""
     if policy not in POLICIES:
         raise Invalid(f"{policy!r} is none of {', '.join(POLICIES)}", field="usage_metrics")
     db.execute(
@@ -55,7 +55,7 @@ def enable_usage_metrics(db: Connection, enterprise: Row, policy: str) -> None:
 
 
 def rename(db: Connection, enterprise: Row, name: str) -> None:
-    """Give it another name; the slug stays."""
+    """Rename an enterprise. Its slug stays."""
     db.execute(
         "UPDATE enterprise SET name = :name, updated_at = :now WHERE id = :id AND name <> :name",
         name=name,
@@ -65,7 +65,7 @@ def rename(db: Connection, enterprise: Row, name: str) -> None:
 
 
 def join(db: Connection, enterprise_id: int, account_id: int, role: str) -> None:
-    """Make a user an owner, a billing manager or a member."""
+    """Give a user a role: one of ROLES. Raises Invalid for another one."""
     if role not in ROLES:
         raise Invalid(f"{role!r} is no role in an enterprise: {', '.join(ROLES)}", field="role")
     db.execute(
@@ -79,7 +79,7 @@ def join(db: Connection, enterprise_id: int, account_id: int, role: str) -> None
 
 
 def members(db: Connection, enterprise_id: int) -> dict[str, str]:
-    """Login to role, by login; without those who are members through an organization."""
+    """Return login to role, by login, without members through an organization."""
     return dict(
         db.tuples(
             "SELECT a.login, m.role FROM enterprise_member m JOIN account a ON a.id = m.account_id"
@@ -90,8 +90,10 @@ def members(db: Connection, enterprise_id: int) -> dict[str, str]:
 
 
 def role_of(db: Connection, enterprise: Row, account: Row) -> str | None:
-    """One of ROLES, or None. Who is in an organization of the enterprise is a member, and whoever
-    administers the site an owner. `account` needs `id` and `site_admin`.
+    """Return the account's role (one of ROLES), or None.
+
+    Members of the enterprise's organizations are members, and site administrators are owners.
+    `account` needs `id` and `site_admin`.
     """
     if account["site_admin"]:
         return "owner"
@@ -107,7 +109,7 @@ def role_of(db: Connection, enterprise: Row, account: Row) -> str | None:
 
 
 def memberships_of(db: Connection, enterprise_id: int, account_ids: Iterable[int]) -> set[int]:
-    """Those of these accounts that are members, be it through an organization."""
+    """Return which of these accounts are members, directly or through an organization."""
     found = db.tuples(
         f"SELECT w.id FROM {db.each('ids', id='integer')} AS w WHERE EXISTS"
         " (SELECT 1 FROM enterprise_member e WHERE e.enterprise_id = :enterprise_id"
@@ -121,7 +123,10 @@ def memberships_of(db: Connection, enterprise_id: int, account_ids: Iterable[int
 
 
 def adopt(db: Connection, enterprise_id: int, organization_id: int) -> bool:
-    """Make an organization the enterprise's; False where it is. Conflict for another one's."""
+    """Add an organization. Return False if it belongs to the enterprise already.
+
+    Raises Conflict if it belongs to another one.
+    """
     owner = of_organization(db, organization_id)
     if owner is not None and owner["id"] != enterprise_id:
         raise Conflict(f"the organization is one of the enterprise {owner['slug']!r}")
@@ -135,7 +140,7 @@ def adopt(db: Connection, enterprise_id: int, organization_id: int) -> bool:
 
 
 def of_organization(db: Connection, organization_id: int) -> Row | None:
-    """The enterprise that an organization belongs to."""
+    """Return the enterprise of an organization, or None."""
     columns = ", ".join(f"e.{name}" for name in COLUMNS.split(", "))
     return db.one(
         f"SELECT {columns} FROM enterprise_organization o JOIN enterprise e"
@@ -145,7 +150,7 @@ def of_organization(db: Connection, organization_id: int) -> Row | None:
 
 
 def organizations(db: Connection, enterprise_id: int) -> dict[int, str]:
-    """Id to login, of the enterprise's organizations."""
+    """Return id to login of the enterprise's organizations."""
     return dict(
         db.tuples(
             "SELECT a.id, a.login FROM enterprise_organization o JOIN account a"

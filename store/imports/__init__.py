@@ -1,4 +1,4 @@
-"""Source imports: what was asked for, how far each is, what was found.
+"""Source imports: requests, their progress, and their results.
 
-Imports `repositories` and what is below it.
+Imports `repositories` and the packages below it.
 """

@@ -1,4 +1,4 @@
-"""What was found in an imported history: who made it, and its large files."""
+"""The results of an import: the authors of its history, and its large files."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,13 +7,12 @@ from store.database.connection import Connection, Row, json_array
 
 AUTHOR = "id, repo_id, digest, remote_name, remote_id, name, email"
 Renamed = dict[str, tuple[str, str]]
-"""The digests of those who are to be called otherwise, and their names and addresses then."""
+"""The digests of renamed authors to their new names and addresses."""
 LARGE_FILE = "ref_name, path, oid, size"
 
 
 class Author(NamedTuple):
-    """Somebody as the source calls them; `digest` stands for the bytes there, which need be no
-    text.
+    """An author as the source has it. `digest` stands for the bytes, which may not be valid text.
     """
 
     digest: str
@@ -22,7 +21,7 @@ class Author(NamedTuple):
 
 
 class LargeFile(NamedTuple):
-    """A file with the ref that it was found by, and its size in bytes."""
+    """A file, the ref with which it was found, and its size in bytes."""
 
     ref_name: str
     path: str
@@ -31,9 +30,7 @@ class LargeFile(NamedTuple):
 
 
 def put_authors(db: Connection, repo_id: int, found: Sequence[Author]) -> None:
-    """Remember who was found, and nobody else; those that are known keep the names that they were
-    given.
-    """
+    """Replace the authors. Known ones keep the names that they were given."""
     db.insert_many(
         "import_author",
         "repo_id, digest, remote_name, remote_id, name, email",
@@ -49,7 +46,7 @@ def put_authors(db: Connection, repo_id: int, found: Sequence[Author]) -> None:
 
 
 def authors(db: Connection, repo_id: int, *, since: int = 0, limit: int) -> list[Row]:
-    """The authors with a greater id than `since`, by id: AUTHOR."""
+    """Return the authors with ids above `since`, by id (AUTHOR)."""
     return db.all(
         f"SELECT {AUTHOR} FROM import_author WHERE repo_id = :repo_id AND id > :since"
         " ORDER BY id LIMIT :limit",
@@ -60,7 +57,7 @@ def authors(db: Connection, repo_id: int, *, since: int = 0, limit: int) -> list
 
 
 def author(db: Connection, repo_id: int, author_id: int) -> Row | None:
-    """The author with this id in the repository's import."""
+    """Return the author with this id in the repository's import, or None."""
     return db.one(
         f"SELECT {AUTHOR} FROM import_author WHERE repo_id = :repo_id AND id = :id",
         repo_id=repo_id,
@@ -69,7 +66,7 @@ def author(db: Connection, repo_id: int, author_id: int) -> Row | None:
 
 
 def rename(db: Connection, row: Row, *, name: str, email: str) -> Row:
-    """Say what an author is to be called."""
+    """Set an author's name and address."""
     db.execute(
         "UPDATE import_author SET name = :name, email = :email WHERE id = :id",
         name=name,
@@ -80,7 +77,7 @@ def rename(db: Connection, row: Row, *, name: str, email: str) -> Row:
 
 
 def renamed(db: Connection, repo_id: int) -> Renamed:
-    """Who is to be called otherwise than in the source."""
+    """Return the renamed authors."""
     rows = db.tuples(
         "SELECT digest, name, email FROM import_author WHERE repo_id = :repo_id"
         " AND (name <> remote_name OR email <> remote_id)",
@@ -92,7 +89,7 @@ def renamed(db: Connection, repo_id: int) -> Renamed:
 def put_large_files(
     db: Connection, repo_id: int, found: Sequence[LargeFile], *, count: int, size: int
 ) -> None:
-    """Remember the large files, of which there are so many and of that size in all."""
+    """Replace the large files. `count` and `size` are their number and total size in bytes."""
     db.execute("DELETE FROM import_large_file WHERE repo_id = :repo_id", repo_id=repo_id)
     rows = [(repo_id, position, *one) for position, one in enumerate(found)]
     db.insert_many("import_large_file", f"repo_id, position, {LARGE_FILE}", rows)
@@ -106,7 +103,7 @@ def put_large_files(
 
 
 def large_files(db: Connection, repo_id: int) -> list[Row]:
-    """The large files that were found: LARGE_FILE."""
+    """Return the large files (LARGE_FILE)."""
     return db.all(
         f"SELECT {LARGE_FILE} FROM import_large_file WHERE repo_id = :repo_id ORDER BY position",
         repo_id=repo_id,

@@ -1,10 +1,10 @@
-"""Imports as people go through them."""
+"""Imports for people to browse."""
 
 from typing import Any
 
 from store.database.connection import Connection, Row, json_array
 
-# Neither the user's name nor the password for where it comes from.
+# Without the user name and password for the source.
 COLUMNS = (
     "i.repo_id, i.vcs_url, i.vcs, i.project, i.status, i.step, i.due_at, i.failed_step,"
     " i.error_message, i.commit_count, i.authors_count, i.import_percent, i.push_percent,"
@@ -19,7 +19,7 @@ NAMED = (
 def page(
     db: Connection, *, limit: int, before: int | None = None, repo_ids: list[int] | None = None
 ) -> list[Row]:
-    """The imports into these repositories, or all, the newest repository's first."""
+    """Return the imports into these repositories, or all, newest repository first."""
     where: list[str] = []
     given: dict[str, Any] = {}
     if before is not None:

@@ -1,7 +1,7 @@
-"""Rounds of imports: what workers do, and how far it is.
+"""Rounds of imports: the work of workers, and its progress.
 
-A worker takes imports that are due. Each time that one is begun anew it gets another `round`: what
-a worker tells of an earlier one changes nothing, and so it learns that it is wanted no more.
+A worker claims due imports. Each start of an import gets a new `round`. Reports about an earlier
+round change nothing, and so its worker finds out that it must stop.
 """
 
 from collections.abc import Collection, Mapping
@@ -18,7 +18,7 @@ TOLD = ("commit_count", "authors_count", "import_percent", "push_percent", "stat
 
 
 def next_due(db: Connection) -> int | None:
-    """Since when the first import waits, or is under way; None where there is none."""
+    """Return since when the first import has been due, or None."""
     found: int | None = db.value(
         "SELECT due_at FROM source_import WHERE due_at IS NOT NULL ORDER BY due_at, repo_id LIMIT 1"
     )
@@ -26,13 +26,14 @@ def next_due(db: Connection) -> int | None:
 
 
 def is_due(db: Connection, but: Collection[int]) -> bool:
-    """Whether an import is to be seen to, of another repository than these."""
+    """Return whether an import is due in any repository except these."""
     return _first_due(db, but) is not None
 
 
 def claim(db: Connection, but: Collection[int]) -> Row | None:
-    """Take up the first import that is due, of other repositories than these: it has a round of its
-    own from then on, so that whoever had it before has it no more. None where there is none.
+    """Claim the first due import in a repository except these. Return it, or None.
+
+    It gets a new round, so that a worker that claimed it before loses it.
     """
     repo_id = _first_due(db, but)
     if repo_id is None:
@@ -57,12 +58,12 @@ def _first_due(db: Connection, but: Collection[int]) -> int | None:
 
 
 def rounds(db: Connection) -> dict[int, int]:
-    """The rounds of all imports that are under way, by repository."""
+    """Return repository id to round, for all imports under way."""
     return dict(db.tuples("SELECT repo_id, round FROM source_import WHERE due_at IS NOT NULL"))
 
 
 def is_current(db: Connection, row: Row) -> bool:
-    """Whether this round of an import is still the one that is wanted."""
+    """Return whether this round of an import is the current one."""
     found = db.value(
         "SELECT round FROM source_import WHERE repo_id = :id AND due_at IS NOT NULL",
         id=row["repo_id"],
@@ -71,8 +72,9 @@ def is_current(db: Connection, row: Row) -> bool:
 
 
 def report_progress(db: Connection, row: Row, changed: Mapping[str, Any]) -> bool:
-    """Write how far this round of an import is: values for some of TOLD. False, with nothing
-    changed, where another one is wanted by now.
+    """Record the progress of this round: values of some columns in TOLD.
+
+    If it is not the current round, return False and change nothing.
     """
     assert set(changed) <= set(TOLD), changed
     assignments = ", ".join(f"{name} = :{name}" for name in changed)
@@ -86,7 +88,7 @@ def stop(
     message: str | None = None,
     failed_step: str | None = None,
 ) -> bool:
-    """End this round with a problem that somebody has to see to. False where another is wanted."""
+    """End this round with a problem that a person must solve. Return False if it is not current."""
     assert status in NEEDS_ATTENTION, status
     assignments = (
         "status = :status, error_message = :message, failed_step = :failed_step, due_at = NULL"
@@ -96,7 +98,7 @@ def stop(
 
 
 def choose(db: Connection, row: Row, choices: list[dict[str, str]]) -> bool:
-    """End this round with several projects of which one has to be chosen."""
+    """End this round, because a person must choose a project. Return False if it is not current."""
     db.execute(
         "UPDATE source_import SET project_choices = :choices"
         " WHERE repo_id = :repo_id AND round = :round",
@@ -108,8 +110,10 @@ def choose(db: Connection, row: Row, choices: list[dict[str, str]]) -> bool:
 
 
 def complete(db: Connection, row: Row, names: Renamed) -> bool | None:
-    """End this round well, with authors of these names. False where they are called otherwise by
-    now, so that it has to be done again; None where another round is wanted.
+    """End this round successfully, with these names of authors.
+
+    Return False if the names have changed since, so that the mapping must be repeated. Return None
+    if it is not the current round.
     """
     db.alone(f"import {row['repo_id']}")
     if not is_current(db, row):

@@ -1,4 +1,4 @@
-"""Imports of a repository's history from elsewhere, as they are asked for."""
+"""Requested imports of a repository's history from another host."""
 
 import os
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ RESOURCE = "Import"
 
 
 def get(db: Connection, repo_id: int) -> Row | None:
-    """The repository's import: COLUMNS, the password as it is sealed, the choices as a list."""
+    """Return the repository's import (COLUMNS, password sealed, choices as a list), or None."""
     row = db.one(f"SELECT {COLUMNS} FROM source_import WHERE repo_id = :id", id=repo_id)
     return None if row is None else _opened(row)
 
@@ -49,9 +49,9 @@ def start(
     username: str | None = None,
     password: str | None = None,
 ) -> Row:
-    """Have a repository's history imported; without `vcs` it is found out what is at the URL.
+    """Start an import. Without `vcs`, the system at the URL is detected.
 
-    Invalid while another import of this repository is under way; one that is not is forgotten.
+    Raises Invalid if another import of this repository is under way. A former one is deleted.
     """
     db.alone(f"import {repo_id}")
     before = get(db, repo_id)
@@ -81,9 +81,9 @@ def start(
 
 
 def restart(db: Connection, row: Row, account_id: int, changed: Mapping[str, Any]) -> Row:
-    """Begin an import anew, with other values for `vcs`, `project`, `username` and `password`.
+    """Restart an import with new values of `vcs`, `project`, `username` and `password`.
 
-    The names that authors were given are kept, and the choice about large files.
+    The names of authors and the preference for large files stay.
     """
     db.alone(f"import {row['repo_id']}")
     row = needed(db, row["repo_id"])
@@ -102,8 +102,9 @@ def restart(db: Connection, row: Row, account_id: int, changed: Mapping[str, Any
 
 
 def remap(db: Connection, repo_id: int) -> None:
-    """Have the authors of what was imported rewritten once more, for they will be called otherwise
-    when this is committed. One that is under way finds them so by itself. Missing for no import.
+    """Repeat the mapping of authors if the import is complete, because their names have changed.
+
+    An import under way reads the new names itself. Raises Missing if there is no import.
     """
     db.alone(f"import {repo_id}")
     row = needed(db, repo_id)
@@ -125,12 +126,12 @@ def _again(db: Connection, row: Row, step: str) -> Row:
 
 
 def new_round() -> int:
-    """None that there was, also not of an import that is forgotten by now."""
+    """Return a random round, different from all former ones, even of deleted imports."""
     return int.from_bytes(os.urandom(7))
 
 
 def needed(db: Connection, repo_id: int) -> Row:
-    """The repository's import. Missing where there is none."""
+    """Return the repository's import. Raises Missing if there is none."""
     row = get(db, repo_id)
     if row is None:
         raise Missing("import")
@@ -138,13 +139,13 @@ def needed(db: Connection, repo_id: int) -> Row:
 
 
 def delete(db: Connection, repo_id: int) -> bool:
-    """Forget a repository's import, and thereby cancel it. False where there is none."""
+    """Delete a repository's import, which cancels it. Return False if there is none."""
     jobs.notify_worker(db)
     return db.execute("DELETE FROM source_import WHERE repo_id = :id", id=repo_id) > 0
 
 
 def set_preferences(db: Connection, repo_id: int, use_lfs: str) -> Row:
-    """Say what is to be done with large files. Missing where there is no import."""
+    """Set the preference for large files. Raises Missing if there is no import."""
     db.execute(
         "UPDATE source_import SET use_lfs = :use_lfs, updated_at = :now WHERE repo_id = :id",
         use_lfs=use_lfs,
@@ -155,7 +156,7 @@ def set_preferences(db: Connection, repo_id: int, use_lfs: str) -> Row:
 
 
 def password_of(db: Connection, row: Row) -> str | None:
-    """The password that it was given."""
+    """Return the decrypted password for the source, or None."""
     return None if row["password"] is None else db.vault.open(row["password"])
 
 

@@ -1,7 +1,7 @@
 """Projection of repositories, and the rules of trust.
 
-Anybody who may post a repository's events is trusted about its activity. Only a source that signs
-is trusted about its settings, which only administrators change. A private repository becomes public
+An event's sender needs no signature for a repository's activity. Settings, which only
+administrators change, are only taken from a source that signs. A private repository becomes public
 only by an event for that purpose.
 """
 

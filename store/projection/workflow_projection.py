@@ -11,7 +11,7 @@ from store.workflows.concurrency_members import GroupMember
 from store.workflows.workflow_runs import COMPLETED
 
 STATUSES = ("queued", "in_progress", COMPLETED, "requested", "waiting", "pending")
-# Of two payloads with the same time, the higher rank is later. Other statuses have 0.
+# If two payloads have the same time, the one with the higher rank is later. Other statuses have 0.
 RANK = {"in_progress": 1, COMPLETED: 2}
 NAME = payload_reader.text(255, 1)
 RUN: payload_reader.Readers = {

@@ -1,4 +1,4 @@
-"""Tables that name one thing of every domain: what expires, and what has a present state.
+"""Tables with an entry for each domain: expiring objects, and snapshots of the state.
 
 Imports every domain of the store.
 """

@@ -1,7 +1,6 @@
-"""What ends by itself at its time, in one table: the worker removes it then and tells of it.
+"""The table of expiring objects: the worker deletes them at their time and writes an event.
 
-Whoever reads these things passes over those that are over, so that it matters to nobody when
-exactly the worker comes.
+Readers ignore expired objects, so that the worker's exact timing does not matter.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,19 +14,20 @@ from store.repositories import interaction_limits, invitations
 
 @dataclass(frozen=True, slots=True)
 class ExpiringKind:
-    """A kind of thing that ends by itself."""
+    """A kind of expiring object."""
 
     event: str
-    """What is told of its end, as `name.action`."""
+    """The event about the expiry, as `name.action`."""
     next_due: Callable[[Connection], int | None]
-    """When the next one ends, or has ended; None where there is none."""
+    """Returns the next expiry, which may be in the past, or None."""
     expire: Callable[[Connection, int], Sequence[Row]]
-    """Remove those that have ended, so many at most, the first to end first, and return them."""
+    """Deletes and returns the expired objects, earliest first, up to a limit."""
 
 
 def of_table(event: str, table: str, columns: str) -> ExpiringKind:
-    """The rows of a table with an `id`, each of which ends at its `expires_at`, which has an
-    index with the id behind it.
+    """Return the kind for a table with an `id` and an indexed `expires_at`.
+
+    The index must be on `expires_at` and `id`.
     """
 
     def next_due(db: Connection) -> int | None:
@@ -61,6 +61,6 @@ EXPIRING = (
 
 
 def next_due(db: Connection) -> int | None:
-    """When the next of all these ends, or has ended."""
+    """Return the next expiry of all kinds, which may be in the past, or None."""
     moments = [one.next_due(db) for one in EXPIRING]
     return min((moment for moment in moments if moment is not None), default=None)

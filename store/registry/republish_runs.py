@@ -1,4 +1,4 @@
-"""Runs that publish once more how things are: what each is of, and how far it has come."""
+"""Runs that publish snapshots of the state: their topics, and their progress."""
 
 import re
 from collections.abc import Sequence
@@ -21,9 +21,9 @@ COLUMNS = (
 )
 TOPIC = re.compile(r"(?:.*/)?([^/]+)/([^/]+)/events/([^/]+?)(?:\.json)?")
 NAME = re.compile(r"[A-Za-z0-9._*-]{1,100}")
-# Repositories that one step goes through at most.
+# The limit of repositories in one step.
 MANY = 50
-# What somebody asked for goes before what the schedule wants.
+# Requested runs come before scheduled ones.
 RUNS = RunTable(
     "republishing", COLUMNS, turns="scheduled, id", noun="run", cancelled_outcome="stopped"
 )
@@ -31,7 +31,7 @@ RUNS = RunTable(
 
 @dataclass(frozen=True, slots=True)
 class TopicPattern:
-    """Which topics: in owner and repository `*` stands for anything, as the event for all."""
+    """A pattern for topics. `*` stands for any owner, any repository, or all events."""
 
     topic: str
     owner: str
@@ -40,13 +40,14 @@ class TopicPattern:
 
     @property
     def kinds(self) -> list[SnapshotSource]:
-        """The kinds of things whose events these are."""
+        """Return the sources of snapshots for these topics."""
         return [one for one in SNAPSHOT_SOURCES if self.event in (WILDCARD, one.event)]
 
 
 def parse_pattern(topic: str) -> TopicPattern:
-    """What is meant by `owner/repo/events/event`, or by a URL that ends so. Invalid where it is no
-    such thing, or no event tells how anything is.
+    """Parse `owner/repo/events/event`, or a URL that ends with it.
+
+    Raises Invalid if it is malformed, or if no snapshot has this event.
     """
     found = TOPIC.fullmatch(topic)
     if found is None or not all(NAME.fullmatch(part) for part in found.groups()[:2]):
@@ -59,7 +60,7 @@ def parse_pattern(topic: str) -> TopicPattern:
 
 
 def count(db: Connection, wanted: TopicPattern, since: int | None) -> dict[str, int]:
-    """How much there is of each kind. It takes its time: nobody is to wait for the writer then."""
+    """Return how many snapshots each source has. This may take long, so call it in a read."""
     return snapshot_source.count(db, wanted.kinds, wanted.owner, wanted.repo, since)
 
 
@@ -72,8 +73,9 @@ def create(
     since: int | None = None,
     scheduled: bool = False,
 ) -> Row:
-    """Have all of it published, of which there is so much; returns the run: COLUMNS. One by the
-    schedule that is still under way is not begun twice.
+    """Create a run that publishes `total` snapshots. Return it (COLUMNS).
+
+    If a scheduled run of the same topic is still under way, return that one.
     """
     if scheduled and (row := _by_schedule(db, wanted)) is not None:
         return row
@@ -106,7 +108,7 @@ def _by_schedule(db: Connection, wanted: TopicPattern) -> Row | None:
 
 
 def get(db: Connection, run_id: int) -> Row:
-    """The run with this id, or Missing."""
+    """Return the run with this id. Raises Missing."""
     row = db.one(f"SELECT {COLUMNS} FROM republishing WHERE id = :id", id=run_id)
     if row is None:
         raise Missing(f"there is no run {run_id}")
@@ -114,24 +116,24 @@ def get(db: Connection, run_id: int) -> Row:
 
 
 def page(db: Connection, *, limit: int) -> list[Row]:
-    """The runs, the newest first."""
+    """Return the runs, newest first."""
     return db.all(f"SELECT {COLUMNS} FROM republishing ORDER BY id DESC LIMIT :limit", limit=limit)
 
 
 @dataclass(frozen=True, slots=True)
 class NextBatch:
-    """What follows the place where a run is: of one kind, in these repositories."""
+    """The next part of a run: a source, and repositories that have it."""
 
     kind: SnapshotSource
     repos: Sequence[int]
 
 
 def next_batch(db: Connection, run: Row) -> NextBatch | None:
-    """What is to be published next; None where nothing is left."""
+    """Return what is to be published next, or None if nothing is left."""
     kinds = TopicPattern(run["topic"], run["owner"], run["repo"], run["event"]).kinds
     reached = 0
     if run["resource"] is not None:
-        # A program that knows it no longer begins with the first of those that it knows.
+        # If this program does not know the source any more, it starts with its first one.
         reached = next((i for i, one in enumerate(kinds) if one.name == run["resource"]), 0)
     for kind in kinds[reached:]:
         first = run["repo_id"] if kind.name == run["resource"] else 0
@@ -144,8 +146,9 @@ def next_batch(db: Connection, run: Row) -> NextBatch | None:
 def read_batch(
     db: Connection, run: Row, upcoming: NextBatch, limit: int
 ) -> tuple[list[tuple[int, list[Row]]], tuple[int, Key | None]]:
-    """The next of them, so many at most: repository by repository, its rows; and the place where
-    the run is then. What has not changed since then is passed over.
+    """Return the next rows by repository, up to `limit`, and the run's new position.
+
+    Rows that have not changed since the run's `since` are left out.
     """
     found: list[tuple[int, list[Row]]] = []
     left, looked_at = limit, 0
@@ -172,7 +175,7 @@ def _after(run: Row, kind: SnapshotSource, repo_id: int) -> Key:
 
 
 def _chosen(rows: list[Row], since: int | None, most: int) -> tuple[list[Row], Row | None]:
-    """Those that have changed since; and the last of these where no more are wanted."""
+    """Return the changed rows, and the last of them if there are more than `most`."""
     chosen = [row for row in rows if since is None or row["changed_"] >= since]
     if len(chosen) <= most:
         return chosen, None
@@ -182,7 +185,7 @@ def _chosen(rows: list[Row], since: int | None, most: int) -> tuple[list[Row], R
 def advance(
     db: Connection, run: Row, kind: SnapshotSource, place: tuple[int, Key | None], many: int
 ) -> Row:
-    """The run, so many further. Overtaken where it is no longer where it was."""
+    """Record a run's progress. Return the run. Raises StaleRun if it is elsewhere by now."""
     repo_id, key = place
     return RUNS.move(
         db,
@@ -195,14 +198,12 @@ def advance(
 
 
 def finish(db: Connection, run: Row, outcome: str) -> Row:
-    """The run, which is over. Overtaken as above."""
+    """End a run. Return it. Raises StaleRun as `advance` does."""
     return RUNS.move(db, run, ended_at=db.now, outcome=outcome)
 
 
 def cancel(db: Connection, run_id: int) -> Row:
-    """End a run before it is through. Missing for one that there is not, Invalid for one that is
-    over.
-    """
+    """Cancel a run. Return it. Raises Missing if there is none, Invalid if it has ended."""
     was_open = RUNS.cut(db, run_id)
     run = get(db, run_id)
     if not was_open:

@@ -1,7 +1,6 @@
-"""One kind of thing that a repository has, and how to go through all of it in order.
+"""Sources of snapshots: a kind of object in repositories, read in a fixed order.
 
-It is gone through repository by repository, each by a key for which there is an index, so that it
-can be gone on with at any place.
+Each repository's objects are read by an indexed key, so that reading can continue anywhere.
 """
 
 from collections.abc import Callable, Iterable
@@ -20,32 +19,35 @@ def _as_it_is(row: Row) -> Row:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotSource:
-    """A kind of thing. `columns` and `source` are its SELECT, `repo` the column with the
-    repository's id, `key` what it is gone through by.
+    """A kind of object.
+
+    `columns` and `source` are the parts of its SELECT, `repo` is the column of the repository's id,
+    and `key` is the expression for the order.
     """
 
     name: str
     event: str
-    """What its event is called: the last part of its topic."""
+    """The name of its event, which is the last part of its topic."""
     columns: str
     source: str
     repo: str
     key: str
     changed: str
-    """When it changed last, in SQL."""
+    """The SQL expression of its last change."""
     lowest: Key = LOWEST_NUMBER
     where: str = ""
     opened: Callable[[Row], Row] = _as_it_is
 
     @property
     def condition(self) -> str:
-        """What is true of those that are there, after an AND."""
+        """Return the SQL condition for existing objects, after an AND."""
         return f" AND {self.where}" if self.where else ""
 
 
 def page(db: Connection, one: SnapshotSource, repo_id: int, after: Key, limit: int) -> list[Row]:
-    """Those of a repository that follow `after`, with `key_` and `changed_`. They stay as they are
-    until the transaction ends.
+    """Return a repository's objects after the key `after`, with `key_` and `changed_`.
+
+    They are locked against changes until the transaction ends.
     """
     sql = (
         f"SELECT {one.columns}, {one.key} AS key_, {one.changed} AS changed_ FROM {one.source}"
@@ -61,7 +63,7 @@ def page(db: Connection, one: SnapshotSource, repo_id: int, after: Key, limit: i
 def repositories_with(
     db: Connection, one: SnapshotSource, owner: str, repo: str, first: int, limit: int
 ) -> list[int]:
-    """The repositories of these patterns that have any, from the id `first` on."""
+    """Return the ids of matching repositories that have any objects, from the id `first` on."""
     sql = (
         f"SELECT g.id {MATCHING_REPOSITORIES} AND g.id >= :first"
         f" AND EXISTS (SELECT 1 FROM {one.source} WHERE {one.repo} = g.id{one.condition})"
@@ -74,8 +76,9 @@ def repositories_with(
 def count(
     db: Connection, kinds: Iterable[SnapshotSource], owner: str, repo: str, since: int | None
 ) -> dict[str, int]:
-    """How many there are of each kind in the repositories of these patterns; with `since`, of those
-    that have changed since then.
+    """Return how many objects each source has in repositories that match the patterns.
+
+    With `since`, only objects that changed since then count.
     """
     given = _patterns(owner, repo) | {"since": since, "now": db.now}
     found = {}
@@ -93,7 +96,7 @@ MATCHING_REPOSITORIES = (
     "FROM repository g JOIN account o ON o.id = g.owner_id"
     " WHERE o.login_key LIKE :owner ESCAPE '!' AND g.name_key LIKE :repo ESCAPE '!'"
 )
-"""The repositories that two patterns name."""
+"""SQL for: the repositories that match two patterns."""
 
 
 def _patterns(owner: str, repo: str) -> dict[str, Any]:
@@ -101,12 +104,12 @@ def _patterns(owner: str, repo: str) -> dict[str, Any]:
 
 
 def _like(pattern: str) -> str:
-    """A pattern in which `*` stands for anything, as LIKE has it."""
+    """Convert a pattern with `*` into a pattern for LIKE."""
     for special in "!%_":
         pattern = pattern.replace(special, f"!{special}")
     return pattern.lower().replace("*", "%")
 
 
 def _named_parameters(sql: str, **given: Any) -> dict[str, Any]:
-    """What a statement names of these parameters."""
+    """Return the parameters that a statement uses."""
     return {name: value for name, value in given.items() if f":{name}" in sql}

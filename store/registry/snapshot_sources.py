@@ -1,4 +1,4 @@
-"""What of a repository has a present state that can be told of, in one table."""
+"""The table of all sources of snapshots."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def _named(columns: str, alias: str) -> str:
 def _table(
     name: str, event: str, table: str, columns: str, key: str, **more: Any
 ) -> SnapshotSource:
-    """The rows of a table with a `repo_id`."""
+    """Return a source for a table with a `repo_id`."""
     given = {"repo": "x.repo_id", "changed": "x.updated_at", **more}
     return SnapshotSource(name, event, _named(columns, "x"), f"{table} x", key=f"x.{key}", **given)
 
@@ -48,7 +48,7 @@ def _record(name: str, columns: str, **more: Any) -> SnapshotSource:
     return SnapshotSource(name, name, artifact, source, "t.repo_id", "x.id", "x.updated_at", **more)
 
 
-# Imports that have ended, one way or the other.
+# Imports that have ended, successfully or not.
 OVER = ", ".join(f"'{status}'" for status in ("complete", *imports.NEEDS_ATTENTION))
 _, _, REPOSITORY = repositories.SELECT.partition(" FROM ")
 SNAPSHOT_SOURCES = (
@@ -70,7 +70,7 @@ SNAPSHOT_SOURCES = (
         "collaborator",
         "repo_id, account_id, role",
         "account_id",
-        # When somebody became one is not kept.
+        # The time at which an account became a collaborator is not stored.
         changed=":now",
     ),
     _issue("issue", "issues", 0),
@@ -173,6 +173,6 @@ SNAPSHOT_SOURCES = (
         opened=hooks.decode_row,
     ),
 )
-"""In an order in which what is needed for the next comes before it."""
+"""In an order in which objects come before others that need them."""
 BY_NAME = {one.name: one for one in SNAPSHOT_SOURCES}
 EVENTS = frozenset(one.event for one in SNAPSHOT_SOURCES)

@@ -1,4 +1,4 @@
-"""Patterns of secrets, and the alerts that platforms report of them.
+"""Patterns of secrets, and platforms' alerts about them.
 
-Imports `repositories`, `enterprises` and what is below them.
+Imports `repositories`, `enterprises` and the packages below them.
 """

@@ -1,4 +1,4 @@
-"""Alerts of secrets that were found, as platforms tell of them: what is counted of patterns."""
+"""Projection of secret scanning alerts: they are counted for their patterns."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ COLUMNS = "repo_id, number, token_type, false_positive, bypassed, told_at"
 
 
 def record(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
-    """Count the alert of an event, once, in the organization that the repository belongs to."""
+    """Count the alert in an event, once, for the organization that owns the repository."""
     told = payload_reader.read_object(payload, "alert") or {}
     fields = payload_reader.read_fields(told, READERS)
     if repo["owner_kind"] != "Organization" or not {"number", "token_type"} <= fields.keys():
@@ -50,7 +50,7 @@ def _alert(repo: Row, before: Row | None, fields: dict[str, Any]) -> Row:
     found = {
         "repo_id": repo["id"],
         "number": fields["number"],
-        # An alert stays one of its pattern.
+        # An alert keeps its pattern.
         "token_type": kept.get("token_type", fields["token_type"]),
         "false_positive": kept["false_positive"],
         "bypassed": fields.get("bypassed", kept["bypassed"]),
@@ -62,7 +62,7 @@ def _alert(repo: Row, before: Row | None, fields: dict[str, Any]) -> Row:
 
 
 def _counted(after: Row, alerts: int, before: Row | None = None) -> dict[str, int]:
-    """How much the pattern's counts change. A bypass was a block."""
+    """Return the change of the pattern's counts. Each bypass was a block before."""
     were = before or {"false_positive": 0, "bypassed": 0}
     bypasses = after["bypassed"] - were["bypassed"]
     return {
@@ -74,7 +74,7 @@ def _counted(after: Row, alerts: int, before: Row | None = None) -> dict[str, in
 
 
 def _pattern(db: Connection, organization_id: int, named: str, told: dict[str, Any]) -> Row | None:
-    """The pattern of this token type or slug; one that is not known becomes a provider's."""
+    """Return the pattern with this token type or slug. An unknown one is added as a provider's."""
     names = (named, named.upper())
     for row in secret_patterns.list_all(db, organization_id):
         if row["token_type"] in names or row["slug"] == named:

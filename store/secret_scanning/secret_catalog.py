@@ -1,9 +1,9 @@
-"""The patterns of secrets that providers of services are known to give out."""
+"""The known patterns of service providers' secrets."""
 
 from dataclasses import dataclass
 from functools import cache
 
-# Name as it is shown, and whether pushes with such a secret are stopped unless told otherwise.
+# Display name, and whether pushes with such a secret are blocked by default.
 KNOWN = (
     ("Adafruit IO Key", True),
     ("Adobe Client Secret", True),
@@ -68,7 +68,7 @@ KNOWN = (
 
 @dataclass(frozen=True, slots=True)
 class CatalogPattern:
-    """A provider's pattern; `default_setting` is `enabled` or `disabled`."""
+    """A provider's pattern. `default_setting` is `enabled` or `disabled`."""
 
     token_type: str
     slug: str
@@ -78,7 +78,7 @@ class CatalogPattern:
 
 @cache
 def list_all() -> dict[str, CatalogPattern]:
-    """The patterns by token type, in the order of their names."""
+    """Return the patterns by token type, in the order of their names."""
     made = [_pattern(name, enabled) for name, enabled in KNOWN]
     return {one.token_type: one for one in made}
 

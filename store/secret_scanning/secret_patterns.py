@@ -1,5 +1,7 @@
-"""Patterns by which pushes with a secret in them are stopped: what an organization says of the
-providers' and of its own, beside what its enterprise says.
+"""Patterns that block pushes with secrets, and their settings.
+
+An organization has settings for providers' and for its own patterns, beside its enterprise's
+settings.
 """
 
 import secrets
@@ -21,12 +23,13 @@ NOT_SET, DISABLED = "not-set", "disabled"
 RESOURCE = "SecretScanningPatternConfiguration"
 STALE = "The version given is not the current one: somebody else has changed it since."
 MOST = 1_000
-"""How many patterns of its own an organization may have."""
+"""The limit of an organization's own patterns."""
 
 
 def list_all(db: Connection, organization_id: int) -> list[Row]:
-    """The patterns in an organization: COLUMNS and `enterprise_setting`, which is None without an
-    enterprise. The providers' first, each kind by its slug.
+    """Return the patterns of an organization, providers' patterns first, each kind by slug.
+
+    Each has COLUMNS and `enterprise_setting`, which is None without an enterprise.
     """
     rows = db.all(
         f"SELECT {COLUMNS} FROM secret_pattern WHERE organization_id = :organization_id",
@@ -42,7 +45,7 @@ def list_all(db: Connection, organization_id: int) -> list[Row]:
 
 
 def version(db: Connection, organization_id: int) -> str | None:
-    """The version of the settings; None where nobody has made any."""
+    """Return the version of the settings, or None if there are none."""
     found: str | None = db.value(
         "SELECT version FROM secret_pattern_configuration WHERE organization_id = :id",
         id=organization_id,
@@ -56,12 +59,11 @@ def update(
     providers: Mapping[str, str],
     custom: Mapping[str, tuple[str | None, str]],
 ) -> str:
-    """Set what is to be done about patterns; returns the version then, another one where that
-    changes anything.
+    """Change the settings of patterns. Return the settings' version, which changes with them.
 
-    `providers` is token type to setting, `custom` token type to a setting and the version of the
-    pattern that it is meant for (None: whatever it is). Invalid for a pattern that is not there,
-    Conflict for another version.
+    `providers` is token type to setting. `custom` is token type to setting and the expected version
+    of the pattern (None: any). Raises Invalid if a pattern does not exist, Conflict for another
+    version.
     """
     rows = {(row["custom"], row["token_type"]): row for row in list_all(db, organization_id)}
     changed = [
@@ -81,21 +83,19 @@ def update(
 
 
 def check_version(db: Connection, organization_id: int, given: str | None) -> None:
-    """Conflict where this is not the version of the settings (None: there are none), after which
-    nobody else changes them in this transaction.
-    """
+    """Lock the settings. Raises Conflict unless `given` is their version (None: no settings)."""
     lock(db, organization_id)
     if given != version(db, organization_id):
         raise Conflict(STALE)
 
 
 def lock(db: Connection, organization_id: int) -> None:
-    """Wait for others who change an organization's patterns."""
+    """Lock an organization's patterns until the transaction ends."""
     db.alone(f"secret patterns of {organization_id}")
 
 
 def put(db: Connection, organization_id: int, row: Mapping[str, Any]) -> None:
-    """Keep a pattern: COLUMNS."""
+    """Store a pattern (COLUMNS)."""
     values = {name: row[name] for name in COLUMNS.split(", ")}
     upsert.insert_or_replace(
         db,
@@ -106,10 +106,10 @@ def put(db: Connection, organization_id: int, row: Mapping[str, Any]) -> None:
 
 
 def put_reported(db: Connection, organization_id: int, given: Mapping[str, Any]) -> bool:
-    """Add a pattern, or change those of its columns that are given; whether that changes anything.
+    """Add a pattern, or change the given columns. Return whether that changes anything.
 
-    Invalid for one that is not known and has no `display_name`, for too many, and for making a
-    provider's pattern the organization's own.
+    Raises Invalid if an unknown pattern has no `display_name`, if there are too many, or if a
+    provider's pattern would become the organization's own.
     """
     lock(db, organization_id)
     known = {row["token_type"]: row for row in list_all(db, organization_id)}
@@ -131,13 +131,13 @@ def put_reported(db: Connection, organization_id: int, given: Mapping[str, Any])
 def put_enterprise_setting(
     db: Connection, enterprise_id: int, token_type: str, setting: str
 ) -> None:
-    """Say what an enterprise does about a provider's pattern."""
+    """Set an enterprise's setting for a provider's pattern."""
     values = {"enterprise_id": enterprise_id, "token_type": token_type, "setting": setting}
     upsert.insert_or_replace(db, "enterprise_secret_pattern", values, "enterprise_id, token_type")
 
 
 def enterprise_settings(db: Connection, enterprise_id: int) -> dict[str, str]:
-    """Token type to setting, of what an enterprise has said."""
+    """Return token type to setting, for the settings of an enterprise."""
     return dict(
         db.tuples(
             "SELECT token_type, setting FROM enterprise_secret_pattern WHERE enterprise_id = :id",
@@ -174,7 +174,7 @@ def _new(given: Mapping[str, Any]) -> Row:
 
 
 def _slug_of(name: str) -> str:
-    """What a pattern of this name is called in links."""
+    """Return the form of a pattern's name in links."""
     return "-".join(name.lower().split())
 
 
@@ -200,10 +200,10 @@ def _new_version() -> str:
 
 
 def percentage(part: int, whole: int) -> int:
-    """The part of the whole in per cent, rounded to the nearest; 0 of nothing."""
+    """Return a part of a whole in per cent, rounded to the nearest; 0 if the whole is 0."""
     return (200 * part + whole) // (2 * whole) if whole else 0
 
 
 def total(rows: Iterable[Row]) -> int:
-    """How many alerts there are of all these patterns."""
+    """Return the number of alerts of all these patterns."""
     return sum(row["alerts"] for row in rows)

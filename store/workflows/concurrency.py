@@ -1,4 +1,4 @@
-"""Concurrency groups: of a name only one member goes on at a time, the others wait in its queue."""
+"""Concurrency groups: one member at a time holds a group, and the others wait in its queue."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ Key = bytes | None
 
 
 def get(db: Connection, repo_id: int, name: str) -> Row | None:
-    """The repository's group of this name, if it is active: somebody holds it or waits for it."""
+    """Return the repository's group with this name, or None if it has no member."""
     return db.one(
         f"SELECT {GROUP} FROM concurrency_group g"
         " WHERE g.repo_id = :repo_id AND g.name_key = :key AND g.members > 0",
@@ -30,7 +30,7 @@ def get(db: Connection, repo_id: int, name: str) -> Row | None:
 
 
 def active(db: Connection, repo_id: int, *, limit: int, after: Key = None) -> list[Row]:
-    """A repository's active groups by name, from behind the key `after` on."""
+    """Return a repository's active groups by name, after the key `after`."""
     behind = "" if after is None else " AND g.name_key > :after"
     given = {} if after is None else {"after": after}
     return db.all(
@@ -43,7 +43,7 @@ def active(db: Connection, repo_id: int, *, limit: int, after: Key = None) -> li
 
 
 def count_active(db: Connection, repo_id: int) -> int:
-    """How many there are of these."""
+    """Return how many active groups a repository has."""
     found: int | None = db.value(
         "SELECT active FROM concurrency_tally WHERE repo_id = :repo_id", repo_id=repo_id
     )
@@ -53,8 +53,9 @@ def count_active(db: Connection, repo_id: int) -> int:
 def of_run(
     db: Connection, run_id: int, *, limit: int, before: Key = None, after: Key = None
 ) -> list[Row]:
-    """The groups that a run's configuration names, by name: those behind the key `after`, or the
-    last ones up to and with the key `before`.
+    """Return the groups that a run's configuration names, by name.
+
+    They follow the key `after`, or are the last ones up to the key `before`, inclusive.
     """
     places = [" AND u.name_key > :after"] if after is not None else []
     places += [" AND u.name_key <= :before"] if before is not None else []
@@ -71,8 +72,10 @@ def of_run(
 
 
 def members(db: Connection, group_id: int) -> list[Row]:
-    """All that hold a group or wait for it, in the order of its queue: `waiting` (0 or 1), the run
-    (`run_number`, `run_name`) and, where it is one, the job (`job_number`, `job_name`).
+    """Return a group's members in the order of its queue.
+
+    Each has `waiting` (0 or 1), its run (`run_number`, `run_name`) and, if it is a job, its job
+    (`job_number`, `job_name`).
     """
     return db.all(
         f"SELECT {MEMBER} FROM {MEMBERS} WHERE m.group_id = :group_id ORDER BY {QUEUE}",
@@ -81,8 +84,10 @@ def members(db: Connection, group_id: int) -> list[Row]:
 
 
 def own_members(db: Connection, run_id: int, group_ids: Sequence[int]) -> dict[int, list[Row]]:
-    """Group to the run's own members of it, as `members` has them, each with its `position` in the
-    queue: 0 for who holds the group, then 1, 2, ...; groups without any are left out.
+    """Return group id to the run's own members in it, as `members` returns them.
+
+    Each has its `position` in the queue: 0 for the holder, then 1, 2, ... Groups without any are
+    left out.
     """
     ahead = (
         "SELECT count(*) FROM concurrency_member o WHERE o.group_id = m.group_id AND o.waiting = 1"
@@ -102,10 +107,9 @@ def own_members(db: Connection, run_id: int, group_ids: Sequence[int]) -> dict[i
 
 
 def ahead_of_run(db: Connection, group: Row, number: int) -> list[Row] | None:
-    """The members ahead of a run, it itself the last; None where it is not in the group.
+    """Return the members ahead of a run, and the run last. None if it is not in the group.
 
-    The run is there itself, or by a reusable workflow that it calls. Its own jobs do not keep it
-    waiting.
+    The run is there itself, or by a reusable workflow that it calls. Its own jobs do not count.
     """
     run = workflow_runs.get(db, group["repo_id"], number)
     if run is None:
@@ -120,9 +124,9 @@ def ahead_of_run(db: Connection, group: Row, number: int) -> list[Row] | None:
 
 
 def ahead_of_job(db: Connection, group: Row, number: int) -> list[Row] | None:
-    """The members ahead of a job, it itself the last; None where it is not in the group.
+    """Return the members ahead of a job, and the job last. None if it is not in the group.
 
-    The job is there itself, or by a reusable workflow that it is, at whatever depth, a part of.
+    The job is there itself, or by a reusable workflow that it belongs to at any depth.
     """
     job = workflow_runs.job(db, group["repo_id"], number)
     if job is None:
@@ -139,14 +143,13 @@ def _calls(member: Row, job: Row) -> bool:
 
 
 def _up_to(queue: list[Row], own: list[Row]) -> list[Row] | None:
-    # Of several the one that waits longest: what is ahead of it is all that is waited for.
+    # If there are several, the one that waits longest counts: only members ahead of it are waited
+    # for.
     return queue[: queue.index(own[-1]) + 1] if own else None
 
 
 def of_whole_run(db: Connection, run_id: int) -> list[Row]:
-    """Where all that belongs to a run is, and what its configuration names: what a state document
-    says of it.
-    """
+    """Return all memberships, configured groups and jobs of a run, for its state document."""
     return [
         *db.all(
             "SELECT group_id, seat, waiting, since FROM concurrency_member"

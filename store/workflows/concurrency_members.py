@@ -1,7 +1,7 @@
-"""Who holds a concurrency group and who waits for it: entering, acquiring, leaving.
+"""Members of concurrency groups: entering, acquiring, leaving.
 
-A member is a run, one of its jobs, or a reusable workflow that a job of it calls (a lease that is
-held for the run). It is in one group at a time.
+A member is a run, one of its jobs, or a reusable workflow that one of its jobs calls. The run holds
+the group for such a workflow. A member is in one group at a time.
 """
 
 from dataclasses import dataclass
@@ -11,15 +11,15 @@ from store.database.connection import Connection, Row, json_array
 
 MOST_NAME = 400
 MOST_MEMBERS = 1_000
-"""Members of a group that are kept: who comes when so many are there is not."""
+"""The limit of members of a group. Further ones are not stored."""
 COLUMNS = "id, group_id, run_id, seat, job_id, path, waiting, since"
 RUN = "run"
 
 
 @dataclass(frozen=True, slots=True)
 class GroupMember:
-    """What of a run is in a group: the run itself, a job (`job_id`), or the workflow that is called
-    by the job with the path `path`.
+    """A possible member of a group: a run, one of its jobs (`job_id`), or the reusable workflow
+    that the job with the path `path` calls.
     """
 
     run_id: int
@@ -28,19 +28,19 @@ class GroupMember:
 
     @property
     def key(self) -> str:
-        """What tells the run's seats apart."""
+        """Return the key that distinguishes the members of a run."""
         if self.job_id is not None:
             return f"job {self.job_id}"
         return RUN if self.path is None else f"call {self.path}"
 
 
 def key_of(name: str) -> bytes:
-    """What a group's name is compared by: its case says nothing."""
+    """Return the key of a group's name, which ignores case."""
     return name.lower().encode()
 
 
 def group(db: Connection, repo_id: int, name: str) -> int:
-    """The id of the repository's group of this name, which is made if there is none."""
+    """Return the id of the repository's group with this name. Create it if it is missing."""
     key = key_of(name)
     known = _group(db, repo_id, key)
     if known is not None:
@@ -62,7 +62,7 @@ def _group(db: Connection, repo_id: int, key: bytes) -> int | None:
 
 
 def use(db: Connection, run: Row, name: str) -> int:
-    """Let the run's configuration name a group; the group's id."""
+    """Record that the run's configuration names a group. Return the group's id."""
     group_id = group(db, run["repo_id"], name)
     made = db.insert_many(
         "concurrency_use",
@@ -78,7 +78,7 @@ def use(db: Connection, run: Row, name: str) -> int:
 
 
 def find_member(db: Connection, run_id: int, key: str) -> Row | None:
-    """The member that has this seat."""
+    """Return the run's member with this key, or None."""
     return db.one(
         f"SELECT {COLUMNS} FROM concurrency_member WHERE run_id = :run_id AND seat = :key",
         run_id=run_id,
@@ -89,8 +89,9 @@ def find_member(db: Connection, run_id: int, key: str) -> Row | None:
 def enter(
     db: Connection, run: Row, seat: GroupMember, name: str, *, holds: bool, since: int
 ) -> None:
-    """Let what has this seat wait for a group or hold it, since then. Who holds it goes on to; who
-    waits keeps its place.
+    """Make a member wait for a group or hold it, since a time.
+
+    A member that holds the group continues to hold it, and one that waits keeps its place.
     """
     group_id = use(db, run, name)
     before = find_member(db, seat.run_id, seat.key)
@@ -104,7 +105,7 @@ def enter(
 
 
 def acquire(db: Connection, seat: GroupMember, since: int) -> None:
-    """Let what has this seat, if it waits for a group, hold it since then."""
+    """Make a waiting member hold its group since a time."""
     member = find_member(db, seat.run_id, seat.key)
     if member is not None:
         _acquire(db, member, since)
@@ -145,14 +146,14 @@ def _insert(db: Connection, group_id: int, seat: GroupMember, *, holds: bool, si
 
 
 def leave(db: Connection, seat: GroupMember) -> None:
-    """Let what has this seat be in no group."""
+    """Remove a member from its group."""
     member = find_member(db, seat.run_id, seat.key)
     if member is not None:
         _leave(db, [member])
 
 
 def leave_all(db: Connection, run_id: int) -> None:
-    """Let nothing of a run be in any group."""
+    """Remove all members of a run from their groups."""
     _leave(
         db,
         db.all(f"SELECT {COLUMNS} FROM concurrency_member WHERE run_id = :run_id", run_id=run_id),
@@ -170,7 +171,7 @@ def _leave(db: Connection, members: list[Row]) -> None:
 
 
 def _count(db: Connection, group_id: int, by: int) -> None:
-    """Let the group have one more, or one less, and the repository's active groups be counted."""
+    """Add to a group's number of members, and update the repository's number of active groups."""
     row = db.one(
         "UPDATE concurrency_group SET members = members + :by WHERE id = :id"
         " RETURNING repo_id, members",

@@ -1,4 +1,4 @@
-"""Workflow runs and their jobs, as far as concurrency groups speak of them."""
+"""Workflow runs and their jobs, as far as concurrency groups need them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,11 +10,11 @@ RUN = "id, repo_id, number, name, status, attempt, groups_named, created_at, tol
 JOB = "id, repo_id, number, run_id, name, path, status"
 COMPLETED = "completed"
 DIVIDED = " / "
-"""Stands in a job's path between it and the jobs that call its workflow, the outermost first."""
+"""Separates a job's name in its path from the jobs that call its workflow, outermost first."""
 
 
 def get(db: Connection, repo_id: int, number: int) -> Row | None:
-    """The repository's run with this id of the platform's."""
+    """Return the repository's run with this id on the platform, or None."""
     return db.one(
         f"SELECT {RUN} FROM workflow_run WHERE repo_id = :repo_id AND number = :number",
         repo_id=repo_id,
@@ -23,7 +23,7 @@ def get(db: Connection, repo_id: int, number: int) -> Row | None:
 
 
 def job(db: Connection, repo_id: int, number: int) -> Row | None:
-    """The repository's job with this id of the platform's."""
+    """Return the repository's job with this id on the platform, or None."""
     return db.one(
         f"SELECT {JOB} FROM workflow_job WHERE repo_id = :repo_id AND number = :number",
         repo_id=repo_id,
@@ -32,7 +32,7 @@ def job(db: Connection, repo_id: int, number: int) -> Row | None:
 
 
 def put(db: Connection, repo_id: int, number: int, fields: Mapping[str, Any]) -> Row:
-    """Make or change a run; of one that is new and not told of, it is queued."""
+    """Create or update a run. A new one is queued by default."""
     before = get(db, repo_id, number)
     if before is not None:
         upsert.update(db, "workflow_run", before, fields)
@@ -52,7 +52,7 @@ def put(db: Connection, repo_id: int, number: int, fields: Mapping[str, Any]) ->
 
 
 def put_job(db: Connection, run: Row, number: int, fields: Mapping[str, Any]) -> Row:
-    """Make or change a job of a run."""
+    """Create or update a job of a run."""
     before = job(db, run["repo_id"], number)
     if before is not None:
         upsert.update(db, "workflow_job", before, fields)
