@@ -114,8 +114,7 @@ def give_members(
 
 
 def cancel_members(db: Connection, organization_id: int) -> list[Row]:
-    """Cancel the seats that are neither personal nor through a team. Return the new cancellations.
-    """
+    """Cancel seats that are neither personal nor through a team. Return the new cancellations."""
     seats = _of_users(db, organization_id, organizations.member_ids(db, organization_id))
     held = teams.member_ids(db, _teams(db, organization_id))
     return _cancel(

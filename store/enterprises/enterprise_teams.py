@@ -101,8 +101,7 @@ def count(db: Connection, enterprise_id: int, most: int = ENDLESS) -> int:
 
 
 def update(db: Connection, team: Row, **changes: Any) -> Row:
-    """Change columns of the team, and the slug with the name. Return it. Raises as `create` does.
-    """
+    """Change columns of the team, and its slug with its name. Return it. Raises as `create`."""
     after = {**team, **changes}
     if "name" in changes:
         after["slug"] = _checked(changes["name"])

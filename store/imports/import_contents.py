@@ -12,8 +12,7 @@ LARGE_FILE = "ref_name, path, oid, size"
 
 
 class Author(NamedTuple):
-    """An author as the source has it. `digest` stands for the bytes, which may not be valid text.
-    """
+    """An author as the source has it. `digest` stands for the bytes, which may be invalid text."""
 
     digest: str
     name: str

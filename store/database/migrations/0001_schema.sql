@@ -1,12 +1,12 @@
--- The whole database. Times are whole microseconds since the epoch, UTC; flags are 0 or 1; JSON is text.
--- {id} stands for what an engine calls a generated integer key, {blob} for what it calls bytes.
+-- The whole schema. Times are microseconds since the epoch in UTC; flags are 0 or 1; JSON is text.
+-- {id} is the engine's type of a generated integer key, {blob} its type of bytes.
 
--- Accounts and what they may do.
+-- Accounts, credentials and repositories.
 
 CREATE TABLE account (
     id {id},
     login TEXT NOT NULL,
-    login_key TEXT NOT NULL UNIQUE,     -- lower case: logins are compared without case
+    login_key TEXT NOT NULL UNIQUE,     -- lower case, because logins are compared without case
     kind TEXT NOT NULL,                 -- User or Organization
     name TEXT,
     email TEXT,
@@ -14,12 +14,12 @@ CREATE TABLE account (
     password_hash TEXT,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
-    -- Organizations that ask for single sign-on, and the tokens that were authorised for them.
+    -- For an organization: whether it enforces single sign-on.
     sso SMALLINT NOT NULL DEFAULT 0,
-    -- What platforms tell of in their events: accounts and repositories as they know them, and issues.
-    foreign_id BIGINT,    -- what the platform that told of it calls it
+    -- Fields that come from platforms' events.
+    foreign_id BIGINT,    -- the platform's id
     description TEXT,
-    -- Only ever heard of: nobody logs in as it, and who makes an account of this login takes it over.
+    -- 1: a placeholder that only events mention. An account that is created with its login replaces it.
     heard_of SMALLINT NOT NULL DEFAULT 0
 );
 
@@ -43,15 +43,15 @@ CREATE TABLE repository (
     pushed_at BIGINT,
     stars BIGINT NOT NULL DEFAULT 0,
     foreign_id BIGINT,
-    told_at BIGINT,    -- the platform's time of what was told last
+    told_at BIGINT,    -- the platform's time of the last update
     homepage TEXT,
     language TEXT,
     topics TEXT NOT NULL DEFAULT '[]',    -- JSON array
     fork SMALLINT NOT NULL DEFAULT 0,
     archived SMALLINT NOT NULL DEFAULT 0,
     forks BIGINT NOT NULL DEFAULT 0,
-    size BIGINT NOT NULL DEFAULT 0,    -- kB
-    -- Every repository that is shown tells how many watch it: counted where that changes.
+    size BIGINT NOT NULL DEFAULT 0,    -- in kB
+    -- The number of watchers, stored because every representation of a repository shows it.
     watchers BIGINT NOT NULL DEFAULT 0,
     UNIQUE (owner_id, name_key)
 );
@@ -68,14 +68,14 @@ CREATE TABLE collaborator (
 CREATE TABLE app (
     id {id},
     owner_id BIGINT NOT NULL REFERENCES account (id),
-    kind TEXT NOT NULL,                 -- oauth: its tokens have scopes; integration: permissions
+    kind TEXT NOT NULL,                 -- oauth: tokens have scopes; integration: permissions
     name TEXT NOT NULL,
-    name_key TEXT NOT NULL UNIQUE,      -- lower case: names are compared without case
+    name_key TEXT NOT NULL UNIQUE,      -- lower case, because names are compared without case
     url TEXT NOT NULL,
     description TEXT,
     permissions TEXT NOT NULL,          -- JSON object, name to level: the most its tokens may do
     client_id TEXT NOT NULL UNIQUE,
-    secret_hash TEXT NOT NULL,          -- SHA-256 of the client secret, which itself is not kept
+    secret_hash TEXT NOT NULL,          -- SHA-256 of the client secret, which is not stored
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL
 );
@@ -84,7 +84,7 @@ CREATE TABLE token (
     id {id},
     account_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
     kind TEXT NOT NULL,
-    hash TEXT NOT NULL UNIQUE,          -- SHA-256 of the value, which itself is not kept
+    hash TEXT NOT NULL UNIQUE,          -- SHA-256 of the value, which is not stored
     last_eight TEXT NOT NULL,
     note TEXT,
     scopes TEXT NOT NULL,               -- JSON array
@@ -92,12 +92,12 @@ CREATE TABLE token (
     created_at BIGINT NOT NULL,
     expires_at BIGINT,
     app_id BIGINT REFERENCES app (id) ON DELETE CASCADE,
-    fingerprint TEXT,    -- tells apart what one app has of one user
+    fingerprint TEXT,    -- distinguishes the tokens of one app for one user
     note_url TEXT,
     updated_at BIGINT NOT NULL DEFAULT 0,
-    -- Made with a password, without single sign-on.
+    -- 1: made with a password, and so without single sign-on.
     by_password SMALLINT NOT NULL DEFAULT 0,
-    -- Of a scoped token: whose repositories, and which of them (JSON array of ids; NULL: all).
+    -- For a scoped token: the owner of its repositories, and their ids (JSON array; NULL: all).
     target_id BIGINT REFERENCES account (id) ON DELETE CASCADE,
     repositories TEXT
 );
@@ -106,42 +106,42 @@ CREATE INDEX token_account ON token (account_id, id);
 
 CREATE INDEX token_app ON token (app_id, account_id) WHERE app_id IS NOT NULL;
 
--- Tokens are found by when they end.
+-- Tokens are found by their expiry.
 CREATE INDEX token_expiry ON token (expires_at, id) WHERE expires_at IS NOT NULL;
 
--- A platform that posts its events here, signed with a secret of its own.
+-- Platforms that post their events here, each signed with its own secret.
 CREATE TABLE source (
     id {id},
     name TEXT NOT NULL UNIQUE,
-    secret {blob} NOT NULL,             -- sealed
-    owner_id BIGINT REFERENCES account (id),    -- may speak for this account's repositories only
+    secret {blob} NOT NULL,             -- encrypted
+    owner_id BIGINT REFERENCES account (id),    -- if set, only this account's repositories
     created_at BIGINT NOT NULL
 );
 
--- Who wants what. The distribution key of everything from here on is the repository.
+-- Hooks. The partition key of all following tables is the repository.
 
 CREATE TABLE hook (
     id {id},
     repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
     url TEXT NOT NULL,
     content_type TEXT NOT NULL,         -- json or form
-    secret {blob},                      -- sealed
+    secret {blob},                      -- encrypted
     insecure_ssl INTEGER NOT NULL DEFAULT 0,
     active INTEGER NOT NULL DEFAULT 1,
     events TEXT NOT NULL,               -- JSON array
-    options TEXT NOT NULL,              -- JSON object: how this hook's deliveries differ
+    options TEXT NOT NULL,              -- JSON object: the hook's delivery options
     disabled_reason TEXT,
     failing_since BIGINT,
-    version BIGINT NOT NULL DEFAULT 1,  -- counts changes, so that a worker knows its copy is old
+    version BIGINT NOT NULL DEFAULT 1,  -- increases with changes, so that old copies are recognised
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
     deleted_at BIGINT,
-    -- A hook's former secret, for as long as deliveries are signed with it, too.
-    previous_secret {blob},    -- sealed
+    -- The hook's former secret, which still signs until previous_until.
+    previous_secret {blob},    -- encrypted
     previous_until BIGINT,
-    -- Until when the worker leaves the hook's endpoint alone after failures; in the past: it tries.
+    -- After failures, the worker sends nothing to the endpoint until this time.
     resting_until BIGINT,
-    -- Whether the hook's receiver has refused its former secret and taken the new one (0/1).
+    -- 1: the receiver has rejected the former secret and accepted the new one.
     secret_taken SMALLINT NOT NULL DEFAULT 0
 );
 
@@ -155,21 +155,21 @@ CREATE INDEX hook_failing ON hook (id) WHERE failing_since IS NOT NULL AND delet
 
 CREATE INDEX hook_previous ON hook (previous_until) WHERE previous_until IS NOT NULL;
 
--- What happened.
+-- Events.
 
 CREATE TABLE event (
     id {id},
     guid TEXT NOT NULL,
-    scope BIGINT NOT NULL,              -- whose guid it is: a repository, or minus a source
-    repo_id BIGINT NOT NULL,            -- 0: of no repository known here
+    scope BIGINT NOT NULL,              -- the namespace of its guid: a repository, or minus a source
+    repo_id BIGINT NOT NULL,            -- 0: no known repository
     source_id BIGINT NOT NULL DEFAULT 0,
     name TEXT NOT NULL,
     action TEXT,
     installation_id BIGINT,
     received_at BIGINT NOT NULL,
     size BIGINT NOT NULL,
-    digest {blob} NOT NULL,             -- of the body, to tell a repetition from a contradiction
-    body {blob},                        -- zstd; NULL once retention has let go of it
+    digest {blob} NOT NULL,             -- of the body, to recognise a repetition
+    body {blob},                        -- zstd; NULL after retention has deleted it
     UNIQUE (guid, scope)
 );
 
@@ -180,7 +180,7 @@ CREATE INDEX event_repository ON event (repo_id, name, id);
 -- A repository's events in their order.
 CREATE INDEX event_in_order ON event (repo_id, id);
 
--- What of it has to reach whom. Nothing but these rows is the queue.
+-- Deliveries of events to hooks. These rows are the queue.
 CREATE TABLE delivery (
     id {id},
     event_id BIGINT NOT NULL,
@@ -189,8 +189,8 @@ CREATE TABLE delivery (
     state SMALLINT NOT NULL,            -- 0 waiting, 1 delivered, 2 dead
     attempts SMALLINT NOT NULL DEFAULT 0,
     redelivery SMALLINT NOT NULL DEFAULT 0,
-    due_at BIGINT NOT NULL,             -- while waiting: not before; afterwards: when it ended
-    lease_id BIGINT,                    -- the worker that has it in hand
+    due_at BIGINT NOT NULL,             -- while waiting: not before this time; afterwards: when it ended
+    lease_id BIGINT,                    -- the lease of the worker that has claimed it
     reason TEXT                         -- why it died without an attempt
 );
 
@@ -206,17 +206,17 @@ CREATE TABLE attempt (
     hook_id BIGINT NOT NULL,
     event_id BIGINT NOT NULL,
     repo_id BIGINT NOT NULL,
-    number SMALLINT NOT NULL,           -- 1 for a delivery's first
+    number SMALLINT NOT NULL,           -- 1 for a delivery's first attempt
     redelivery SMALLINT NOT NULL,
     started_at BIGINT NOT NULL,
     duration BIGINT NOT NULL,           -- microseconds
     status_code SMALLINT,
-    error TEXT,                         -- stage: what went wrong
+    error TEXT,                         -- the stage and the error
     url TEXT NOT NULL,
-    address TEXT,                       -- as dialled
+    address TEXT,                       -- the address that was connected to
     timings TEXT NOT NULL,              -- JSON object, stage to microseconds
     request_head TEXT NOT NULL,         -- as sent
-    response_head TEXT,                 -- as received, to a bound
+    response_head TEXT,                 -- as received, up to a limit
     response_body TEXT
 );
 
@@ -224,24 +224,24 @@ CREATE INDEX attempt_hook ON attempt (hook_id, id);
 
 CREATE INDEX attempt_delivery ON attempt (delivery_id);
 
--- What went wrong is looked for among much that went well.
+-- Finds the few failed attempts among many successful ones.
 CREATE INDEX attempt_failed ON attempt (id)
     WHERE status_code IS NULL OR status_code NOT BETWEEN 200 AND 299 OR error IS NOT NULL;
 
 CREATE INDEX attempt_hook_failed ON attempt (hook_id, id)
     WHERE status_code IS NULL OR status_code NOT BETWEEN 200 AND 299 OR error IS NOT NULL;
 
--- A worker's claim on what it has in hand, good until it expires.
+-- A worker's claim on deliveries, valid until it expires.
 CREATE TABLE lease (
     id {id},
     holder TEXT NOT NULL,
     expires_at BIGINT NOT NULL,
-    -- A worker says with its lease when it was last there, and how far it was behind then.
+    -- When the worker last renewed the lease, and how far it lagged behind then.
     seen_at BIGINT NOT NULL DEFAULT 0,
     lag BIGINT NOT NULL DEFAULT 0    -- microseconds
 );
 
--- What was turned away at the door after its sender was known.
+-- Rejected requests of known senders.
 CREATE TABLE refusal (
     id {id},
     at BIGINT NOT NULL,
@@ -254,24 +254,24 @@ CREATE TABLE refusal (
     reason TEXT NOT NULL
 );
 
--- How much of its limits each caller has spent in the window that is running.
+-- Each caller's use of its rate limits in the current window.
 CREATE TABLE spent (
     subject TEXT NOT NULL,              -- an account, an application or an address
-    resource TEXT NOT NULL,             -- which of the limits
+    resource TEXT NOT NULL,             -- the limit
     window_start BIGINT NOT NULL,       -- seconds since the epoch
     window_end BIGINT NOT NULL,
     used BIGINT NOT NULL,
     PRIMARY KEY (subject, resource)
 );
 
--- Logins that failed of late, by who was named and where it came from.
+-- Recent failed logins, by login and by address.
 CREATE TABLE failed_login (
     who TEXT PRIMARY KEY,
     times INTEGER NOT NULL,
     since BIGINT NOT NULL
 );
 
--- What repositories were called before, so that old links lead on.
+-- Former names of repositories, so that old links still work.
 CREATE TABLE repository_name (
     owner_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
     name_key TEXT NOT NULL,
@@ -288,7 +288,7 @@ CREATE TABLE token_authorization (
     PRIMARY KEY (token_id, organization_id)
 );
 
--- That a user lets an application act; it outlives the tokens that came of it.
+-- Grants: a user permits an application to act. They outlive their tokens.
 CREATE TABLE app_grant (
     id {id},
     app_id BIGINT NOT NULL REFERENCES app (id) ON DELETE CASCADE,
@@ -298,18 +298,18 @@ CREATE TABLE app_grant (
     UNIQUE (account_id, app_id)
 );
 
--- Lists begin where their index begins.
+-- Grants are listed by account.
 CREATE INDEX app_grant_account ON app_grant (account_id, id);
 
--- What an account's one-time passwords are made from.
+-- The secret of an account's one-time passwords.
 CREATE TABLE one_time (
     account_id BIGINT PRIMARY KEY REFERENCES account (id) ON DELETE CASCADE,
-    secret {blob} NOT NULL,             -- sealed, base 32
-    used_step BIGINT NOT NULL,          -- of time: codes up to this one are spent
+    secret {blob} NOT NULL,             -- encrypted, base 32
+    used_step BIGINT NOT NULL,          -- the time step of the last accepted code; earlier ones are invalid
     created_at BIGINT NOT NULL
 );
 
--- Who watches a repository, and who wants to hear nothing of it. Neither is a star.
+-- Watching and ignoring repositories. Stars are separate.
 CREATE TABLE watching (
     repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
     account_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
@@ -323,15 +323,15 @@ CREATE INDEX watching_watchers ON watching (repo_id, created_at, account_id) WHE
 
 CREATE INDEX watching_account ON watching (account_id, created_at, repo_id) WHERE subscribed = 1;
 
--- The addresses of an account. One is the primary: the first that there was.
+-- The addresses of an account. The first one becomes the primary.
 CREATE TABLE email (
     id {id},
     account_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
     email TEXT NOT NULL,
-    email_key TEXT NOT NULL UNIQUE,     -- lower case: an address is one account's, whatever its case
+    email_key TEXT NOT NULL UNIQUE,     -- lower case, because an address belongs to one account in any case
     is_primary SMALLINT NOT NULL,
     verified SMALLINT NOT NULL,
-    visibility TEXT,                    -- public or private; NULL for all but the primary
+    visibility TEXT,                    -- public or private; NULL except for the primary
     created_at BIGINT NOT NULL
 );
 
@@ -339,38 +339,38 @@ CREATE INDEX email_account ON email (account_id, id);
 
 CREATE UNIQUE INDEX email_primary ON email (account_id) WHERE is_primary = 1;
 
--- A branch's license file, with what was found out about it when it was stored.
+-- A branch's license file, and what was recognised when it was stored.
 CREATE TABLE license_file (
     repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
     branch TEXT NOT NULL,
     path TEXT NOT NULL,
-    sha TEXT NOT NULL,                  -- that of the git blob
+    sha TEXT NOT NULL,                  -- SHA of the git blob
     content {blob} NOT NULL,
-    html TEXT,                          -- rendered, not sanitised; NULL for what is no Markdown
-    license TEXT NOT NULL,              -- its key; other where it is none that is known
+    html TEXT,                          -- rendered, not sanitised; NULL if it is not Markdown
+    license TEXT NOT NULL,              -- the license's key, or other
     updated_at BIGINT NOT NULL,
     PRIMARY KEY (repo_id, branch)
 );
 
--- WebSub: who follows a topic, and until when. In the queue and in its records it is the hook -id.
+-- WebSub subscriptions. In the queue and in the records of deliveries, each is the hook -id.
 CREATE TABLE websub (
     id {id},
     key TEXT NOT NULL UNIQUE,           -- digest of the topic and the callback
-    repo_id BIGINT NOT NULL,            -- 0: the topic is not hosted here
-    topic_key TEXT NOT NULL,            -- which one: the repository's, or a digest of its URL
+    repo_id BIGINT NOT NULL,            -- 0: the topic is hosted elsewhere
+    topic_key TEXT NOT NULL,            -- the name of the repository's topic, or a digest of the topic's URL
     topic TEXT NOT NULL,                -- as the subscriber wrote it
-    self_url TEXT NOT NULL,             -- as the topic calls itself
+    self_url TEXT NOT NULL,             -- the topic's canonical URL
     hub TEXT NOT NULL,                  -- the hub's URL, as it was advertised
-    callback TEXT NOT NULL,             -- byte for byte
-    secret {blob},                      -- sealed
+    callback TEXT NOT NULL,             -- unchanged, byte for byte
+    secret {blob},                      -- encrypted
     lease_ends_at BIGINT NOT NULL,
-    request_id BIGINT NOT NULL,         -- the latest request that was verified
+    request_id BIGINT NOT NULL,         -- the latest verified request
     version BIGINT NOT NULL DEFAULT 1,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
     ended_at BIGINT,
     reason TEXT,                         -- why it ended
-    -- The host of a WebSub subscription's callback; empty for those that were granted before.
+    -- The host of the callback; empty in subscriptions older than this column.
     host TEXT NOT NULL DEFAULT ''
 );
 
@@ -380,7 +380,7 @@ CREATE INDEX websub_lease ON websub (lease_ends_at) WHERE ended_at IS NULL;
 
 CREATE INDEX websub_host_followed ON websub (repo_id, topic_key, host) WHERE ended_at IS NULL;
 
--- Requests whose intent is to be verified, and denials that are to be told.
+-- Requests that wait for the verification of their intent, and denials to send.
 CREATE TABLE websub_request (
     id {id},
     mode TEXT NOT NULL,                 -- subscribe, unsubscribe or denied
@@ -396,7 +396,7 @@ CREATE TABLE websub_request (
     verify_token TEXT,
     reason TEXT,                        -- why it is denied
     host TEXT NOT NULL,                 -- of the callback
-    client TEXT NOT NULL,               -- who asked; empty: nobody did
+    client TEXT NOT NULL,               -- the address of the client; empty for a denial
     created_at BIGINT NOT NULL,
     due_at BIGINT NOT NULL,
     taken_until BIGINT NOT NULL DEFAULT 0,
@@ -411,26 +411,26 @@ CREATE INDEX websub_request_host ON websub_request (host, created_at);
 
 CREATE INDEX websub_request_client ON websub_request (client, created_at);
 
--- Topics of others: what was fetched of them last, and whether that is to be done again.
+-- Topics that are hosted elsewhere: their last fetch, and when the next one is due.
 CREATE TABLE websub_topic (
     id {id},
     key TEXT NOT NULL UNIQUE,           -- digest of the URL
     url TEXT NOT NULL,
-    due_at BIGINT,                      -- NULL: nothing is to be fetched
+    due_at BIGINT,                      -- NULL: no fetch is due
     taken_until BIGINT NOT NULL DEFAULT 0,
     tries SMALLINT NOT NULL DEFAULT 0,
     fetched_at BIGINT,
     etag TEXT,
     last_modified TEXT,
     digest TEXT,                        -- of the content that was distributed last
-    event_id BIGINT,                    -- that distribution, whole
-    part_id BIGINT,                     -- the same without what was delivered before
+    event_id BIGINT,                    -- the event of that distribution
+    part_id BIGINT,                     -- the event with only its new entries
     error TEXT
 );
 
 CREATE INDEX websub_topic_due ON websub_topic (due_at) WHERE due_at IS NOT NULL;
 
--- What kind of content a distribution of such a topic is.
+-- The media type of a distributed topic that is hosted elsewhere.
 CREATE TABLE websub_content (
     event_id BIGINT PRIMARY KEY REFERENCES event (id) ON DELETE CASCADE,
     content_type TEXT NOT NULL
@@ -438,7 +438,7 @@ CREATE TABLE websub_content (
 
 CREATE TABLE subscription (
     repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
-    event TEXT NOT NULL,                -- a name, or * for all of the platform's
+    event TEXT NOT NULL,                -- a name, or * for all of the platform's events
     hook_id BIGINT NOT NULL,
     PRIMARY KEY (repo_id, event, hook_id)
 );
@@ -468,17 +468,17 @@ CREATE TABLE milestone (
     description TEXT,
     state TEXT NOT NULL,                -- open or closed
     creator_id BIGINT REFERENCES account (id) ON DELETE SET NULL,
-    open_issues BIGINT NOT NULL DEFAULT 0,      -- as the platform counts: it knows all of them
+    open_issues BIGINT NOT NULL DEFAULT 0,      -- as the platform counts them
     closed_issues BIGINT NOT NULL DEFAULT 0,
     due_on BIGINT,
     closed_at BIGINT,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
-    told_at BIGINT,                     -- the platform's time of what was told last
+    told_at BIGINT,                     -- the platform's time of the last update
     UNIQUE (repo_id, number)
 );
 
--- Issues, and what pull requests have of an issue.
+-- Issues, and the fields that pull requests share with them.
 CREATE TABLE issue (
     id {id},
     repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
@@ -499,16 +499,16 @@ CREATE TABLE issue (
     closed_at BIGINT,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
-    told_at BIGINT,                     -- the platform's time of what was told last
+    told_at BIGINT,                     -- the platform's time of the last update
     deleted_at BIGINT,
-    moved_to TEXT,                      -- owner/name of the repository that it was transferred to
+    moved_to TEXT,                      -- owner/name of the repository to which it was transferred
     moved_number BIGINT,                -- its number there
     UNIQUE (repo_id, number)
 );
 
 CREATE INDEX issue_milestone ON issue (milestone_id, state) WHERE milestone_id IS NOT NULL;
 
--- Who made pull requests in a repository.
+-- Finds the authors of pull requests in a repository.
 CREATE INDEX issue_pull_author ON issue (repo_id, author_id) WHERE is_pull = 1;
 
 CREATE TABLE issue_label (
@@ -525,7 +525,7 @@ CREATE TABLE issue_assignee (
     PRIMARY KEY (issue_id, account_id)
 );
 
--- What a pull request has beyond an issue.
+-- The fields of a pull request beyond its issue.
 CREATE TABLE pull (
     id {id},
     issue_id BIGINT NOT NULL UNIQUE REFERENCES issue (id) ON DELETE CASCADE,
@@ -534,7 +534,7 @@ CREATE TABLE pull (
     draft SMALLINT NOT NULL DEFAULT 0,
     head_ref TEXT NOT NULL,
     head_sha TEXT NOT NULL,
-    head_repo TEXT,                     -- owner/name; NULL where that repository is gone
+    head_repo TEXT,                     -- owner/name; NULL if that repository is gone
     base_ref TEXT NOT NULL,
     base_sha TEXT NOT NULL,
     merged_at BIGINT,
@@ -544,41 +544,41 @@ CREATE TABLE pull (
 
 CREATE INDEX pull_head ON pull (repo_id, head_sha);
 
--- Pull requests are found by their branch when it is pushed to, or goes.
+-- Finds the pull requests of a branch when it is pushed or deleted.
 CREATE INDEX pull_branch ON pull (repo_id, head_ref);
 
--- How far the ingested events have been turned into state: one row, once the first were.
+-- The cursor of the projection of events onto the state: one row, after the first events.
 CREATE TABLE reflection (
-    id INTEGER PRIMARY KEY,             -- 1
-    event_id BIGINT NOT NULL,           -- events up to this one are done with
-    skipped BIGINT NOT NULL DEFAULT 0,  -- of these, how many could not be taken up
-    lease_id BIGINT,                    -- the worker that does it
+    id INTEGER PRIMARY KEY,             -- always 1
+    event_id BIGINT NOT NULL,           -- the last projected event
+    skipped BIGINT NOT NULL DEFAULT 0,  -- how many events could not be projected
+    lease_id BIGINT,                    -- the lease of the worker that projects
     moved_at BIGINT NOT NULL
 );
 
--- Branches and tags, as pushes tell of them.
+-- Branches and tags, from push events.
 CREATE TABLE ref (
     id {id},
     repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
-    name TEXT NOT NULL,                 -- in full: refs/heads/main
+    name TEXT NOT NULL,                 -- the full name: refs/heads/main
     sha TEXT NOT NULL,
     updated_at BIGINT NOT NULL,
     UNIQUE (repo_id, name)
 );
 
--- Which branch a commit is the head of.
+-- Finds the branches at a commit.
 CREATE INDEX ref_commit ON ref (repo_id, sha);
 
--- What people say about commits.
+-- Comments on commits.
 
 CREATE TABLE commit_comment (
     id {id},
     repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
-    foreign_id BIGINT,                  -- what the platform that told of it calls it
-    commit_id TEXT NOT NULL,            -- the whole SHA, lower case
+    foreign_id BIGINT,                  -- the platform's id
+    commit_id TEXT NOT NULL,            -- the full SHA, lower case
     path TEXT,
-    position BIGINT,                    -- line within the diff
-    line BIGINT,                        -- line within the file
+    position BIGINT,                    -- line in the diff
+    line BIGINT,                        -- line in the file
     author_id BIGINT REFERENCES account (id) ON DELETE SET NULL,
     author_association TEXT NOT NULL,
     body TEXT NOT NULL,
@@ -586,7 +586,7 @@ CREATE TABLE commit_comment (
     plain TEXT NOT NULL,                -- without markup
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
-    told_at BIGINT,                     -- the platform's time of what was told last
+    told_at BIGINT,                     -- the platform's time of the last update
     UNIQUE (repo_id, foreign_id)
 );
 
@@ -594,7 +594,7 @@ CREATE INDEX commit_comment_repository ON commit_comment (repo_id, id);
 
 CREATE INDEX commit_comment_commit ON commit_comment (repo_id, commit_id, id);
 
--- What happened to issues and pull requests, and what was said on them.
+-- Events of issues and pull requests, and comments on them.
 
 CREATE TABLE issue_event (
     id {id},
@@ -603,11 +603,11 @@ CREATE TABLE issue_event (
     kind TEXT NOT NULL,                 -- closed, labeled, commented, ...
     actor_id BIGINT REFERENCES account (id) ON DELETE SET NULL,
     commit_id TEXT,
-    subject_id BIGINT,                  -- the comment, review or issue that it is about
-    members TEXT NOT NULL,              -- JSON object: what its kind has beyond the others
-    listed SMALLINT NOT NULL,           -- whether it is among the events
-    shown SMALLINT NOT NULL,            -- whether it is in the timeline
-    digest TEXT NOT NULL,               -- of the rest: it may be told twice, and happened once
+    subject_id BIGINT,                  -- the comment, review or issue in question
+    members TEXT NOT NULL,              -- JSON object: the members of its kind
+    listed SMALLINT NOT NULL,           -- whether the list of events has it
+    shown SMALLINT NOT NULL,            -- whether the timeline has it
+    digest TEXT NOT NULL,               -- of the other columns, to recognise a repetition
     created_at BIGINT NOT NULL,
     UNIQUE (issue_id, kind, created_at, digest)
 );
@@ -620,24 +620,24 @@ CREATE INDEX issue_event_timeline ON issue_event (issue_id, shown, created_at, i
 
 CREATE INDEX issue_event_subject ON issue_event (subject_id, kind) WHERE subject_id IS NOT NULL;
 
--- What is said on an issue or a pull request as a whole, in a review of it, or on a line of it.
+-- Comments on issues and pull requests, reviews, and comments on a line.
 CREATE TABLE issue_comment (
     id {id},
     repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
     issue_id BIGINT NOT NULL REFERENCES issue (id) ON DELETE CASCADE,
     kind TEXT NOT NULL,                 -- comment, review or line
-    foreign_id BIGINT NOT NULL,         -- what the platform that told of it calls it
+    foreign_id BIGINT NOT NULL,         -- the platform's id
     author_id BIGINT REFERENCES account (id) ON DELETE SET NULL,
     author_association TEXT NOT NULL,
     body TEXT,
     state TEXT,                         -- of a review: approved, changes_requested, ...
     commit_id TEXT,
-    details TEXT NOT NULL,              -- JSON object: where on a line it is
+    details TEXT NOT NULL,              -- JSON object: the position of a comment on a line
     pinned_at BIGINT,
     pinned_by_id BIGINT REFERENCES account (id) ON DELETE SET NULL,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
-    told_at BIGINT,                     -- the platform's time of what was told last
+    told_at BIGINT,                     -- the platform's time of the last update
     UNIQUE (repo_id, kind, foreign_id)
 );
 
@@ -645,7 +645,7 @@ CREATE INDEX issue_comment_issue ON issue_comment (issue_id, id);
 
 CREATE INDEX issue_comment_pinned ON issue_comment (issue_id) WHERE pinned_at IS NOT NULL;
 
--- Fields that an organization gives the issues of its repositories, and what they are filled with.
+-- Custom fields that an organization defines for issues, and their values.
 
 CREATE TABLE issue_field (
     id {id},
@@ -677,7 +677,7 @@ CREATE TABLE issue_field_value (
     id {id},
     issue_id BIGINT NOT NULL REFERENCES issue (id) ON DELETE CASCADE,
     field_id BIGINT NOT NULL REFERENCES issue_field (id) ON DELETE CASCADE,
-    value TEXT NOT NULL,                -- JSON; null where options are chosen
+    value TEXT NOT NULL,                -- JSON; null if options are chosen
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
     UNIQUE (issue_id, field_id)
@@ -693,12 +693,12 @@ CREATE TABLE issue_field_choice (
 
 CREATE INDEX issue_field_choice_option ON issue_field_choice (option_id);
 
--- What apps find out about commits.
+-- Checks of commits by apps.
 
--- Apps of platforms, as the checks that they made tell of them.
+-- Platforms' apps, from events about their checks.
 CREATE TABLE foreign_app (
     id {id},
-    number BIGINT NOT NULL,             -- what the platform calls it
+    number BIGINT NOT NULL,             -- the platform's id
     slug TEXT NOT NULL,
     name TEXT NOT NULL,
     owner_id BIGINT REFERENCES account (id) ON DELETE SET NULL,
@@ -712,10 +712,10 @@ CREATE TABLE foreign_app (
     UNIQUE (number, slug)
 );
 
--- What one app has to say of one commit.
+-- All checks of one commit by one app.
 CREATE TABLE check_suite (
     id {id},
-    number BIGINT,                      -- what the API calls it: the platform's id, or its own
+    number BIGINT,                      -- the public id: the platform's, or its own id
     repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
     head_sha TEXT NOT NULL,
     head_branch TEXT,
@@ -723,14 +723,14 @@ CREATE TABLE check_suite (
     after_sha TEXT,
     app_id BIGINT REFERENCES app (id) ON DELETE SET NULL,       -- NULL: a platform's app, or none
     foreign_app_id BIGINT REFERENCES foreign_app (id),
-    app_number BIGINT,                  -- what the API calls its app
-    reflected SMALLINT NOT NULL DEFAULT 0,      -- a platform's, and not of an app of this one
+    app_number BIGINT,                  -- the public id of its app
+    reflected SMALLINT NOT NULL DEFAULT 0,      -- 1: it comes from a platform
     status TEXT NOT NULL,
     conclusion TEXT,
-    pulls TEXT,                         -- JSON array, as told; NULL where nothing was told
+    pulls TEXT,                         -- JSON array; NULL if unknown
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
-    told_at BIGINT,                     -- the platform's time of what was told last
+    told_at BIGINT,                     -- the platform's time of the last update
     UNIQUE (repo_id, number),
     UNIQUE (repo_id, head_sha, app_id)
 );
@@ -742,14 +742,14 @@ CREATE INDEX check_suite_foreign_app ON check_suite (foreign_app_id)
 
 CREATE TABLE check_run (
     id {id},
-    number BIGINT,                      -- as that of a suite
+    number BIGINT,                      -- the public id, as in a suite
     repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
     suite_id BIGINT NOT NULL REFERENCES check_suite (id) ON DELETE CASCADE,
     name TEXT NOT NULL,
-    latest SMALLINT NOT NULL DEFAULT 0, -- 1: the newest of its name in its suite
+    latest SMALLINT NOT NULL DEFAULT 0, -- 1: the newest run of its name in its suite
     status TEXT NOT NULL,
     conclusion TEXT,
-    asked_again SMALLINT NOT NULL DEFAULT 0,    -- 1: nothing came of a request for it since
+    asked_again SMALLINT NOT NULL DEFAULT 0,    -- 1: it was requested again and not updated since
     external_id TEXT,
     details_url TEXT,
     started_at BIGINT,
@@ -760,7 +760,7 @@ CREATE TABLE check_run (
     images TEXT NOT NULL DEFAULT '[]',  -- JSON array
     actions TEXT NOT NULL DEFAULT '[]', -- JSON array
     annotations BIGINT NOT NULL DEFAULT 0,      -- how many there are
-    pulls TEXT,                         -- as those of a suite
+    pulls TEXT,                         -- as in a suite
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
     UNIQUE (repo_id, number)
@@ -774,12 +774,12 @@ CREATE INDEX check_run_name ON check_run (suite_id, name, number);
 
 CREATE INDEX check_run_status ON check_run (suite_id, status, number);
 
--- How many runs a suite has of each sort, so that nobody has to count them.
+-- How many runs of each kind a suite has, so that they need not be counted.
 CREATE TABLE check_tally (
     suite_id BIGINT NOT NULL REFERENCES check_suite (id) ON DELETE CASCADE,
     latest SMALLINT NOT NULL,
     status TEXT NOT NULL,
-    conclusion TEXT NOT NULL,           -- empty where there is none
+    conclusion TEXT NOT NULL,           -- empty if there is none
     asked_again SMALLINT NOT NULL,
     runs BIGINT NOT NULL,
     PRIMARY KEY (suite_id, latest, status, conclusion, asked_again)
@@ -801,7 +801,7 @@ CREATE TABLE check_annotation (
 
 CREATE INDEX check_annotation_run ON check_annotation (run_id, id);
 
--- Workflow runs and their jobs, and the concurrency groups that they wait for and hold.
+-- Workflow runs and their jobs, and the concurrency groups that they wait for or hold.
 
 CREATE TABLE workflow_run (
     id {id},
@@ -810,9 +810,9 @@ CREATE TABLE workflow_run (
     name TEXT NOT NULL,
     status TEXT NOT NULL,
     attempt BIGINT NOT NULL DEFAULT 1,
-    groups_named BIGINT NOT NULL DEFAULT 0,     -- concurrency groups in its configuration
+    groups_named BIGINT NOT NULL DEFAULT 0,     -- number of concurrency groups in its configuration
     created_at BIGINT NOT NULL,
-    told_at BIGINT,                     -- the platform's time of what was told last
+    told_at BIGINT,                     -- the platform's time of the last update
     UNIQUE (repo_id, number)
 );
 
@@ -822,7 +822,7 @@ CREATE TABLE workflow_job (
     number BIGINT NOT NULL,             -- the platform's id
     run_id BIGINT NOT NULL REFERENCES workflow_run (id) ON DELETE CASCADE,
     name TEXT NOT NULL,
-    path TEXT NOT NULL,                 -- its name after those of the jobs that call its workflow
+    path TEXT NOT NULL,                 -- its name after the names of the jobs that call its workflow
     status TEXT NOT NULL,
     UNIQUE (repo_id, number)
 );
@@ -832,8 +832,8 @@ CREATE INDEX workflow_job_run ON workflow_job (run_id);
 CREATE TABLE concurrency_group (
     id {id},
     repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
-    name TEXT NOT NULL,                 -- as it was first told
-    name_key {blob} NOT NULL,           -- lower case, in UTF-8: its order is that of the bytes
+    name TEXT NOT NULL,                 -- as in the first event
+    name_key {blob} NOT NULL,           -- lower case, in UTF-8: ordered by bytes
     members BIGINT NOT NULL DEFAULT 0,
     last_acquired_at BIGINT,
     UNIQUE (repo_id, name_key)
@@ -841,7 +841,7 @@ CREATE TABLE concurrency_group (
 
 CREATE INDEX concurrency_group_active ON concurrency_group (repo_id, name_key) WHERE members > 0;
 
--- How many groups of a repository are active, so that nobody has to count them.
+-- How many groups of a repository are active, so that they need not be counted.
 CREATE TABLE concurrency_tally (
     repo_id BIGINT PRIMARY KEY REFERENCES repository (id) ON DELETE CASCADE,
     active BIGINT NOT NULL
@@ -850,21 +850,21 @@ CREATE TABLE concurrency_tally (
 -- The groups that a run's configuration names.
 CREATE TABLE concurrency_use (
     run_id BIGINT NOT NULL REFERENCES workflow_run (id) ON DELETE CASCADE,
-    name_key {blob} NOT NULL,           -- that of the group: a run's groups are told in this order
+    name_key {blob} NOT NULL,           -- as in the group: a run's groups are listed in this order
     group_id BIGINT NOT NULL REFERENCES concurrency_group (id) ON DELETE CASCADE,
     PRIMARY KEY (run_id, name_key)
 );
 
 CREATE INDEX concurrency_use_group ON concurrency_use (group_id);
 
--- Who holds a group, and who waits for it.
+-- The members that hold a group or wait for it.
 CREATE TABLE concurrency_member (
     id {id},
     group_id BIGINT NOT NULL REFERENCES concurrency_group (id) ON DELETE CASCADE,
     run_id BIGINT NOT NULL REFERENCES workflow_run (id) ON DELETE CASCADE,
-    seat TEXT NOT NULL,                 -- what of the run it is: the run, a job, a called workflow
-    job_id BIGINT REFERENCES workflow_job (id) ON DELETE CASCADE,       -- of a job
-    path TEXT,                          -- of a called workflow: of the job that calls it
+    seat TEXT NOT NULL,                 -- the run, a job, or a called workflow
+    job_id BIGINT REFERENCES workflow_job (id) ON DELETE CASCADE,       -- for a job
+    path TEXT,                          -- for a called workflow: the path of the job that calls it
     waiting SMALLINT NOT NULL,          -- 0: holds the group
     since BIGINT NOT NULL,
     UNIQUE (run_id, seat)
@@ -874,23 +874,23 @@ CREATE INDEX concurrency_member_queue ON concurrency_member (group_id, waiting, 
 
 CREATE INDEX concurrency_member_job ON concurrency_member (job_id) WHERE job_id IS NOT NULL;
 
--- What came of the rules of a repository, or of its organization, when somebody pushed.
+-- The results of a repository's or organization's rules at a push.
 CREATE TABLE rule_suite (
     id {id},
     repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
-    number BIGINT NOT NULL,             -- the id of the place it comes from
+    number BIGINT NOT NULL,             -- the platform's id
     owner_id BIGINT NOT NULL REFERENCES account (id),   -- of the repository, which keeps its owner
     actor_id BIGINT REFERENCES account (id) ON DELETE SET NULL,
     before_sha TEXT NOT NULL,
     after_sha TEXT NOT NULL,
-    ref TEXT NOT NULL,                  -- in full: refs/heads/main
+    ref TEXT NOT NULL,                  -- the full name: refs/heads/main
     ref_name TEXT NOT NULL,             -- without refs/heads/ or refs/tags/
     pushed_at BIGINT NOT NULL,
     result TEXT NOT NULL,               -- pass, fail or bypass
-    evaluation_result TEXT,             -- what rules would have come to that are being tried
-    active SMALLINT NOT NULL,           -- 1: there are rules in force among them
-    evaluated SMALLINT NOT NULL,        -- 1: there are rules that are being tried among them
-    evaluations TEXT NOT NULL,          -- JSON array, as the API shows them
+    evaluation_result TEXT,             -- the result of rules on trial
+    active SMALLINT NOT NULL,           -- 1: some of the rules are in force
+    evaluated SMALLINT NOT NULL,        -- 1: some of the rules are on trial
+    evaluations TEXT NOT NULL,          -- JSON array, as in the API
     UNIQUE (repo_id, number)
 );
 
@@ -904,7 +904,7 @@ CREATE INDEX rule_suite_owner_number ON rule_suite (owner_id, number);
 
 CREATE INDEX rule_suite_actor ON rule_suite (actor_id, pushed_at, id) WHERE actor_id IS NOT NULL;
 
--- What an organization tells the agents that work in its repositories.
+-- Variables of an organization for the agents in its repositories.
 CREATE TABLE agent_variable (
     id {id},
     organization_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
@@ -916,7 +916,7 @@ CREATE TABLE agent_variable (
     UNIQUE (organization_id, name)
 );
 
--- The repositories of a variable that only selected ones see.
+-- The repositories that are selected for a variable.
 CREATE TABLE agent_variable_repository (
     variable_id BIGINT NOT NULL REFERENCES agent_variable (id) ON DELETE CASCADE,
     repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
@@ -925,26 +925,26 @@ CREATE TABLE agent_variable_repository (
 
 CREATE INDEX agent_variable_repository_repo ON agent_variable_repository (repo_id);
 
--- The key pair that a repository's secrets are sealed to on their way here.
+-- The key pair of a repository, with which clients encrypt its secrets.
 CREATE TABLE devenv_key (
     repo_id BIGINT PRIMARY KEY REFERENCES repository (id) ON DELETE CASCADE,
-    key_id TEXT NOT NULL,               -- what the API calls it
+    key_id TEXT NOT NULL,               -- the public id
     public_key TEXT NOT NULL,           -- base64
-    private_key {blob} NOT NULL,        -- base64, sealed
+    private_key {blob} NOT NULL,        -- base64, encrypted
     created_at BIGINT NOT NULL
 );
 
--- Secrets that a repository gives to the environments its people work in.
+-- Secrets of a repository for its development environments.
 CREATE TABLE devenv_secret (
     repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
     name TEXT NOT NULL,                 -- upper case
-    value {blob} NOT NULL,              -- base64, sealed
+    value {blob} NOT NULL,              -- base64, encrypted
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
     PRIMARY KEY (repo_id, name)
 );
 
--- Kinds of machines for environments: those that differ from the ones that the program knows.
+-- Machine types of environments that differ from the built-in ones.
 CREATE TABLE devenv_machine (
     name TEXT PRIMARY KEY,
     display_name TEXT NOT NULL,
@@ -952,18 +952,18 @@ CREATE TABLE devenv_machine (
     storage_in_bytes BIGINT NOT NULL,
     memory_in_bytes BIGINT NOT NULL,
     cpus BIGINT NOT NULL,
-    locations TEXT,                     -- JSON array of names; NULL is everywhere
+    locations TEXT,                     -- JSON array of names; NULL: everywhere
     offered SMALLINT NOT NULL
 );
 
--- Where environments can be: places that differ from the ones that the program knows.
+-- Locations of environments that differ from the built-in ones.
 CREATE TABLE devenv_location (
     name TEXT PRIMARY KEY,
-    networks TEXT NOT NULL,             -- JSON array: whoever asks from these is sent here
-    is_default SMALLINT NOT NULL        -- where everybody else is sent
+    networks TEXT NOT NULL,             -- JSON array: clients in these networks are sent here
+    is_default SMALLINT NOT NULL        -- 1: all other clients are sent here
 );
 
--- Environments of people.
+-- Development environments.
 CREATE TABLE devenv (
     id {id},
     name TEXT NOT NULL UNIQUE,
@@ -978,7 +978,7 @@ CREATE INDEX devenv_account ON devenv (account_id);
 
 CREATE INDEX devenv_repository ON devenv (repo_id);
 
--- What has been built of a repository ahead of time.
+-- Prebuilds of a repository for environments.
 CREATE TABLE devenv_prebuild (
     repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
     ref TEXT NOT NULL,                  -- a branch or a commit
@@ -987,25 +987,25 @@ CREATE TABLE devenv_prebuild (
     PRIMARY KEY (repo_id, ref, machine)
 );
 
--- What a repository asks of a machine.
+-- A repository's requirements for machines.
 CREATE TABLE devenv_restriction (
     repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
-    ref TEXT NOT NULL,                  -- a branch or a commit; empty for all of them
+    ref TEXT NOT NULL,                  -- a branch or a commit; empty: all
     cpus BIGINT NOT NULL,
     memory_in_bytes BIGINT NOT NULL,
     storage_in_bytes BIGINT NOT NULL,
-    machines TEXT,                      -- JSON array of names; NULL is any
+    machines TEXT,                      -- JSON array of names; NULL: any
     PRIMARY KEY (repo_id, ref)
 );
 
--- Which version of its patterns' settings an organization is at.
+-- The version of an organization's settings for patterns.
 CREATE TABLE secret_pattern_configuration (
     organization_id BIGINT PRIMARY KEY REFERENCES account (id) ON DELETE CASCADE,
     version TEXT NOT NULL,
     updated_at BIGINT NOT NULL
 );
 
--- Patterns of secrets in an organization: its own, and what there is to say of the providers'.
+-- Patterns of secrets: an organization's own, and its settings for the providers' patterns.
 CREATE TABLE secret_pattern (
     organization_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
     token_type TEXT NOT NULL,
@@ -1013,27 +1013,27 @@ CREATE TABLE secret_pattern (
     slug TEXT NOT NULL,
     display_name TEXT NOT NULL,
     default_setting TEXT NOT NULL,      -- disabled or enabled
-    setting TEXT NOT NULL,              -- the same, or not-set
-    version TEXT,                       -- of a custom one
+    setting TEXT NOT NULL,              -- disabled, enabled or not-set
+    version TEXT,                       -- for a custom pattern
     alerts BIGINT NOT NULL DEFAULT 0,
     false_positives BIGINT NOT NULL DEFAULT 0,
     blocks BIGINT NOT NULL DEFAULT 0,
-    bypasses BIGINT NOT NULL DEFAULT 0, -- of these blocks
+    bypasses BIGINT NOT NULL DEFAULT 0, -- how many of the blocks were bypassed
     PRIMARY KEY (organization_id, token_type)
 );
 
--- Alerts as platforms tell of them, so that each is counted once.
+-- Secret scanning alerts, so that each is counted once.
 CREATE TABLE secret_alert (
     repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
     number BIGINT NOT NULL,
     token_type TEXT NOT NULL,
     false_positive SMALLINT NOT NULL,
     bypassed SMALLINT NOT NULL,
-    told_at BIGINT,                     -- the platform's time of what was told last
+    told_at BIGINT,                     -- the platform's time of the last update
     PRIMARY KEY (repo_id, number)
 );
 
--- That an artifact was built from a repository, as a platform has attested it.
+-- Attestations that a repository has built an artifact.
 CREATE TABLE attestation (
     id {id},
     repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
@@ -1044,7 +1044,7 @@ CREATE TABLE attestation (
 
 CREATE INDEX attestation_digest ON attestation (digest, id);
 
--- What is deployed and stored: of one repository, each digest once.
+-- Artifacts, one for each repository and digest.
 CREATE TABLE artifact (
     id {id},
     organization_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
@@ -1052,7 +1052,7 @@ CREATE TABLE artifact (
     digest TEXT NOT NULL,               -- sha256: and hexadecimal digits, lower case
     name TEXT NOT NULL,
     version TEXT,
-    deployments BIGINT NOT NULL DEFAULT 0,      -- how many records there are of each kind
+    deployments BIGINT NOT NULL DEFAULT 0,      -- the numbers of records of each kind
     storages BIGINT NOT NULL DEFAULT 0,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
@@ -1061,12 +1061,12 @@ CREATE TABLE artifact (
 
 CREATE INDEX artifact_digest ON artifact (organization_id, digest);
 
--- Where artifacts run, or have run. What was not said is an empty text, for it is part of the key.
+-- Where artifacts run or ran. Unknown parts are empty texts, because they belong to the key.
 CREATE TABLE deployment_record (
     id {id},
     organization_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
     artifact_id BIGINT NOT NULL REFERENCES artifact (id) ON DELETE CASCADE,
-    digest TEXT NOT NULL,               -- the artifact's, to be found by
+    digest TEXT NOT NULL,               -- the artifact's, for finding
     cluster TEXT NOT NULL,
     logical_environment TEXT NOT NULL,
     physical_environment TEXT NOT NULL,
@@ -1087,14 +1087,14 @@ CREATE INDEX deployment_record_artifact ON deployment_record (artifact_id);
 CREATE INDEX deployment_record_attestation ON deployment_record (attestation_id)
     WHERE attestation_id IS NOT NULL;
 
--- Where artifacts are kept. What was not said is an empty text, for it is part of the key.
+-- Where artifacts are stored. Unknown parts are empty texts, because they belong to the key.
 CREATE TABLE storage_record (
     id {id},
     organization_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
     artifact_id BIGINT NOT NULL REFERENCES artifact (id) ON DELETE CASCADE,
-    digest TEXT NOT NULL,               -- the artifact's, to be found by
+    digest TEXT NOT NULL,               -- the artifact's, for finding
     registry_url TEXT NOT NULL,
-    repository TEXT NOT NULL,           -- of the registry
+    repository TEXT NOT NULL,           -- in the registry
     path TEXT NOT NULL,
     artifact_url TEXT,
     status TEXT NOT NULL,               -- active, eol or deleted
@@ -1105,16 +1105,16 @@ CREATE TABLE storage_record (
 
 CREATE INDEX storage_record_digest ON storage_record (organization_id, digest, id);
 
--- Records of a cluster that are to be written by a worker.
+-- Jobs that record a cluster's deployments.
 CREATE TABLE deployment_job (
     id {id},
     organization_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
-    account_id BIGINT REFERENCES account (id) ON DELETE SET NULL,   -- who asked for it
+    account_id BIGINT REFERENCES account (id) ON DELETE SET NULL,   -- the account that requested it
     cluster TEXT NOT NULL,
     logical_environment TEXT NOT NULL,
     physical_environment TEXT NOT NULL,
     status TEXT NOT NULL,               -- pending, processing, completed or failed
-    total_count BIGINT NOT NULL,        -- how many were written
+    total_count BIGINT NOT NULL,        -- how many records were written
     errors TEXT NOT NULL,               -- JSON array
     created_at BIGINT NOT NULL,
     started_at BIGINT,
@@ -1128,7 +1128,7 @@ CREATE INDEX deployment_job_waiting ON deployment_job (created_at, id) WHERE end
 
 CREATE INDEX deployment_job_ended ON deployment_job (ended_at) WHERE ended_at IS NOT NULL;
 
--- Those that are still to be written.
+-- The deployments that are still to be recorded.
 CREATE TABLE deployment_job_entry (
     job_id BIGINT NOT NULL REFERENCES deployment_job (id) ON DELETE CASCADE,
     position BIGINT NOT NULL,
@@ -1136,12 +1136,12 @@ CREATE TABLE deployment_job_entry (
     PRIMARY KEY (job_id, position)
 );
 
--- Who may for a while not comment, open issues or make pull requests. One that is over is none;
--- it waits for the worker, which tells of its end.
+-- Interaction limits. An expired one counts as deleted. The worker deletes it
+-- and writes the event about its end.
 CREATE TABLE interaction_limit (
     id {id},
-    account_id BIGINT REFERENCES account (id) ON DELETE CASCADE,    -- in all that is this account's,
-    repo_id BIGINT REFERENCES repository (id) ON DELETE CASCADE,    -- or in this repository
+    account_id BIGINT REFERENCES account (id) ON DELETE CASCADE,    -- for all repositories of this account
+    repo_id BIGINT REFERENCES repository (id) ON DELETE CASCADE,    -- or for this repository
     allowed TEXT NOT NULL,              -- existing_users, contributors_only or collaborators_only
     created_at BIGINT NOT NULL,
     expires_at BIGINT NOT NULL          -- a whole second
@@ -1154,7 +1154,7 @@ CREATE INDEX interaction_limit_repository ON interaction_limit (repo_id) WHERE r
 
 CREATE INDEX interaction_limit_expiry ON interaction_limit (expires_at, id);
 
--- How many pull requests one user may have open.
+-- Caps on the open pull requests of one user.
 CREATE TABLE organization_cap (
     account_id BIGINT PRIMARY KEY REFERENCES account (id) ON DELETE CASCADE,
     enabled SMALLINT NOT NULL,
@@ -1169,7 +1169,7 @@ CREATE TABLE repository_cap (
     updated_at BIGINT NOT NULL
 );
 
--- Whom it does not hold for.
+-- Accounts that are exempt from the cap.
 CREATE TABLE cap_bypass (
     repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
     account_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
@@ -1177,7 +1177,7 @@ CREATE TABLE cap_bypass (
     PRIMARY KEY (repo_id, account_id)
 );
 
--- Who was asked to collaborate. What is answered, withdrawn or over is gone.
+-- Open invitations to collaborate. Answered, withdrawn and expired ones are deleted.
 CREATE TABLE repository_invitation (
     id {id},
     repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
@@ -1194,7 +1194,7 @@ CREATE INDEX repository_invitation_invitee ON repository_invitation (invitee_id,
 
 CREATE INDEX repository_invitation_expiry ON repository_invitation (expires_at, id);
 
--- How many a repository has sent of late, whatever became of them.
+-- Recent invitations of a repository, including ended ones, for its limit.
 CREATE TABLE invitation_sent (
     id {id},
     repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
@@ -1205,21 +1205,21 @@ CREATE INDEX invitation_sent_repository ON invitation_sent (repo_id, sent_at);
 
 CREATE TABLE job (
     name TEXT PRIMARY KEY,
-    schedule TEXT NOT NULL,             -- in words, as the worker that planned it has it
-    due_at BIGINT,                      -- NULL: there is nothing to be done
-    served_at BIGINT,                   -- when the last run began that was not before its time
-    asked_at BIGINT,                    -- somebody wants it to run now
+    schedule TEXT NOT NULL,             -- in words, from the worker that scheduled it
+    due_at BIGINT,                      -- NULL: never
+    served_at BIGINT,                   -- the start of the last run that was not before its time
+    asked_at BIGINT,                    -- when a run was requested, or NULL
     held_until BIGINT NOT NULL DEFAULT 0,
-    holder TEXT,                        -- which worker has it in hand until then
+    holder TEXT,                        -- the worker that has claimed it
     started_at BIGINT,
     ended_at BIGINT,
     outcome TEXT,                       -- done, failed, stopped
     error TEXT,
-    failures INTEGER NOT NULL DEFAULT 0,        -- in a row
-    rests_until BIGINT NOT NULL DEFAULT 0       -- after a failure
+    failures INTEGER NOT NULL DEFAULT 0,        -- number of failures in a row
+    rests_until BIGINT NOT NULL DEFAULT 0       -- when it is retried after a failure
 );
 
--- Enterprises: who belongs to them, which organizations are theirs, and their teams.
+-- Enterprises, their members, organizations and teams.
 
 CREATE TABLE enterprise (
     id {id},
@@ -1227,8 +1227,8 @@ CREATE TABLE enterprise (
     name TEXT NOT NULL,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
-    -- How the coding assistant is used in enterprises, a day at a time.
-    -- Whether that may be collected and shown: enabled, disabled or unconfigured (it is left to others).
+    -- Whether usage of the coding assistant may be collected and shown:
+    -- enabled, disabled or unconfigured (others decide).
     usage_metrics TEXT NOT NULL DEFAULT 'unconfigured'
 );
 
@@ -1255,7 +1255,7 @@ CREATE TABLE enterprise_team (
     slug TEXT NOT NULL,                 -- ent: and the name in lower case
     name TEXT NOT NULL,
     description TEXT,
-    selection TEXT NOT NULL,            -- which organizations: disabled, selected or all
+    selection TEXT NOT NULL,            -- assigned organizations: disabled, selected or all
     group_id TEXT,
     notification_setting TEXT NOT NULL,
     created_at BIGINT NOT NULL,
@@ -1280,7 +1280,7 @@ CREATE TABLE enterprise_team_member (
 
 CREATE INDEX enterprise_team_member_account ON enterprise_team_member (account_id);
 
--- Teams of organizations, and who of an organization has a seat at the coding assistant.
+-- Teams of organizations, and seats for the coding assistant.
 
 CREATE TABLE team (
     id {id},
@@ -1304,7 +1304,7 @@ CREATE TABLE team_member (
 
 CREATE INDEX team_member_account ON team_member (account_id);
 
--- That an organization pays for the assistant, and how it is set up there.
+-- Subscriptions to the assistant, and their options.
 CREATE TABLE assistant_subscription (
     organization_id BIGINT PRIMARY KEY REFERENCES account (id) ON DELETE CASCADE,
     plan TEXT NOT NULL,                 -- business or enterprise
@@ -1316,7 +1316,7 @@ CREATE TABLE assistant_subscription (
     cli TEXT NOT NULL
 );
 
--- Teams whose members have a seat.
+-- Teams whose members have seats.
 CREATE TABLE assistant_team (
     organization_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
     team_id BIGINT NOT NULL REFERENCES team (id) ON DELETE CASCADE,
@@ -1327,11 +1327,11 @@ CREATE TABLE assistant_seat (
     id {id},
     organization_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
     account_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
-    team_id BIGINT REFERENCES team (id) ON DELETE SET NULL,     -- through which it came
-    personal SMALLINT NOT NULL,         -- whether it was given to the user, and not only to a team
+    team_id BIGINT REFERENCES team (id) ON DELETE SET NULL,     -- the team through which it was assigned
+    personal SMALLINT NOT NULL,         -- 1: assigned to the user, and not only through a team
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
-    expires_at BIGINT,                  -- when it ends, where that is pending
+    expires_at BIGINT,                  -- when it ends, if it is cancelled
     active_at BIGINT,
     editor TEXT,
     authenticated_at BIGINT,
@@ -1342,11 +1342,11 @@ CREATE INDEX assistant_seat_page ON assistant_seat (organization_id, id);
 
 CREATE INDEX assistant_seat_expiry ON assistant_seat (expires_at, id) WHERE expires_at IS NOT NULL;
 
--- Seats are counted by indexes alone: all, but for those that are over.
+-- Seats are counted by indexes alone: all seats minus those that have ended.
 
 CREATE INDEX assistant_seat_over ON assistant_seat (organization_id, expires_at) WHERE expires_at IS NOT NULL;
 
--- What an enterprise says of the providers' patterns, for all of its organizations.
+-- An enterprise's settings for the providers' patterns, for all its organizations.
 CREATE TABLE enterprise_secret_pattern (
     enterprise_id BIGINT NOT NULL REFERENCES enterprise (id) ON DELETE CASCADE,
     token_type TEXT NOT NULL,
@@ -1354,28 +1354,28 @@ CREATE TABLE enterprise_secret_pattern (
     PRIMARY KEY (enterprise_id, token_type)
 );
 
--- Written to find out whether it can be.
+-- Written to find out whether writing is possible.
 CREATE TABLE probe (
     id INTEGER PRIMARY KEY,
     tried_at BIGINT NOT NULL
 );
 
--- Who changed what. Rows are only added, their numbers without a gap; each carries a digest of
--- itself and of the one before, made with the key in audit_chain.
+-- The audit log. Rows are only added, with consecutive numbers. Each has a digest of itself and of
+-- the row before, made with the key in audit_chain.
 CREATE TABLE audit (
     id INTEGER PRIMARY KEY,
     at BIGINT NOT NULL,
     actor TEXT NOT NULL,                -- a login, an app's client id, user@host
-    via TEXT NOT NULL,                  -- token, password, app, command, daemon
+    via TEXT NOT NULL,                  -- token, password, app, link, command or daemon
     account_id BIGINT,
     token_id BIGINT,
-    address TEXT,                       -- where a request came from
+    address TEXT,                       -- the address of a request
     action TEXT NOT NULL,               -- an operation, or a command
     target TEXT NOT NULL,               -- a path, or the command's arguments
-    outcome TEXT NOT NULL,              -- a status, or how it ended
+    outcome TEXT NOT NULL,              -- a status code or another result
     request_id TEXT,
-    details TEXT NOT NULL,              -- JSON object: names of changed fields, ids; never a value
-    through BIGINT,                     -- rows up to this one are let go of
+    details TEXT NOT NULL,              -- JSON object: names of changed fields, ids; never values
+    through BIGINT,                     -- rows up to this one may be deleted
     digest {blob} NOT NULL
 );
 
@@ -1388,8 +1388,8 @@ CREATE INDEX audit_at ON audit (at);
 CREATE INDEX audit_through ON audit (through) WHERE through IS NOT NULL;
 
 CREATE TABLE audit_chain (
-    id SMALLINT PRIMARY KEY,            -- 1
-    secret {blob} NOT NULL              -- sealed
+    id SMALLINT PRIMARY KEY,            -- always 1
+    secret {blob} NOT NULL              -- encrypted
 );
 
 {audit_guard};
@@ -1400,19 +1400,19 @@ CREATE TABLE audit_chain (
 
 {audit_truncate};
 
--- Imports of a repository's history from elsewhere: at most one for each, the latest.
+-- Imports of a repository's history from another host. Each repository has only its latest one.
 CREATE TABLE source_import (
     repo_id BIGINT PRIMARY KEY REFERENCES repository (id) ON DELETE CASCADE,
-    round BIGINT NOT NULL,              -- another one each time that it is begun anew
-    account_id BIGINT REFERENCES account (id) ON DELETE SET NULL,   -- who asked for it
+    round BIGINT NOT NULL,              -- a new number for each start
+    account_id BIGINT REFERENCES account (id) ON DELETE SET NULL,   -- the account that requested it
     vcs_url TEXT NOT NULL,
-    vcs TEXT,                           -- git, mercurial, subversion, tfvc; NULL while not known
-    project TEXT,                       -- which of those that are at the URL
+    vcs TEXT,                           -- git, mercurial, subversion or tfvc; NULL until detected
+    project TEXT,                       -- one of the projects at the URL
     username TEXT,
-    password {blob},                    -- sealed
+    password {blob},                    -- encrypted
     status TEXT NOT NULL,
-    step TEXT NOT NULL,                 -- with which a worker begins: detecting, importing, mapping
-    due_at BIGINT,                      -- since when a worker is to see to it; NULL: it is not
+    step TEXT NOT NULL,                 -- the worker's first step: detecting, importing or mapping
+    due_at BIGINT,                      -- since when it has been due; NULL: it is not due
     failed_step TEXT,
     error_message TEXT,
     commit_count BIGINT,
@@ -1421,7 +1421,7 @@ CREATE TABLE source_import (
     push_percent BIGINT,
     use_lfs TEXT NOT NULL,              -- undecided, opt_in, opt_out
     large_files_count BIGINT NOT NULL,
-    large_files_size BIGINT NOT NULL,   -- in bytes, of all of them
+    large_files_size BIGINT NOT NULL,   -- total size in bytes
     project_choices TEXT NOT NULL,      -- JSON array
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL
@@ -1429,11 +1429,11 @@ CREATE TABLE source_import (
 
 CREATE INDEX source_import_due ON source_import (due_at, repo_id) WHERE due_at IS NOT NULL;
 
--- Who made its commits and tags, and what they are to be called.
+-- The authors of its commits and tags, and their new names.
 CREATE TABLE import_author (
     id {id},
     repo_id BIGINT NOT NULL REFERENCES source_import (repo_id) ON DELETE CASCADE,
-    digest TEXT NOT NULL,               -- of name and address as they are in the source
+    digest TEXT NOT NULL,               -- of name and address, as in the source
     remote_name TEXT NOT NULL,
     remote_id TEXT NOT NULL,
     name TEXT NOT NULL,
@@ -1444,7 +1444,7 @@ CREATE UNIQUE INDEX import_author_digest ON import_author (repo_id, digest);
 
 CREATE INDEX import_author_listed ON import_author (repo_id, id);
 
--- Its files that are larger than the platform takes.
+-- Files larger than the platform accepts.
 CREATE TABLE import_large_file (
     repo_id BIGINT NOT NULL REFERENCES source_import (repo_id) ON DELETE CASCADE,
     position BIGINT NOT NULL,
@@ -1459,14 +1459,14 @@ CREATE TABLE usage_day (
     id {id},
     enterprise_id BIGINT NOT NULL REFERENCES enterprise (id) ON DELETE CASCADE,
     day INTEGER NOT NULL,               -- days since 1970-01-01
-    version BIGINT NOT NULL,            -- counts the changes
-    made_version BIGINT NOT NULL,       -- which of them its reports have; 0: there are none
+    version BIGINT NOT NULL,            -- increases with every change
+    made_version BIGINT NOT NULL,       -- the version in its reports; 0: no reports
     UNIQUE (enterprise_id, day)
 );
 
 CREATE INDEX usage_day_changed ON usage_day (day, enterprise_id) WHERE made_version < version;
 
--- Editors, languages and models: few, and long beside the numbers.
+-- Names of editors, languages and models: few names, which are longer than their ids.
 CREATE TABLE usage_name (
     id {id},
     enterprise_id BIGINT NOT NULL REFERENCES enterprise (id) ON DELETE CASCADE,
@@ -1475,7 +1475,7 @@ CREATE TABLE usage_name (
     UNIQUE (enterprise_id, kind, name)
 );
 
--- A row for each combination; 0 stands for what is not said. Whose rows they are may be gone.
+-- A row for each combination; 0: unknown. The accounts and repositories may have been deleted.
 CREATE TABLE usage (
     id {id},
     day_id BIGINT NOT NULL REFERENCES usage_day (id) ON DELETE CASCADE,
@@ -1497,20 +1497,20 @@ CREATE TABLE usage (
 
 CREATE INDEX usage_repository ON usage (day_id, repo_id) WHERE repo_id > 0;
 
--- Reports of usage: what there is, and the lines of each, compressed, from which any machine can
--- make the file that it serves.
+-- Reports of usage. Their lines are stored compressed, so that any machine can
+-- create the file that it serves.
 CREATE TABLE report (
     id {id},
     enterprise_id BIGINT NOT NULL REFERENCES enterprise (id) ON DELETE CASCADE,
     kind TEXT NOT NULL,                 -- as in its path: enterprise-1-day, users-28-day, ...
     first_day INTEGER NOT NULL,         -- days since 1970-01-01
     last_day INTEGER NOT NULL,
-    version BIGINT NOT NULL,            -- of the days that it is of
+    version BIGINT NOT NULL,            -- the version of its days
     created_at BIGINT NOT NULL,
-    made_at BIGINT,                     -- when it was there as a whole
-    replaced_at BIGINT,                 -- when another one took its place
+    made_at BIGINT,                     -- when it was finished
+    replaced_at BIGINT,                 -- when another report replaced it
     lines BIGINT NOT NULL DEFAULT 0,
-    size BIGINT NOT NULL DEFAULT 0,     -- bytes of the file
+    size BIGINT NOT NULL DEFAULT 0,     -- in bytes, of the file
     digest TEXT NOT NULL DEFAULT ''     -- SHA-256 of the file
 );
 
@@ -1529,22 +1529,22 @@ CREATE TABLE report_part (
     PRIMARY KEY (report_id, number)
 );
 
--- What is published once more, as it is now, and how far that has come.
+-- Runs that publish snapshots of the state, and their progress.
 CREATE TABLE republishing (
     id {id},
-    topic TEXT NOT NULL,                -- as it was asked for: owner/repo/events/event
-    owner TEXT NOT NULL,                -- lower case; * stands for anything, here and in the next
+    topic TEXT NOT NULL,                -- as requested: owner/repo/events/event
+    owner TEXT NOT NULL,                -- lower case; * stands for any, also in the next column
     repo TEXT NOT NULL,
     event TEXT NOT NULL,
     since BIGINT,                       -- only what has changed since; NULL: everything
     rate BIGINT NOT NULL,               -- events a second at most
-    scheduled SMALLINT NOT NULL,        -- by the settings, and not by a command
-    total BIGINT NOT NULL,              -- how much there was when it was asked for
+    scheduled SMALLINT NOT NULL,        -- 1: by the settings; 0: by a command
+    total BIGINT NOT NULL,              -- how many objects there were when it was requested
     published BIGINT NOT NULL DEFAULT 0,
-    resource TEXT,                      -- where it has come to: what kind of thing,
-    repo_id BIGINT NOT NULL DEFAULT 0,  -- of which repository,
-    place TEXT,                         -- and after which of these (JSON); NULL: at the first
-    moves BIGINT NOT NULL DEFAULT 0,    -- counts its steps, so that two cannot do the same one
+    resource TEXT,                      -- the progress: the kind of object,
+    repo_id BIGINT NOT NULL DEFAULT 0,  -- the repository,
+    place TEXT,                         -- and the key of the last object (JSON); NULL: none yet
+    moves BIGINT NOT NULL DEFAULT 0,    -- counts the steps, so that no two workers do the same one
     created_at BIGINT NOT NULL,
     started_at BIGINT,
     moved_at BIGINT,
@@ -1556,13 +1556,13 @@ CREATE INDEX republishing_open ON republishing (id) WHERE ended_at IS NULL;
 
 CREATE INDEX republishing_ended ON republishing (ended_at) WHERE ended_at IS NOT NULL;
 
--- What the dashboard remembers, and what it is read from.
+-- Data of the dashboard.
 
--- A look at one hook, for whoever develops its receiver.
+-- Links that show one hook to the developer of its receiver.
 CREATE TABLE hook_link (
     id {id},
     hook_id BIGINT NOT NULL REFERENCES hook (id) ON DELETE CASCADE,
-    hash TEXT NOT NULL UNIQUE,          -- SHA-256 of what the link ends with, which is not kept
+    hash TEXT NOT NULL UNIQUE,          -- SHA-256 of the link's secret value, which is not stored
     note TEXT NOT NULL,
     made_by TEXT NOT NULL,
     created_at BIGINT NOT NULL,
@@ -1573,11 +1573,11 @@ CREATE INDEX hook_link_hook ON hook_link (hook_id, id);
 
 CREATE INDEX hook_link_expires ON hook_link (expires_at);
 
--- Who is signed in, by what: a token, the administrators' token, or a link.
+-- Sessions of the dashboard, each with its credential: a token, the administrators' token or a link.
 CREATE TABLE ui_session (
-    id TEXT PRIMARY KEY,                -- SHA-256 of what the cookie holds, which is not kept
+    id TEXT PRIMARY KEY,                -- SHA-256 of the cookie's value, which is not stored
     token_id BIGINT REFERENCES token (id) ON DELETE CASCADE,
-    token_hash TEXT,                    -- the token's when it signed in: another value is another
+    token_hash TEXT,                    -- the token's hash at sign-in; a reset ends the session
     operator TEXT,                      -- a digest of the administrators' token
     link_id BIGINT REFERENCES hook_link (id) ON DELETE CASCADE,
     created_at BIGINT NOT NULL,
@@ -1591,16 +1591,16 @@ CREATE INDEX ui_session_token ON ui_session (token_id) WHERE token_id IS NOT NUL
 
 CREATE INDEX ui_session_link ON ui_session (link_id) WHERE link_id IS NOT NULL;
 
--- What happened in each minute (since 1970), in a repository and (repo_id 0) everywhere. Each
--- process counts in a row of its own, lest they wait for each other.
+-- Counters for each minute (since 1970), in a repository and (repo_id 0) everywhere. Each process
+-- has its own rows, so that none waits for another.
 CREATE TABLE tally (
     minute BIGINT NOT NULL,
     repo_id BIGINT NOT NULL,
     shard SMALLINT NOT NULL,
     events BIGINT NOT NULL DEFAULT 0,
-    delivered BIGINT NOT NULL DEFAULT 0,    -- attempts that the receiver took
-    failed BIGINT NOT NULL DEFAULT 0,       -- attempts that it did not
-    -- First attempts that were taken, by how long that was after their event: store.tallies.BOUNDS.
+    delivered BIGINT NOT NULL DEFAULT 0,    -- successful attempts
+    failed BIGINT NOT NULL DEFAULT 0,       -- failed attempts
+    -- Successful first attempts by latency: store.monitoring.minute_counters.BOUNDS.
     b0 BIGINT NOT NULL DEFAULT 0,
     b1 BIGINT NOT NULL DEFAULT 0,
     b2 BIGINT NOT NULL DEFAULT 0,
@@ -1636,21 +1636,21 @@ CREATE TABLE tally (
 
 CREATE INDEX tally_repository ON tally (repo_id, minute);
 
--- What is delivered once more, and how far that has come; and what lists are read by.
+-- Replays: runs that deliver events once more, and their progress.
 CREATE TABLE replaying (
     id {id},
-    since BIGINT,                       -- received since; NULL: whenever
-    until BIGINT,                       -- and before
-    repo_id BIGINT,                     -- NULL: of all repositories
-    hook_id BIGINT,                     -- NULL: to all hooks
-    event TEXT,                         -- NULL: whatever it is called
-    failed SMALLINT NOT NULL,           -- only what a hook has not got and will not get
-    first_id BIGINT NOT NULL,           -- behind this event it begins,
-    last_id BIGINT NOT NULL,            -- with this one it is over,
-    after_id BIGINT NOT NULL,           -- and so far it has come
-    total BIGINT,                       -- deliveries, where they were counted
+    since BIGINT,                       -- received at this time or later; NULL: any time
+    until BIGINT,                       -- received before this time
+    repo_id BIGINT,                     -- NULL: all repositories
+    hook_id BIGINT,                     -- NULL: all hooks
+    event TEXT,                         -- NULL: all events
+    failed SMALLINT NOT NULL,           -- 1: only events that a hook has not got and will not get
+    first_id BIGINT NOT NULL,           -- it starts after this event
+    last_id BIGINT NOT NULL,            -- it ends with this event
+    after_id BIGINT NOT NULL,           -- it has come to this event
+    total BIGINT,                       -- number of deliveries, if they were counted
     made BIGINT NOT NULL DEFAULT 0,
-    moves BIGINT NOT NULL DEFAULT 0,    -- counts its steps, so that two cannot do the same one
+    moves BIGINT NOT NULL DEFAULT 0,    -- counts the steps, so that no two workers do the same one
     asked_by TEXT NOT NULL,             -- a login
     created_at BIGINT NOT NULL,
     started_at BIGINT,
