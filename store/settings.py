@@ -10,7 +10,7 @@ class WebSubSettings(BaseModel):
 
     websub: bool = Field(
         False,
-        description="whether topics can be followed with WebSub, at `/hub/websub`",
+        description="whether topics can be subscribed to with WebSub, at `/hub/websub`",
     )
 
 
@@ -43,7 +43,7 @@ class UsageSettings(BaseModel):
     keep_usage: float = Field(
         366 * DAY,
         ge=30 * DAY,
-        description="seconds for which usage of the assistant is kept and taken in; what is "
+        description="seconds for which usage of the assistant is accepted and kept; what is "
         "reported stays in the reports",
     )
     keep_reports: float = Field(
@@ -67,6 +67,6 @@ class StoreSettings(DataSettings):
     )
     key_file: Path | None = Field(
         None,
-        description="file with the keys that seal stored secrets, one Fernet key a line, newest "
+        description="file with the keys that encrypt stored secrets, one Fernet key a line, newest "
         "first; by default `secret.key` in `data_dir`, made at the first start",
     )

@@ -33,7 +33,7 @@ def create(
     """
     if not LOGIN.fullmatch(login):
         raise Invalid(
-            f"{login!r} is no login: 1 to 100 letters, digits, '-', '_' or '.', "
+            f"{login!r} is not a valid login: use 1 to 100 letters, digits, '-', '_' or '.', "
             "beginning and ending with a letter or digit",
             field="login",
             resource="User",
@@ -130,7 +130,9 @@ def list_all(db: Connection) -> list[Row]:
 def join(db: Connection, organization_id: int, account_id: int, role: str) -> None:
     """Make an account an `admin` or `member` of an organization. Raises Invalid for other roles."""
     if role not in ("admin", "member"):
-        raise Invalid(f"{role!r} is no role in an organization: admin or member", field="role")
+        raise Invalid(
+            f"{role!r} is not a role in an organization: use admin or member", field="role"
+        )
     db.execute(
         "INSERT INTO membership (organization_id, account_id, role)"
         " VALUES (:organization_id, :account_id, :role)"

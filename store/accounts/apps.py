@@ -61,7 +61,7 @@ def create(
         now=db.now,
     )
     if made is None:
-        raise Conflict(f"there is an app {name!r} or one of this client id already")
+        raise Conflict(f"an app with the name {name!r} or this client id exists already")
     row = get(db, made)
     assert row is not None
     return client_secret, row
@@ -69,7 +69,7 @@ def create(
 
 def _check(name: str, url: str, kind: str, client_id: str) -> None:
     if kind not in KINDS:
-        raise Invalid(f"{kind!r} is no kind of app: {', '.join(KINDS)}", field="kind")
+        raise Invalid(f"{kind!r} is not a kind of app: use one of {', '.join(KINDS)}", field="kind")
     if not NAME.fullmatch(name):
         raise Invalid("an app's name is 1 to 100 printable characters", field="name")
     if not CLIENT_ID.fullmatch(client_id):

@@ -229,13 +229,16 @@ def _check_fingerprint(
     db: Connection, account_id: int, app_id: int, fingerprint: str | None
 ) -> None:
     if of_fingerprint(db, account_id, app_id, fingerprint) is not None:
-        raise _taken("fingerprint", "this app has a token of this user and fingerprint")
+        raise _taken("fingerprint", "this app has a token for this user and fingerprint already")
 
 
 def _check_note(db: Connection, account_id: int, note: str | None) -> None:
     if not note:
         raise Invalid(
-            "a token of no app needs a note", field="note", code="missing_field", resource=RESOURCE
+            "a token without an app needs a note",
+            field="note",
+            code="missing_field",
+            resource=RESOURCE,
         )
     if db.value(
         f"SELECT 1 FROM token t WHERE {MANAGED} AND t.app_id IS NULL AND t.note = :note LIMIT 1",

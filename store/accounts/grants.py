@@ -35,11 +35,11 @@ def issue(
     """
     integration = app["kind"] == "integration"
     if integration and scopes:
-        raise Invalid("this app's tokens have permissions and no scopes", field="scopes")
+        raise Invalid("this app's tokens have permissions, not scopes", field="scopes")
     if integration:
         permissions = narrowed(app["permissions"], permissions)
     elif permissions:
-        raise Invalid("this app's tokens have scopes and no permissions", field="permissions")
+        raise Invalid("this app's tokens have scopes, not permissions", field="permissions")
     ensure(db, app["id"], account_id)
     return tokens.create(
         db,

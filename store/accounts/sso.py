@@ -25,7 +25,7 @@ def authorise(db: Connection, token_id: int, organization_id: int) -> bool:
     Raises Invalid for a token that was made with a password.
     """
     if db.value("SELECT by_password FROM token WHERE id = :id", id=token_id):
-        raise Invalid("a token that was made with a password opens no single sign-on")
+        raise Invalid("a token made with a password cannot be authorised for single sign-on")
     added = db.execute(
         "INSERT INTO token_authorization (token_id, organization_id, created_at)"
         " VALUES (:token_id, :organization_id, :now) ON CONFLICT DO NOTHING",

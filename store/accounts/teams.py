@@ -23,7 +23,7 @@ def create(db: Connection, organization_id: int, name: str, **given: Any) -> Row
     """Create a team. Raises Invalid for a name without a slug, Conflict for an existing one."""
     slug = slug_of(name)
     if not slug or len(name) > LONGEST:
-        raise Invalid(f"a team's name has a letter or digit, and {LONGEST} characters at most")
+        raise Invalid(f"a team's name needs a letter or digit, and at most {LONGEST} characters")
     fields = {
         "description": None,
         "privacy": "closed",

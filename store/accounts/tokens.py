@@ -115,7 +115,7 @@ def checked_permissions(permissions: Mapping[str, str]) -> dict[str, str]:
     """Return the permissions, name to level. Raises Invalid for an unknown level."""
     for name, level in permissions.items():
         if level not in LEVELS:
-            raise Invalid(f"{level!r} is no level of {name}: {', '.join(LEVELS)}")
+            raise Invalid(f"{level!r} is not a level of {name}: use one of {', '.join(LEVELS)}")
     return dict(permissions)
 
 
@@ -143,7 +143,9 @@ def create(
     arguments, Conflict if the value exists.
     """
     if kind not in KINDS:
-        raise Invalid(f"{kind!r} is no kind of token: {', '.join(KINDS)}", field="kind")
+        raise Invalid(
+            f"{kind!r} is not a kind of token: use one of {', '.join(KINDS)}", field="kind"
+        )
     if value is not None and not is_well_formed(value):
         raise Invalid("the value given is not a token: prefix or checksum is wrong", field="token")
     if kind == "installation" and expires_at is None:

@@ -104,7 +104,7 @@ def _decoded(secret: str) -> bytes:
     try:
         key = base64.b32decode(bare + "=" * (-len(bare) % 8))
     except (binascii.Error, ValueError):
-        raise Invalid("a one-time secret is written in base 32") from None
+        raise Invalid("a one-time secret must be in base 32") from None
     if len(key) < LEAST:
         raise Invalid(f"a one-time secret has {LEAST} bytes at least")
     return key

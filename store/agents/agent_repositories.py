@@ -61,7 +61,7 @@ def check(
     wanted = set(repo_ids)
     strange = wanted - visible_among(db, viewer, organization_id, wanted)
     if strange:
-        message = f"{min(strange)} is no repository of this organization"
+        message = f"{min(strange)} is not a repository of this organization"
         raise Invalid(message, **find(SELECTED, "missing"))
 
 

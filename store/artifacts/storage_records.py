@@ -46,7 +46,7 @@ def put(db: Connection, organization_id: int, named: NamedArtifact, wanted: Stor
         told = {name: value for name, value in values.items() if value is not None}
         upsert.update(db, "storage_record", before, told | {"updated_at": db.now})
     after = get(db, artifact_id, wanted)
-    assert after is not None, "it was written a moment ago"
+    assert after is not None, "it has just been written"
     artifact = {"repo_id": named.key[0], "name": named.name, "version": named.version}
     return after | artifact | {"change": _change(before, after)}
 

@@ -74,7 +74,7 @@ def breakdown(db: Connection, organization_id: int) -> Row:
         now=db.now,
         organization_id=organization_id,
     )
-    assert row is not None, "a count is always there"
+    assert row is not None, "a count always has a row"
     return {**row, "inactive_this_cycle": row["total"] - row["active_this_cycle"]}
 
 

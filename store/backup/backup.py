@@ -61,7 +61,7 @@ def create_backup(
     keyed = None if key is None else target.with_name(target.name + KEY)
     for path in (target, keyed):
         if path is not None and path.exists() and not overwrite:
-            raise Conflict(f"{path} is there already: --overwrite replaces it")
+            raise Conflict(f"{path} exists already: --overwrite replaces it")
     try:
         with _unfinished(target) as part:
             _check_room(database, target.parent, packed=packed)
@@ -75,7 +75,7 @@ def create_backup(
             part.replace(target)
         file_copy.fsync(target.parent)
     except (OSError, sqlite3.Error) as error:
-        raise Unusable(f"the backup {target} cannot be made: {error}") from error
+        raise Unusable(f"the backup {target} cannot be created: {error}") from error
     seconds = time.monotonic() - began
     return Backup(target, size, seconds, found.events, found.latest, keyed)
 
@@ -101,7 +101,7 @@ def _check_room(database: Path, folder: Path, *, packed: bool) -> None:
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise Unusable(
-            f"the backup needs {needed >> 20} MB in {folder}, and there are {free >> 20} MB:"
+            f"the backup needs {needed >> 20} MB in {folder}, and {free >> 20} MB are free:"
             " make room, or back up to another place"
         )
 
@@ -117,7 +117,7 @@ def _packed(part: Path) -> Path:
     with zstd.open(target, "rb") as again:
         length = sum(len(chunk) for chunk in iter(lambda: again.read(CHUNK), b""))
     if length != part.stat().st_size:
-        raise Unusable("the compressed backup is shorter than what was compressed")
+        raise Unusable("the compressed backup does not have the size of the original")
     return target
 
 

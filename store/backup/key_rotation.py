@@ -55,7 +55,9 @@ def _outlast_writers(store: Store, one: EncryptedColumn) -> None:
     writers = store.look(_writers, one)
     while writers & store.look(_writers, one):
         if time.monotonic() > ends:
-            raise Unavailable(f"somebody has been writing to {one.table} for {LONGEST} seconds")
+            raise Unavailable(
+                f"a transaction has been writing to {one.table} for {LONGEST} seconds"
+            )
         time.sleep(0.05)
 
 

@@ -111,7 +111,7 @@ def create(db: Connection, suite: Row, fields: Mapping[str, Any]) -> Row:
         **_kept(fields),
     }
     made = external_ids.insert_with_own_id(db, "check_run", values, "id")
-    assert made is not None, "its id is its own"
+    assert made is not None, "a new id is unique"
     return is_settled(db, made, None)
 
 
@@ -141,7 +141,7 @@ def is_settled(db: Connection, run_id: int, before: Row | None) -> Row:
     `before` is the run before the change, or None. Its former name is updated, too.
     """
     row = by_id(db, run_id)
-    assert row is not None, "nobody else is at this suite"
+    assert row is not None, "the suite is locked"
     changes = Counter({sort_of(row): 1})
     names = {row["name"]}
     if before is not None:

@@ -66,9 +66,9 @@ def parse(text: bytes) -> list[Key]:
         for key in keys:
             Fernet(key.value)
     except ValueError as error:
-        raise Unusable("the key file holds a line that is not a Fernet key") from error
+        raise Unusable("the key file has a line that is not a Fernet key") from error
     if not keys:
-        raise Unusable("the key file holds no key")
+        raise Unusable("the key file has no key")
     return keys
 
 
@@ -89,7 +89,7 @@ def write_new(path: Path, keys: Sequence[Key]) -> None:
     except FileExistsError:
         raise
     except OSError as error:
-        raise Unusable(f"cannot make the key file {path}: {error.strerror}") from error
+        raise Unusable(f"cannot create the key file {path}: {error.strerror}") from error
 
 
 class KeyFileLock:

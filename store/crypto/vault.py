@@ -31,7 +31,7 @@ class Vault:
             fernets = [Fernet(key) for key in keys]
             self._fernet = MultiFernet(fernets)
         except ValueError as error:
-            raise Unusable("the key file holds a line that is not a Fernet key") from error
+            raise Unusable("the key file has a line that is not a Fernet key") from error
         self._first = fernets[0]
         self._keys = keys
 

@@ -112,14 +112,14 @@ class StoreMetrics(MetricSet):
 
     def __init__(self) -> None:
         self.commits = HistogramMetric(
-            "tocsin_commit_seconds", "Time that a group of writes took the writer, commit and all"
+            "tocsin_commit_seconds", "Time to write a group of writes, with its commit"
         )
         self.writes = CounterMetric("tocsin_writes_total", "Writes in groups that were committed")
         self.failures = CounterMetric(
             "tocsin_commit_failures_total", "Groups of writes that could not be committed"
         )
         self.refused = CounterMetric(
-            "tocsin_writes_refused_total", "Writes refused because too much was waiting already"
+            "tocsin_writes_refused_total", "Writes refused because too many were queued"
         )
-        self.waiting = GaugeMetric("tocsin_writes_waiting", "Writes that wait for the writer")
-        self.held = GaugeMetric("tocsin_writes_waiting_bytes", "Bytes that waiting writes hold")
+        self.waiting = GaugeMetric("tocsin_writes_waiting", "Writes queued for the writer")
+        self.held = GaugeMetric("tocsin_writes_waiting_bytes", "Bytes of queued writes")

@@ -69,7 +69,7 @@ class RemoteNotifier:
         return ()
 
     def dispatch(self, offers: Sequence[LeasedEvent]) -> None:
-        raise AssertionError("nothing is leased here, so nothing can be offered")
+        raise AssertionError("nothing is leased here, so nothing can be dispatched")
 
 
 class SocketNotifier(RemoteNotifier):

@@ -62,8 +62,8 @@ def _make_key(store: Store, path: Path) -> None:
     """
     if store.look(encrypted_columns.has_secrets):
         raise Unusable(
-            f"the key file {path} is missing, and this database holds secrets that open with its"
-            " key alone: put it back from where it is kept, or name it with key_file"
+            f"the key file {path} is missing, and this database holds secrets that only"
+            " it can decrypt: restore it from its backup, or set key_file to its path"
         )
     create_key_file(path)
 
@@ -113,7 +113,7 @@ def make_directory(data_dir: Path) -> None:
     try:
         data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise Unusable(f"cannot make the data directory {data_dir}: {error.strerror}") from error
+        raise Unusable(f"cannot create the data directory {data_dir}: {error.strerror}") from error
 
 
 def sqlite_path(url: str, data_dir: Path) -> Path:

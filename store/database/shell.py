@@ -34,7 +34,7 @@ def query(store: Store, statement: str, limit: int) -> tuple[list[str], list[tup
     Raises Invalid if the statement fails or would write.
     """
     if not isinstance(store.engine, SqliteEngine):
-        raise Unusable("only the embedded database has this shell; use the other one's own")
+        raise Unusable("this shell is for SQLite only; for PostgreSQL, use psql")
     path = quote(str(store.engine.path.resolve()))
     raw = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=10)
     try:
@@ -61,7 +61,7 @@ def _authorize(action: int, first: str | None, second: str | None, *_: str | Non
 
 def _explained(error: Exception) -> str:
     if "not authorized" in str(error) or "readonly" in str(error):
-        return "only statements that read are run here: SELECT, WITH, EXPLAIN and a few PRAGMAs"
+        return "only statements that read are allowed: SELECT, WITH, EXPLAIN and a few PRAGMAs"
     return f"the statement fails: {error}"
 
 

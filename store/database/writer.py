@@ -175,7 +175,7 @@ class Writer:
         try:
             self._session.rollback()
         except Exception:
-            log.exception("a connection to the database is given up")
+            log.exception("a connection to the database failed and is replaced")
             with contextlib.suppress(Exception):
                 self._session.close()
             self._session = None
@@ -220,7 +220,7 @@ class Writer:
                 call()
             except Exception:
                 # The transaction is committed, so its callers must get their results.
-                log.exception("a call after a commit failed")
+                log.exception("a callback after a commit failed")
         for job in group.jobs:
             self._waiting -= 1
             self._bytes -= job.weight

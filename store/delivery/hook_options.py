@@ -23,7 +23,7 @@ class DeliveryOptions(BaseModel):
 
     retries: Retries | None = Field(None, description="delay before each attempt; the first is 0")
     timeout: Annotated[float, Field(gt=0, le=120)] | None = Field(
-        None, description="one deadline over resolve, connect, TLS, headers and body"
+        None, description="one deadline for resolve, connect, TLS, headers and body"
     )
     concurrency: Annotated[int, Field(ge=1, le=1000)] | None = Field(
         None, description="requests in flight at once"
@@ -32,8 +32,8 @@ class DeliveryOptions(BaseModel):
         None, description="deliveries a second at most"
     )
     disable_after: Annotated[float, Field(ge=0, le=365 * 86_400)] | None = Field(
-        None, description="failing for so long disables the hook; 0 never does"
+        None, description="a hook that fails for this long is disabled; 0 never disables it"
     )
     breaker: Annotated[int, Field(ge=0, le=1000)] | None = Field(
-        None, description="failures in a row that pause the endpoint; 0 never does"
+        None, description="failures in a row that pause the endpoint; 0 never pauses it"
     )

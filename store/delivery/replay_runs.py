@@ -60,7 +60,7 @@ def create(db: Connection, chosen: ReplaySelection, asked_by: str) -> Row:
         asked_by=asked_by,
         now=db.now,
     )
-    assert row is not None, "it was just made"
+    assert row is not None, "it has just been created"
     jobs.notify_worker(db)
     return row
 

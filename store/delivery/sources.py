@@ -13,7 +13,7 @@ MOST = 64
 def create(db: Connection, name: str, secret: str, *, owner_id: int | None = None) -> Row:
     """Create a source. Raises Invalid for a bad name or secret, Conflict if the name exists."""
     if not NAME.fullmatch(name):
-        raise Invalid(f"{name!r} is no source name: 1 to 64 of a-z, 0-9, '-', '_', '.'")
+        raise Invalid(f"{name!r} is no source name: use 1 to 64 of a-z, 0-9, '-', '_', '.'")
     sealed = _sealed(db, secret)
     if db.value("SELECT count(*) FROM source") >= MOST:
         raise Invalid(f"there are {MOST} sources already")
@@ -33,7 +33,7 @@ def create(db: Connection, name: str, secret: str, *, owner_id: int | None = Non
 
 def _sealed(db: Connection, secret: str) -> bytes:
     if not secret:
-        raise Invalid("a source needs a secret: its events are believed for their signature")
+        raise Invalid("a source needs a secret: its signature is what makes its events trusted")
     return db.vault.seal(secret)
 
 

@@ -38,7 +38,7 @@ def make(db: Connection, repo_id: int) -> Row:
         now=db.now,
     )
     row = get(db, repo_id)
-    assert row is not None, "it was made a moment ago"
+    assert row is not None, "it has just been created"
     return row
 
 
@@ -51,7 +51,7 @@ def private_key(db: Connection, repo_id: int, key_id: str, encrypted: str) -> by
     try:
         return SealedBox(private).decrypt(base64.b64decode(encrypted, validate=True))
     except binascii.Error:
-        raise _wrong("encrypted_value", "it is no base64") from None
+        raise _wrong("encrypted_value", "it is not base64") from None
     except (CryptoError, ValueError):
         raise _wrong("encrypted_value", "it was not sealed to the repository's key") from None
 

@@ -116,7 +116,7 @@ def _network(text: str) -> str:
     try:
         return str(ipaddress.ip_network(text))
     except ValueError as error:
-        raise Invalid(f"{text!r} is no network: {error}", field="networks") from None
+        raise Invalid(f"{text!r} is not a network: {error}", field="networks") from None
 
 
 def _keep(db: Connection, one: Location) -> None:

@@ -49,7 +49,7 @@ def _checked(name: str) -> str:
     slug = slug_of(name)
     if slug == PREFIX or len(name) > LONGEST:
         raise Invalid(
-            f"a team's name has a letter or digit, and {LONGEST} characters at most",
+            f"a team's name needs a letter or digit, and at most {LONGEST} characters",
             field="name",
             resource="EnterpriseTeam",
         )

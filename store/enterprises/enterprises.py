@@ -17,7 +17,7 @@ def create(db: Connection, slug: str, *, name: str | None = None) -> Row:
     """Create an enterprise. Raises Invalid for a bad slug, Conflict for an existing one."""
     key = slug.lower()
     if not SLUG.fullmatch(key):
-        raise Invalid(f"{slug!r} is no slug: up to 60 letters, digits and '-'", field="slug")
+        raise Invalid(f"{slug!r} is not a slug: use up to 60 letters, digits and '-'", field="slug")
     row = db.one(
         "INSERT INTO enterprise (slug, name, created_at, updated_at)"
         " VALUES (:slug, :name, :now, :now)"
@@ -67,7 +67,9 @@ def rename(db: Connection, enterprise: Row, name: str) -> None:
 def join(db: Connection, enterprise_id: int, account_id: int, role: str) -> None:
     """Give a user a role: one of ROLES. Raises Invalid for another one."""
     if role not in ROLES:
-        raise Invalid(f"{role!r} is no role in an enterprise: {', '.join(ROLES)}", field="role")
+        raise Invalid(
+            f"{role!r} is not a role in an enterprise: use one of {', '.join(ROLES)}", field="role"
+        )
     db.execute(
         "INSERT INTO enterprise_member (enterprise_id, account_id, role)"
         " VALUES (:enterprise_id, :account_id, :role)"

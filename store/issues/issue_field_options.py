@@ -78,7 +78,7 @@ def _matched(before: Mapping[int, Row], options: Sequence[Option]) -> list[Row |
     """
     ids = [option["id"] for option in options if option.get("id") is not None]
     if len({*ids}) < len(ids) or not before.keys() >= {*ids}:
-        raise Invalid("ids are those of the field's options, each once")
+        raise Invalid("each id must be of one of the field's options, and occur once")
     free = {row["name_key"]: row for number, row in before.items() if number not in ids}
     return [
         free.get(named(option["name"])["name_key"])
@@ -119,7 +119,7 @@ def _set_option(db: Connection, field_id: int, row: Row | None, option: Option) 
         moments = {"created_at": db.now, "updated_at": db.now}
         whole = {"field_id": field_id, **values, **moments}
         made = upsert.insert_if_absent(db, "issue_field_option", whole, "field_id, name_key")
-        assert made is not None, "their names are checked"
+        assert made is not None, "their names have been checked"
         return True
     aside = row | {"name_key": ""}
     changed = any(row[column] != value for column, value in values.items())

@@ -46,14 +46,14 @@ def assignment_of(field: Row, value: Any) -> FieldAssignment:
 
 
 def _wrong(field: Row, what: str) -> Invalid:
-    return Invalid(f"{field['name']!r} is a field of type {field['data_type']}: {what}", **at())
+    return Invalid(f"{field['name']!r} has the type {field['data_type']}: {what}", **at())
 
 
 def _text(field: Row, value: Any) -> str:
     if not isinstance(value, str):
-        raise _wrong(field, "its value is a text")
+        raise _wrong(field, "its value must be a text")
     if len(value) > MOST_TEXT:
-        raise _wrong(field, f"its value has at most {MOST_TEXT:,} characters")
+        raise _wrong(field, f"its value can have at most {MOST_TEXT:,} characters")
     return value
 
 
@@ -61,10 +61,10 @@ def _number(field: Row, value: Any) -> int | float:
     if isinstance(value, str) and NUMBER.fullmatch(value):
         value = float(value) if "." in value else int(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise _wrong(field, "its value is a number")
+        raise _wrong(field, "its value must be a number")
     # The range of integers that every JSON implementation reads exactly.
     if not math.isfinite(value) or abs(value) > 2**53:
-        raise _wrong(field, "its value is a number between -2^53 and 2^53")
+        raise _wrong(field, "its value must be a number between -2^53 and 2^53")
     return value
 
 
@@ -72,7 +72,7 @@ def _date(field: Row, value: Any) -> str:
     try:
         return date.fromisoformat(value).isoformat()
     except (TypeError, ValueError):
-        raise _wrong(field, "its value is an ISO 8601 date such as 2026-11-21") from None
+        raise _wrong(field, "its value must be an ISO 8601 date such as 2026-11-21") from None
 
 
 READERS = {"text": _text, "number": _number, "date": _date}
@@ -82,7 +82,7 @@ def _names(field: Row, value: Any) -> Sequence[Any]:
     if isinstance(value, list) and value:
         return value
     if not isinstance(value, str):
-        raise _wrong(field, "its value is an array of names of options, of one at least")
+        raise _wrong(field, "its value must be an array of one or more names of options")
     known = {option["name"] for option in field["options"]}
     # A name may contain a comma.
     return [value] if value in known else [name.strip() for name in value.split(",")]
@@ -93,7 +93,7 @@ def _option(field: Row, name: Any) -> int:
         if option["name"] == name:
             return int(option["id"])
     if not isinstance(name, str):
-        raise _wrong(field, "its value is the name of an option")
+        raise _wrong(field, "its value must be the name of an option")
     raise Invalid(f"{field['name']!r} has no option {name[:100]!r}", **at("missing"))
 
 

@@ -59,7 +59,7 @@ class RunTable:
             **changed,
         )
         if row is None:
-            where = f"has been gone on with elsewhere, or {self.cancelled_outcome}"
+            where = f"was continued by another worker, or was {self.cancelled_outcome}"
             raise StaleRun(f"{self.noun} {run['id']} {where}")
         return row
 

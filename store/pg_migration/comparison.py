@@ -77,8 +77,8 @@ class Comparison:
                 complaints.append(_complaint(table, sorted(wrong)))
         if complaints:
             raise Conflict(
-                f"rows in the target are not those of the database: {'; '.join(complaints)}."
-                " Does anything else write there? Run again, and they are copied anew"
+                f"rows in the target differ from the database: {'; '.join(complaints)}."
+                " Does anything else write there? Run again to copy them again"
             )
 
 

@@ -79,14 +79,14 @@ class Mover:
         if held:
             raise Unusable(
                 f"the target is not empty ({', '.join(held[:NAMED])}):"
-                " a move needs a database of its own"
+                " a move needs an empty database"
             )
         self._refuse_company()
         self._target.migrate()
         here = {table.name: set(table.columns) for table in self._tables}
         there = {name: found for name, found in self._target.columns().items() if is_copied(name)}
         if here != there:
-            raise Unusable("the tables of the database are not those of the target")
+            raise Unusable("the tables of the database and of the target differ")
         key = str(uuid.uuid4())
         self._source.begin(key)
         self._target.begin(key)
@@ -175,7 +175,7 @@ class Mover:
             self._refuse_company()
             self._source.refuse_writes(
                 f"this database was closed by `tocsin migrate`: its installation is at {self.shown}"
-                " now, which is what the setting store has to name. If the move was interrupted,"
+                " now: set store to it. If the move was interrupted,"
                 " run it again with --switch"
             )
         began = time.monotonic()
@@ -210,7 +210,7 @@ class Mover:
         """
         if self.closed:
             if not self._unfinished():
-                raise Unusable("the move may be finished: the target has to be where it went to")
+                raise Unusable("the move may be finished: name its own target")
             self._source.allow_writes()
         self._source.end()
 

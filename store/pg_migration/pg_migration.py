@@ -49,7 +49,7 @@ def mover(url: str, to: str, *, data_dir: Path, key_file: Path | None = None) ->
     Raises Unusable if one of them is not suitable.
     """
     if is_server_url(url):
-        raise Unusable("the installation is on PostgreSQL already: only one on SQLite is moved")
+        raise Unusable("the installation is on PostgreSQL already: only SQLite can be moved")
     if not is_server_url(to):
         raise Unusable("the target has to be on PostgreSQL: postgresql://user@host/database")
     try:

@@ -132,7 +132,9 @@ class SqliteSource:
         def moving() -> T:
             same = tables_of(self._session) == self.tables and self.log.complete()
             if self.log.key() != self._key or not same:
-                raise Unusable("the move was upset: begin it again with an empty target")
+                raise Unusable(
+                    "the tables have changed, or another move has begun: use an empty target"
+                )
             return function()
 
         return self._write(moving)

@@ -18,7 +18,7 @@ MASK = (1 << 128) - 1
 # Tables that are not copied, and the reasons.
 STAYS = {
     "migration": "each side records the steps that made it",
-    "moving": "how far the move is, which is nothing of the installation's",
+    "moving": "the progress of the move, which does not belong to the installation",
 }
 # Prefixes of the migration's own tables and of SQLite's.
 STAYING = ("moving_", "sqlite_")
@@ -65,7 +65,7 @@ class Table:
 
 def no_notifier() -> WorkerNotifier:
     """Raise AssertionError: a mover has no work to announce."""
-    raise AssertionError("a mover announces nothing")
+    raise AssertionError("a mover notifies no worker")
 
 
 def quoted(names: Iterable[str]) -> str:

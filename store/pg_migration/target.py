@@ -15,7 +15,7 @@ from store.errors import Conflict
 from store.pg_migration.tables import Table, Values, by_key, is_copied, no_notifier, quoted
 from store.pg_migration.target_connection import TargetConnection
 
-UNFINISHED = "an installation is being moved to this database: `tocsin migrate` goes on with it"
+UNFINISHED = "an installation is being moved to this database: `tocsin migrate` continues the move"
 MADE = (
     "CREATE TABLE moving (key TEXT PRIMARY KEY)",
     "CREATE TABLE moving_reached (name TEXT PRIMARY KEY, last TEXT NOT NULL)",
@@ -211,6 +211,6 @@ class PostgresTarget:
 def _check(table: Table, sent: Sequence[Values], found: Sequence[Values]) -> None:
     if by_key(table, sent) != by_key(table, found):
         raise Conflict(
-            f"rows of {table.name} came back from PostgreSQL other than they were sent:"
+            f"rows of {table.name} differ after they were read back from PostgreSQL:"
             " does anything else write there? Begin again with an empty target"
         )

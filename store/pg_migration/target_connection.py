@@ -32,15 +32,15 @@ def translate_server_errors() -> Iterator[None]:
         with translate_errors():
             yield
     except psycopg.errors.UniqueViolation as error:
-        raise Collision(f"two rows of the copy claim the same: {redact_error(error)}") from error
+        raise Collision(
+            f"two rows of the copy have the same unique value: {redact_error(error)}"
+        ) from error
     except (psycopg.DataError, psycopg.IntegrityError) as error:
         raise Conflict(
-            f"PostgreSQL does not take what the database holds: {redact_error(error)}"
+            f"PostgreSQL rejects a value of the database: {redact_error(error)}"
         ) from error
     except psycopg.ProgrammingError as error:
-        raise Unusable(
-            f"the target does not do what a move needs: {redact_error(error)}"
-        ) from error
+        raise Unusable(f"the target does not support the move: {redact_error(error)}") from error
 
 
 # In seconds.

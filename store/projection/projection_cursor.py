@@ -197,4 +197,4 @@ def _move(db: Connection, after: int, upto: int) -> None:
         now=db.now,
     )
     if not moved:
-        raise CursorMoved("another worker turns events into state")
+        raise CursorMoved("another worker projects the events")

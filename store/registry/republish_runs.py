@@ -55,7 +55,7 @@ def parse_pattern(topic: str) -> TopicPattern:
     owner, repo, event = found.groups()
     if event != WILDCARD and event not in EVENTS:
         known = ", ".join(sorted(EVENTS))
-        raise Invalid(f"no event {event!r} tells how something is; these do, and *: {known}")
+        raise Invalid(f"no snapshot has the event {event!r}: use * or one of {known}")
     return TopicPattern(f"{owner}/{repo}/events/{event}", owner.lower(), repo.lower(), event)
 
 
@@ -94,7 +94,7 @@ def create(
         total=total,
         now=db.now,
     )
-    assert row is not None, "it was just made"
+    assert row is not None, "it has just been created"
     jobs.notify_worker(db)
     return row
 

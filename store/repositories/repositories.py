@@ -22,7 +22,7 @@ SELECT = (
 def _check_name(name: str) -> None:
     if not NAME.fullmatch(name) or name in (".", ".."):
         raise Invalid(
-            f"{name!r} is no repository name: 1 to 100 letters, digits, '.', '-' or '_'",
+            f"{name!r} is not a repository name: use 1 to 100 letters, digits, '.', '-' or '_'",
             field="name",
             resource="Repository",
         )
@@ -165,7 +165,7 @@ def list_all(db: Connection) -> list[Row]:
 def grant(db: Connection, repo_id: int, account_id: int, role: str) -> None:
     """Give an account a role as a collaborator. Raises Invalid for an unknown role."""
     if role not in ROLES:
-        raise Invalid(f"{role!r} is no role: {', '.join(ROLES)}", field="role")
+        raise Invalid(f"{role!r} is not a role: use one of {', '.join(ROLES)}", field="role")
     db.execute(
         "INSERT INTO collaborator (repo_id, account_id, role) VALUES (:repo_id, :account_id, :role)"
         " ON CONFLICT (repo_id, account_id) DO UPDATE SET role = excluded.role",

@@ -21,7 +21,7 @@ COLUMNS = (
 COUNTS = ("alerts", "false_positives", "blocks", "bypasses")
 NOT_SET, DISABLED = "not-set", "disabled"
 RESOURCE = "SecretScanningPatternConfiguration"
-STALE = "The version given is not the current one: somebody else has changed it since."
+STALE = "The version given is not the current one: it has been changed meanwhile."
 MOST = 1_000
 """The limit of an organization's own patterns."""
 

@@ -29,7 +29,9 @@ def translate_errors() -> Iterator[None]:
     try:
         yield
     except CONTENDED as error:
-        raise Contended(f"another transaction was in the way: {redact_error(error)}") from error
+        raise Contended(
+            f"the transaction conflicted with another one: {redact_error(error)}"
+        ) from error
     except PASSING as error:
         raise Unavailable(
             f"the database cannot be used right now: {redact_error(error)}"

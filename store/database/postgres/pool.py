@@ -29,7 +29,7 @@ EVERY = 0.5
 class ErrorTrackingConnection(psycopg.Connection[tuple[Any, ...]]):
     """A connection whose class keeps the reason why the last one could not be made."""
 
-    last_error: ClassVar[str] = "none is free"
+    last_error: ClassVar[str] = "all connections are in use"
 
     @classmethod
     def connect(cls, conninfo: str = "", **given: Any) -> "ErrorTrackingConnection":

@@ -21,9 +21,7 @@ def acquire_shared_lock(database: Path) -> int:
     try:
         return _locked(database.parent, fcntl.LOCK_SH)
     except BlockingIOError:
-        raise Unusable(
-            f"the database {database} is being restored: try again when that is done"
-        ) from None
+        raise Unusable(f"the database {database} is being restored: try again afterwards") from None
     except OSError as error:
         raise Unusable(f"cannot open the database {database}: {error.strerror}") from error
 

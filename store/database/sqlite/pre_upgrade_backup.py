@@ -32,7 +32,7 @@ def create_backup(path: Path, step: int, now: int) -> Path:
         with contextlib.suppress(OSError):
             unfinished.unlink()
         raise Unusable(
-            f"the database {path} has to be upgraded and cannot be copied first: {error}"
+            f"the database {path} must be migrated and cannot be copied first: {error}"
         ) from error
     log.info("the database is upgraded; as it was at step %d it is kept in %s", step, target)
     _forget(path)

@@ -44,4 +44,6 @@ def restrict(database: Path) -> None:
         except FileNotFoundError:
             continue
         except OSError as error:
-            log.warning("%s is open to others, which cannot be changed: %s", path, error.strerror)
+            log.warning(
+                "%s is open to others, and its mode cannot be changed: %s", path, error.strerror
+            )
