@@ -28,8 +28,8 @@ def create(
 ) -> Row:
     """Create a User or an Organization. Raises Invalid for a bad login, Conflict if it exists.
 
-    If the login belongs to a placeholder made from events, the placeholder becomes this account and
-    keeps the fields that events set.
+    If the login belongs to a placeholder made from events, the placeholder becomes this account.
+    Its further fields and everything that refers to it stay.
     """
     if not LOGIN.fullmatch(login):
         raise Invalid(

@@ -11,8 +11,9 @@ def repositories(
 ) -> list[Row]:
     """Return id and owner of the repositories that an account administers.
 
-    The rules are those in `repositories.role_of`. `target_id` limits the result to one owner.
-    Organizations whose single sign-on does not authorise the token are left out.
+    The roles are those in `repositories.role_of`, except a site administrator's. `target_id` limits
+    the result to one owner. Organizations whose single sign-on does not authorise the token are
+    left out.
     """
     within = "" if target_id is None else " AND r.owner_id = :target_id"
     given = {} if target_id is None else {"target_id": target_id}

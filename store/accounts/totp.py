@@ -96,7 +96,7 @@ def _step_of(totp: TOTP, now: int, code: str) -> int | None:
 
 
 def _totp(key: bytes) -> TOTP:
-    return TOTP(key, DIGITS, SHA1(), STEP, enforce_key_length=False)  # noqa: S303 - RFC 6238's
+    return TOTP(key, DIGITS, SHA1(), STEP, enforce_key_length=False)  # noqa: S303 - RFC 6238 requires it
 
 
 def _decoded(secret: str) -> bytes:

@@ -26,7 +26,7 @@ def open_store(
     clock: Clock | None = None,
     create: bool = True,
 ) -> Store:
-    """Open the store at `url` and migrate it. Before that, a SQLite file is copied.
+    """Open the store at `url` and migrate it. If that changes a SQLite file, it is copied first.
 
     `url` is `sqlite` (a file in `data_dir`), `sqlite:///path` (a file elsewhere) or
     `postgresql://...`. If `create` is False, a missing SQLite file is not created. Raises Unusable,

@@ -35,8 +35,8 @@ class IncomingEvent:
     """An event that is to be accepted.
 
     `scope` is the namespace of its `guid`: a repository's id, or minus a source's id. `repo_id` is
-    0 if no known repository is concerned. `source_id` is 0 if a caller posted it with a token.
-    `body` is the exact JSON text.
+    0 if the event belongs to no known repository. `source_id` is 0 if a caller posted it with a
+    token. `body` is the exact JSON text.
     """
 
     scope: int
@@ -69,8 +69,8 @@ class Receipt:
 def accept(db: Connection, arrivals: Sequence[IncomingEvent]) -> list[Receipt | Exception]:
     """Store events with their deliveries. This is a batch function of the writer.
 
-    If an event's guid is known, its result is the first one's receipt if the events are equal, and
-    else a Conflict.
+    If an event's guid is known, its result is the first event's receipt if both are equal, or else
+    a Conflict.
     """
     made = insert(db, arrivals)
     results: list[Receipt | IncomingEvent] = []
@@ -215,9 +215,9 @@ def _unpacked(row: Row) -> Row:
 
 
 def get_many(db: Connection, event_ids: list[int], most: int) -> dict[int, Row | None]:
-    """Return several events as `get` does, up to `most` bytes altogether.
+    """Return the first of these events, as `get` does, up to `most` bytes altogether.
 
-    The result has the first events only, at least one, if all together have more bytes.
+    At least one event is returned, however large it is.
     """
     ids = f"(SELECT id FROM {db.each('ids', id='integer')} AS w)"
     sizes = dict(

@@ -105,10 +105,10 @@ def get(db: Connection, hook_id: int) -> Row | None:
 
 
 def slowest(db: Connection, repo_ids: Sequence[int] | None, window: int, limit: int) -> list[Row]:
-    """Return the hooks with the longest average duration among the newest `window` attempts.
+    """Return the hooks with the longest average duration among all newest `window` attempts.
 
     Each has `hook_id`, `url`, `repository`, `many`, `failed`, and `mean` and `longest` in
-    microseconds.
+    microseconds. `repo_ids` limits the result, not the window.
     """
     where, given = "", {}
     if repo_ids is not None:

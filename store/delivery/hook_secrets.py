@@ -1,6 +1,6 @@
 """Rotation of a hook's secret: for a while, the former secret still signs beside the new one.
 
-So the receiver can be changed at any time in that overlap, and misses nothing.
+During that overlap, the receiver can change its secret at any time without missing a delivery.
 """
 
 from typing import Any, NamedTuple

@@ -196,8 +196,9 @@ def create_deliveries(
 def _whole(
     db: Connection, chosen: ReplaySelection, after: int, last: int, limit: int
 ) -> tuple[int, bool]:
-    """Return the id of the event with which the next `limit` deliveries end, and whether the window
-    has more after it. The deliveries of one event are not split.
+    """Return the id of the event with which the next `limit` deliveries end.
+
+    Also return whether the window has more after it. One event's deliveries are not split.
     """
     pairs, given = _pairs(db, chosen, after, last)
     found = [

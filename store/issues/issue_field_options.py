@@ -78,7 +78,7 @@ def _matched(before: Mapping[int, Row], options: Sequence[Option]) -> list[Row |
     """
     ids = [option["id"] for option in options if option.get("id") is not None]
     if len({*ids}) < len(ids) or not before.keys() >= {*ids}:
-        raise Invalid("each id must be of one of the field's options, and occur once")
+        raise Invalid("each id must belong to one of the field's options, and occur once")
     free = {row["name_key"]: row for number, row in before.items() if number not in ids}
     return [
         free.get(named(option["name"])["name_key"])

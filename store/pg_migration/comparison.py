@@ -10,7 +10,7 @@ from store.pg_migration.tables import MASK, Table, Values, checksum, differing
 
 if TYPE_CHECKING:
     from store.pg_migration.target import (
-        PostgresTarget,  # with it comes the driver, which may not be there
+        PostgresTarget,  # it imports the driver, which may not be installed
     )
 
 # Tables of up to this many rows are read again while nothing can be written.

@@ -14,7 +14,7 @@ from store.pg_migration.tables import Collision, Table, is_copied
 
 if TYPE_CHECKING:
     from store.pg_migration.target import (
-        PostgresTarget,  # with it comes the driver, which may not be there
+        PostgresTarget,  # it imports the driver, which may not be installed
     )
 
 # In seconds. After a pass that takes no longer, little is left to copy.

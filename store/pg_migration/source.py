@@ -56,7 +56,7 @@ class SqliteSource:
         return found
 
     def steps(self) -> list[int]:
-        """Return the applied migrations."""
+        """Return the applied schema migrations."""
         rows = self._session.tuples(
             f"SELECT number FROM migration WHERE number < {CLOSED} ORDER BY number"
         )

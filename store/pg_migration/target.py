@@ -84,7 +84,7 @@ class PostgresTarget:
         ]
 
     def steps(self) -> list[int]:
-        """Return the applied migrations."""
+        """Return the applied schema migrations."""
         sql = f"SELECT number FROM migration WHERE number < {CLOSED} ORDER BY number"
         return [row[0] for row in self._link.rows(sql)]
 

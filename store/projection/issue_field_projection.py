@@ -1,7 +1,8 @@
 """Projection of issue field values.
 
-A field belongs to an organization, so a repository's event may not change it. A value of a field
-that is unknown here, or has another type, is ignored, unless a source signed the event.
+A field belongs to an organization, so an event of a repository may not change it. If a field is
+unknown, it is only created if a source signed the event. If it has another type here, its value is
+ignored.
 """
 
 from collections.abc import Mapping

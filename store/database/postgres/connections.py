@@ -122,7 +122,7 @@ class PostgresSession(Statements):
         assert self._raw is not None
         self._run_before_commit()
         status = self._raw.info.transaction_status
-        # The server would answer COMMIT, and roll back, without a word of error.
+        # The server would answer COMMIT with a rollback, and report no error.
         assert status != TransactionStatus.INERROR, "a statement has failed and was passed over"
         if status != TransactionStatus.IDLE:
             self.control("COMMIT")

@@ -119,7 +119,7 @@ class PostgresPool:
 def _nothing_received(raw: Raw) -> bool:
     """Return whether the server has sent nothing unasked, such as the end of the connection.
 
-    Otherwise each transaction would need a round trip to find out.
+    Asking the server instead would need a round trip for each transaction.
     """
     heard = select.poll()
     heard.register(raw.fileno(), select.POLLIN)
