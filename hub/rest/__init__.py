@@ -1,4 +1,4 @@
-"""The framework that every operation stands on: declaration, pipeline, validation, paging.
+"""The framework beneath every API operation: declaration, pipeline, validation, paging.
 
 Imports `http` and `auth`.
 """

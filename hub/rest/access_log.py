@@ -1,4 +1,4 @@
-"""The log of requests: who asked for what, and what came of it. Never a query, a header, a body."""
+"""The access log. It never holds a query string, a header or a body."""
 
 import logging
 
@@ -12,7 +12,7 @@ MAX_PATH = 300
 
 
 def record(house: Services, call: Request, status: int, seconds: float) -> None:
-    """Write a line about a request that was answered."""
+    """Log one answered request. `seconds` is the time until the response was ready."""
     path = path_of(call.scope)[:MAX_PATH]
     method = call.scope["method"]
     about = {

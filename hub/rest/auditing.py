@@ -1,7 +1,7 @@
-"""What the audit log is told of a request that changed something: never a value that came with it.
+"""Audit log entries for requests that change something. They never hold a submitted value.
 
-An operation's entry follows from its declaration; the names of fields are those that are declared,
-for in what is not a name might be a secret, too.
+An operation's entry follows from its declaration. Only declared field names are written, because an
+undeclared name could itself be a secret.
 """
 
 from collections.abc import Iterator, Mapping
@@ -32,7 +32,10 @@ def record(
     fields: tuple[str, ...] = (),
     ids: Mapping[str, Any] | None = None,
 ) -> None:
-    """Have an entry written with the change, which the path names unless `target` does."""
+    """Add an audit entry in the transaction of the change.
+
+    The target is the request's path unless `target` is given.
+    """
     path = path_of(call.scope).removeprefix(house.urls.prefix) if target is None else target
     entry = AuditEntry(
         actor, action, path, str(status), call.request_id, fields=fields, ids=dict(ids or {})
@@ -43,7 +46,7 @@ def record(
 def actor_of(
     house: Services, call: Request, caller: Caller | None, app: Row | None = None
 ) -> Actor:
-    """Who asks, by what, and from where."""
+    """Return who makes the request, the kind of credentials, and the client's address."""
     address = house.clients.origin(call.scope)
     if app is not None:
         return Actor(app["client_id"], "app", address=address)
@@ -54,7 +57,7 @@ def actor_of(
 
 
 def ids_of(found: Mapping[str, Any], content: Any) -> dict[str, Any]:
-    """The repository that a path leads through, and the id of what an answer shows."""
+    """Return the id of the repository in the path and the id of the object in the response."""
     ids: dict[str, Any] = {}
     repo = found.get("repo")
     if isinstance(repo, Mapping):
@@ -65,7 +68,7 @@ def ids_of(found: Mapping[str, Any], content: Any) -> dict[str, Any]:
 
 
 def declared(schema: Mapping[str, Any]) -> frozenset[str]:
-    """The names of the members of a body with this schema, and of those of its members."""
+    """Return the member names of a body with this schema, one level of nesting included (`a.b`)."""
     return frozenset(_declared(schema, schema.get("$defs", {})))
 
 
@@ -87,7 +90,7 @@ def _members(
 
 
 def changed(body: Any, names: frozenset[str]) -> tuple[str, ...]:
-    """Those of the names that a body says anything of."""
+    """Return which of `names` occur in a body, sorted."""
     return tuple(sorted(names & set(_member_names(body))))
 
 

@@ -1,6 +1,7 @@
-"""The beginning of every request of the API: who asks, what it costs, which version it is for.
+"""The first steps of every API request: credentials, rate limits, API version.
 
-All of it in one transaction with what follows. It may be run again with that, and is charged once.
+They run in the same transaction as the rest of the request. If that transaction is run again, so
+are they, but the request is charged only once.
 """
 
 from typing import NamedTuple
@@ -25,14 +26,14 @@ NO_USER_AGENT = (
 
 
 class Principal(NamedTuple):
-    """Who asks: a user, an application, or nobody with a name."""
+    """The authenticated user or application; both are None for an anonymous request."""
 
     caller: Caller | None
     app: Row | None
 
 
 class RequestCost(NamedTuple):
-    """What a request counts for: a category of rate limits (none: it is free), and points."""
+    """The rate limit category a request counts for (empty: none) and its price in points."""
 
     category: str = "core"
     points: int = READ
@@ -40,7 +41,10 @@ class RequestCost(NamedTuple):
 
 
 async def authenticate_request(house: Services, call: Request) -> None:
-    """Find the user whose name and password came with the request."""
+    """Check the user name and password of the request, and set `call.person` to the result.
+
+    If the credentials are wrong, `call.person` is the error, which is raised later.
+    """
     try:
         login, password = credentials.pair_of(call.headers)
         found = house.vocabulary.header(call.headers, b"otp")
@@ -59,9 +63,13 @@ def authorize_request(
     cost: RequestCost,
     forms: tuple[str, ...] | None = (),
 ) -> Principal:
-    """Who asks; Unauthenticated, Forbidden, Exhausted, TooFast; Malformed for an unknown version,
-    NotAcceptable and Unsupported for a form of answer other than `forms` of media types (None:
-    whatever it is).
+    """Authenticate the request, charge its rate limit, and negotiate version and media type.
+
+    `forms` are the accepted media type parameters; None skips that negotiation.
+
+    Raises Unauthenticated or Forbidden for bad credentials, Exhausted or TooFast beyond a rate
+    limit, Blocked after too many wrong credentials, Malformed for an unknown version, and
+    NotAcceptable or Unsupported for a media type.
     """
     refusal: HubError | None = None
     who = Principal(None, None)
@@ -103,7 +111,7 @@ def _identify(db: Connection, house: Services, call: Request, access: Access) ->
 
 
 def subject_of(house: Services, call: Request, who: Principal) -> RateSubject:
-    """Whom a request is counted for."""
+    """Return the application, user, installation or address that a request is counted for."""
     if who.app is not None:
         return RateSubject("application", str(who.app["id"]))
     if who.caller is None:

@@ -1,4 +1,4 @@
-"""What the operations that a user calls with a password (group 1) have in common."""
+"""Parts shared by the operations that a user calls with a password (group 1)."""
 
 from typing import Annotated
 
@@ -12,26 +12,29 @@ from store.accounts import apps
 from store.errors import Missing
 
 USER = as_user()
-# The platform has announced their end; they are here for who still uses them.
+# The platform has announced the end of these operations; older clients still call them.
 LEAVE_OUT = Deprecation("2020-02-14", sunset="2020-11-13")
 
 Text = Annotated[str, MaxLen(255)]
 
 
 class OfApp(TypedDict, total=False):
-    """A list's query."""
+    """The query of a list that can be limited to one application."""
 
     client_id: Text
 
 
 def account_of(ctx: Context) -> int:
-    """The account of the user who asks."""
+    """Return the account id of the authenticated user."""
     assert ctx.caller is not None, "a password is somebody's"
     return ctx.caller.account_id
 
 
 def filtered(ctx: Context, query: OfApp) -> int | None:
-    """The application that a list is narrowed to. Missing for one that is not there."""
+    """Return the id of the application in the query, or None without one.
+
+    Raises Missing if the application does not exist.
+    """
     if "client_id" not in query:
         return None
     app = apps.by_client_id(ctx.db, query["client_id"])

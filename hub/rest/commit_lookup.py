@@ -1,4 +1,4 @@
-"""Commits as paths name them."""
+"""Lookup of the commit that a path names."""
 
 from store import Connection, Row
 from store.errors import Invalid
@@ -6,8 +6,9 @@ from store.repositories import refs
 
 
 def find_commit(db: Connection, repo: Row, name: str) -> str:
-    """The commit of this whole SHA, which need not be known here, or that the branch or tag of this
-    name is at. Invalid for a name that nothing has.
+    """Return the SHA that `name` stands for: a full SHA, a branch or a tag.
+
+    A full SHA is returned even if the commit is not known here. Raises Invalid for any other name.
     """
     lowered = name.lower()
     found = refs.resolve(db, repo["id"], lowered if refs.SHA.fullmatch(lowered) else name)

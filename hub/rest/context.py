@@ -1,4 +1,4 @@
-"""What handlers are given: the open transaction, who asks, and ways to link and to emit."""
+"""The services shared by all endpoints, and the context that each handler receives."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -30,7 +30,7 @@ CallbackValidator = Callable[[str], Awaitable[None]]
 
 @dataclass(slots=True)
 class Services:
-    """What every endpoint works with; made once, in `create_app`."""
+    """The objects that every endpoint works with. `create_app` makes them once."""
 
     store: Store
     settings: HubSettings
@@ -38,10 +38,10 @@ class Services:
     measures: HubMetrics = field(default_factory=HubMetrics)
     urls: Urls = field(init=False)
     documentation: str = field(init=False)
-    """What `documentation_url` in errors begins with."""
+    """The beginning of every `documentation_url` in errors."""
     intake: BodyReader = field(init=False)
     limits: RateLimits | None = field(init=False)
-    """None where there are none."""
+    """None if rate limiting is off."""
     passwords: Passwords = field(init=False)
     authentications: Authentications = field(init=False)
     clients: ClientAddresses = field(init=False)
@@ -59,13 +59,13 @@ class Services:
         self.vocabulary = Vocabulary(settings.vocabulary, settings.root())
 
     async def close(self) -> None:
-        """Write what is to be remembered."""
+        """Close the background work and write what is still to be stored."""
         await self.authentications.close()
         if self.limits is not None:
             await self.limits.close()
 
     async def validate_callback(self, url: str) -> None:
-        """Invalid, with the judge's reason, where a hook may not deliver to this URL."""
+        """Check that a hook may deliver to this URL. Raises Invalid with the reason if not."""
         try:
             await self.judge(url)
         except Invalid as error:
@@ -74,58 +74,62 @@ class Services:
 
 @dataclass(slots=True)
 class Context:
-    """One run of a handler in its transaction."""
+    """The context of one handler call in its transaction."""
 
     db: Connection
     urls: Urls
     caller: Caller | None
-    """Who asks: a user, in person or by a token."""
+    """The authenticated user or installation."""
     emits: tuple[str, ...] = ()
     app: Row | None = None
-    """The application that asks, where access is `as_app`."""
+    """The authenticated application, where access is `as_app`."""
     version: str = DEFAULT
-    """Of the API, as the answer has to be."""
+    """The API version of the response."""
     media: Media = PLAIN
-    """What form of answer is asked for."""
+    """The form of response that the client asked for."""
     last_modified: int | None = None
-    """For the handler to set: when what it answers with changed last, in microseconds."""
+    """When the content last changed, in microseconds; set by the handler."""
 
     words: Vocabulary | None = None
     standing: Callable[[], list[RateStatus]] | None = None
-    """Tells where the caller stands with the rate limits, where there are any."""
+    """Returns the caller's rate limit status. None if rate limiting is off."""
     address: Callable[[], str] = lambda: UNKNOWN_ADDRESS
-    """Tells where the request comes from, as `hub.http.client_address` has it."""
+    """Returns the client's address as `hub.http.client_address` defines it."""
     writes: bool = True
-    """Whether something can be written."""
+    """Whether the transaction can write."""
     link_seconds: int = 3600
-    """For how long a link to a file can be followed."""
+    """Lifetime of a link to a file, in seconds."""
     hooks_per_event: int = 0
-    """How many hooks of a repository may be for the same event; 0: no limit."""
+    """How many hooks of a repository may subscribe to one event; 0 means no limit."""
 
     @property
     def now(self) -> int:
-        """The transaction's time, in microseconds."""
+        """Return the transaction's time, in microseconds."""
         return self.db.now
 
     def require_write(self) -> None:
-        """Go on where something can be written: a handler that only reads is run again there."""
+        """Require a transaction that can write.
+
+        A handler of a GET is first run in a read transaction. If it calls this there, WriteRequired
+        makes the pipeline run it again in a write transaction.
+        """
         if not self.writes:
             raise WriteRequired
 
     def emit(
         self, event: str, repo: Row | None, *, only_hook: int | None = None, **payload: Any
     ) -> events.Receipt:
-        """Write `name` or `name.action` as an event of the repository, or of none, sent by the
-        caller unless the payload says by whom.
+        """Store `name` or `name.action` as an event of the repository, or of none.
 
-        With `only_hook` it goes to that hook alone, subscribed or not.
+        The payload's sender is the caller unless the payload names another. With `only_hook` the
+        event goes to that hook alone, whether subscribed or not.
         """
         ((repo_id, content),) = self._payloads(event, [(repo, payload)])
         name, _, action = event.partition(".")
         return outbox.emit(self.db, name, action or None, repo_id, content, only_hook=only_hook)
 
     def emit_all(self, event: str, told: Sequence[EventData]) -> None:
-        """The same of many changes, with as few statements as of one."""
+        """Store one event for each change, with as few statements as for a single one."""
         name, _, action = event.partition(".")
         outbox.emit_many(self.db, name, action or None, self._payloads(event, told))
 

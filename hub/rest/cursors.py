@@ -1,4 +1,4 @@
-"""Cursors: places in lists, signed, so that the hub takes back only those that it gave."""
+"""Signed cursors, so that the hub accepts only cursors that it issued."""
 
 import base64
 import re
@@ -8,23 +8,25 @@ from store.crypto.vault import Vault
 
 PURPOSE = "cursor"
 SHAPE = re.compile(r"([A-Za-z0-9_-]*)\.([0-9a-f]{64})")
-INVALID = "Invalid cursor: take it from the Link header of an answer"
+INVALID = "Invalid cursor: take it from the Link header of a response"
 
 
 @dataclass(frozen=True, slots=True)
 class Cursors:
-    """The cursors of one list (an operationId), which are not those of another."""
+    """The cursors of one list. `list_id` is an operationId; a cursor is valid for its own list
+    only.
+    """
 
     vault: Vault
     list_id: str
 
     def cursor(self, place: bytes) -> str:
-        """The cursor for a place."""
+        """Return the cursor for a position."""
         text = base64.urlsafe_b64encode(place).decode().rstrip("=")
         return f"{text}.{self.vault.sign(PURPOSE, self._message(text))}"
 
     def place(self, cursor: str) -> bytes | None:
-        """The place of a cursor; None for one that was not made here."""
+        """Return the position in a cursor, or None if the cursor was not issued here."""
         found = SHAPE.fullmatch(cursor)
         if found is None or not self.vault.signed(PURPOSE, self._message(found[1]), found[2]):
             return None

@@ -1,4 +1,4 @@
-"""From changes in the API's state to the payloads of their events."""
+"""Conversion of changes in the API's state to event payloads."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,19 +10,20 @@ from hub.rest.vocabulary import Vocabulary
 from store import Connection, Row
 
 EventData = tuple[Row | None, dict[str, Any]]
-"""A change: the repository that it was in, if any, and what is told of it."""
+"""The repository a change belongs to, if any, and the payload of its event."""
 
 
 def sent_by(user: SimpleUser | None) -> dict[str, Any]:
-    """Who wrote something sends what tells how it is, where that is known."""
+    """Return the payload's `sender` member; empty if the user is not known."""
     return {} if user is None else {"sender": user}
 
 
 def payloads(
     urls: Urls, words: Vocabulary | None, db: Connection, told: Sequence[EventData]
 ) -> list[tuple[int, dict[str, Any]]]:
-    """The repository's id (0: none) and the payload for each, the repository in it, with as few
-    statements for many as for one.
+    """Return each event's repository id (0: none) and payload, with the repository added to it.
+
+    It needs as few statements for many events as for one.
     """
     repos = {repo["id"]: repo for repo, _ in told if repo is not None}
     listed = repository_serializers.repositories(urls, db, [*repos.values()]) if repos else []

@@ -1,5 +1,6 @@
-"""Groups of operations, as the specification has them: where these are declared, and the events
-that tell of what they change.
+"""Groups of operations, as the specification divides them.
+
+Operations are declared here, and so are the events that report their changes.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,23 +16,24 @@ from store.delivery.outbox import SnapshotEvent
 
 F = TypeVar("F", bound=Callable[..., Any])
 BackgroundSerializer = Callable[[Urls, Connection, Sequence[Row]], list[EventData]]
-"""Says what is told of rows that changed though nobody asked for it, in their order."""
+"""Returns the events for rows that changed in the background, in the order of the rows."""
 
 SnapshotSerializer = Callable[[Urls, Connection, Row, Sequence[Row]], list[SnapshotEvent]]
-"""Says how rows of a repository are, as `snapshot_sources` reads them: `repository` and `sender`
-are
-added where the payload is without them.
+"""Returns the events that describe a repository's rows as they are now.
+
+The rows are read by `snapshot_sources`. `repository` and `sender` are added to payloads that lack
+them.
 """
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
 class OperationGroup:
-    """Operations of one group of the specification.
+    """The operations of one group of the specification.
 
-    `loaders` say how path parameters become rows: with `hook_id=hooks.get`, `{hook_id}` in a path
-    becomes the argument `hook`, found within the row of the parameter before it; see
-    `resolve.Loader`. With `resolve.text` a parameter is given to the handler as it is.
+    `loaders` turn path parameters into rows. With `hook_id=hooks.get`, the parameter `{hook_id}`
+    becomes the argument `hook`, looked up within the row of the parameter before it; see
+    `resolve.Loader`. With `resolve.text` the handler receives the parameter as it is.
     """
 
     def __init__(self, name: str, /, **loaders: Loader) -> None:
@@ -43,21 +45,21 @@ class OperationGroup:
         self._loaders = loaders
 
     def tells(self, **payloads: Any) -> None:
-        """Declare the payloads (types) of events under the hub's own names."""
+        """Declare the payload types of events under the hub's own names."""
         self.events |= payloads
 
     def told(self, **tellers: BackgroundSerializer) -> None:
-        """Declare, by the event's name, how rows are told of that the worker changed."""
+        """Declare, by event name, the serializers for rows that the worker changed."""
         self.tellers |= tellers
 
     def current(self, **states: SnapshotSerializer) -> None:
-        """Declare, by a resource's name in `snapshot_sources`, how its present state is told of."""
+        """Declare, by resource name in `snapshot_sources`, the serializers of its present state."""
         self.states |= states
 
     def __call__(
         self, line: str, access: Access, **details: Unpack[OperationOptions]
     ) -> Callable[[F], F]:
-        """Declare the function below as the operation of this line of the reference."""
+        """Declare the decorated function as the operation of this line of the reference."""
         method, _, path = line.partition(" ")
         assert method in METHODS, line
         assert path.startswith("/"), line

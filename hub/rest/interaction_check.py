@@ -1,4 +1,4 @@
-"""Whether somebody may comment in a repository, open issues or make pull requests there now."""
+"""The check whether an interaction limit lets an account comment, open issues or pull requests."""
 
 from hub.http.errors import Forbidden
 from store import Connection, Row
@@ -12,7 +12,7 @@ ALLOWED = {
 
 
 def check_interaction(db: Connection, repo: Row, account_id: int) -> None:
-    """Forbidden for whom an interaction limit keeps out."""
+    """Check that no interaction limit excludes the account. Raises Forbidden if one does."""
     limit = interaction_limits.excludes(db, repo, account_id)
     if limit is not None:
         allowed = ALLOWED[limit["allowed"]]

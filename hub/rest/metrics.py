@@ -1,4 +1,4 @@
-"""What the hub counts: requests at each door, events taken in, and who was turned away."""
+"""The hub's metrics: requests, accepted events, rejected requests."""
 
 from hub.auth.source_signatures import HEADERS as SIGNATURES
 from hub.http.errors import Blocked, Exhausted, TooFast, Unauthenticated
@@ -12,56 +12,56 @@ KINDS = {kind: kind for kind in ("token", "password", "app", "admin")}
 
 
 class HubMetrics(MetricSet):
-    """Outlives the application, which is made anew where settings change."""
+    """The hub's metrics. They outlive the application, which is rebuilt when settings change."""
 
     def __init__(self) -> None:
         self.requests = CounterMetric(
             "tocsin_requests_total",
-            "Requests, by where they came in and status",
+            "Requests, by endpoint group and status",
             ("door", "status"),
         )
         self.seconds = HistogramMetric(
             "tocsin_request_seconds",
-            "Time to the answer, by where it was asked; refused is 4xx, failed is 5xx",
+            "Time to the response, by endpoint group; refused is 4xx, failed is 5xx",
             labels=("door", "outcome"),
         )
         self.events = CounterMetric(
             "tocsin_events_total",
-            "Events taken in (accepted), or known already (repeated)",
+            "Events accepted, or ignored because they were known already (repeated)",
             ("outcome",),
             [("accepted",), ("repeated",)],
         )
         self.fanned_out = CounterMetric(
-            "tocsin_deliveries_due_total", "Deliveries that the events taken in called for"
+            "tocsin_deliveries_due_total", "Deliveries created for accepted events"
         )
         self.limited = CounterMetric(
             "tocsin_rate_limited_total",
-            "Requests refused by a rate limit: of an hour (primary), or of pace (secondary)",
+            "Requests rejected by the hourly rate limit (primary) or a short-term one (secondary)",
             ("limit",),
             [("primary",), ("secondary",)],
         )
         self.failed_logins = CounterMetric(
             "tocsin_failed_logins_total",
-            "Credentials that were wrong, and those refused after too many (blocked)",
+            "Wrong credentials, and requests rejected after too many of them (blocked)",
             ("kind",),
             [("token",), ("password",), ("app",), ("signature",), ("admin",), ("blocked",)],
         )
-        self.connections = GaugeMetric("tocsin_connections", "Connections of clients")
+        self.connections = GaugeMetric("tocsin_connections", "Open client connections")
         self.dropped = CounterMetric(
             "tocsin_connections_dropped_total",
-            "Connections refused at the bound of all (full) or of one address (address), closed for"
+            "Connections refused at the total limit (full) or one address's (address), closed for"
             " a new one (evicted), or ended because the client was too slow (timeout)",
             ("reason",),
             [("full",), ("address",), ("evicted",), ("timeout",)],
         )
 
     def observe_request(self, door: str, status: int, seconds: float) -> None:
-        """Count a request that was answered."""
+        """Count one answered request."""
         self.requests.add(door, str(status))
         self.seconds.add(seconds, door, OUTCOMES[max(status // 100 - 3, 0)])
 
     def took(self, receipts: list[Receipt]) -> None:
-        """Count events that were taken in."""
+        """Count accepted events and their deliveries."""
         for receipt in receipts:
             if receipt.duplicate:
                 self.events.add("repeated")
@@ -70,7 +70,7 @@ class HubMetrics(MetricSet):
                 self.fanned_out.add(many=receipt.deliveries)
 
     def refused(self, call: Request, error: Exception) -> None:
-        """Count an error for which somebody was turned away, if it is one of those."""
+        """Count an error if it is a rejection by rate limit or for wrong credentials."""
         if isinstance(error, Exhausted):
             self.limited.add("primary")
         elif isinstance(error, TooFast):

@@ -1,6 +1,4 @@
-"""Where requests meet the work of a path, whatever it is: what goes wrong is answered, all is timed
-and counted, and what every answer bears is put on it.
-"""
+"""The wrapper around every endpoint: error responses, metrics, access log and common headers."""
 
 import os
 import time
@@ -29,7 +27,7 @@ VARY: Header = (
     b" X-Service-Api-Version, X-GitHub-Api-Version",
 )
 API: tuple[Header, ...] = (*cors.HEADERS, VARY)
-# What a request is counted as whose client went away: it has no answer.
+# The status counted for a request whose client disconnected before the response.
 CLIENT_CLOSED_REQUEST = 499
 
 
@@ -41,10 +39,11 @@ def wrap(
     told: tuple[Header, ...] = (),
     door: str = "other",
 ) -> Endpoint:
-    """Where requests meet `work`: whatever goes wrong in it is answered as the API's errors are.
+    """Return an endpoint that answers the errors of `work` as API errors.
 
-    `reference` is the operation's place in the documentation; `told` goes with every answer, and
-    is API for what belongs to the API; `door` is what its requests are counted under.
+    `reference` is the operation's anchor in the documentation. `told` are headers for every
+    response; endpoints of the API pass the constant API. `door` is the metrics label of its
+    requests.
     """
     documented = house.documentation + reference
 
@@ -58,7 +57,7 @@ def wrap(
         except ClientGone:
             house.measures.observe_request(door, CLIENT_CLOSED_REQUEST, time.perf_counter() - began)
             return
-        except Exception as error:  # the one place that answers for all of them
+        except Exception as error:  # the one place where all errors are answered
             answer = _failed(house, call, error, documented, request_id)
         finally:
             if house.limits is not None and told:

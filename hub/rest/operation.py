@@ -1,4 +1,4 @@
-"""What an operation is: declared once, and everything else is derived from the declaration."""
+"""API operations. One is declared once, and everything else is derived from the declaration."""
 
 import functools
 import inspect
@@ -20,13 +20,14 @@ from hub.rest.versions import VERSIONS
 from store import Row
 
 Before = Callable[[Services, Any], Awaitable[None]]
-"""Called with the parsed body after the caller was let in, before the transaction of the change."""
+"""A check of the parsed body. It runs after authorization and before the change's transaction."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deprecation:
-    """That an operation is going away: since when, when it ends (dates, YYYY-MM-DD), and the path
-    or line of the reference that takes its place.
+    """The deprecation of an operation: the dates of its announcement and its end (YYYY-MM-DD).
+
+    `successor` is the path or the reference line of the operation that replaces it.
     """
 
     since: str
@@ -35,52 +36,52 @@ class Deprecation:
 
 
 class OperationOptions(TypedDict, total=False):
-    """What a declaration may say beyond line and access."""
+    """The options of a declaration beside its line and access."""
 
     status: int
-    """That of success: 200, or 204 where the function returns None."""
+    """The status of success. Default: 200, or 204 if the function returns None."""
     also: tuple[int, ...]
-    """Other statuses of success, which the handler gives with a Reply."""
+    """Other statuses of success, which the handler returns with a Reply."""
     errors: tuple[int, ...]
-    """Statuses of errors that do not follow from the declaration."""
+    """Error statuses that do not follow from the declaration."""
     emits: tuple[str, ...]
-    """Events that it writes."""
+    """Events that the operation emits."""
     before: Before
     bodies: int
-    """How many times the usual bound its body may have."""
+    """How many times the usual limit its body may be large."""
     deprecated: Deprecation
     since: str
-    """The version of the API that brought it."""
+    """The first version of the API that has it."""
     until: str
-    """The version of the API that is without it."""
+    """The first version of the API that no longer has it."""
     default_per_page: int
     max_per_page: int
     created: bool
-    """It creates content that others are notified of, and so counts for that limit."""
+    """Whether it creates content that notifies others. It then counts for that rate limit too."""
     media: tuple[str, ...]
-    """Parameters of the media type that it knows beside plain JSON: raw, html, ..."""
+    """Media type parameters it supports beside plain JSON: raw, html, ..."""
     family: str
-    """What stands after the vendor in its own media types (`commitcomment`), whose answers are JSON
+    """The name after the vendor in its own media types (`commitcomment`), whose responses are JSON
     too.
     """
     category: str
-    """The rate limit that it counts for; empty for none."""
+    """The rate limit category it counts for; empty for none."""
     conditional: bool
-    """Whether its answer has an ETag; by default that of every GET."""
+    """Whether its response has an ETag. Default: true for GET."""
     audited: bool
-    """Whether it changes something, so that the audit log tells of it; by default all but GET."""
+    """Whether the audit log records it. Default: true for all but GET."""
     setting: str
-    """The hub's setting without which it is gone."""
+    """The hub setting that enables it. While that is off, the operation is answered 410."""
 
 
 class Emits(TypedDict):
-    """What several operations of a group emit, to be given beside other details."""
+    """The `emits` option that several operations of a group share."""
 
     emits: tuple[str, ...]
 
 
 class Forms(TypedDict):
-    """The media types that several operations of a group have, to be given beside other details."""
+    """The media type options that several operations of a group share."""
 
     media: tuple[str, ...]
     family: str
@@ -103,9 +104,9 @@ class Operation:
     bodies: int
     deprecated: Deprecation | None
     versions: tuple[str, ...]
-    """Those that have it."""
+    """The API versions that have it."""
     per_page: tuple[int, int]
-    """The default and the most."""
+    """The default and the maximum."""
     created: bool
     media: tuple[str, ...]
     family: str
@@ -115,12 +116,12 @@ class Operation:
     setting: str | None
     steps: tuple[PathStep, ...]
     arguments: frozenset[str]
-    """Those of the function that the path gives."""
+    """The function's parameters that come from the path."""
     body: TypeAdapter[Any] | None
     only_object: bool
-    """Whether a body that is no JSON object can be told to be wrong as such."""
+    """Whether a body that is not a JSON object is always wrong."""
     fields: frozenset[str]
-    """The names of the body's members, and of their members after a dot."""
+    """The names of the body's members, and of nested members after a dot."""
     query: TypeAdapter[Any] | None
     pages: type[Paging] | None
     answer: Any
@@ -128,18 +129,18 @@ class Operation:
 
     @property
     def id(self) -> str:
-        """The published operationId."""
-        # With an underscore at its end, a name may be that of a builtin.
+        """Return the published operationId."""
+        # A handler whose name would shadow a builtin ends with an underscore.
         return f"{self.group}/{self.function.__name__.rstrip('_').replace('_', '-')}"
 
     @property
     def summary(self) -> str:
-        """The first line of the docstring."""
+        """Return the first line of the docstring."""
         return (self.function.__doc__ or "").partition("\n")[0]
 
     @property
     def writes(self) -> bool:
-        """Whether its handler runs in a transaction that writes."""
+        """Return whether its handler needs a write transaction."""
         return self.method != "GET"
 
 
@@ -152,13 +153,13 @@ def derive(
     function: Callable[..., Any],
     details: OperationOptions,
 ) -> Operation:
-    """The operation that a function is, by what is declared of it."""
+    """Derive an operation from a function and its declaration."""
     hints = get_type_hints(function, include_extras=True)
     answer = _without_reply(hints.pop("return"))
     _check_arguments(function, hints, steps)
     body = TypeAdapter(hints["body"]) if "body" in hints else None
     schema = {} if body is None else body.json_schema()
-    assert function.__doc__, f"{function.__name__} needs a docstring: it is the summary"
+    assert function.__doc__, f"{function.__name__} needs a docstring, which becomes the summary"
     return Operation(
         group=group,
         method=method,
@@ -193,7 +194,7 @@ def derive(
 
 
 def _without_reply(annotation: Any) -> Any:
-    """The answer that a return annotation tells of; Any for one that is only a Reply."""
+    """Remove Reply from a return annotation. Any replaces an annotation that is only Reply."""
     if annotation is TypedReply:
         return Any
     if get_origin(annotation) not in (Union, UnionType):

@@ -1,4 +1,4 @@
-"""Organizations as several groups show them."""
+"""The representation of organizations, shared by several groups."""
 
 from typing_extensions import TypedDict
 
@@ -23,7 +23,7 @@ class OrganizationSimple(TypedDict):
 
 
 def organization(urls: Urls, account: Row) -> OrganizationSimple:
-    """An organization's account, in short."""
+    """Serialize an organization's account in its short form."""
     url = urls.organization(account["login"])
     return {
         "login": account["login"],

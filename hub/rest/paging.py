@@ -1,4 +1,4 @@
-"""Pages of a list: by number, or by a cursor that stays right while the list grows."""
+"""Pages of a list: by number, or by a cursor that stays valid while the list grows."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
@@ -11,18 +11,19 @@ from store import Row
 
 DEFAULT, MOST = 30, 100
 COUNT_LIMIT = 1_000
-# The last page that can be asked for: its first item's place still fits into a column.
+# The last page that can be requested: the offset of its first item still fits into a column.
 FARTHEST = 10**15
 CURSOR: dict[str, Any] = {"type": "string", "pattern": f"^{SHAPE.pattern}$"}
 
 
 class Paging:
-    """What the kinds of pages have in common. `per_page` is capped at `most`; what is no number
-    above zero is the default.
+    """Base class of all kinds of pages.
+
+    `per_page` is at most `most`. If it is not a positive number, the default applies.
     """
 
     PARAMETERS: ClassVar[dict[str, dict[str, Any]]] = {}
-    """Of the query, beside `per_page`: names and schemas."""
+    """Query parameters beside `per_page`: names and schemas."""
 
     def __init__(
         self,
@@ -35,15 +36,18 @@ class Paging:
         self._cursors = cursors
 
     def links(self) -> dict[str, dict[str, Any]]:
-        """Relation to the query members that differ from the request's; None is one that is not
-        there.
+        """Return, by link relation, the query parameters that differ from the request's.
+
+        None removes a parameter.
         """
         raise NotImplementedError
 
 
 class NumberedPaging(Paging):
-    """A page by number. The handler tells how many items there are (`page.total = ...`) or, of a
-    list that grows without end, lets them be counted as far as it costs little (`page.count`).
+    """A page by number.
+
+    The handler sets the number of items (`page.total = ...`). For a list without a known end it
+    calls `page.count`, which stops counting where that becomes expensive.
     """
 
     PARAMETERS: ClassVar[dict[str, dict[str, Any]]] = {
@@ -64,8 +68,9 @@ class NumberedPaging(Paging):
         self._endless = False
 
     def count(self, counted: Callable[[int], int]) -> None:
-        """Let `counted(most)` tell how many items there are, and stop at the most. Of a list with
-        more, the last page is not told.
+        """Set the total with `counted(most)`, a function that stops counting at `most`.
+
+        If the list is longer, there is no link to the last page.
         """
         most = max(COUNT_LIMIT, self.offset + self.limit) + 1
         self.total = counted(most)
@@ -86,7 +91,7 @@ class NumberedPaging(Paging):
 
 
 class UncountedPaging(Paging):
-    """A page of a list whose length nobody needs to know: its links come of its rows."""
+    """A page of a list that is never counted. Its links follow from its rows."""
 
     def __init__(
         self,
@@ -100,7 +105,7 @@ class UncountedPaging(Paging):
 
     @property
     def wanted(self) -> int:
-        """How many to ask the store for: one more than a page tells whether there are more."""
+        """Return how many rows to request: one more than a page, to learn whether more follow."""
         return self.limit + 1
 
     def links(self) -> dict[str, dict[str, Any]]:
@@ -108,7 +113,10 @@ class UncountedPaging(Paging):
 
 
 class CursorPaging(UncountedPaging):
-    """A page next to an item, newest first, by ids. Malformed for a cursor that is none."""
+    """A page of a list ordered by descending id, before or after an item.
+
+    Raises Malformed for an invalid cursor.
+    """
 
     PARAMETERS: ClassVar[dict[str, dict[str, Any]]] = {"cursor": CURSOR}
 
@@ -131,7 +139,9 @@ class CursorPaging(UncountedPaging):
             setattr(self, side, int(row_id))
 
     def cut(self, rows: list[Row]) -> list[Row]:
-        """The page out of the rows (newest first) that the store gave for it."""
+        """Return the page's rows out of those (newest first) that the store returned, and set its
+        links.
+        """
         more = len(rows) > self.limit
         if self.after is not None:
             shown, newer, older = rows[-self.limit :], more, True
@@ -148,22 +158,22 @@ class CursorPaging(UncountedPaging):
 
 
 class ForwardPaging(UncountedPaging):
-    """A page that leads forward only."""
+    """A page with a link to the next page only."""
 
     def cut(self, rows: list[Row]) -> list[Row]:
-        """The page out of the rows that the store gave for it."""
+        """Return the page's rows out of those that the store returned, and set its link."""
         shown = rows[: self.limit]
         if len(rows) > self.limit:
             self._links["next"] = self._behind(shown[-1])
         return shown
 
     def _behind(self, row: Row) -> dict[str, Any]:
-        """The parameters of the page that begins behind a row."""
+        """Return the query parameters of the page that begins after a row."""
         raise NotImplementedError
 
 
 class SincePaging(ForwardPaging):
-    """A page of rows by id, from those with a greater id than `since` on; it leads forward only."""
+    """A page of rows with ids greater than `since`. It links to the next page only."""
 
     PARAMETERS: ClassVar[dict[str, dict[str, Any]]] = {"since": {"type": "integer"}}
 
@@ -182,8 +192,9 @@ class SincePaging(ForwardPaging):
 
 
 class OnwardPaging(ForwardPaging):
-    """A page of a list in the order of its rows' `name_key` (bytes), from a place behind one of
-    them on (`after`); it leads forward only. Rejected for a cursor that is none.
+    """A page of a list ordered by `name_key` (bytes), beginning after the cursor `after`.
+
+    It links to the next page only. Raises Rejected for an invalid cursor.
     """
 
     PARAMETERS: ClassVar[dict[str, dict[str, Any]]] = {"after": CURSOR}
@@ -212,7 +223,7 @@ class OnwardPaging(ForwardPaging):
 
 
 class AroundPaging(OnwardPaging):
-    """The same, or the page that ends at that place (`before`), which leads both ways."""
+    """An OnwardPaging that can also end at the cursor `before`. Its pages then link both ways."""
 
     PARAMETERS: ClassVar[dict[str, dict[str, Any]]] = {
         "before": CURSOR,
@@ -243,7 +254,7 @@ class AroundPaging(OnwardPaging):
 
 
 def link_header(url: str, query: Mapping[str, str], pages: Paging) -> str | None:
-    """The Link header for a page of `url`; the request's other query members are kept."""
+    """Return the Link header for a page of `url`. The request's other query parameters are kept."""
     found = []
     for rel, changed in pages.links().items():
         members = {name: value for name, value in {**query, **changed}.items() if value is not None}

@@ -1,11 +1,11 @@
-"""What happens to every request of an operation, in order; the only place where those steps live.
+"""The steps that every request of an operation passes, in this order. They are nowhere else.
 
-Who asks -> what it costs (403 beyond a limit) -> which version (400) -> nobody,
-where somebody is needed (401) -> form of the answer (406, 415) -> path into rows (404, 410, 301) ->
-may they (403) -> query and body (400, 422) -> handler -> answer (304 where the client has it).
+Authentication -> rate limits (403) -> API version (400) -> required credentials (401) -> media type
+(406, 415) -> path parameters to rows (404, 410, 301) -> permissions (403) -> query and body (400,
+422) -> handler -> response (304 if the client has it already).
 
-What changes something is let in by a read, so that nobody waits for the writer in order to be
-refused, and once more in the transaction of the change.
+A request that changes something is first checked in a read transaction, so that a rejection does
+not wait for the writer. It is checked again in the transaction of the change.
 """
 
 from collections.abc import Callable, Mapping
@@ -37,7 +37,7 @@ FRESH: Header = (b"cache-control", b"no-cache")
 
 
 def operation_endpoint(house: Services, operation: Operation) -> Endpoint:
-    """Where an operation's requests arrive."""
+    """Return the endpoint for an operation."""
     plan, told = plan_of(house, operation)
 
     async def work(call: Request) -> Response:
@@ -77,7 +77,7 @@ def _note(house: Services, who: Principal) -> None:
 
 
 async def _prepare(house: Services, operation: Operation, call: Request) -> None:
-    # What has no body may be sent one; it is left unread.
+    # An operation without a declared body ignores one that is sent.
     if operation.body is not None:
         most = operation.bodies * house.settings.max_body_bytes
         raw = await house.intake.read(call.headers, call.receive, most)
@@ -91,7 +91,7 @@ async def _prepare(house: Services, operation: Operation, call: Request) -> None
 def _admit(
     db: Connection, house: Services, plan: ResponsePlan, call: Request
 ) -> tuple[Principal, dict[str, Any]]:
-    """Who asks, and what the path names; the first of it is what access is given to."""
+    """Authorize the request and load what its path names. The first row decides about access."""
     operation = plan.operation
     needed = operation.access
     call.told = [] if operation.deprecated is None else [header("Link", plan.link)]
@@ -102,7 +102,7 @@ def _admit(
     if call.version not in operation.versions:
         raise Missing("operation")
     if operation.setting is not None and not getattr(house.settings, operation.setting):
-        raise Gone(f"This is gone: the setting {operation.setting} of this server is off")
+        raise Gone(f"This operation is gone: the setting {operation.setting} of this server is off")
     needed.enter(db, caller, call.values, who.app)
     found: dict[str, Any] = {}
     first = _before_handler(db, house, operation, call, who, found)
@@ -218,7 +218,7 @@ def _add_links(
     link = link_header(url, query, pages)
     if link is None:
         return
-    # One Link header, for those who read only one.
+    # Some clients read only one Link header.
     told = [value.decode() for name, value in call.told if name == b"link"]
     call.told = [one for one in call.told if one[0] != b"link"]
     answer.headers.append(header("Link", ", ".join([link, *told])))

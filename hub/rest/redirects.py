@@ -1,4 +1,4 @@
-"""What is not where it was: repositories under another name, issues in another repository."""
+"""Redirects for renamed repositories and for issues moved to another repository."""
 
 from hub.auth import access
 from hub.http.errors import MovedPermanently
@@ -16,7 +16,10 @@ from store.repositories import repositories
 def follow_rename(
     db: Connection, house: Services, operation: Operation, call: Request, who: Principal
 ) -> None:
-    """Moved where the path has a name that a repository had before, for those who may see it."""
+    """Raise MovedPermanently if the path has a repository's former name.
+
+    It does so only for callers who may see the repository.
+    """
     needed, values = operation.access, call.values
     if not isinstance(needed, access.OnRepo) or "owner" not in values:
         return
@@ -35,8 +38,10 @@ def gone_or_moved(
     who: Principal,
     error: GoneOrMoved,
 ) -> Exception:
-    """What to answer where something in the path was deleted, or went to another repository: that
-    it is gone, or for those who may see it there, that it is moved.
+    """Return the error for a row in the path that was deleted or moved to another repository.
+
+    Gone for a deleted row, MovedPermanently if the caller may see the row's new repository, and
+    Missing otherwise.
     """
     row, needed = error.row, operation.access
     if row.get("deleted_at") is not None:

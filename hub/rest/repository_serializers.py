@@ -1,4 +1,4 @@
-"""Repositories and licenses as several groups show them."""
+"""The representation of repositories and licenses, shared by several groups."""
 
 from collections.abc import Sequence
 from typing import Any, cast
@@ -13,7 +13,7 @@ from store.accounts import accounts
 from store.clock import iso
 from store.repositories import license_catalog, licenses, watching
 
-# Link to the path after the repository's own, where it is not the link's own name.
+# The path of each link after the repository's URL.
 LINKS = {
     "archive": "/{archive_format}{/ref}",
     "assignees": "/assignees{/user}",
@@ -56,7 +56,7 @@ URLS = {f"{name}_url": path for name, path in LINKS.items()}
 
 
 class LicenseSimple(TypedDict):
-    """Of a license that is none of the known ones, `key` is `other` and `url` null."""
+    """A license in its short form. For an unknown license `key` is `other` and `url` is null."""
 
     key: str
     name: str
@@ -66,7 +66,10 @@ class LicenseSimple(TypedDict):
 
 
 class MinimalRepository(TypedDict):
-    """`subscribers_count` counts who watches; all other such counts are those of stars."""
+    """A repository in its short form.
+
+    `subscribers_count` counts watchers; `watchers` and `watchers_count` count stars.
+    """
 
     id: int
     node_id: str
@@ -137,7 +140,7 @@ class MinimalRepository(TypedDict):
 
 
 def license_simple(urls: Urls, key: str) -> LicenseSimple:
-    """A license, in short."""
+    """Serialize a license in its short form."""
     known = license_catalog.get(key)
     return {
         "key": license_catalog.OTHER if known is None else known.key,
@@ -149,13 +152,13 @@ def license_simple(urls: Urls, key: str) -> LicenseSimple:
 
 
 def repository(urls: Urls, db: Connection, repo: Row) -> MinimalRepository:
-    """A repository, in short: with its owner and every link."""
+    """Serialize a repository in its short form, with its owner and all links."""
     (shown,) = repositories(urls, db, [repo])
     return shown
 
 
 def repositories(urls: Urls, db: Connection, repos: Sequence[Row]) -> list[MinimalRepository]:
-    """The same of many, with as few statements as of one."""
+    """Serialize many repositories, with as few statements as for one."""
     ids = [repo["id"] for repo in repos]
     rows = accounts.get_required(db, {repo["owner_id"] for repo in repos})
     owners = {owner_id: simple_user(urls, row) for owner_id, row in rows.items()}

@@ -1,4 +1,4 @@
-"""One request on its way through the pipeline."""
+"""A request on its way through the pipeline."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from hub.http.response import Header, Response
 
 @dataclass(slots=True)
 class Request:
-    """What came, and what has been found out about it."""
+    """A request, and what the pipeline has found out about it."""
 
     scope: Scope
     receive: Receive
@@ -25,15 +25,15 @@ class Request:
     request_id: str = ""
     headers: dict[bytes, bytes] = field(init=False)
     told: list[Header] = field(default_factory=list)
-    """Headers that its answer carries, whatever it is."""
+    """Headers for the response, also if it is an error."""
     rate_charge: RateCharge | None = None
-    """What it was charged."""
+    """The charge against the rate limit, once it was made."""
     person: Caller | HubError | None = None
-    """The user whose password came with it, or why there is none."""
+    """The user whose password came with it, or the error that the check raised."""
     credentials: str = "token"
-    """Of which kind they have to be."""
+    """The kind of credentials that the operation accepts."""
     version: str | None = None
-    """Of the API; None until it is known to be one."""
+    """The API version; None until a known one has been found."""
     media: Media = PLAIN
     body: Any = None
 
@@ -41,19 +41,19 @@ class Request:
         self.headers = dict(self.scope["headers"])
 
     def text(self, name: bytes) -> str | None:
-        """A header's value."""
+        """Return a header's value, or None."""
         value = self.headers.get(name)
         return None if value is None else value.decode("latin-1")
 
     @property
     def accept(self) -> str:
-        """The Accept header, its lines put together; empty without one."""
+        """Return the Accept header, its lines joined; empty without one."""
         lines = [value for name, value in self.scope["headers"] if name == b"accept"]
         return b", ".join(lines).decode("latin-1")
 
     @property
     def query(self) -> dict[str, str]:
-        """Query parameters; of one that is repeated, the last."""
+        """Return the query parameters. If one is repeated, the last value counts."""
         given = self.scope["query_string"]
         return dict(parse_qsl(given.decode("latin-1"), keep_blank_values=True)) if given else {}
 

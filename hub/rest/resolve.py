@@ -1,4 +1,4 @@
-"""From a path's parameters to rows, each looked up within the one before it."""
+"""Conversion of path parameters to rows, each looked up within the row before it."""
 
 import inspect
 import re
@@ -14,21 +14,22 @@ from store.repositories import repositories
 PARAMETER = re.compile(r"\{([a-z_:-]+)\}")
 NUMBERED = ("_id", "_number")
 
-# A repository's path by its number, which no name can take the place of.
+# The path of a repository by its id. No repository name can collide with it.
 ID = ":id"
 BY_ID = f"/repositories/{{{ID}}}"
 
 Loader = Callable[..., Row | None]
-"""Who finds a row: `loader(db, id of the row before, value)`, or `loader(db, value)` for what is
-within nothing. The value is a number where the parameter ends in `_id` or `_number`, otherwise,
-and for `client_id`, a text."""
+"""Finds a row: `loader(db, id of the row before, value)`, or `loader(db, value)` for a row that is
+within no other. The value is a number if the parameter ends in `_id` or `_number` and is not
+`client_id`; otherwise it is a text.
+"""
 Values = Mapping[str, str]
 Find = Callable[[Connection, Row | None, Values], Any]
 
 
 @dataclass(frozen=True, slots=True)
 class PathStep:
-    """What a path's parameter becomes: an argument, and who finds it."""
+    """A path parameter as an argument, and the function that finds its value."""
 
     argument: str
     find: Find
@@ -36,8 +37,9 @@ class PathStep:
 
 
 class GoneOrMoved(Exception):
-    """The row of this argument is there no more: it was deleted (`deleted_at`), or went to another
-    repository (`moved_to`, `moved_number`).
+    """The row of this argument was deleted (`deleted_at`), or moved to another repository.
+
+    A moved row has `moved_to` and `moved_number`.
     """
 
     def __init__(self, argument: str, row: Row) -> None:
@@ -47,13 +49,13 @@ class GoneOrMoved(Exception):
 
 
 def text(db: Connection, value: str) -> Row | None:
-    """A loader for what is no row: the handler is given the parameter as it is."""
+    """Mark a parameter that is no row: the handler receives it as it is. It is never called."""
     raise NotImplementedError("it stands for itself")
 
 
 def find_repository(db: Connection, owner: str, name: str) -> Row | None:
-    """The repository `owner/name`, or None."""
-    # Not every engine can be asked for a text with a NUL in it, and nothing is called so.
+    """Return the repository `owner/name`, or None."""
+    # Some engines reject a text with a NUL, and no name has one.
     return None if "\0" in owner + name else repositories.find(db, owner, name)
 
 
@@ -68,8 +70,9 @@ REPOSITORY = PathStep("repo", _repository)
 
 
 def steps_of(path: str, loaders: Mapping[str, Loader], but: str = "") -> tuple[PathStep, ...]:
-    """The steps that a path's parameters ask for, without the parameter `but`. KeyError for one
-    that nobody can find.
+    """Return the steps for a path's parameters, without the parameter `but`.
+
+    Raises KeyError for a parameter without a loader.
     """
     names = PARAMETER.findall(path)
     steps = []
@@ -123,9 +126,10 @@ def resolve_path(
     found: dict[str, Any],
     within: Row | None = None,
 ) -> Row | None:
-    """Add what the steps find to `found`, the first within `within`; returns the last row.
+    """Add what the steps find to `found`, the first within `within`. Return the last row.
 
-    Missing for the first that is not there, Left for one that is there no more.
+    Raises Missing for the first row that does not exist, and GoneOrMoved for one that was deleted
+    or moved.
     """
     for step in steps:
         value = step.find(db, within, values)

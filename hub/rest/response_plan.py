@@ -1,4 +1,4 @@
-"""What answers of an operation have that is the same every time, and so is worked out once."""
+"""The parts of an operation's responses that never change, computed once."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -15,17 +15,17 @@ from store.clock import parse
 
 
 class ResponsePlan(NamedTuple):
-    """An operation, and what its answers need that is the same every time."""
+    """An operation, and the constant parts of its responses."""
 
     operation: Operation
     cost: RequestCost
     cuts: Mapping[str, Cut]
     link: str
-    """What its Link header holds beside pages."""
+    """The content of its Link header, apart from pages."""
 
 
 def plan_of(house: Services, operation: Operation) -> tuple[ResponsePlan, tuple[Header, ...]]:
-    """An operation's, and what goes with all its answers, those of errors too."""
+    """Return an operation's plan, and the headers of all its responses, including errors."""
     told = API
     link = ""
     if operation.deprecated is not None:
@@ -58,7 +58,7 @@ def _sunset_headers(house: Services, deprecated: Deprecation, reference: str) ->
 
 
 def response_of(plan: ResponsePlan, content: Any, version: str) -> Response:
-    """What a handler returned, as this version of the API has it."""
+    """Return the response for a handler's result, cut to this version of the API."""
     status = plan.operation.status
     headers: list[Header] = []
     if isinstance(content, TypedReply):

@@ -1,4 +1,4 @@
-"""Answers that several groups share."""
+"""Serializers that several groups share."""
 
 import base64
 from collections.abc import Iterable
@@ -21,21 +21,21 @@ AuthorAssociation = Literal[
     "NONE",
     "OWNER",
 ]
-"""What an author has to do with the repository."""
+"""The relation of an author to the repository."""
 
 
 def time(moment: int | None) -> str | None:
-    """A time that need not be."""
+    """Return a time in ISO 8601, or None for None."""
     return None if moment is None else iso(moment)
 
 
 def node_id(kind: str, number: int | str) -> str:
-    """The opaque form of an id."""
+    """Return the opaque form of an id."""
     return base64.b64encode(f"0{len(kind)}:{kind}{number}".encode()).decode()
 
 
 class EmptyObject(TypedDict):
-    """An answer that is an empty object."""
+    """An empty object."""
 
 
 class SimpleUser(TypedDict):
@@ -60,7 +60,7 @@ class SimpleUser(TypedDict):
 
 
 def simple_user(urls: Urls, account: Row) -> SimpleUser:
-    """An account, in short."""
+    """Serialize an account in its short form."""
     url = urls.user(account["login"])
     return {
         "login": account["login"],
@@ -85,14 +85,14 @@ def simple_user(urls: Urls, account: Row) -> SimpleUser:
 
 
 def simple_users(urls: Urls, db: Connection, ids: Iterable[int | None]) -> dict[int, SimpleUser]:
-    """The accounts with these ids, in short, by id."""
+    """Serialize the accounts with these ids in their short form, by id. None is skipped."""
     wanted = {each for each in ids if each is not None}
     found = accounts.get_required(db, wanted) if wanted else {}
     return {number: simple_user(urls, row) for number, row in found.items()}
 
 
 class HookConfig(TypedDict):
-    """A secret is never shown; the member is there when there is one."""
+    """The configuration of a hook. `secret` is masked, and present only if there is a secret."""
 
     url: str
     content_type: str
@@ -128,7 +128,7 @@ HIDDEN = "********"
 
 
 def hook_config(hook: Row) -> HookConfig:
-    """Where a hook delivers to, and how."""
+    """Serialize a hook's URL and delivery options."""
     config: HookConfig = {
         "content_type": hook["content_type"],
         "insecure_ssl": "1" if hook["insecure_ssl"] else "0",
@@ -140,7 +140,7 @@ def hook_config(hook: Row) -> HookConfig:
 
 
 def hook(urls: Urls, repo: Row, row: Row, last: Row | None) -> Hook:
-    """A hook; `last` is its latest attempt."""
+    """Serialize a hook. `last` is its latest attempt."""
     url = urls.hook(repo, row["id"])
     return {
         "type": "Repository",
@@ -162,7 +162,7 @@ def hook(urls: Urls, repo: Row, row: Row, last: Row | None) -> Hook:
 
 
 def hook_response(last: Row | None) -> HookResponse:
-    """What the receiver said last."""
+    """Serialize the receiver's latest response."""
     if last is None:
         return {"code": None, "status": "unused", "message": None}
     outcome = outcome_of(last)
@@ -171,7 +171,7 @@ def hook_response(last: Row | None) -> HookResponse:
 
 
 def outcome_of(attempt: Row) -> str:
-    """`OK`, or what went wrong, in words."""
+    """Return `OK`, or a description of the failure."""
     if attempt["error"] is not None:
         return str(attempt["error"])
     code = attempt["status_code"]

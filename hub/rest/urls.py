@@ -1,4 +1,4 @@
-"""Every URL that the API hands out, built from the settings in this one place."""
+"""Every URL that the API returns, built from the settings in this one place."""
 
 from urllib.parse import quote, urlsplit
 
@@ -6,7 +6,7 @@ from store import Row
 
 
 class Urls:
-    """Links under the API's root, as its clients reach it."""
+    """URLs under the API's root, as clients reach it."""
 
     def __init__(self, root: str) -> None:
         parts = urlsplit(root)
@@ -16,7 +16,7 @@ class Urls:
         self.host = parts.hostname or ""
 
     def path(self, path: str) -> str:
-        """A path of this server, prefix included, as a URL."""
+        """Return the URL of a path on this server; the path includes the prefix."""
         return self.origin + path
 
     def user(self, login: str) -> str:
@@ -32,11 +32,11 @@ class Urls:
         return f"{self.root}/enterprises/{enterprise}/teams/{slug}"
 
     def enterprise_team_page(self, enterprise: str, slug: str) -> str:
-        """A team's page, where a browser would look for it."""
+        """Return the URL of a team's page in a browser."""
         return f"{self.origin}/enterprises/{enterprise}/teams/{slug}"
 
     def profile(self, login: str) -> str:
-        """A person's page, where a browser would look for it."""
+        """Return the URL of a user's page in a browser."""
         return f"{self.origin}/{quote(login)}"
 
     def avatar(self, account_id: int) -> str:
@@ -46,15 +46,15 @@ class Urls:
         return f"{self.root}/repos/{repo['full_name']}"
 
     def page(self, repo: Row) -> str:
-        """A repository's page, where a browser would look for it."""
+        """Return the URL of a repository's page in a browser."""
         return f"{self.origin}/{repo['full_name']}"
 
     def applications(self) -> str:
-        """Where a person sees which applications act for them."""
+        """Return the URL of the page where users see the applications that act for them."""
         return f"{self.origin}/settings/connections/applications{{/client_id}}"
 
     def single_sign_on(self, organization: str) -> str:
-        """Where a token is authorised for an organization."""
+        """Return the URL where a token is authorized for an organization."""
         return f"{self.origin}/orgs/{quote(organization)}/sso"
 
     def hook(self, repo: Row, hook_id: int) -> str:
@@ -70,18 +70,18 @@ class Urls:
         return f"{self.root}/licenses/{quote(key)}"
 
     def file(self, repo: Row, branch: str, path: str) -> str:
-        """A file's contents, in the API."""
+        """Return the API's URL of a file's contents."""
         return f"{self.repository(repo)}/contents/{quote(path)}?ref={quote(branch, safe='')}"
 
     def blob(self, repo: Row, sha: str) -> str:
         return f"{self.repository(repo)}/git/blobs/{sha}"
 
     def file_page(self, repo: Row, branch: str, path: str, how: str = "blob") -> str:
-        """A file's page, where a browser would look for it; `raw` is the file itself."""
+        """Return the URL of a file's page in a browser; `how="raw"` is the file itself."""
         return f"{self.page(repo)}/{how}/{quote(branch)}/{quote(path)}"
 
     def invitation(self, invitation_id: int) -> str:
-        """Where the invitee answers it."""
+        """Return the URL where the invitee accepts or declines."""
         return f"{self.root}/user/repository_invitations/{invitation_id}"
 
     def subscription(self, repo: Row) -> str:
@@ -94,14 +94,14 @@ class Urls:
         return f"{self.repository(repo)}/commits/{sha}"
 
     def commit_page(self, repo: Row, sha: str) -> str:
-        """A commit's page, where a browser would look for it."""
+        """Return the URL of a commit's page in a browser."""
         return f"{self.page(repo)}/commit/{sha}"
 
     def issue(self, repo: Row, number: int) -> str:
         return f"{self.repository(repo)}/issues/{number}"
 
     def issue_page(self, repo: Row, issue: Row) -> str:
-        """The page of an issue or pull request, where a browser would look for it."""
+        """Return the URL of an issue's or pull request's page in a browser."""
         kind = "pull" if issue["is_pull"] else "issues"
         return f"{self.page(repo)}/{kind}/{issue['number']}"
 
@@ -124,5 +124,5 @@ class Urls:
         return f"{self.repository(repo)}/actions/concurrency_groups/{quote(name, safe='')}"
 
     def app_page(self, slug: str) -> str:
-        """An application's page, where a browser would look for it."""
+        """Return the URL of an application's page in a browser."""
         return f"{self.origin}/apps/{quote(slug)}"

@@ -1,4 +1,4 @@
-"""Checking what comes in against declared types, and pydantic's errors in the API's words."""
+"""Validation of input against declared types, with pydantic's errors in the API's words."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -19,11 +19,11 @@ from store import clock
 
 MAX_ERRORS = 10
 NONE = b"{}"
-"""The body that is meant where there is none."""
+"""The body assumed for a request without one."""
 
 
 def read_json(raw: bytes) -> Any:
-    """What this JSON says. Malformed for anything else."""
+    """Parse JSON. Raises Malformed for anything else."""
     try:
         return orjson.loads(raw)
     except orjson.JSONDecodeError:
@@ -31,7 +31,7 @@ def read_json(raw: bytes) -> Any:
 
 
 def read_object(raw: bytes) -> dict[str, Any]:
-    """A JSON object. Malformed for anything else."""
+    """Parse a JSON object. Raises Malformed for anything else."""
     content = read_json(raw)
     if not isinstance(content, dict):
         raise Malformed("Body should be a JSON object")
@@ -39,8 +39,10 @@ def read_object(raw: bytes) -> dict[str, Any]:
 
 
 def read_body(adapter: TypeAdapter[Any], raw: bytes, *, only_object: bool = True) -> Any:
-    """A request's body as declared; none is an empty object. Malformed for what is no JSON, or no
-    object where `only_object` says that nothing else can be right.
+    """Validate a request's body against its declared type. An empty body is an empty object.
+
+    Raises Malformed if it is not JSON, or no object while `only_object` requires one, and Rejected
+    if it does not match the type.
     """
     if not raw.strip(JSON_WHITESPACE):
         raw = NONE
@@ -55,7 +57,10 @@ def read_body(adapter: TypeAdapter[Any], raw: bytes, *, only_object: bool = True
 
 
 def read_query(adapter: TypeAdapter[Any], query: Mapping[str, str]) -> Any:
-    """Query parameters as declared; others are nobody's business."""
+    """Validate query parameters against their declared type; undeclared ones are ignored.
+
+    Raises Rejected if they do not match.
+    """
     try:
         return adapter.validate_python(dict(query))
     except ValidationError as error:
@@ -67,14 +72,14 @@ def _rejected(error: ValidationError) -> Rejected:
 
 
 def messages_of(error: ValidationError) -> list[str]:
-    """What is wrong, a sentence each."""
+    """Return the errors as sentences, at most MAX_ERRORS."""
     found = error.errors(include_url=False, include_context=False, include_input=False)
     told = (_field_error(one["loc"], one["type"], one["msg"]) for one in found[:MAX_ERRORS])
     return list(dict.fromkeys(told))
 
 
 def _field_error(location: tuple[int | str, ...], kind: str, message: str) -> str:
-    # A union's members are told apart by a word of pydantic's, which is no part of the path.
+    # pydantic adds a label in brackets for each type of a union; it is no part of the path.
     path = "/".join(str(part) for part in location if "[" not in str(part))
     if kind == "missing":
         return f'"{path}" wasn\'t supplied.'
@@ -95,7 +100,7 @@ Moment = Annotated[
     BeforeValidator(_moment),
     WithJsonSchema({"type": "string", "format": "date-time"}),
 ]
-"""A time in a query: ISO 8601 outside, microseconds inside."""
+"""A time in a query: ISO 8601 text, converted to microseconds."""
 
 
 def _no_nul(text: str) -> str:
@@ -107,4 +112,4 @@ def _no_nul(text: str) -> str:
 Text = Annotated[
     str, AfterValidator(_no_nul), Field(json_schema_extra={"pattern": "^[^\\u0000]*$"})
 ]
-"""A text that every engine of the store can be asked for."""
+"""A text that every database engine accepts as a parameter: without NUL."""

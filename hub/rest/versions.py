@@ -1,7 +1,7 @@
-"""Versions of the API: which there are, which one is asked for, and what each has.
+"""Versions of the API: the known ones, the requested one, and the members of each.
 
-A member of an answer that not every version has says so where it is declared:
-`rate: Annotated[NotRequired[Rate], Until("2026-03-10")]`.
+A response member that not every version has is marked where it is declared: `rate:
+Annotated[NotRequired[Rate], UntilVersion("2026-03-10")]`.
 """
 
 from collections.abc import Mapping
@@ -18,12 +18,12 @@ NEWEST = "2026-03-10"
 OLDEST = "2022-11-28"
 VERSIONS = (NEWEST, OLDEST)
 DEFAULT = OLDEST
-"""Clients that name no version are those written before there was a second one."""
+"""Clients that send no version were written before the second version existed."""
 
 
 @dataclass(frozen=True, slots=True)
 class SinceVersion:
-    """The version that brought a member."""
+    """The first version that has a member."""
 
     version: str
 
@@ -33,7 +33,7 @@ class SinceVersion:
 
 @dataclass(frozen=True, slots=True)
 class UntilVersion:
-    """The version that is without a member."""
+    """The first version that no longer has a member."""
 
     version: str
 
@@ -42,7 +42,9 @@ class UntilVersion:
 
 
 def requested_version(given: str | None, header: str) -> str:
-    """The version that a request asks for in `header`. Malformed for one that there is not."""
+    """Return the version requested in `header`, or the default. Raises Malformed for an unknown
+    one.
+    """
     if given is None:
         return DEFAULT
     if given not in VERSIONS:
@@ -57,22 +59,25 @@ def requested_version(given: str | None, header: str) -> str:
 
 
 Cut = Mapping[str, "Cut | None"]
-"""Members that are left out (None), or that have some that are, in them or in each of them."""
+"""Members to leave out (None), or to cut further, in an object or in each object of a list."""
 
 
 @cache
 def cuts(annotation: Any) -> Mapping[str, Cut]:
-    """Version to what is left out of an answer declared so; only versions with anything."""
+    """Return, by version, what to leave out of a response with this annotation.
+
+    Versions without differences are not in it.
+    """
     found = {version: _cut(annotation, version) for version in VERSIONS}
     return {version: cut for version, cut in found.items() if cut}
 
 
 def _cut(annotation: Any, version: str, within: tuple[Any, ...] = ()) -> Cut:
     if is_typeddict(annotation):
-        # What holds itself has said all there is to say the first time.
+        # A recursive type was already handled at its first occurrence.
         return {} if annotation in within else _members(annotation, version, within)
     found: dict[str, Cut | None] = {}
-    # Lists and alternatives: what is in them is reached through the same members.
+    # Lists and unions: the same members lead to what they contain.
     if get_origin(annotation) in (list, Union, UnionType):
         for part in get_args(annotation):
             found |= _cut(part, version, within)
@@ -91,13 +96,13 @@ def _members(kind: Any, version: str, within: tuple[Any, ...]) -> Cut:
 
 @cache
 def _declared(kind: Any) -> list[tuple[str, Any, list[SinceVersion | UntilVersion]]]:
-    """Each member's name, type and marks; many answers hold the same kinds."""
+    """Return each member's name, type and version marks. Cached, as many responses share types."""
     hints = get_type_hints(kind, include_extras=True)
     return [(name, *_opened(hint)) for name, hint in hints.items()]
 
 
 def _opened(hint: Any) -> tuple[Any, list[SinceVersion | UntilVersion]]:
-    """A member's type without what is around it, and the marks on it."""
+    """Return a member's type without its annotations, and the version marks among them."""
     marks: list[SinceVersion | UntilVersion] = []
     while hasattr(hint, "__metadata__") or get_origin(hint) in (Required, NotRequired):
         marks += [
@@ -110,7 +115,7 @@ def _opened(hint: Any) -> tuple[Any, list[SinceVersion | UntilVersion]]:
 
 
 def trim(content: Any, cut: Cut) -> Any:
-    """The answer without what its version has not."""
+    """Return the content without the members that its version lacks."""
     if isinstance(content, list):
         return [trim(item, cut) for item in content]
     if not isinstance(content, dict):

@@ -1,8 +1,8 @@
-"""Another platform's words for ours, for clients that were written for it.
+"""Translation of vendor words, for clients written for another platform.
 
-The words are neutral here: `service`, `assistant`, `devenv`. With the setting `vocabulary` the API
-takes both spellings and answers in the mapped one; this module is the one place that knows where
-they occur. Without the setting nothing is done, and nothing is spent on it.
+tocsin's own words are neutral: `service`, `assistant`, `devenv`. With the setting `vocabulary` the
+API accepts both spellings and responds with the mapped one. Only this module knows where the words
+occur. Without the setting it does nothing and costs nothing.
 """
 
 import re
@@ -12,11 +12,11 @@ from typing import Any
 from hub.http.response import Header, Response, is_json
 
 SERVICE = "service"
-# Prefixes of request headers that are understood whatever the vocabulary is.
+# Prefixes of request headers that are accepted with any vocabulary.
 PREFIXES = (b"x-service-", b"x-github-")
-# Members of answers and events whose names hold a word.
+# Members of responses and events whose names contain a word.
 MEMBERS = ("performed_via_service_app", "assistant_usage_records")
-# Headers whose values do, as words or in the URLs of the API.
+# Headers whose values contain words, or URLs of the API.
 WITH_URLS = {b"link", b"location"}
 WITH_WORDS = {
     b"vary",
@@ -29,9 +29,9 @@ WITH_WORDS = {
     b"x-accepted-service-permissions",
 }
 WORD = re.compile(r"[A-Za-z]+")
-# Words that do not begin with their only capital.
+# Words with other capitals than the first letter.
 CAPITALS = {"github": "GitHub", "gitlab": "GitLab", "otp": "OTP", "sso": "SSO"}
-# Where a path has a word as a segment of its own, and not as somebody's name.
+# Paths that have a word as a segment of its own and not as a user's or repository's name.
 SEGMENTS = (
     (
         "assistant",
@@ -39,13 +39,13 @@ SEGMENTS = (
     ),
     ("devenvs", r"(/repos/[^/]+/[^/]+|/repositories/[^/]+|/user)/devenvs(?![\w.-])"),
 )
-# Names in the OpenAPI document: of headers, and of media types.
+# Names of headers and media types in the OpenAPI document.
 NAMES = re.compile(r"\bX-(?:Accepted-)?Service-[A-Za-z-]*|\bapplication/vnd\.service\b")
 SCOPES = re.compile(rb'"(?:add_|remove_)?scopes"\s*:\s*\[[^\]]*\]')
 
 
 class Vocabulary:
-    """The words in force; `root` is that of the API's own URLs."""
+    """The configured words. `root` is the root of the API's own URLs."""
 
     def __init__(self, words: Mapping[str, str], root: str) -> None:
         self.mapped = {word: other for word, other in words.items() if other != word}
@@ -72,7 +72,7 @@ class Vocabulary:
         return bool(self.mapped)
 
     def header(self, headers: Mapping[bytes, bytes], name: bytes) -> tuple[bytes, bytes] | None:
-        """A request's header by its name without prefix: the name it came under, and its value."""
+        """Find a request header by its name without prefix. Return its full name and its value."""
         for prefix in self.prefixes:
             value = headers.get(prefix + name)
             if value is not None:
@@ -80,24 +80,24 @@ class Vocabulary:
         return None
 
     def paths(self, path: str) -> tuple[str, ...]:
-        """Every spelling of a path of the API."""
+        """Return every spelling of an API path."""
         return tuple(dict.fromkeys((path, self._path(path))))
 
     def translate_request(self, raw: bytes) -> bytes:
-        """A request's body in our words: the scopes in it."""
+        """Translate the scopes in a request's body to tocsin's words."""
         if not self.mapped or b"scopes" not in raw:
             return raw
         return SCOPES.sub(lambda found: _replaced(found[0], self._back), raw)
 
     def translate_response(self, answer: Response) -> None:
-        """Put an answer into the mapped words."""
+        """Translate a response to the mapped words."""
         whole = is_json(answer)
         answer.headers = [self._header(name, value) for name, value in answer.headers]
         if not whole:
             return
         body = answer.body
         for name, other in self._members.items():
-            # Quotes that are not escaped: this is a member's name, and no part of a text.
+            # Unescaped quotes: this is a member's name and no part of a text.
             body = body.replace(f'"{name}":'.encode(), f'"{other}":'.encode())
         if self._segments:
             body = SCOPES.sub(lambda found: _replaced(found[0], self._plain), body)
@@ -105,7 +105,7 @@ class Vocabulary:
         answer.body = body
 
     def payload(self, content: Any) -> Any:
-        """An event's payload in the mapped words."""
+        """Translate an event's payload to the mapped words."""
         if isinstance(content, dict):
             return {
                 self._members.get(name, name): self.payload(value)
@@ -116,7 +116,7 @@ class Vocabulary:
         return self._urls(content) if isinstance(content, str) else content
 
     def document(self, content: Any) -> Any:
-        """The OpenAPI document in the mapped words: those in names, and none of its sentences."""
+        """Translate names in the OpenAPI document to the mapped words, but no sentences."""
         if isinstance(content, dict):
             return {
                 self._translate_name(name): self.document(value) for name, value in content.items()
@@ -142,11 +142,11 @@ class Vocabulary:
         return known, value
 
     def _listed(self, value: str) -> str:
-        """A header's value in the mapped words, of which two may have become one."""
+        """Translate a header's list. Duplicates are removed, as two words may map to one."""
         return ", ".join(dict.fromkeys(self._translate_text(value).split(", ")))
 
     def _translate_text(self, text: str) -> str:
-        """A text of our own with the mapped words in it."""
+        """Translate a text that tocsin itself wrote."""
 
         def other(found: re.Match[str]) -> str:
             word = self._plain.get(found[0].lower())
@@ -168,7 +168,7 @@ class Vocabulary:
 
 
 def written(name: bytes) -> str:
-    """A header's name, which comes in lower case, as documents write it."""
+    """Return a lower-case header name with the usual capitals."""
     return WORD.sub(lambda found: _capital(found[0]), name.decode())
 
 
@@ -177,6 +177,6 @@ def _capital(word: str) -> str:
 
 
 def _replaced(listed: bytes, forms: Mapping[str, str]) -> bytes:
-    """A member with a list of scopes, in JSON, in the other spelling."""
+    """Translate a JSON member that holds a list of scopes."""
     name, colon, items = listed.decode().partition(":")
     return (name + colon + WORD.sub(lambda found: forms.get(found[0], found[0]), items)).encode()

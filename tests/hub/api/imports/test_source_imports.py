@@ -374,7 +374,7 @@ async def test_where_imports_are_off(store: Store, settings: HubSettings, seed: 
             ("PATCH", f"{AT}/lfs"),
         ):
             answer = await client.request(method, path)
-            message = "This is gone: the setting imports of this server is off"
+            message = "This operation is gone: the setting imports of this server is off"
             assert_error(answer, 410, message)
 
 
