@@ -1,4 +1,4 @@
-"""HTTP without the API: requests' bodies, responses, routing, media types, errors.
+"""HTTP apart from the API: request bodies, responses, routing, media types, errors.
 
-Imports nothing else of the hub.
+Imports nothing else from the hub.
 """

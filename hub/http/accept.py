@@ -1,4 +1,4 @@
-"""The Accept header (RFC 9110, 12.5.1): which of the media types on offer a client prefers."""
+"""The Accept header (RFC 9110, 12.5.1): the choice among the media types on offer."""
 
 import re
 from collections.abc import Mapping
@@ -14,18 +14,18 @@ ANYTHING = "*/*"
 
 
 class Quality(NamedTuple):
-    """How much something is wanted: 0 for not at all, and where the header says so."""
+    """The weight of a media type (0: not acceptable), and its place in the header."""
 
     weight: float
     place: int
 
 
 class Accept:
-    """A header's value. Without media ranges in it, everything is accepted."""
+    """The parsed value of an Accept header. Without media ranges, everything is accepted."""
 
     def __init__(self, value: str) -> None:
         self.ranges: dict[str, Quality] = {}
-        """Media ranges without their parameters, in lower case."""
+        """Media ranges in lower case, without their parameters."""
         for place, element in enumerate(ELEMENT.findall(value.lower())):
             name, *parameters = (piece.strip() for piece in PARAMETER.findall(element) or [""])
             weight = _weight(parameters)
@@ -35,13 +35,14 @@ class Accept:
                     self.ranges[name] = Quality(weight, place)
 
     def explicit(self, *names: str) -> Quality | None:
-        """The quality of what has these names, where the header has one of them."""
+        """Return the best quality that the header gives to one of these names; None without one."""
         found = [self.ranges[name] for name in names if name in self.ranges]
         return max(found, key=_rank) if found else None
 
     def quality(self, *names: str) -> Quality:
-        """The quality of what has these names, by the most specific of the ranges that match. The
-        first name is its media type; the others are taken for it where they are given.
+        """Return the quality of a media type, by the most specific range that matches.
+
+        The first name is the media type; the others are its aliases.
         """
         if not self.ranges:
             return Quality(1, 0)
@@ -53,8 +54,10 @@ class Accept:
         return Quality(0, 0)
 
     def choose(self, offers: Mapping[Offer, tuple[str, ...]]) -> Offer | None:
-        """The offer, by its names, of the highest quality: of several the one that the header has
-        first, then the one offered first. None where none is accepted.
+        """Return the offer of the highest quality, or None if no offer is accepted.
+
+        `offers` maps each offer to its names. Among equals, the first in the header wins, then the
+        first on offer.
         """
         rated = [(self.quality(*names), offer) for offer, names in offers.items()]
         wanted = [(quality, offer) for quality, offer in rated if quality.weight > 0]
@@ -66,7 +69,7 @@ def _rank(quality: Quality) -> tuple[float, int]:
 
 
 def _weight(parameters: list[str]) -> float | None:
-    """The weight among a range's parameters, at most 1; None for one that is no number."""
+    """Return the weight among a range's parameters, at most 1; None if it is not a number."""
     for parameter in parameters:
         if parameter.partition("=")[0].strip() == "q":
             found = WEIGHT.fullmatch(parameter)

@@ -1,4 +1,4 @@
-"""Reading a request's body: to a bound, to a deadline, and all of them together to a bound."""
+"""Reading of request bodies, with limits on size, on time, and on the memory of all together."""
 
 import asyncio
 from collections.abc import Mapping
@@ -8,16 +8,19 @@ from starlette.types import Receive
 from hub.http.errors import BodyTooLong, ClientGone, Malformed, TooLarge, TooSlow
 from store.errors import Busy
 
-# Larger bodies are worked on beside the event loop, so that the others do not wait for them.
+# Larger bodies are processed outside the event loop, so that other requests do not wait.
 LARGE = 64 * 1024
-# A body beyond its limit is read to the end, and forgotten, up to so many times the limit.
+# A body beyond its limit is read and discarded, up to this many times the limit.
 DRAIN_FACTOR = 4
-# All that may surround a JSON text (RFC 8259, section 2). `bytes.strip` removes more than that.
+# The only whitespace around a JSON text (RFC 8259, section 2). `bytes.strip` removes more.
 JSON_WHITESPACE = b" \t\r\n"
 
 
 class BodyReader:
-    """Reads bodies, and counts what is held of them until it is given back."""
+    """Reads bodies and counts the bytes in memory until they are given back.
+
+    `most` is the limit for all bodies together, in bytes; `seconds` is the time for one body.
+    """
 
     def __init__(self, most: int, seconds: float) -> None:
         self._most = most
@@ -25,15 +28,17 @@ class BodyReader:
         self.held = 0
 
     async def read(self, headers: Mapping[bytes, bytes], receive: Receive, limit: int) -> bytes:
-        """The body; who takes it calls `give_back(len(body))` once it is done with it.
+        """Return the body. The caller must call `give_back(len(body))` once it is done with it.
 
-        TooLarge beyond `limit` bytes, unread where its length was declared; TooSlow, Busy.
+        Raises TooLarge beyond `limit` bytes (without reading if Content-Length says so), TooSlow
+        after the deadline, Busy if all bodies together need too much memory, and Malformed for a
+        bad Content-Length.
         """
         declared = headers.get(b"content-length", b"0")
         if not declared.isdigit():
             raise Malformed("Content-Length is not a number")
         if len(declared) > 15 or int(declared) > limit:
-            # The server below reads on and forgets, so that the sender sees the answer.
+            # The HTTP server reads and discards the rest, so that the client sees the response.
             raise _too_large(limit)
         message = await receive()
         if message["type"] == "http.request" and not message.get("more_body"):
@@ -74,7 +79,7 @@ class BodyReader:
         self.held += size
 
     def give_back(self, size: int) -> None:
-        """Say that `size` bytes are held no longer."""
+        """Release `size` bytes that are no longer in memory."""
         self.held -= size
 
 
@@ -87,7 +92,7 @@ def _chunk(message: Mapping[str, object]) -> bytes:
 
 
 async def _drain(message: Mapping[str, object], receive: Receive, limit: int) -> type[TooLarge]:
-    """Read on and forget: whoever is still sending does not see an answer."""
+    """Read and discard the rest. A client that is still sending does not see a response."""
     size = 0
     while message.get("more_body"):
         if size > limit:

@@ -1,4 +1,4 @@
-"""Where a request comes from."""
+"""The address of a request's client."""
 
 import ipaddress
 from collections.abc import Sequence
@@ -12,20 +12,20 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 class ClientAddresses:
-    """Tells clients apart by address; proxies in `trusted` are believed about who is behind them.
+    """Finds the address of a client, also behind the proxies in the networks `trusted`.
 
-    Of IPv6 a client has a whole /64.
+    Only trusted proxies are believed about X-Forwarded-For. An IPv6 client counts as its whole /64.
     """
 
     def __init__(self, trusted: Sequence[str]) -> None:
         self._trusted: list[Network] = [ipaddress.ip_network(network) for network in trusted]
 
     def address(self, scope: Scope) -> str:
-        """What tells who asks from others: the address, or its network."""
+        """Return the address that identifies the client: for IPv6, its /64 network."""
         return network_of(self.origin(scope))
 
     def origin(self, scope: Scope) -> str:
-        """The address of who asks, as it is."""
+        """Return the client's exact address."""
         client = scope.get("client")
         peer: str = client[0] if client else UNKNOWN_ADDRESS
         if self._trusted and self.is_proxy(peer):
@@ -36,7 +36,7 @@ class ClientAddresses:
         return peer[:MAX_HOPS]
 
     def is_proxy(self, address: str) -> bool:
-        """Whether a proxy that is trusted has this address."""
+        """Return whether a trusted proxy has this address."""
         try:
             number = ipaddress.ip_address(address)
         except ValueError:
@@ -45,7 +45,10 @@ class ClientAddresses:
 
 
 def _hops(scope: Scope) -> list[str]:
-    """Whom the proxies name, the nearest last; what is no address ends what can be believed."""
+    """Return the addresses in X-Forwarded-For, the nearest last.
+
+    Everything before an invalid address is ignored.
+    """
     named = b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-for")
     hops: list[str] = []
     for part in reversed(named.decode("latin-1").split(",")):
@@ -58,7 +61,7 @@ def _hops(scope: Scope) -> list[str]:
 
 @lru_cache(maxsize=1024)
 def network_of(address: str) -> str:
-    """What tells clients apart: the address or, of IPv6, its /64."""
+    """Return the address or, for IPv6, its /64 network."""
     try:
         number = ipaddress.ip_address(address)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Conditional requests: what tells one state of an answer from another, and 304 for the same."""
+"""Conditional requests: validators of responses, and 304 for an unchanged one."""
 
 import hashlib
 from collections.abc import Mapping
@@ -8,18 +8,18 @@ from email.utils import format_datetime, parsedate_to_datetime
 from hub.http.response import Header, Response
 from store.clock import SECOND
 
-# What a 304 has no use for, beside the body.
+# Headers that a 304 does not need.
 OMITTED_HEADERS = (b"content-type", b"location")
 
 
 def date(moment: int) -> bytes:
-    """A time in microseconds as HTTP writes it."""
+    """Format a time in microseconds as an HTTP date."""
     at = datetime.fromtimestamp(moment // SECOND, UTC)
     return format_datetime(at, usegmt=True).encode()
 
 
 def etag(answer: Response) -> bytes:
-    """A weak validator for the answer: its body, and where its pages lead."""
+    """Return a weak validator of the response's body and its page links."""
     seen = hashlib.sha256(answer.body)
     for name, value in answer.headers:
         if name == b"link":
@@ -30,7 +30,11 @@ def etag(answer: Response) -> bytes:
 def apply_conditions(
     answer: Response, asked: Mapping[bytes, bytes], last_modified: int | None
 ) -> bool:
-    """Give an answer its validators; True if it became a 304, because the client has it."""
+    """Add the validators to the response. If the client has it already, make it a 304.
+
+    Returns whether it became a 304. `asked` are the request's headers; `last_modified` is in
+    microseconds.
+    """
     tag = etag(answer)
     validators: list[Header] = [(b"etag", tag)]
     if last_modified is not None:

@@ -1,4 +1,4 @@
-"""What lets scripts of any origin use the API, and see what its answers say in headers."""
+"""CORS headers, by which scripts of any origin may call the API and read its response headers."""
 
 from collections.abc import Iterable
 
@@ -21,7 +21,7 @@ HEADERS: tuple[Header, ...] = (ORIGIN, (b"access-control-expose-headers", EXPOSE
 
 
 def preflight(methods: Iterable[str]) -> Response:
-    """The answer to a browser that asks whether it may."""
+    """Return the response to a preflight request."""
     return Response(
         204,
         headers=[

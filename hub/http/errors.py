@@ -1,26 +1,26 @@
-"""What can go wrong in the hub, and the one table from kinds of error to statuses.
+"""The hub's errors, and the one table that maps kinds of errors to statuses.
 
 HubError
-  Malformed        400  it cannot be read
-  Unauthenticated  401  nobody, or nobody known, asks
-  Forbidden        403  the one who asks may not
-    Exhausted           it spent its rate limit
-    TooFast             it asks too much at a time
-    Blocked             too many of its credentials were wrong
-    Unsigned            its token was not let in by an organization with single sign-on
-  Absent           404  what its body names is not there
-  NotAllowed       405  this resource cannot be asked for that
-  NotAcceptable    406  the resource has no such form
-  TooSlow          408  its head or its body did not come in time
-  TooLarge         413  it is beyond a bound
-    Endless             so far that its end is not waited for
-  LongURL          414  its URL is beyond a bound
-  Unsupported      415  no form is asked for that is spoken here
-  Rejected         422  it can be read, and cannot be taken
-  LongHead         431  its headers are beyond a bound
-Moved         301, 307  it is elsewhere
-ClientGone              nobody is there to be answered
-WriteNeeded             it is asked for where nothing can be written
+ Malformed         400  the request cannot be parsed
+ Unauthenticated   401  credentials are missing or wrong
+ Forbidden         403  the caller lacks permission
+  Exhausted             the rate limit is used up
+  TooFast               too many requests at a time
+  Blocked               too many wrong credentials
+  SignOnRequired        the organization's single sign-on has not authorized the token
+ NotFound          404  something named in the body does not exist
+ NotAllowed        405  the resource does not support the method
+ NotAcceptable     406  the resource has no such form
+ TooSlow           408  the head or the body did not arrive in time
+ TooLarge          413  the body is beyond a limit
+  BodyTooLong           the body is too long to read and discard
+ LongURL           414  the URL is beyond a limit
+ Unsupported       415  no accepted media type is known
+ Rejected          422  the request can be parsed but is not valid
+ LongHead          431  the headers are beyond a limit
+MovedPermanently  301, 307  the resource is at another URL
+ClientGone               the client has disconnected
+WriteRequired            the handler needs a write transaction
 
 The store's kinds are in `store.errors`.
 """
@@ -38,8 +38,9 @@ retry_after = ThrottledLog(log)
 
 
 class HubError(Exception):
-    """Base of the errors that the hub raises on purpose; `errors` are details for the client, and
-    `headers` go with the answer.
+    """Base class of the errors that the hub raises on purpose.
+
+    `errors` are details for the client; `headers` are added to the response.
     """
 
     def __init__(
@@ -54,26 +55,26 @@ class HubError(Exception):
 
 
 class Malformed(HubError):
-    """It cannot be read."""
+    """The request cannot be parsed."""
 
 
 class Unauthenticated(HubError):
-    """Nobody, or nobody known, asks."""
+    """Credentials are missing or wrong."""
 
 
 class Forbidden(HubError):
-    """The one who asks may not."""
+    """The caller lacks permission."""
 
 
 class Exhausted(Forbidden):
-    """It spent its rate limit; `headers` tell which, and when there is more."""
+    """The rate limit is used up; `headers` name the limit and the time of its reset."""
 
     def __init__(self, message: str, headers: Sequence[Header]) -> None:
         super().__init__(message, headers=headers)
 
 
 class TooFast(Forbidden):
-    """It asks too much at a time; it may ask again in `seconds`."""
+    """Too many requests arrive at a time; the client may retry in `seconds`."""
 
     def __init__(self, seconds: int, headers: Sequence[Header]) -> None:
         seconds = max(1, seconds)
@@ -85,14 +86,14 @@ class TooFast(Forbidden):
 
 
 class Blocked(Forbidden):
-    """Too many of its credentials were wrong."""
+    """Too many wrong credentials were sent."""
 
     def __init__(self) -> None:
         super().__init__("Maximum number of login attempts exceeded. Please try again later.")
 
 
 class SignOnRequired(Forbidden):
-    """Its token was not let in by an organization (a login) with single sign-on."""
+    """The single sign-on of an organization (a login) has not authorized the token."""
 
     def __init__(self, organization: str) -> None:
         super().__init__(
@@ -103,47 +104,47 @@ class SignOnRequired(Forbidden):
 
 
 class NotFound(HubError):
-    """What its body names is not there."""
+    """Something named in the body does not exist."""
 
 
 class NotAllowed(HubError):
-    """This resource, unlike others of its kind, cannot be asked for that."""
+    """The resource, unlike others of its kind, does not support the method."""
 
 
 class NotAcceptable(HubError):
-    """The resource has no such form."""
+    """The resource does not have the requested form."""
 
 
 class LongURL(HubError):
-    """Its URL is beyond a bound."""
+    """The URL is beyond a limit."""
 
 
 class LongHead(HubError):
-    """Its headers are beyond a bound."""
+    """The headers are beyond a limit."""
 
 
 class Unsupported(HubError):
-    """No form is asked for that is spoken here."""
+    """None of the accepted media types is known."""
 
 
 class TooSlow(HubError):
-    """Its head or its body did not come in time."""
+    """The head or the body did not arrive in time."""
 
 
 class TooLarge(HubError):
-    """It is beyond a bound."""
+    """The request is beyond a limit."""
 
 
 class BodyTooLong(TooLarge):
-    """It is so far beyond a bound that its end is not waited for."""
+    """The body is too long to read and discard."""
 
 
 class Rejected(HubError):
-    """It can be read, and cannot be taken."""
+    """The request can be parsed but is not valid."""
 
 
 class MovedPermanently(Exception):
-    """It is at `url` now."""
+    """The resource is at `url` now."""
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
@@ -151,11 +152,11 @@ class MovedPermanently(Exception):
 
 
 class ClientGone(Exception):
-    """Nobody is there to be answered."""
+    """The client has disconnected, so that no response can be sent."""
 
 
 class WriteRequired(Exception):
-    """What is asked for has to be made first, in a transaction that can."""
+    """The handler needs a write transaction, but runs in a read transaction."""
 
 
 STATUSES: dict[type[Exception], int] = {
@@ -182,7 +183,7 @@ CLOSE: Header = (b"connection", b"close")
 BEARER: Header = header("WWW-Authenticate", 'Bearer realm="tocsin"')
 HEADERS: dict[type[Exception], tuple[Header, ...]] = {
     Unauthenticated: (BEARER,),
-    # It must tell what is allowed: nothing is.
+    # RFC 9110 requires Allow with a 405; no method is allowed.
     NotAllowed: (header("Allow", ""),),
     TooSlow: (CLOSE,),
     BodyTooLong: (CLOSE,),
@@ -192,7 +193,7 @@ HEADERS: dict[type[Exception], tuple[Header, ...]] = {
 
 
 def error_response(error: Exception, documentation_url: str, request_id: str) -> Response:
-    """The answer to an error: the API's error body; nothing internal, whatever happened."""
+    """Return the API's response to an error. It reveals nothing internal."""
     status = status_of(error)
     content: dict[str, Any] = {"message": message_of(error, status, request_id)}
     details = _details(error)
@@ -205,19 +206,20 @@ def error_response(error: Exception, documentation_url: str, request_id: str) ->
 
 
 def headers_of(error: Exception) -> Sequence[Header]:
-    """The headers that go with the answer to an error: its own, or those of its kind."""
+    """Return the headers for an error's response: its own, or otherwise those for its kind."""
     own: Sequence[Header] = getattr(error, "headers", ())
     return own or next((HEADERS[kind] for kind in type(error).mro() if kind in HEADERS), ())
 
 
 def status_of(error: Exception) -> int:
-    """The status that an error is answered with."""
+    """Return the status for an error."""
     return next((STATUSES[kind] for kind in type(error).mro() if kind in STATUSES), 500)
 
 
 def moved_response(error: MovedPermanently, method: str, documentation_url: str) -> Response:
-    """The answer to what is elsewhere: for good to a question, for now to a change, so that it is
-    asked for again with its body.
+    """Return the redirect to the new URL: 301 for GET and HEAD, otherwise 307.
+
+    A 307 makes the client send the method and the body again.
     """
     asked = method in ("GET", "HEAD")
     content = {
@@ -229,15 +231,15 @@ def moved_response(error: MovedPermanently, method: str, documentation_url: str)
 
 
 def message_of(error: Exception, status: int, request_id: str) -> str:
-    """What a client is told of an error; what is nobody's business is logged."""
+    """Return the message for the client. Internal details go to the log instead."""
     if status == 500:
         log.error("request %s failed", request_id, exc_info=error)
         return f"Server Error. Its cause is in the log under the request id {request_id}."
     if isinstance(error, Missing):
         return "Not Found"
     if isinstance(error, Unavailable):
-        retry_after.warning("request %s was put off: %s", request_id, error)
-        return "The service cannot get at its data right now. Please try again in a moment."
+        retry_after.warning("request %s was answered 503: %s", request_id, error)
+        return "The service cannot reach its data right now. Please try again in a moment."
     if isinstance(error, Invalid) and error.field is not None:
         return "Validation Failed"
     return str(error)
@@ -249,12 +251,12 @@ def _details(error: Exception) -> list[dict[str, Any]]:
     if not isinstance(error, Invalid) or error.field is None:
         return []
     detail = {"resource": error.resource, "field": error.field, "code": error.code}
-    # The code says it all for a field that is not there.
+    # A missing field needs no message beside the code.
     return [detail if error.code == "missing_field" else {**detail, "message": str(error)}]
 
 
 def _span(seconds: int) -> str:
-    """A time in words: never shorter, and in the largest unit of which there are two."""
+    """Format a time, rounded up, in the largest unit of which there are at least two."""
     for unit, length in (("hours", 3600), ("minutes", 60)):
         if seconds >= 2 * length:
             return f"{-(-seconds // length)} {unit}"

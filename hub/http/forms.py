@@ -1,4 +1,4 @@
-"""Reading forms: urlencoded and multipart, to bounds, text fields only."""
+"""Parsing of urlencoded and multipart forms, with limits; only text fields are kept."""
 
 from urllib.parse import parse_qsl
 
@@ -15,12 +15,15 @@ MULTIPART = "multipart/form-data"
 
 
 def kind_of(content_type: bytes) -> str:
-    """A Content-Type without its parameters."""
+    """Return a Content-Type without its parameters, in lower case."""
     return content_type.decode("latin-1").partition(";")[0].strip().lower()
 
 
 def read_urlencoded(body: bytes) -> dict[str, str]:
-    """Fields to values; of one that is repeated, the last. Malformed if it is no such form."""
+    """Parse an urlencoded form. If a field is repeated, the last value counts.
+
+    Raises Malformed for anything else.
+    """
     try:
         pairs = parse_qsl(
             body.decode(), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS
@@ -31,7 +34,10 @@ def read_urlencoded(body: bytes) -> dict[str, str]:
 
 
 async def read_form(scope: Scope, body: bytes) -> dict[str, str]:
-    """The same for either kind of form; a body that is neither has no fields."""
+    """Parse a form of either kind. A body of another Content-Type has no fields.
+
+    Raises Malformed if the form cannot be parsed.
+    """
     kind = kind_of(dict(scope["headers"]).get(b"content-type", b""))
     if kind == URLENCODED:
         return read_urlencoded(body)
@@ -42,7 +48,7 @@ async def _read_multipart(scope: Scope, body: bytes) -> dict[str, str]:
     async def receive() -> Message:
         return {"type": "http.request", "body": body, "more_body": False}
 
-    # Without "app" the parser's own error comes through, and not Starlette's answer to it.
+    # Without "app" the parser's own error is raised instead of Starlette's error response.
     request = Request({key: value for key, value in scope.items() if key != "app"}, receive)
     try:
         async with request.form(max_files=0, max_fields=MAX_FIELDS) as form:

@@ -1,7 +1,7 @@
-"""Media types: what a client's Accept header asks for, in the platform's notation.
+"""Media types that clients request in the Accept header.
 
-`application/vnd.service-family.v3.param+json`, each part of it optional; the vendor's own name,
-the old previews and plain JSON are all the same.
+The vendor's form is `application/vnd.service-family.v3.param+json`, where each part is optional.
+The bare vendor name, old preview names and plain JSON all mean the same.
 """
 
 import json
@@ -17,21 +17,21 @@ VENDOR = re.compile(
     r"(?:\.(?P<param>[a-z0-9-]+))?(?:\+(?P<format>[a-z0-9]+))?"
 )
 USUAL = ("application/json", "text/json")
-# Others are the names of previews, which all have come to be.
+# Any other parameter is the name of an old preview, and all previews have become permanent.
 PARAMS = {"raw", "text", "html", "full", "diff", "patch", "object", "base64", "sha"}
 MAX_ACCEPT = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """The form wanted: `param` is None for what is usual."""
+    """A requested form. `param` is None for the usual one."""
 
     version: str = "v3"
     param: str | None = None
 
     @property
     def told(self) -> str:
-        """As the answer tells of it."""
+        """Return the value of the response header X-Service-Media-Type."""
         param = f" param={self.param};" if self.param else ""
         return f"service.{self.version};{param} format=json"
 
@@ -40,9 +40,10 @@ PLAIN = Media()
 
 
 def negotiate(accept: str, params: tuple[str, ...]) -> Media:
-    """What an Accept header asks of a resource that has these forms beside its usual one.
+    """Return the form that an Accept header requests from a resource with these `params`.
 
-    NotAcceptable for a form it has not, Unsupported where nothing that is asked for is known here.
+    Raises NotAcceptable if the resource lacks the requested form, and Unsupported if no requested
+    media type is known.
     """
     return (
         _negotiate_cached(accept, params)
@@ -73,7 +74,7 @@ def _negotiate(accept: str, params: tuple[str, ...]) -> Media:
 
 
 def _named(name: str) -> Media | None:
-    """What a name of the platform's own stands for."""
+    """Parse a vendor media type; None for any other."""
     found = VENDOR.fullmatch(name)
     if found is None:
         return None

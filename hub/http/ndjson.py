@@ -1,4 +1,4 @@
-"""Bodies of lines, one JSON object each: all of them are taken, or none."""
+"""Bodies with one JSON object per line, accepted or rejected as a whole."""
 
 from collections.abc import Callable, Iterable
 from typing import TypeVar
@@ -10,8 +10,9 @@ T = TypeVar("T")
 
 
 def read(body: bytes, most: int, resource: str, one: Callable[[int, bytes], T]) -> list[T]:
-    """What `one` makes of each line, given its number from 1. Malformed or Rejected, naming each
-    line that is bad; TooLarge for more than `most` of them.
+    """Parse each line with `one(number, line)`, numbered from 1, and return the results.
+
+    Raises Malformed or Rejected with all bad lines, and TooLarge for more than `most` lines.
     """
     body = body.strip(JSON_WHITESPACE)
     if body.count(b"\n") >= most:
@@ -27,7 +28,7 @@ def read(body: bytes, most: int, resource: str, one: Callable[[int, bytes], T]) 
 
 
 def reject(resource: str, bad: Iterable[tuple[int, HubError]]) -> None:
-    """Raise Malformed or Rejected for these lines, by their numbers, if there are any."""
+    """Raise Malformed or Rejected for these numbered lines; do nothing if there are none."""
     errors = [
         {
             "resource": resource,
@@ -43,5 +44,5 @@ def reject(resource: str, bad: Iterable[tuple[int, HubError]]) -> None:
         return
     kinds = {error.pop("kind") for error in errors}
     lines = "line" if len(errors) == 1 else "lines"
-    message = f"{len(errors)} {lines} cannot be taken, so nothing was kept"
+    message = f"{len(errors)} {lines} cannot be accepted, so nothing was stored"
     raise (Malformed if Malformed in kinds else Rejected)(message, errors)

@@ -1,12 +1,12 @@
-"""Whole numbers in texts that come from outside."""
+"""Parsing of whole numbers in untrusted text."""
 
 DIGITS = 18
 MOST = 10**DIGITS
-"""What stands for every greater number; it fits into a column of any engine."""
+"""Replaces every greater number. It fits into a column of any database engine."""
 
 
 def natural(text: str) -> int | None:
-    """The whole number that these decimal digits are, at most MOST; None for any other text."""
+    """Return the number that these decimal digits mean, at most MOST; None for any other text."""
     if not (text.isascii() and text.isdigit()):
         return None
     digits = text.lstrip("0")

@@ -1,4 +1,4 @@
-"""Answers: a small ASGI response, because what an event costs here is paid for every one."""
+"""A small ASGI response. Starlette's would cost too much for every event."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,13 +9,13 @@ from starlette.types import Receive, Scope, Send
 
 JSON = (b"content-type", b"application/json; charset=utf-8")
 HTML = (b"content-type", b"text/html; charset=utf-8")
-# What begins the names of the forms that an answer in JSON may have beside its usual one.
+# The beginning of the media types of JSON responses in another form than the usual one.
 FORMS = b"application/vnd.service-"
 Header = tuple[bytes, bytes]
 
 
 class Response:
-    """Status, headers and body, ready to be sent."""
+    """A response: status, headers and body."""
 
     __slots__ = ("body", "headers", "status")
 
@@ -35,10 +35,10 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class TypedReply:
-    """What a handler returns where status, headers or media type are not as declared.
+    """A handler's result where status, headers or media type differ from the declaration.
 
-    A `body` of bytes is sent as it is, under the Content-Type among `headers`; anything else is
-    JSON. None is no body.
+    A `body` of bytes is sent as it is, with the Content-Type in `headers`; None means no body;
+    anything else becomes JSON.
     """
 
     status: int
@@ -47,18 +47,18 @@ class TypedReply:
 
 
 def json_response(status: int, content: Any, headers: Sequence[Header] = ()) -> Response:
-    """An answer whose body is `content` as JSON."""
+    """Return a response with `content` as JSON."""
     return Response(status, orjson.dumps(content), [JSON, *headers])
 
 
 def set_media_type(answer: Response, family: str, param: str) -> None:
-    """Call an answer in JSON by the name of the form that it has."""
+    """Set the Content-Type of a JSON response to the vendor's name for its form."""
     kind = FORMS + f"{family}.{param}+json; charset=utf-8".encode()
     answer.headers = [(JSON[0], kind) if line == JSON else line for line in answer.headers]
 
 
 def is_json(answer: Response) -> bool:
-    """Whether its body is JSON, in whichever form."""
+    """Return whether the body is JSON, in any form."""
     return any(
         line == JSON or (line[0] == JSON[0] and line[1].startswith(FORMS))
         for line in answer.headers
@@ -66,5 +66,5 @@ def is_json(answer: Response) -> bool:
 
 
 def header(name: str, value: str) -> Header:
-    """A header line; `value` is latin-1 by then, or it could not be sent."""
+    """Return a header line. Characters outside latin-1 become `?`, as they cannot be sent."""
     return name.lower().encode(), value.encode("latin-1", "replace")

@@ -1,7 +1,7 @@
-"""From a path to its endpoint: a tree of segments, fixed ones before parameters.
+"""Routing by a tree of path segments, where fixed segments come before parameters.
 
-A path is one node, which knows every method of it. A tree, because the way of an event leads
-through here, and a list of patterns is tried from the top.
+A path is one node that knows all its methods. A tree is faster than a list of patterns, which is
+tried from the top, and every event passes through here.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -17,14 +17,16 @@ Endpoint = Callable[[Scope, Receive, Send, Mapping[str, str]], Awaitable[None]]
 
 
 def path_of(scope: Scope) -> str:
-    """The path as it was sent, so that an encoded slash does not divide it."""
+    """Return the path as it was sent, so that an encoded slash does not divide it."""
     raw: bytes = scope.get("raw_path") or quote(scope["path"]).encode()
     return raw.decode("latin-1")
 
 
 @dataclass(slots=True)
 class Node:
-    """What may follow a beginning of a path, and who answers where it ends."""
+    """A place in the tree: the segments that may follow, and the endpoints of a path that ends
+    here.
+    """
 
     fixed: dict[str, "Node"] = field(default_factory=dict)
     parameter: "Node | None" = None
@@ -32,14 +34,14 @@ class Node:
 
 
 class Routes(BaseRoute):
-    """Every path of the application as one Starlette route; what is not found goes to `missing`."""
+    """All paths of the application as one Starlette route. Other requests go to `missing`."""
 
     def __init__(self, missing: Endpoint) -> None:
         self._root = Node()
         self._missing = missing
 
     def add(self, method: str, path: str, endpoint: Endpoint) -> None:
-        """Serve `path`, with `{name}` for parameters."""
+        """Serve `path`, in which `{name}` is a parameter."""
         node, names = self._root, []
         for segment in path.split("/")[1:]:
             if segment.startswith("{"):
@@ -48,7 +50,7 @@ class Routes(BaseRoute):
                 node = node.parameter
             else:
                 node = node.fixed.get(segment) or node.fixed.setdefault(segment, Node())
-        assert method not in node.methods, f"{method} {path} is there twice"
+        assert method not in node.methods, f"{method} {path} is declared twice"
         node.methods[method] = endpoint, names
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
@@ -69,7 +71,7 @@ class Routes(BaseRoute):
 
 
 def _find(node: Node, segments: list[str], at: int, values: list[str]) -> Node | None:
-    # Where there is one way, it is taken; where there are two, the fixed one is tried first.
+    # Only a place with both a fixed segment and a parameter needs backtracking.
     for place in range(at, len(segments)):
         segment = segments[place]
         fixed, parameter = node.fixed.get(segment), node.parameter

@@ -1,4 +1,4 @@
-"""A line in the log for what happens thousands of times a second while something is wrong."""
+"""Throttled logging, for warnings that can occur thousands of times a second."""
 
 import logging
 import time
@@ -7,8 +7,9 @@ INTERVAL = 5.0
 
 
 class ThrottledLog:
-    """Logs the first of what is alike, and then how many there were, every few seconds: a log
-    that grows with every refusal would fill the very disk whose fullness it tells of.
+    """Logs the first of similar warnings, and afterwards their number, every few seconds.
+
+    A log line for each failure could fill the very disk whose fullness it reports.
     """
 
     def __init__(self, log: logging.Logger) -> None:
@@ -17,7 +18,7 @@ class ThrottledLog:
         self._left_out = 0
 
     def warning(self, message: str, *given: object) -> None:
-        """Log it, or count it."""
+        """Log the warning or count it."""
         now = time.monotonic()
         if now < self._again:
             self._left_out += 1

@@ -1,4 +1,4 @@
-"""Patterns of the topics hosted elsewhere that the WebSub hub serves."""
+"""Patterns of the WebSub topics on other sites that the hub serves."""
 
 import re
 from collections.abc import Iterable
@@ -10,15 +10,17 @@ PORT = re.compile("[0-9]{1,5}|[*]")
 
 
 class Foreign:
-    """The topics hosted elsewhere that are served: those that match a pattern. `*` in one stands
-    for anything, before the path only for a part of the host's name or the port.
+    """The served topics on other sites: those that match a pattern.
+
+    In a pattern, `*` stands for any text; before the path, only for a part of the host name or for
+    the port.
     """
 
     def __init__(self, patterns: Iterable[str]) -> None:
         self._patterns = [_compiled(pattern) for pattern in patterns]
 
     def find(self, url: str) -> Topic | None:
-        """The topic with this URL, if it is served."""
+        """Return the topic with this URL, or None if it is not served."""
         topic = external_topic(url)
         served = any(pattern.fullmatch(topic.self_url) for pattern in self._patterns)
         return topic if served else None
@@ -38,20 +40,20 @@ def _halves(pattern: str) -> tuple[str, str, str]:
 
 
 def check(pattern: str) -> None:
-    """ValueError, with the reason, for a pattern that no topic can match."""
+    """Check a pattern. Raises ValueError with the reason if no topic can match it."""
     found = PATTERN.fullmatch(pattern)
     if found is None:
         raise ValueError(f"{pattern} does not begin with http:// or https:// and a host")
     scheme, authority, path = found.groups()
     if "@" in authority:
-        # Not shown: it may hold a password.
+        # The URL is not shown, as it may hold a password.
         raise ValueError("a topic's URL has no name and no password before its host")
     if not path.startswith("/"):
         origin = scheme + authority
-        raise ValueError(f"{pattern} has no path; {origin}/* stands for all that is there")
+        raise ValueError(f"{pattern} has no path; {origin}/* stands for all its topics")
     if "#" in path:
         raise ValueError(f"{pattern} has a fragment, and topics have none")
     _, colon, port = authority.rpartition(":")
-    # The colons within brackets are those of an address.
+    # Colons within brackets belong to an IPv6 address.
     if colon and not authority.endswith("]") and not PORT.fullmatch(port):
         raise ValueError(f"{pattern} has a port that is neither a number nor *, for any")

@@ -1,4 +1,4 @@
-"""Answers that are kept for a moment, so that asking often costs what asking once does."""
+"""A short-lived cache for one result, so that many requests cost as much as one."""
 
 import asyncio
 import time
@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 class TTLCache(Generic[T]):
-    """The answer to `ask`, which is asked by one at a time and not again for some seconds."""
+    """Caches the result of `ask` for some seconds. `ask` never runs twice at the same time."""
 
     def __init__(self, ask: Callable[[], Awaitable[T]], seconds: float = 1.0) -> None:
         self._ask = ask
@@ -18,12 +18,14 @@ class TTLCache(Generic[T]):
         self._asking: asyncio.Task[T] | None = None
 
     async def get(self, patience: float) -> T:
-        """The answer, or the error that there was instead; TimeoutError if there is none after
-        `patience` seconds. It is waited for on, so that the next one does not ask beside it.
+        """Return the result, or raise the error that `ask` raised.
+
+        Raises TimeoutError after `patience` seconds. `ask` then runs on, so that the next caller
+        waits for the same call.
         """
         if self._asking is None or (self._asking.done() and time.monotonic() >= self._until):
             self._asking = asyncio.get_running_loop().create_task(self._fresh())
-            # Whoever asked may have lost patience, and then nobody hears of an error.
+            # If all callers have timed out, an unread error would be logged by asyncio.
             self._asking.add_done_callback(lambda task: task.cancelled() or task.exception())
         done, _ = await asyncio.wait([self._asking], timeout=patience)
         if not done:
@@ -37,7 +39,7 @@ class TTLCache(Generic[T]):
             self._until = time.monotonic() + self._seconds
 
     async def close(self) -> None:
-        """Ask no more."""
+        """Cancel a running `ask`."""
         if self._asking is not None:
             self._asking.cancel()
             await asyncio.wait([self._asking])

@@ -115,7 +115,7 @@ class Trouble:
             answer = self.ask()
             assert answer.status_code == 503, answer.text
             assert 1 <= int(answer.headers["retry-after"]) <= 60
-            assert answer.json()["message"].startswith("The service cannot get at its data")
+            assert answer.json()["message"].startswith("The service cannot reach its data")
             assert taken.seconds() < STARTS * self.started
 
     def arrived(self) -> set[tuple[str, str]]:

@@ -86,7 +86,7 @@ async def test_one_bad_line_and_nothing_is_kept(
     client: httpx.AsyncClient, store: Store, bad: Any, status: int, message: str
 ) -> None:
     answer = await post(client, lines(line("a"), bad, line("b")))
-    told = "1 line cannot be taken, so nothing was kept"
+    told = "1 line cannot be accepted, so nothing was stored"
     content = assert_error(answer, status, told, code="custom")
     (detail,) = content["errors"]
     assert detail["message"] == f"line 2: {message}"
@@ -97,7 +97,7 @@ async def test_one_bad_line_and_nothing_is_kept(
 
 async def test_every_bad_line_is_named(client: httpx.AsyncClient) -> None:
     answer = await post(client, lines(b"{", line("a"), line("b", event="x"), b"5"))
-    content = assert_error(answer, 400, "3 lines cannot be taken, so nothing was kept")
+    content = assert_error(answer, 400, "3 lines cannot be accepted, so nothing was stored")
     assert [detail["index"] for detail in content["errors"]] == [1, 3, 4]
 
 

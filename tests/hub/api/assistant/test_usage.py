@@ -134,7 +134,7 @@ BAD: list[tuple[Any, int, str]] = [
 
 
 async def test_one_bad_line_and_nothing_is_kept(client: httpx.AsyncClient, store: Store) -> None:
-    told = "1 line cannot be taken, so nothing was kept"
+    told = "1 line cannot be accepted, so nothing was stored"
     for bad, status, message in BAD:
         answer = await post(client, lines(line(), bad, line(user="ben")))
         content = assert_error(answer, status, told, code="custom")
@@ -151,7 +151,7 @@ async def test_the_first_day_of_all(
 ) -> None:
     clock.advance(-300 * 86_400)
     answer = await post(client, lines(line(day="2025-10-10"), line(day="2025-10-09")))
-    content = assert_error(answer, 422, "1 line cannot be taken, so nothing was kept")
+    content = assert_error(answer, 422, "1 line cannot be accepted, so nothing was stored")
     assert "of days from 2025-10-10 to 2026-01-25" in content["errors"][0]["message"]
 
 
