@@ -1,4 +1,4 @@
-"""Who asks and what they may do: credentials, access rules, passwords, rate limits.
+"""Authentication and authorization: credentials, access rules, passwords, rate limits.
 
 Imports `http`.
 """

@@ -1,8 +1,8 @@
-"""What a caller needs for an operation, and the check of it. There is no default.
+"""The permissions that an operation requires, and the check of them. There is no default.
 
-Where an operation's thing is decides whose word counts: a role in a repository (`on_repo`), in an
-organization (`organization_access`), the user's own things (`on_user`), nobody's in particular
-(`public`), a user with a password (`as_user`), an application with its secret (`as_app`).
+The kind of access depends on the resource: a role in a repository (`on_repo`) or in an organization
+(`organization_access`), the user's own data (`on_user`), no restriction (`public`), a user with a
+password (`as_user`), or an application with its secret (`as_app`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -29,14 +29,14 @@ KINDS = {
     "app_user": "integration",
     "installation": "integration",
 }
-"""What clients know the kinds of token as."""
+"""The token kinds by the names that clients know."""
 PERMISSIONLESS = "allows_permissionless_access=true"
 
 ALL = tuple(tokens.KINDS)
 USERS = tuple(kind for kind in ALL if kind != "installation")
-"""Kinds of token that speak for a user."""
+"""Token kinds that act for a user."""
 CLASSIC = ("personal", "oauth")
-"""Kinds of token that have scopes."""
+"""Token kinds that have scopes."""
 
 Credentials = Literal["token", "any", "password", "app"]
 Permission = tuple[str, str]
@@ -44,9 +44,11 @@ Permission = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """What holds for every kind of access: for tokens with permissions, one of `permissions` (name
-    and level); for those with scopes one of `scopes`, or of `public_scopes` where the thing is
-    public. `anyone` may be somebody without a name: nobody else comes in without a scope.
+    """The requirements common to every kind of access.
+
+    A token with permissions needs one of `permissions` (name and level). A token with scopes needs
+    one of `scopes`, or one of `public_scopes` if the resource is public. With `anyone`, requests
+    without credentials are allowed, and tokens need no scope.
     """
 
     credentials: ClassVar[Credentials] = "token"
@@ -69,17 +71,18 @@ class Access:
 
     @property
     def takes_scopes(self) -> bool:
-        """Whether tokens with scopes are let in for them, and not as anybody is."""
+        """Return whether tokens with scopes need one of the access's scopes."""
         return not self.anyone and not set(CLASSIC).isdisjoint(self.kinds)
 
     @property
     def accepted(self) -> tuple[str, ...]:
-        """Every scope that can do."""
+        """Return every scope that is sufficient for some resource."""
         return self.scopes + self.public_scopes
 
     def headers(self, caller: Caller) -> list[Header]:
-        """What a client is told of its token's scopes, and of what would do; nothing would where
-        tokens of its kind are refused.
+        """Return the response headers that list the token's scopes and the accepted ones.
+
+        If tokens of this kind are rejected, no accepted scopes or permissions are listed.
         """
         told, taken = [], caller.kind in self.kinds
         if caller.has_scopes:
@@ -93,41 +96,43 @@ class Access:
 
     @property
     def standing(self) -> str | None:
-        """What the caller has to be, in a sentence."""
+        """Return the role that the caller needs, as a sentence; None if none is needed."""
         return None if self.role is None else f"Role in the repository: {self.role}."
 
     def or_has(self, permission: str, level: str) -> Self:
-        """Also a token with this permission."""
+        """Return an access that also accepts a token with this permission."""
         return replace(self, permissions=(*self.permissions, (permission, level)))
 
     def enter(
         self, db: Connection, caller: Caller | None, values: Mapping[str, str], app: Row | None
     ) -> None:
-        """Let pass who may use the operation at all. Forbidden, Missing."""
+        """Check that the caller may use the operation at all. Raises Forbidden or Missing."""
         if caller is not None:
             check_kind(self.kinds, caller)
 
     def see(self, db: Connection, caller: Caller | None, row: Row) -> None:
-        """Let pass who may do it to what the path names first. Forbidden, Missing."""
+        """Check the caller against the first row of the path. Raises Forbidden or Missing."""
 
     def reach(self, db: Connection, caller: Caller | None, first: Row, last: Row) -> None:
-        """Let pass who may do it to what the path names last. Forbidden."""
+        """Check the caller against the last row of the path. Raises Forbidden."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OnRepo(Access):
-    """A role in the repository that the path names first; with `author`, who may look will do,
-    where what the path names last is theirs (its `author_id`).
+    """A role in the repository that the path names first.
+
+    With `author`, the author of the path's last row (its `author_id`) only needs to see the
+    repository.
     """
 
     author: bool = False
 
     def or_anyone(self) -> Self:
-        """Also who gives no name, where the repository is public."""
+        """Return an access that also allows requests without credentials to public repositories."""
         return replace(self, anyone=True)
 
     def or_author(self) -> Self:
-        """Also who made it."""
+        """Return an access that also allows the author."""
         return replace(self, author=True)
 
     def see(self, db: Connection, caller: Caller | None, row: Row) -> None:
@@ -140,7 +145,7 @@ class OnRepo(Access):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OnUser(Access):
-    """What is the authenticated user's own."""
+    """The authenticated user's own data."""
 
     owned: ClassVar[bool] = True
 
@@ -154,14 +159,14 @@ class OnUser(Access):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Public(Access):
-    """Anybody's."""
+    """No restriction."""
 
     credentials: ClassVar[Credentials] = "any"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AsUser(Access):
-    """A user with a password, never a token."""
+    """A user with a password, never with a token."""
 
     credentials: ClassVar[Credentials] = "password"
     owned: ClassVar[bool] = True
@@ -169,7 +174,7 @@ class AsUser(Access):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AsApp(Access):
-    """An application with its secret; a `{client_id}` in the path is its own."""
+    """An application with its secret. A `{client_id}` in the path must be its own."""
 
     credentials: ClassVar[Credentials] = "app"
 
@@ -190,7 +195,7 @@ def on_repo(
     public_scopes: tuple[str, ...] = (),
     kinds: tuple[str, ...] = ALL,
 ) -> OnRepo:
-    """Access to something in a repository."""
+    """Return access to a resource in a repository."""
     return OnRepo(
         permissions=((permission, level),),
         role=role,
@@ -203,31 +208,33 @@ def on_repo(
 def on_user(
     permission: str, level: str, *, scopes: tuple[str, ...], kinds: tuple[str, ...] = USERS
 ) -> OnUser:
-    """Access to something of the authenticated user."""
+    """Return access to a resource of the authenticated user."""
     return OnUser(permissions=((permission, level),), scopes=scopes, kinds=kinds)
 
 
 def public() -> Public:
-    """Access for anybody, with a token or without."""
+    """Return access for everybody, with or without a token."""
     return Public(anyone=True)
 
 
 def as_user() -> AsUser:
-    """Access with username and password, and a one-time password where that is on."""
+    """Return access with user name and password, and a one-time password if the account needs
+    it.
+    """
     return AsUser(kinds=())
 
 
 def as_app() -> AsApp:
-    """Access with an application's client id and client secret."""
+    """Return access with an application's client id and client secret."""
     return AsApp(kinds=())
 
 
 def check(
     db: Connection, access: OnRepo, caller: Caller | None, repo: Row, needed: str | None = None
 ) -> None:
-    """Let pass who may, and has the role that is needed: without one, that of the access.
+    """Check that the caller has the role `needed`, or otherwise the role of `access`.
 
-    Missing for a repository that may not be seen, otherwise Forbidden.
+    Raises Missing if the caller may not see the repository, and Forbidden for any other reason.
     """
     role = _role(db, access, caller, repo)
     if role is None:
@@ -240,13 +247,15 @@ def check(
 
 
 def may_see(db: Connection, access: OnRepo, caller: Caller | None, repo: Row) -> bool:
-    """Whether the repository is there at all, for this caller."""
+    """Return whether the caller may know that the repository exists."""
     return _role(db, access, caller, repo) is not None
 
 
 def _role(db: Connection, access: OnRepo, caller: Caller | None, repo: Row) -> str | None:
-    """The caller's role. A token without the scope, or for other repositories, sees no private
-    one, whatever its account may see.
+    """Return the caller's role, or None if the caller may not see the repository.
+
+    A token that lacks the scope, or is for other repositories, sees no private repository, whatever
+    its account may see.
     """
     if repo["private"] and caller is not None:
         if not caller.reaches(repo):
@@ -266,8 +275,10 @@ def _check_in_repo(db: Connection, access: OnRepo, caller: Caller, repo: Row) ->
 
 
 def check_sign_on(db: Connection, caller: Caller, organization_id: int, login: str) -> None:
-    """Unsigned for a token that an organization with single sign-on did not let in; those of
-    installations are its own.
+    """Check that an organization with single sign-on has authorized the token.
+
+    Raises SignOnRequired if not. Tokens of installations need no authorization, as they are the
+    organization's own.
     """
     if caller.token_id is None or caller.kind == "installation":
         return
@@ -276,13 +287,13 @@ def check_sign_on(db: Connection, caller: Caller, organization_id: int, login: s
 
 
 def check_kind(kinds: Iterable[str], caller: Caller) -> None:
-    """Forbidden for a token of a kind that the operation does not take."""
+    """Check that the operation accepts this kind of token. Raises Forbidden if not."""
     if caller.kind not in kinds and caller.kind in ALL:
         raise Forbidden(_not_accessible(caller))
 
 
 def check_token(access: Access, caller: Caller, scopes: tuple[str, ...]) -> None:
-    """Forbidden for a token without one of the permissions, or of these scopes."""
+    """Check that the token has one of the permissions or scopes. Raises Forbidden if not."""
     if caller.has_scopes:
         check_scopes(caller, scopes)
     elif not suffices(access, caller, scopes):
@@ -290,20 +301,20 @@ def check_token(access: Access, caller: Caller, scopes: tuple[str, ...]) -> None
 
 
 def check_scopes(caller: Caller, scopes: tuple[str, ...]) -> None:
-    """Forbidden for a token that has, or includes, none of these scopes."""
+    """Check that the token has or includes one of these scopes. Raises Forbidden if not."""
     if not covers(caller, scopes):
         raise Forbidden(f"This needs a token with one of these scopes: {', '.join(scopes)}.")
 
 
 def suffices(access: Access, caller: Caller, scopes: tuple[str, ...]) -> bool:
-    """Whether a token has one of the permissions, or of these scopes."""
+    """Return whether the token has one of the permissions or scopes."""
     if caller.has_scopes:
         return covers(caller, scopes)
     return any(_has_permission(caller, name, level) for name, level in access.permissions)
 
 
 def covers(caller: Caller, scopes: Iterable[str]) -> bool:
-    """Whether the token has or includes one of these scopes."""
+    """Return whether the token has or includes one of these scopes."""
     return any(tokens.implies(caller.scopes, scope) for scope in scopes)
 
 

@@ -1,7 +1,7 @@
-"""When users authenticated, which the seats at the assistant show.
+"""The time of each user's last authentication, which the assistant's seats show.
 
-A request must not write for that. Of each user one moment an hour is kept in memory, and written
-with those of others a second later.
+A request must not wait for this write. One time per user and hour is kept in memory, and written a
+second later together with other users' times.
 """
 
 import asyncio
@@ -14,11 +14,11 @@ from store.errors import StoreError
 APART = 1 * HOUR
 DELAY = 1.0
 MOST = 50_000
-"""Users that are remembered; beyond it all are forgotten, and written once more."""
+"""How many users are kept in memory. Beyond it all are removed, and written once more."""
 
 
 class Authentications:
-    """Those that this hub has seen; all on the event loop."""
+    """The authentications that this hub has seen. Must be used on the event loop."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -28,9 +28,9 @@ class Authentications:
         self._saving: asyncio.Task[None] | None = None
 
     def note(self, account_id: int) -> None:
-        """A user has just authenticated."""
+        """Note that a user has just authenticated."""
         now = self._store.clock.now()
-        # abs: after a clock that was ahead it is not silent until the time is as late again.
+        # abs: after the clock was set back, notes do not stop until it catches up.
         if abs(now - self._written.get(account_id, -APART)) < APART:
             return
         if len(self._written) >= MOST:
@@ -44,19 +44,19 @@ class Authentications:
         self._saving = asyncio.get_running_loop().create_task(self.save())
 
     async def save(self) -> None:
-        """Write what is not written yet."""
+        """Write the pending times."""
         rows, self._unwritten = self._unwritten, {}
         if not rows:
             return
         try:
             await self._store.note(seat_activity.authenticated, sorted(rows.items()))
         except StoreError:
-            # With their next request they are noted again.
+            # The next request of each user notes it again.
             for account_id in rows:
                 self._written.pop(account_id, None)
 
     async def close(self) -> None:
-        """Write what is not written yet, and no more."""
+        """Write the pending times and stop."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -1,4 +1,4 @@
-"""Who asks: credentials from the Authorization header, and whom they name."""
+"""Credentials in the Authorization header, and the caller that they identify."""
 
 import base64
 import binascii
@@ -12,17 +12,16 @@ from store import Connection, Row
 from store.accounts import apps, tokens
 
 SCOPED = ("personal", "oauth")
-# Where a token stands in the user's place, this stands in the password's.
+# If the token is sent as the user name, the password must be one of these.
 NO_PASSWORD = ("", "x-oauth-basic")
 
 
 @dataclass(slots=True)
 class Caller:
-    """Somebody with a token: the account it speaks for, and what the token may do; or a user in
-    person, whose `kind` is `password`.
+    """The account that a token acts for, with the token's rights; or a user with a password.
 
-    A token with a `target_id` reaches that account's repositories alone, and of these only
-    `repositories`, where they are named.
+    For a password `kind` is `password`. A token with a `target_id` has access to that account's
+    repositories only; if `repositories` is set, only to those.
     """
 
     account_id: int
@@ -38,32 +37,38 @@ class Caller:
 
     @property
     def account(self) -> dict[str, Any]:
-        """As `repositories.role_of` asks for it."""
+        """Return the account as `repositories.role_of` needs it."""
         return {"id": self.account_id, "site_admin": self.site_admin}
 
     @property
     def has_scopes(self) -> bool:
-        """Whether scopes say what the token may do, and not permissions."""
+        """Return whether the token has scopes instead of permissions."""
         return self.kind in SCOPED
 
     def reaches(self, repo: Row) -> bool:
-        """Whether the token is one for this repository."""
+        """Return whether the token covers this repository."""
         if self.target_id is not None and repo["owner_id"] != self.target_id:
             return False
         return self.repositories is None or repo["id"] in self.repositories
 
 
 def token_of(headers: Mapping[bytes, bytes]) -> str | None:
-    """The token in the Authorization header, None without one. Unauthenticated if it is none."""
+    """Return the token in the Authorization header, or None without one.
+
+    Raises Unauthenticated if it is not a token.
+    """
     value = credential_of(headers)
-    # What cannot be a token is not looked up.
+    # A malformed token is not looked up.
     if value is not None and not tokens.is_well_formed(value):
         raise Unauthenticated("Bad credentials")
     return value
 
 
 def credential_of(headers: Mapping[bytes, bytes]) -> str | None:
-    """What stands where a token belongs, None for nothing. Unauthenticated where none can be."""
+    """Return the credential in the Authorization header, of whatever form; None without one.
+
+    Raises Unauthenticated if the header cannot be parsed or has another scheme.
+    """
     given = headers.get(b"authorization")
     if given is None:
         return None
@@ -94,8 +99,9 @@ BEARER_OR_BASIC = (BEARER, *BASIC)
 
 
 def pair_of(headers: Mapping[bytes, bytes]) -> tuple[str, str]:
-    """User and password of Basic authentication. Unauthenticated without them, Forbidden for a
-    token in their place.
+    """Return user name and password of Basic authentication.
+
+    Raises Unauthenticated without them, and Forbidden for a token in their place.
     """
     given = headers.get(b"authorization")
     if given is None:
@@ -112,12 +118,14 @@ def pair_of(headers: Mapping[bytes, bytes]) -> tuple[str, str]:
 
 
 def bad_pair() -> Unauthenticated:
-    """It is not this one's password."""
+    """Return the error for a wrong user name or password."""
     return Unauthenticated("Bad credentials", headers=BASIC)
 
 
 def application(db: Connection, client_id: str, client_secret: str) -> Row:
-    """The application with this secret. Unauthenticated for none, or another secret."""
+    """Return the application with this client id and secret. Raises Unauthenticated if none has
+    them.
+    """
     app = apps.by_client_id(db, client_id)
     if app is None or not apps.check_secret(app, client_secret):
         raise bad_pair()
@@ -125,14 +133,14 @@ def application(db: Connection, client_id: str, client_secret: str) -> Row:
 
 
 def require(token: str | None) -> str:
-    """The token. Unauthenticated without one."""
+    """Return the token. Raises Unauthenticated without one."""
     if token is None:
         raise Unauthenticated("Requires authentication")
     return token
 
 
 def authenticate(db: Connection, token: str) -> Caller:
-    """The caller with this token. Unauthenticated for one that is unknown or has expired."""
+    """Return the caller with this token. Raises Unauthenticated if it is unknown or has expired."""
     row = tokens.find(db, token)
     if row is None:
         raise Unauthenticated("Bad credentials")
@@ -140,7 +148,7 @@ def authenticate(db: Connection, token: str) -> Caller:
 
 
 def caller_of(row: Row) -> Caller:
-    """Whom a token, as the store finds it, speaks for."""
+    """Return the caller for a token's row."""
     return Caller(
         row["account_id"],
         row["login"],

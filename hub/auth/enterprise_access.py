@@ -1,4 +1,4 @@
-"""What a caller needs for an operation on an enterprise that the path names first."""
+"""Access to operations on the enterprise that the path names first."""
 
 from dataclasses import dataclass
 
@@ -15,14 +15,14 @@ NO_MANAGER = "Must be an owner or a billing manager of the enterprise."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OnEnterprise(Access):
-    """Membership of the enterprise that the path names first, or `enterprise_role` in it: one of
-    enterprises.ROLES.
-    """
+    """Membership of the enterprise, or `enterprise_role` in it: one of enterprises.ROLES."""
 
     enterprise_role: str = "member"
 
     def see(self, db: Connection, caller: Caller | None, row: Row) -> None:
-        """Missing for who is no member."""
+        """Check the caller's role and token. Raises Missing for everybody but members, or
+        Forbidden.
+        """
         assert caller is not None, "an enterprise's things are asked for with a token"
         role = enterprises.role_of(db, row, caller.account)
         if role is None or caller.target_id is not None:
@@ -41,7 +41,7 @@ def on_enterprise(
     scopes: tuple[str, ...],
     kinds: tuple[str, ...] = ALL,
 ) -> OnEnterprise:
-    """Access to something of an enterprise."""
+    """Return access to a resource of an enterprise. `rank` is the role needed."""
     assert rank in enterprises.ROLES, rank
     return OnEnterprise(
         permissions=((permission, level),), enterprise_role=rank, scopes=scopes, kinds=kinds

@@ -1,4 +1,4 @@
-"""What a caller needs for an operation on an organization that the path names first."""
+"""Access to operations on the organization that the path names first."""
 
 from dataclasses import dataclass
 
@@ -14,9 +14,10 @@ NOT_AN_OWNER = "Must be an owner of the organization."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OnOrg(Access):
-    """Membership of the organization that the path names first, or ownership of it. A token that
-    has only one of `public_scopes` is let in for what is in public repositories: the handler asks
-    for its viewer (`hub.auth.viewing`).
+    """Membership of the organization or, with `owner`, ownership.
+
+    A token that has only one of `public_scopes` is let in, but may see public repositories only.
+    The handler must filter by its viewer (`hub.auth.viewing`).
     """
 
     owner: bool = False
@@ -26,7 +27,11 @@ class OnOrg(Access):
         return f"Role in the organization: {'owner' if self.owner else 'member'}."
 
     def see(self, db: Connection, caller: Caller | None, row: Row) -> None:
-        """Missing for who is no member, which includes tokens for another account alone."""
+        """Check the caller's role and token.
+
+        Raises Missing for everybody but members, and for tokens limited to another account;
+        otherwise Forbidden.
+        """
         assert caller is not None, "an organization's things are asked for with a token"
         role = organizations.role_of(db, row, caller.account)
         if role is None or caller.target_id not in (None, row["id"]):
@@ -47,7 +52,7 @@ def on_org(
     public_scopes: tuple[str, ...] = (),
     kinds: tuple[str, ...] = ALL,
 ) -> OnOrg:
-    """Access to something of an organization, for its members or, with `owner`, its owners."""
+    """Return access to a resource of an organization, for its members or only its owners."""
     return OnOrg(
         permissions=((permission, level),),
         owner=owner,

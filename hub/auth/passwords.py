@@ -1,7 +1,7 @@
-"""Users in person: name and password, and a one-time password where the account asks for one.
+"""Authentication with user name and password, and a one-time password if the account needs it.
 
-Each try is counted before it is judged, so that many at once are no way around the count. A user's
-failures are forgotten when all factors were right, and not before.
+Each attempt is counted before it is checked, so that parallel attempts cannot bypass the limit. A
+user's failures are reset only after all factors were right.
 """
 
 import asyncio
@@ -15,23 +15,23 @@ from store import Connection, Row, Store
 from store.accounts import accounts, logins, totp
 from store.errors import Busy
 
-# Checking one takes 64 MB and a tenth of a second of one processor.
+# Checking one password takes 64 MB of memory and a tenth of a second of CPU time.
 AT_ONCE, MOST_WAITING = 2, 50
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A try that was counted as a failure, for its login and its address, until it is none."""
+    """An attempt that is counted as a failure for its login and address until it succeeds."""
 
     login: str
     address: str
     counted_at: int
     times: tuple[int, int]
-    """How many there are by now for each."""
+    """The number of failures so far for the login and for the address."""
 
 
 class Passwords:
-    """Checks passwords, few at a time and off the event loop."""
+    """Checks passwords, a few at a time and off the event loop."""
 
     def __init__(self, store: Store, settings: HubSettings) -> None:
         self._store = store
@@ -40,7 +40,11 @@ class Passwords:
         self._waiting = 0
 
     async def check(self, login: str, password: str, code: str | None, address: str) -> Caller:
-        """The user. Unauthenticated, Blocked after too many failures, Busy."""
+        """Return the user.
+
+        Raises Unauthenticated for a wrong password or code, Blocked after too many failures, and
+        Busy if too many checks are waiting.
+        """
         attempt = await self._store.write(self._count, login, address)
         if attempt.times[0] > self._settings.failed_logins or (
             attempt.times[1] > self._settings.failed_logins_address
@@ -99,7 +103,7 @@ def _finish(
 
 
 def _undo(db: Connection, attempt: Attempt) -> None:
-    """To be asked for a code is no failure; those before it stay."""
+    """Undo the count: a request for the missing code is no failure. Earlier failures stay."""
     for who in (attempt.login, attempt.address):
         logins.undo(db, who, attempt.counted_at)
 

@@ -1,4 +1,4 @@
-"""Who is counted, how much each may spend in which window, and where they stand."""
+"""The subjects and quotas of rate limits, and a subject's status."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,9 @@ from hub.http.response import Header
 
 @dataclass(frozen=True, slots=True)
 class RateSubject:
-    """Who is counted: a kind (user, installation, application, address) and which of them."""
+    """The party a request is counted for: a kind (user, installation, application, address) and a
+    name.
+    """
 
     kind: str
     name: str
@@ -19,7 +21,7 @@ class RateSubject:
 
     @property
     def shown(self) -> str:
-        """In messages."""
+        """Return its form in messages."""
         if self.kind == "address":
             return (
                 f"{self.name}. (But here's the good news: Authenticated requests get a higher rate"
@@ -30,7 +32,7 @@ class RateSubject:
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """So many a window of so many seconds."""
+    """The number of requests allowed in a window of `window` seconds."""
 
     limit: int
     window: int
@@ -38,7 +40,7 @@ class Quota:
 
 @dataclass(slots=True)
 class RateStatus:
-    """Where a caller stands with one of the limits."""
+    """A caller's status with one rate limit. `reset` is in seconds."""
 
     resource: str
     limit: int
@@ -61,7 +63,7 @@ class RateStatus:
 
 @dataclass(slots=True)
 class RateCharge:
-    """What one request was charged."""
+    """The charge for one request."""
 
     subject: RateSubject
     quota: Quota

@@ -1,10 +1,11 @@
-"""What callers have spent, kept in memory and in the store.
+"""Counters for rate limits, in memory and in the store.
 
-Counting must not make a request wait for the disk. Counts are kept in memory, read from the store
-when a caller is first seen, and what was added to them is written there once a second for all
-callers in one statement, which also brings back what other hubs added. So they outlive a restart
-(a crash forgets a second at most) and hold across hubs: together `n` of them let pass no more
-than a limit and what reaches the others in one such second.
+Counting must not make a request wait for the disk. Counters are kept in memory, and read from the
+store when a caller is first seen. Once a second, one statement adds all changes to the store and
+reads what other hubs have added.
+
+So the counters survive a restart; a crash loses one second at most. They also hold across hubs:
+together, the hubs exceed a limit at most by the requests of one such second.
 """
 
 import asyncio
@@ -26,9 +27,10 @@ MAX_SUBJECTS = 50_000
 
 @dataclass(slots=True, eq=False)
 class WindowCounter:
-    """Spent in the window from `start` to `end`, in seconds; `unsaved` of it in memory alone, and
-    `saving` on its way to the store. `heard` says at which of the steps of Counts it last agreed
-    with the store.
+    """The count for the window from `start` to `end`, in seconds.
+
+    `unsaved` of it is in memory only, `saving` is being written. `heard` is the step of
+    RateCounters at which the count last agreed with the store.
     """
 
     subject: str
@@ -42,7 +44,9 @@ class WindowCounter:
 
 
 class RateCounters:
-    """The counts of this hub. Safe to use from several threads: what says so wants `lock` held."""
+    """The counters of this hub. Safe for several threads; some methods require `lock` to be
+    held.
+    """
 
     def __init__(self, store: Store, failed_login_seconds: float) -> None:
         self._store = store
@@ -57,12 +61,12 @@ class RateCounters:
         self._forgotten = time.monotonic()
 
     def of(self, db: Connection, key: str) -> dict[str, WindowCounter]:
-        """A caller's counts, by what is counted."""
+        """Return a caller's counters by resource."""
         found = self._counts.get(key)
         return self.load(db, key) if found is None else found
 
     def load(self, db: Connection, key: str) -> dict[str, WindowCounter]:
-        """The same, with what the store knows by now."""
+        """Return a caller's counters, refreshed from the store."""
         asked = self._steps
         rows = rate_limits.spent_by(db, key)
         with self.lock:
@@ -74,8 +78,9 @@ class RateCounters:
     def _merge_stored(
         self, counts: dict[str, WindowCounter], spent: rate_limits.StoredCount, asked: int
     ) -> None:
-        """Take over what the store said when it was asked at a step, beside what it does not know
-        yet.
+        """Merge a count that the store returned, when it was asked at step `asked`.
+
+        Changes that the store does not have yet are added.
         """
         known = counts.get(spent.resource)
         if known is None or known.start < spent.window_start:
@@ -83,8 +88,7 @@ class RateCounters:
                 spent.subject, spent.resource, spent.window_start, spent.window_end, spent.used
             )
         elif known.start == spent.window_start:
-            # Of a part that is on its way, or was at some time since, nobody can say whether the
-            # answer has it.
+            # If a part was being written meanwhile, the store's count may or may not include it.
             if known.saving or known.heard > asked:
                 return
             known.used = spent.used + known.unsaved
@@ -94,7 +98,7 @@ class RateCounters:
     def running(
         self, counts: dict[str, WindowCounter], key: str, resource: str, window: int, now: int
     ) -> WindowCounter:
-        """The count of the window of so many seconds that is running; with the lock held."""
+        """Return the counter of the current window of `window` seconds. `lock` must be held."""
         found = counts.get(resource)
         if found is None or now >= found.end or found.end - found.start != window:
             start = _start(key, window, now)
@@ -103,13 +107,13 @@ class RateCounters:
         return found
 
     def take(self, count: WindowCounter, amount: int) -> None:
-        """Add to what was spent; with the lock held."""
+        """Add to a counter. `lock` must be held."""
         count.used += amount
         count.unsaved += amount
         self._changed.add(count)
 
     def save_later(self) -> None:
-        """Have what is not written yet written within a second; on the event loop."""
+        """Schedule a write within a second. Must be called on the event loop."""
         if self._changed and self._timer is None and self._saving is None:
             self._timer = asyncio.get_running_loop().call_later(INTERVAL, self._save_soon)
 
@@ -125,8 +129,8 @@ class RateCounters:
             self.save_later()
 
     async def save(self) -> None:
-        """Write what is not written yet, and learn what others wrote."""
-        # One at a time: of a count only one part is on its way.
+        """Write the changes, and read what other hubs wrote."""
+        # One save at a time, so that each counter has only one part in writing.
         async with self._one_save:
             await self._write()
 
@@ -150,7 +154,7 @@ class RateCounters:
 
     def _collect(self) -> tuple[list[WindowCounter], list[rate_limits.StoredCount]]:
         with self.lock:
-            # Of one whose window has passed there is a newer one, which alone is of interest.
+            # If the window has passed, a newer counter has replaced this one.
             changed = [one for one in self._changed if self._is_current(one)]
             self._changed.clear()
             spent = [
@@ -167,7 +171,7 @@ class RateCounters:
     async def _forget(self) -> None:
         with self.lock:
             if len(self._counts) > MAX_SUBJECTS:
-                # They are in the store, and read again when they are needed.
+                # They are in the store and are read again when needed.
                 busy = {one.subject for one in self._changed}
                 self._counts = {key: self._counts[key] for key in busy if key in self._counts}
         if time.monotonic() - self._forgotten < FORGET_EVERY:
@@ -177,7 +181,7 @@ class RateCounters:
             await self._store.note(_drop, self._failed_login_seconds)
 
     async def close(self) -> None:
-        """Write what is not written yet."""
+        """Write the changes."""
         if self._saving is not None:
             await self._saving
         if self._timer is not None:
@@ -193,6 +197,8 @@ def _drop(db: Connection, failed_login_seconds: float) -> None:
 
 
 def _start(key: str, window: int, now: int) -> int:
-    """When the window that is running began: the same for every hub, and not for every caller."""
+    """Return the start of the current window. It is the same for every hub but differs by
+    caller.
+    """
     offset = crc32(key.encode()) % window
     return (now - offset) // window * window + offset

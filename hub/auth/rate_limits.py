@@ -1,5 +1,6 @@
-"""Rate limits: what each caller may spend, in which window, and what happens beyond it. How many
-requests of a caller are at work at once is each hub's own count.
+"""Rate limits: what each caller may use in which window, and the errors beyond it.
+
+The number of concurrent requests of a caller is limited by each hub on its own.
 """
 
 from hub.auth.quotas import Quota, RateCharge, RateStatus, RateSubject
@@ -11,12 +12,12 @@ from store.clock import SECOND
 
 HOUR, MINUTE = 3600, 60
 READ, WRITE = 1, 5
-"""Points of a request that reads and of one that changes something."""
+"""The points of a request that reads, and of one that writes."""
 POINTS, CONTENT, CONTENT_HOURLY, BAD_TOKENS = "points", "content", "content/hour", "bad tokens"
 
 
 class RateLimits:
-    """The limits that this hub holds callers to. Safe to use from several threads."""
+    """The rate limits of this hub. Safe for several threads."""
 
     def __init__(self, store: Store, settings: HubSettings) -> None:
         self._settings = settings
@@ -30,7 +31,7 @@ class RateLimits:
         self._at_work: dict[str, int] = {}
 
     def quotas(self, subject: RateSubject) -> dict[str, Quota]:
-        """Every category with what this caller may spend of it."""
+        """Return the caller's quota for every category."""
         return self._anonymous if subject.kind == "address" else self._known
 
     def charge(
@@ -42,7 +43,10 @@ class RateLimits:
         points: int = READ,
         created: bool = False,
     ) -> RateCharge:
-        """Charge a request of this category. Exhausted, TooFast; then nothing is charged."""
+        """Charge a request of this category.
+
+        Raises Exhausted or TooFast if a limit is reached; then nothing is charged.
+        """
         now = db.now // SECOND
         quota = self.quotas(subject)[category]
         wanted = [(POINTS, self._points, points)]
@@ -66,7 +70,7 @@ class RateLimits:
         return ticket
 
     def look(self, db: Connection, subject: RateSubject, category: str = "core") -> RateCharge:
-        """Where the caller stands, free of charge."""
+        """Return the caller's status without charging anything."""
         counts = self._counts.of(db, subject.key)
         quota = self.quotas(subject)[category]
         with self._counts.lock:
@@ -74,12 +78,12 @@ class RateLimits:
             return RateCharge(subject, quota, count)
 
     def statuses(self, db: Connection, subject: RateSubject) -> list[RateStatus]:
-        """Where the caller stands with every category, as the store and this hub know."""
+        """Return the caller's status for every category, refreshed from the store."""
         self._counts.load(db, subject.key)
         return [self.look(db, subject, name).status for name in self.quotas(subject)]
 
     def record_bad_token(self, db: Connection, subject: RateSubject) -> bool:
-        """Count a token that was none; whether there were too many from there."""
+        """Count a wrong token. Return whether the limit was reached already."""
         counts = self._counts.of(db, subject.key)
         quota = self._bad_tokens
         with self._counts.lock:
@@ -90,7 +94,7 @@ class RateLimits:
         return False
 
     def refund(self, ticket: RateCharge) -> None:
-        """Give back what the request was charged of its category."""
+        """Give back the charge for the request's category."""
         if ticket.charged:
             with self._counts.lock:
                 self._counts.take(ticket.count, -1)
@@ -105,7 +109,7 @@ class RateLimits:
         ticket.at_work = True
 
     def end(self, ticket: RateCharge | None) -> None:
-        """Say that the request is done with; on the event loop."""
+        """Mark the request as finished. Must be called on the event loop."""
         if ticket is not None and ticket.at_work:
             ticket.at_work = False
             key = ticket.subject.key
@@ -126,7 +130,7 @@ class RateLimits:
         return self._counts.running(counts, subject.key, resource, quota.window, now)
 
     async def close(self) -> None:
-        """Write what is not written yet."""
+        """Write the changes."""
         await self._counts.close()
 
 

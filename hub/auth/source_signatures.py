@@ -1,4 +1,4 @@
-"""Whose events are believed for their signature: the sources, and the check of it."""
+"""Signatures of event sources, and their verification."""
 
 import asyncio
 import hmac
@@ -12,7 +12,7 @@ from store.delivery import sources
 
 SIGNATURE = re.compile(r"sha256=([0-9a-fA-F]{64})")
 BARE = re.compile(r"([0-9a-fA-F]{64})")
-# Header to its form; the first that is there is the one that counts.
+# Signature headers and their forms. The first header present counts.
 HEADERS = (
     (b"x-hub-signature-256", SIGNATURE),
     (b"x-forgejo-signature", BARE),
@@ -24,7 +24,10 @@ SourceSecret = tuple[Row, bytes]
 
 
 def signature_of(headers: Mapping[bytes, bytes]) -> bytes:
-    """The SHA-256 signature that is claimed. Unauthenticated without one, or for another form."""
+    """Return the SHA-256 signature in the headers.
+
+    Raises Unauthenticated without one, or for one in another form.
+    """
     for name, form in HEADERS:
         given = headers.get(name)
         if given is not None:
@@ -42,14 +45,17 @@ class SourceVerifier:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        # Opening a sealed secret costs more than checking a signature with it.
+        # Decrypting a secret costs more than checking a signature with it.
         self._opened: dict[bytes, bytes] = {}
 
     async def candidates(self, name: str | None) -> list[SourceSecret]:
-        """Every source, or the one that is named, with its secret. Unauthenticated for none."""
+        """Return every source, or the one with this name, with its secret.
+
+        Raises Unauthenticated if there is none.
+        """
         found = await self._store.read(self._read, name)
         if not found:
-            raise Unauthenticated("There is no source whose signature could be checked")
+            raise Unauthenticated("There is no source to check the signature against")
         return found
 
     def _read(self, db: Connection, name: str | None) -> list[SourceSecret]:
@@ -66,14 +72,15 @@ class SourceVerifier:
 
 
 def speaks_for(source: Row, owner: str) -> bool:
-    """Whether a source may say something of what this account owns. The name alone decides, so
-    that the answer does not tell what others have.
+    """Return whether a source may send events for this account's repositories.
+
+    Only the name decides, so that the result does not reveal whether a repository exists.
     """
     return source["owner_id"] is None or owner.lower() == source["owner"].lower()
 
 
 async def find_signer(candidates: list[SourceSecret], body: bytes, signature: bytes) -> Row:
-    """The source whose secret signed the body. Unauthenticated if it was none of them."""
+    """Return the source whose secret signed the body. Raises Unauthenticated if none did."""
     if len(body) > LARGE:
         found = await asyncio.to_thread(_signer, candidates, body, signature)
     else:

@@ -1,4 +1,4 @@
-"""Who looks at a list of repositories, or of what is in them."""
+"""The viewer of a list of repositories or of their contents."""
 
 from hub.auth.credentials import Caller
 from store.accounts import tokens
@@ -6,8 +6,9 @@ from store.accounts.viewers import RepositoryViewer
 
 
 def viewer_of(caller: Caller | None, permission: str = "metadata") -> RepositoryViewer:
-    """The caller, whose token shows private repositories where it has the scope for them, or this
-    permission.
+    """Return the viewer that the caller is.
+
+    The token shows private repositories if it has the scope `repo` or this permission.
     """
     if caller is None:
         return RepositoryViewer(None)
@@ -16,7 +17,7 @@ def viewer_of(caller: Caller | None, permission: str = "metadata") -> Repository
         private=tokens.implies(caller.scopes, "repo")
         if caller.has_scopes
         else permission in caller.permissions,
-        # An installation's token is its organization's own.
+        # An installation's token needs no single sign-on, as it is the organization's own.
         token_id=None if caller.kind == "installation" else caller.token_id,
         target_id=caller.target_id,
         repositories=caller.repositories,
