@@ -1,4 +1,4 @@
-"""The hub: takes events and requests in, and answers them. It knows the store; it never imports the
+"""The hub: accepts events and API requests.
 
-worker, except in the command line, which puts both together.
+It uses the store. Only its command line imports the worker, to run both in one process.
 """

@@ -1,4 +1,4 @@
-"""What administrators see of a process: health, metrics, and who is an administrator.
+"""The administrators' interface to a process: health, metrics, and their authentication.
 
 Imports `rest` and what is below it.
 """

@@ -1,4 +1,4 @@
-"""Where events come in: with a token, signed by a source, or in batches; and `POST /hub`.
+"""The endpoints that accept events (with a token, signed, or in batches), and `POST /hub`.
 
 Imports `rest` and what is below it.
 """

@@ -1,7 +1,7 @@
-"""Letting in whoever posts events: who asks in one pass of the event loop is looked up together.
+"""Authentication and authorization of event senders, batched.
 
-Events come in crowds, for their senders were all answered by the same commit. A crowd costs one
-transaction, and alike askers in it one look-up; what is looked up is never kept for later.
+Events often arrive at the same moment, because one commit answered all their senders. All requests
+of one pass of the event loop share a transaction, and equal ones a look-up. Nothing is cached.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ Future = asyncio.Future[Authenticated]
 
 
 class AuthBatcher:
-    """Finds the caller and the repository, and whether the one has `needed` in the other."""
+    """Finds caller and repository, and checks that the caller has access `needed` to it."""
 
     def __init__(self, store: Store, needed: OnRepo) -> None:
         self._store = store
@@ -29,13 +29,16 @@ class AuthBatcher:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def ask(self, token: str, owner: str, repo: str) -> Authenticated:
-        """Unauthenticated, Missing and Forbidden as for any operation."""
+        """Return the caller and the repository.
+
+        Raises Unauthenticated, Missing or Forbidden, as for any operation.
+        """
         loop = asyncio.get_running_loop()
         if not self._asking:
             task = loop.create_task(self._answer())
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
-        # A future each: a caller that is cancelled takes no other along.
+        # Each request has its own future, so that cancelling one cancels no other.
         future: Future = loop.create_future()
         self._asking.setdefault((token, owner, repo), []).append(future)
         return await future
@@ -44,7 +47,7 @@ class AuthBatcher:
         asking, self._asking = self._asking, {}
         try:
             answers = await self._store.read(self._look, [*asking])
-        except Exception as error:  # whatever it is, it is for those who wait
+        except Exception as error:  # any error is passed on to the waiting requests
             answers = [error] * len(asking)
         for futures, answer in zip(asking.values(), answers, strict=True):
             for future in futures:

@@ -1,4 +1,4 @@
-"""Where batches come in: with a token, or signed by a source."""
+"""The endpoint for batches, sent with a token or signed by a source."""
 
 from collections.abc import Awaitable, Callable
 
@@ -14,11 +14,11 @@ from store import Row
 NDJSON = ("application/x-ndjson", "application/ndjson", "application/jsonl")
 
 Keep = Callable[[bytes, Caller | None, Row | None], Awaitable[Response]]
-"""Takes the body and who sent it: somebody with a token, or a source."""
+"""Stores the batch in a body. It is given the caller with a token, or else the source."""
 
 
 class BatchEndpoint:
-    """Finds out who sends a batch, and records what is turned away, as `event`."""
+    """Authenticates the sender of a batch, and records rejections under the name `event`."""
 
     def __init__(
         self, house: Services, sources: SourceVerifier, refusals: Rejections, event: str, keep: Keep
@@ -30,7 +30,7 @@ class BatchEndpoint:
         self._keep = keep
 
     async def take(self, call: Request) -> Response:
-        """The answer to a batch."""
+        """Return the response to a batch."""
         door = IngestAttempt(call.scope, event=self._event)
         token = credentials.token_of(call.headers)
         caller, signers, signature = None, [], b""

@@ -1,4 +1,4 @@
-"""Events in batches: one JSON object a line, all of them taken or none."""
+"""Batches of events, one JSON object per line, accepted or rejected as a whole."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -27,10 +27,11 @@ from store.delivery import events
 from store.delivery.events import IncomingEvent
 from store.errors import Missing
 
-DESCRIPTION = """With Content-Type: application/x-ndjson the body is a batch, one JSON object a \
-line: {"id", "event", "repository": "owner/name", "payload": {...}}; id may be left out. It is \
-signed by a source as above, or comes with a token that may push to each of the repositories. \
-One bad line, and nothing is kept: the answer (400, 422) names each one by its number, from 1. \
+DESCRIPTION = """With Content-Type: application/x-ndjson the body is a batch, one JSON object per \
+line: {"id", "event", "repository": "owner/name", "payload": {...}}; id is optional. The batch is \
+signed by a source as above, or sent with a token that may push to each of the repositories. \
+If one line is bad, nothing is stored, and the response (400, 422) lists each bad line by its \
+number, from 1. \
 Otherwise it is 202 {"accepted", "duplicates", "events": [{"id", "event_id", "deliveries"}]}."""
 
 
@@ -39,7 +40,7 @@ RESOURCE = "Event"
 
 @dataclass(slots=True)
 class EventLine:
-    """One event of a batch; `repository` is owner/name, or empty for a source's that names none."""
+    """One event of a batch. `repository` is owner/name, or empty if a source's event names none."""
 
     number: int
     guid: str
@@ -50,11 +51,11 @@ class EventLine:
 
 
 Found = dict[str, Row | HubError | None]
-"""What a repository's name led to: it, the reason why not, or nothing known here."""
+"""By name: the repository, the error that rejects it, or None if it is not known here."""
 
 
 class Batches:
-    """The third door."""
+    """The endpoint for batches of events."""
 
     def __init__(
         self, house: Services, sources: SourceVerifier, refusals: Rejections, needed: OnRepo
@@ -106,7 +107,7 @@ def _written(payload: dict[str, Any]) -> bytes:
 def _check_write_access(
     db: Connection, caller: Caller, needed: OnRepo, names: Iterable[str]
 ) -> Found:
-    """The repositories that the caller may push to, and why not to the others."""
+    """Return the repositories that the caller may push to, and the errors for the others."""
     found: Found = {}
     for name in names:
         repo = _repository(db, name)
@@ -123,8 +124,10 @@ def _check_write_access(
 
 
 def _check_source(db: Connection, source: Row, names: Iterable[str]) -> Found:
-    """The repositories that are known here, and why the source may not speak for some of them,
-    known or not.
+    """Return the known repositories, and an error for each name that the source may not send
+    for.
+
+    The error does not depend on whether the repository is known.
     """
     found: Found = {}
     for name in names:

@@ -1,4 +1,4 @@
-"""Reading an event at the door: its headers, its payload, and what of it is kept beside it."""
+"""Parsing of an incoming event: its headers, its payload, and the fields stored beside it."""
 
 import asyncio
 import re
@@ -12,7 +12,7 @@ from store.database import uuid7
 from store.delivery.event_names import PLATFORM_EVENTS
 from store.delivery.events import IncomingEvent
 
-# The senders' own names first: forges send that platform's headers beside their own.
+# The senders' own names come first: forges send GitHub's headers beside their own.
 PREFIXES = (b"x-service-", b"x-forgejo-", b"x-gitea-", b"x-gogs-", b"x-github-")
 EVENT_HEADERS = tuple(prefix + b"event" for prefix in PREFIXES)
 ID_HEADERS = (*(prefix + b"delivery" for prefix in PREFIXES), b"idempotency-key")
@@ -23,7 +23,7 @@ MAX_INTEGER = 2**63
 
 
 def first(headers: Mapping[bytes, bytes], names: tuple[bytes, ...]) -> str | None:
-    """The first of these headers that is there."""
+    """Return the first of these headers that is present, or None."""
     for name in names:
         value = headers.get(name)
         if value is not None:
@@ -32,34 +32,39 @@ def first(headers: Mapping[bytes, bytes], names: tuple[bytes, ...]) -> str | Non
 
 
 def guid_of(headers: Mapping[bytes, bytes]) -> str:
-    """The delivery id, a new one where the sender gives none. Malformed if it cannot be one."""
+    """Return the delivery id from the headers, or a new one if there is none.
+
+    Raises Malformed if it is not valid.
+    """
     given = first(headers, ID_HEADERS)
     return uuid7.new() if given is None else checked_guid(given)
 
 
 def checked_guid(given: str) -> str:
-    """Malformed unless it is 1 to 128 visible ASCII characters."""
+    """Return the delivery id. Raises Malformed unless it is 1 to 128 visible ASCII characters."""
     if not GUID.fullmatch(given):
         raise Malformed("a delivery id is 1 to 128 visible ASCII characters")
     return given
 
 
 def platform_event(name: str) -> str:
-    """One of the platform's event names. Rejected for any other."""
+    """Return the name if it is an event of the platform. Raises Rejected for any other."""
     if name not in PLATFORM_EVENTS:
         raise Rejected(f'Invalid event: "{name[:100]}"')
     return name
 
 
 def any_event(name: str) -> str:
-    """Any well-formed event name: a forge has names of its own. Rejected otherwise."""
+    """Return the name if it is well-formed: forges have events of their own. Raises Rejected if
+    not.
+    """
     if not NAME.fullmatch(name):
         raise Rejected(f'Invalid event: "{name[:100]}"')
     return name
 
 
 def repository_of(payload: dict[str, Any]) -> str | None:
-    """The `owner/name` that the payload is about, if it says so."""
+    """Return the `owner/name` of the payload's repository, or None."""
     repository = payload.get("repository")
     name = repository.get("full_name") if isinstance(repository, dict) else None
     return name if isinstance(name, str) else None
@@ -74,7 +79,7 @@ def arrival(
     body: bytes,
     payload: dict[str, Any],
 ) -> IncomingEvent:
-    """The event as the store takes it."""
+    """Return the event in the form that the store accepts."""
     action = payload.get("action")
     known = isinstance(action, str) and len(action) <= MAX_ACTION and action.isprintable()
     return IncomingEvent(
@@ -92,12 +97,12 @@ def arrival(
 def _installation(payload: dict[str, Any]) -> int | None:
     installation = payload.get("installation")
     number = installation.get("id") if isinstance(installation, dict) else None
-    # bool is an int, and no id.
+    # bool is a subclass of int, but no id.
     return number if type(number) is int and 0 <= number < MAX_INTEGER else None
 
 
 async def read_payload(body: bytes) -> dict[str, Any]:
-    """The JSON object that the body is. Malformed for anything else."""
+    """Parse the body as a JSON object. Raises Malformed for anything else."""
     if len(body) > LARGE:
         return await asyncio.to_thread(read_object, body)
     return read_object(body)

@@ -1,4 +1,4 @@
-"""What a hook is told about itself, however it was made or ended."""
+"""The events that a hook receives about itself, from every way to create or delete it."""
 
 import random
 from collections.abc import Sequence
@@ -15,19 +15,19 @@ EMITS = ("ping", "meta.deleted")
 ZEN = (
     "A bell that is heard needs to ring once.",
     "Say what happened, then be silent.",
-    "What was promised is written down first.",
+    "Write a promise down before you make it.",
     "A late message beats a lost one.",
     "Listen before you ask again.",
 )
 
 
 def ping(ctx: Context, repo: Row, hook: Row) -> None:
-    """Send the hook a ping, whether it subscribes to any or not."""
+    """Send a ping to the hook, whether it is subscribed to pings or not."""
     ctx.emit("ping", repo, only_hook=hook["id"], **_payload(serialize_hook(ctx, repo, hook)))
 
 
 def delete(ctx: Context, repo: Row, hook: Row) -> None:
-    """End the hook, and tell it so as its last event if it listens to that."""
+    """Delete the hook. If it is subscribed to `meta`, its last event reports that."""
     if hook["active"] and {"meta", "*"} & set(hook["events"]):
         ctx.emit(
             "meta.deleted",
@@ -40,13 +40,13 @@ def delete(ctx: Context, repo: Row, hook: Row) -> None:
 
 
 def serialize_hook(ctx: Context, repo: Row, hook: Row) -> serializers.Hook:
-    """The hook as the API shows it."""
+    """Serialize the hook as the API does."""
     last = hooks.last_responses(ctx.db, [hook["id"]]).get(hook["id"])
     return serializers.hook(ctx.urls, repo, hook, last)
 
 
 def snapshot(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
-    """What is told of hooks as they are: each is pinged, and hears of itself alone."""
+    """Return a ping for each hook, which goes to that hook only."""
     last = hooks.last_responses(db, [row["id"] for row in rows])
     return [
         SnapshotEvent(
@@ -60,5 +60,5 @@ def snapshot(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list
 
 
 def _payload(hook: serializers.Hook) -> dict[str, Any]:
-    # Random for its charm alone.
+    # The random choice has no security purpose.
     return {"zen": random.choice(ZEN), "hook_id": hook["id"], "hook": hook}  # noqa: S311

@@ -1,4 +1,4 @@
-"""Where events come in: with a token to the topic itself, or signed by a source as a webhook."""
+"""The endpoints that accept single events, with a token or as a signed webhook."""
 
 import asyncio
 from typing import Any
@@ -25,26 +25,27 @@ from store.delivery.events import IncomingEvent, Receipt
 TOPIC = """Post an event of a repository
 
 The body is the payload, a JSON object. An id in X-Service-Delivery, X-GitHub-Delivery or \
-Idempotency-Key makes posting again safe: the same again gives the first answer, another body \
-under the same id is 409. The answer is 202 once the event, and what has to be delivered, is on \
-disk: {"id", "event_id", "deliveries"}.
+Idempotency-Key makes it safe to repeat the request: the same body again gives the first response, \
+another body under the same id is 409. The response is 202 once the event and its deliveries are \
+on disk: {"id", "event_id", "deliveries"}.
 
 Role: write. Permission: contents (write). Scopes: repo, or public_repo for a public repository."""
 
 EVENTS = """Post an event as a webhook
 
-For a platform that points its own webhook here: event and delivery id in X-Service-*, \
-X-Forgejo-*, X-Gitea-*, X-Gogs-* or X-GitHub-* headers; JSON, or a form with the field payload; \
-signed in X-Hub-Signature-256 (or the forges' own bare header) with the secret of a source, which \
-?source=NAME may name. It goes to the repository in payload.repository.full_name. What concerns no \
-repository known here, and a ping, is kept and goes to nobody. A source that is limited to an \
-owner gets 403 for every repository of others."""
+For a platform whose own webhook has this URL. The event and delivery id are in X-Service-*, \
+X-Forgejo-*, X-Gitea-*, X-Gogs-* or X-GitHub-* headers. The body is JSON, or a form with the field \
+payload. It is signed in X-Hub-Signature-256 (or the forges' own bare header) with the secret of a \
+source, which ?source=NAME may name. The event goes to the repository in \
+payload.repository.full_name. An event of no repository known here, and a ping, is stored but \
+delivered to no subscriber. A source that is limited to an owner gets 403 for repositories of \
+other owners."""
 
 PUSH = on_repo("contents", "write", role="write", scopes=("repo",), public_scopes=("public_repo",))
 
 
 class IngestEndpoints:
-    """The two doors; a batch goes on to `Batches`."""
+    """The endpoints for single events. Batches are passed on to `Batches`."""
 
     def __init__(self, house: Services) -> None:
         self._house = house
@@ -54,7 +55,7 @@ class IngestEndpoints:
         self._batches = Batches(house, self._sources, self._refusals, PUSH)
 
     async def topic(self, call: Request) -> Response:
-        """POST /{owner}/{repo}/events/{event}"""
+        """Accept an event of a repository: POST /{owner}/{repo}/events/{event}."""
         token = credentials.require(credentials.token_of(call.headers))
         values = call.values
         caller, repo = await self._admission.ask(token, values["owner"], values["repo"])
@@ -67,7 +68,8 @@ class IngestEndpoints:
             try:
                 payload = await event_envelope.read_payload(body)
                 arrival = await _arrival(repo["id"], guid, repo["id"], 0, name, body, payload)
-                # Many wait for the commit at once, and a parsed payload is many times its text.
+                # Many requests wait for the commit at once, and a parsed payload takes many times
+                # its text.
                 del payload
                 return await self._accept(arrival)
             finally:
@@ -77,7 +79,7 @@ class IngestEndpoints:
             raise
 
     async def events(self, call: Request) -> Response:
-        """POST /events"""
+        """Accept a signed webhook: POST /events."""
         if kind_of(call.headers.get(b"content-type", b"")) in NDJSON:
             return await self._batches.take(call)
         signature = signature_of(call.headers)
@@ -107,7 +109,7 @@ class IngestEndpoints:
         try:
             return await self._body(call, door)
         except TooLarge as error:
-            # Its signature cannot be checked, and still it has to be seen.
+            # Its signature cannot be checked, but the rejection must still be recorded.
             await self._refusals.note(door, error)
             raise
 
@@ -122,7 +124,7 @@ class IngestEndpoints:
             body = _payload_field(body)
         payload = await event_envelope.read_payload(body)
         repo = await self._house.store.read(repository_for, source, payload)
-        # A source's ping is about its own webhook, and no subscriber's business.
+        # A source's ping is about its own webhook and concerns no subscriber.
         repo_id = repo["id"] if repo is not None and name != "ping" else 0
         scope = -source["id"]
         arrival = await _arrival(scope, guid, repo_id, source["id"], name, body, payload)
@@ -156,8 +158,9 @@ async def _arrival(
 
 
 def repository_for(db: Connection, source: Row, payload: dict[str, Any]) -> Row | None:
-    """The repository that the payload is about, if it is known here. Forbidden for one of an owner
-    that the source may not speak for, whether or not it is there.
+    """Return the payload's repository, or None if it is not known here.
+
+    Raises Forbidden if the source may not send for its owner, whether the repository exists or not.
     """
     full_name = event_envelope.repository_of(payload) or ""
     owner, slash, name = full_name.partition("/")

@@ -1,4 +1,4 @@
-"""The visible record of what was turned away at the door."""
+"""The record of rejected events, which administrators can see."""
 
 import contextlib
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from store.clock import SECOND
 from store.delivery import rejections
 from store.errors import Conflict, Missing, StoreError
 
-# What is refused for the event's sake; what is put off (503) is not refused.
+# Errors of the event itself. A 503 is no rejection, as the sender retries.
 RECORDED_ERRORS = (Malformed, Rejected, TooLarge, TooSlow, Forbidden, Conflict, Missing)
 MAX_TEXT = 500
 
 
 @dataclass(slots=True)
 class IngestAttempt:
-    """Who stands at the door with what, as far as it is known yet."""
+    """An incoming event, with what is known of it so far."""
 
     scope: Scope
     sender: str | None = None
@@ -28,21 +28,23 @@ class IngestAttempt:
 
 
 class Rejections:
-    """Writes the record."""
+    """Writes the record of rejected events."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._last_unknown = 0
 
     async def note(self, door: IngestAttempt, error: Exception) -> None:
-        """Record a refusal; of unknown senders one a second, lest they push out the others."""
+        """Record a rejection. Unknown senders get one record a second, so that they cannot displace
+        others.
+        """
         if door.sender is None:
             now = self._store.clock.now()
             if now - self._last_unknown < SECOND:
                 return
             self._last_unknown = now
         client = door.scope.get("client")
-        # The sender is answered for its mistake, whatever becomes of the record.
+        # The sender gets the response, even if the record cannot be written.
         with contextlib.suppress(StoreError):
             await self._store.write(
                 rejections.add,
@@ -57,5 +59,5 @@ class Rejections:
 
 
 def _plain(text: str) -> str:
-    # Not every engine keeps a NUL in a text.
+    # Some database engines reject a text with a NUL.
     return text.replace("\0", "\N{REPLACEMENT CHARACTER}")[:MAX_TEXT]

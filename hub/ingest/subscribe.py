@@ -1,4 +1,4 @@
-"""`POST /hub`: subscriptions to a repository's events, in the manner of PubSubHubbub."""
+"""`POST /hub`: subscriptions to a repository's events, like PubSubHubbub's."""
 
 import re
 from dataclasses import dataclass
@@ -28,12 +28,12 @@ DESCRIPTION = """Subscribe to events of a repository, or unsubscribe
 Form fields, urlencoded or multipart: `hub.mode` (subscribe or unsubscribe), `hub.topic` (a URL \
 whose path ends with /{owner}/{repo}/events/{event}, on any host; with .json, or with the header \
 Accept: application/json, deliveries are raw JSON, otherwise a form with the field payload), \
-`hub.callback`, and `hub.secret` (at most 1024 bytes). The answer is 204.
+`hub.callback`, and `hub.secret` (at most 1024 bytes). The response is 204.
 
-Subscribing again changes the hook in place: it is the repository's one with this callback. \
-A secret that is left out stays, an empty one removes it. Unsubscribing from what is not \
-subscribed is no error. A repository that the token does not show is answered as one that is not \
-there: 422."""
+If the repository has a hook with this callback already, subscribing changes that hook. \
+A secret that is left out stays; an empty one removes it. Unsubscribing from an event without a \
+subscription is no error. A repository that the token may not see gets the same response as one \
+that does not exist: 422."""
 
 ACCESS = on_repo("webhooks", "write", role="admin", scopes=("write:repo_hook", "repo"))
 TOPIC = re.compile(r"(?:/[^/]+)*/([^/]+)/([^/]+)/events/([^/]+?)(\.json)?")
@@ -45,7 +45,7 @@ MOST_SECRET, MOST_URL = 1024, 2048
 
 @dataclass(slots=True)
 class SubscriptionRequest:
-    """What a request asks for. `secret` None leaves the one there is."""
+    """A parsed subscription request. If `secret` is None, the hook's secret stays."""
 
     mode: str
     topic: str
@@ -58,13 +58,11 @@ class SubscriptionRequest:
 
 
 def subscribe(house: Services) -> Handler:
-    """The endpoint's work. A repository that the caller may not see is answered as one that is not
-    there.
-    """
+    """Return the handler. A repository that the caller may not see is treated as missing."""
 
     async def work(call: Request) -> Response:
         caller, _ = await house.store.read(authorize_request, house, call, ACCESS, COST, None)
-        assert caller is not None, "this access is nobody's without a name"
+        assert caller is not None, "this access requires a token"
         call.told = ACCESS.headers(caller)
         wish = await _read_request(house, call)
         await house.store.read(_topic, caller, wish)
@@ -77,7 +75,7 @@ def subscribe(house: Services) -> Handler:
         try:
             return await work(call)
         except Invalid as error:
-            # Here the message itself says what is wrong, in place of "Validation Failed".
+            # The response gives the message itself instead of "Validation Failed".
             raise Rejected(str(error)) from None
 
     return answered
@@ -94,7 +92,7 @@ async def _read_request(house: Services, call: Request) -> SubscriptionRequest:
 
 
 def _wants_json(accept: str) -> bool:
-    """Whether JSON is asked for by its name, and the form, which is usual, is not preferred."""
+    """Return whether the header names JSON and does not prefer the form, which is the default."""
     asked = Accept(accept)
     as_json, as_form = asked.explicit(JSON), asked.explicit(URLENCODED)
     if as_json is None or not as_json.weight:
@@ -131,7 +129,10 @@ def _parts(topic: str) -> tuple[str, str, str, bool]:
 
 
 def _topic(db: Connection, caller: Caller, wish: SubscriptionRequest) -> Row:
-    """The repository of the topic, once the caller may administer its hooks."""
+    """Return the topic's repository, after a check that the caller may administer its hooks.
+
+    Raises Rejected if it does not exist or may not be seen.
+    """
     try:
         repo = find_repository(db, wish.owner, wish.repo)
         if repo is None:
@@ -144,7 +145,7 @@ def _topic(db: Connection, caller: Caller, wish: SubscriptionRequest) -> Row:
 
 def _grant(db: Connection, house: Services, call: Request, wish: SubscriptionRequest) -> None:
     caller, _ = authorize_request(db, house, call, ACCESS, COST, None)
-    assert caller is not None, "this access is nobody's without a name"
+    assert caller is not None, "this access requires a token"
     repo = _topic(db, caller, wish)
     ctx = Context(db, house.urls, caller, hook_events.EMITS)
     hook = hooks.by_url(db, repo["id"], wish.callback, wish.event)

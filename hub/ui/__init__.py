@@ -1,1 +1,1 @@
-"""The dashboard: pages for people, rendered here, which load nothing from anywhere else."""
+"""The dashboard: pages rendered on the server, which load nothing from other sites."""
