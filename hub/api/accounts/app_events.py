@@ -1,4 +1,4 @@
-"""What is told of a user's grants and authorizations, whoever changed them; never a token."""
+"""Events about a user's grants and authorizations. They never contain a token."""
 
 from collections.abc import Sequence
 from typing import Literal, NotRequired
@@ -17,7 +17,7 @@ from store.accounts import accounts, grants
 
 
 class GrantEvent(TypedDict):
-    """A user, or the app itself, has ended what let an app act for the user"""
+    """A user or the app has deleted a grant, which let the app act for the user"""
 
     action: Literal["deleted"]
     grant: Grant
@@ -26,9 +26,9 @@ class GrantEvent(TypedDict):
 
 
 class AuthorizationEvent(TypedDict):
-    """A user's token was made, changed, ended, or has expired
+    """A user's token was created, changed or deleted, or has expired
 
-    `token` in it is always empty.
+    Its `token` is always empty.
     """
 
     action: Literal["created", "edited", "deleted", "reset", "expired"]
@@ -41,7 +41,7 @@ REVOKED = ("application_grant.deleted", "github_app_authorization.revoked")
 
 
 def told(ctx: Context, event: str, row: Row) -> None:
-    """Tell of a change of an authorization, as it is now."""
+    """Emit an event with the authorization as it is now."""
     ctx.emit(
         event,
         None,
@@ -51,7 +51,7 @@ def told(ctx: Context, event: str, row: Row) -> None:
 
 
 def expired(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[EventData]:
-    """What is told of authorizations that have ended by themselves."""
+    """Return the event data for expired authorizations."""
     users = accounts.get_required(db, {row["account_id"] for row in rows})
     return [
         (
@@ -66,7 +66,7 @@ def expired(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[EventData]:
 
 
 def revoke(ctx: Context, grant: Row) -> None:
-    """End a grant with all its tokens, and tell so."""
+    """Delete a grant with all its tokens, and emit the event."""
     grants.delete(ctx.db, grant)
     user = user_of(ctx, grant)
     if grant["app_kind"] == "integration":
@@ -77,7 +77,7 @@ def revoke(ctx: Context, grant: Row) -> None:
 
 
 def user_of(ctx: Context, row: Row) -> serializers.SimpleUser:
-    """The user whose grant or authorization this is."""
+    """Serialize the user of a grant or an authorization."""
     account = accounts.get(ctx.db, row["account_id"])
     assert account is not None, "a token has an account"
     return serializers.simple_user(ctx.urls, account)

@@ -1,4 +1,4 @@
-"""Answers about what users let applications do: grants and authorizations."""
+"""Serializers of grants and authorizations."""
 
 from typing import Literal, NotRequired
 
@@ -10,7 +10,7 @@ from store import Row
 from store.clock import iso
 
 NO_CLIENT = "0" * 20
-"""Stands for the client id where a token is of no application."""
+"""The client id shown for a token without an application."""
 
 
 class AuthorizationApp(TypedDict):
@@ -39,7 +39,7 @@ class Installation(TypedDict):
 
 
 class Authorization(TypedDict):
-    """`token` is empty unless the value was just made, or given by the one who asks."""
+    """An authorization. `token` is empty unless it was just created or sent by the client."""
 
     id: int
     url: str
@@ -59,7 +59,7 @@ class Authorization(TypedDict):
 
 
 def grant(urls: Urls, row: Row) -> Grant:
-    """A grant."""
+    """Serialize a grant."""
     return {
         "id": row["id"],
         "url": urls.grant(row["id"]),
@@ -71,7 +71,7 @@ def grant(urls: Urls, row: Row) -> Grant:
 
 
 def authorization(urls: Urls, row: Row, token: str | None = None) -> Authorization:
-    """An authorization; `token` is its value where that may be shown."""
+    """Serialize an authorization. `token` is its value, if it may be shown."""
     return {
         "id": row["id"],
         "url": urls.authorization(row["id"]),
@@ -100,7 +100,7 @@ def _app(urls: Urls, row: Row) -> AuthorizationApp:
 
 
 def installation(urls: Urls, row: Row, target: Row) -> Installation:
-    """What a scoped token reaches of the account `target`."""
+    """Serialize the scope of a scoped token within the account `target`."""
     return {
         "permissions": row["permissions"],
         "repository_selection": "all" if row["repositories"] is None else "selected",

@@ -1,4 +1,4 @@
-"""App-side tokens (group 2): what an application does with the tokens that it holds for users."""
+"""App-side tokens (group 2): operations of an application on its users' tokens."""
 
 from collections.abc import Collection
 from typing import Annotated, Literal, Required
@@ -42,8 +42,7 @@ class ScopedTokenRequest(TypedDict, total=False):
 def delete_authorization(ctx: Context, body: AccessToken) -> None:
     """Delete an app authorization
 
-    Ends the grant of the token's user, and with it all tokens that the application has of that
-    user.
+    Deletes the grant of the token's user, and with it all the application's tokens for that user.
     """
     row = named(ctx, body)
     grant = grants.of_app(ctx.db, row["account_id"], row["app_id"])
@@ -55,7 +54,7 @@ def delete_authorization(ctx: Context, body: AccessToken) -> None:
 def check_token(ctx: Context, body: AccessToken) -> Authorization:
     """Check a token
 
-    404 for one that is not valid, or not this application's. It does not count as a failed login.
+    404 if the token is invalid or another application's. It does not count as a failed login.
     """
     return shown(ctx, known(ctx, body["access_token"]), body["access_token"])
 
@@ -64,7 +63,7 @@ def check_token(ctx: Context, body: AccessToken) -> Authorization:
 def reset_token(ctx: Context, body: AccessToken) -> Authorization:
     """Reset a token
 
-    The answer has the new value; the old one is not valid from now on.
+    The response contains the new value. The old one is no longer valid.
     """
     value, row = app_tokens.reset(ctx.db, known(ctx, body["access_token"]))
     app_events.told(ctx, "authorization.reset", row)
@@ -88,13 +87,13 @@ def delete_token(ctx: Context, body: AccessToken) -> None:
 def scope_token(ctx: Context, body: ScopedTokenRequest) -> Authorization:
     """Create a scoped access token
 
-    From a token of an app user one that reaches only the repositories of `target` (or
-    `target_id`), or of these the `repositories` (or `repository_ids`) named, with at most the
-    `permissions` of the first.
+    Derives a new token from a token of an app user. The new token covers only the repositories of
+    `target` (or `target_id`), or those named in `repositories` (or `repository_ids`). It has at
+    most the `permissions` of the old one.
     """
     row = known(ctx, body["access_token"])
     if row["kind"] != "app_user" or row["target_id"] is not None:
-        raise wrong("access_token", "only an app user's token that is not scoped can be")
+        raise wrong("access_token", "only an app user's unscoped token can be scoped")
     target = target_of(ctx, body)
     value, made = app_tokens.scope(
         ctx.db,
@@ -108,7 +107,7 @@ def scope_token(ctx: Context, body: ScopedTokenRequest) -> Authorization:
 
 
 def known(ctx: Context, value: str) -> Row:
-    """The application's live token of this value. Missing for any other."""
+    """Return the application's valid token with this value. Raises Missing for any other."""
     assert ctx.app is not None, "access is as_app"
     row = app_tokens.of_app(ctx.db, ctx.app["id"], value)
     if row is None:
@@ -117,7 +116,7 @@ def known(ctx: Context, value: str) -> Row:
 
 
 def named(ctx: Context, body: AccessToken) -> Row:
-    """The same for what is to be deleted, where the body is at fault: Invalid."""
+    """Return the token that the body names for deletion. Raises Invalid instead of Missing."""
     try:
         return known(ctx, body["access_token"])
     except Missing:
@@ -125,12 +124,12 @@ def named(ctx: Context, body: AccessToken) -> Row:
 
 
 def wrong(field: str, message: str, code: str = "invalid") -> Invalid:
-    """What to raise for a field of the body."""
+    """Return the error for a field of the body."""
     return Invalid(message, field=field, code=code, resource=authorizations.RESOURCE)
 
 
 def shown(ctx: Context, row: Row, value: str) -> Authorization:
-    """The authorization with its value, its user, and what it is narrowed to."""
+    """Serialize the authorization with its value, its user and its scope."""
     answer = app_serializers.authorization(ctx.urls, row, value)
     answer["user"] = app_events.user_of(ctx, row)
     if row["target_id"] is not None:
@@ -141,25 +140,25 @@ def shown(ctx: Context, row: Row, value: str) -> Authorization:
 
 
 def target_of(ctx: Context, body: ScopedTokenRequest) -> Row:
-    """The account named. Invalid for none, for two, and for one that is not there."""
+    """Return the named account. Raises Invalid if none is named, or it does not exist."""
     if "target" in body:
         found = accounts.by_login(ctx.db, body["target"])
     elif "target_id" in body:
         found = accounts.get(ctx.db, body["target_id"])
     else:
-        raise wrong("target", "it needs a target or a target_id", "missing_field")
+        raise wrong("target", "a target or a target_id is required", "missing_field")
     if found is None or body.get("target_id", found["id"]) != found["id"]:
         raise wrong("target", "there is no such account")
     return found
 
 
 def chosen(ctx: Context, row: Row, target: Row, body: ScopedTokenRequest) -> list[int] | None:
-    """The ids of the repositories named; None for all of the target's.
+    """Return the ids of the named repositories; None for all of the target's.
 
-    Invalid for one that the token's user may not see, as for one that is not there.
+    Raises Invalid if the token's user cannot see one of them, or it does not exist.
     """
     if "repositories" in body and "repository_ids" in body:
-        raise wrong("repositories", "repository_ids says which already")
+        raise wrong("repositories", "only one of repositories and repository_ids may be given")
     account = accounts.get(ctx.db, row["account_id"])
     assert account is not None, "a token has an account"
     if "repositories" in body:
@@ -172,7 +171,7 @@ def chosen(ctx: Context, row: Row, target: Row, body: ScopedTokenRequest) -> lis
 
 
 def all_of(wanted: Collection[object], found: list[int]) -> list[int]:
-    """What was found. Invalid where that is less than was wanted."""
+    """Return what was found. Raises Invalid if that is less than was wanted."""
     if len(found) < len(wanted):
         raise Invalid(
             "There is at least one repository that does not exist or is not accessible to the "

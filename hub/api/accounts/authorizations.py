@@ -53,7 +53,7 @@ class AuthorizationChange(Description, total=False):
 
 
 class Fields(TypedDict):
-    """The same as the store takes it."""
+    """The fields of a request's body, in the form that the store accepts."""
 
     scopes: list[str]
     note: str | None
@@ -62,7 +62,7 @@ class Fields(TypedDict):
 
 
 class Ways(TypedDict, total=False):
-    """How scopes change."""
+    """The ways to change scopes."""
 
     scopes: list[str]
     added: list[str]
@@ -73,7 +73,7 @@ class Ways(TypedDict, total=False):
 def list_authorizations(ctx: Context, page: NumberedPaging, query: OfApp) -> list[Authorization]:
     """List your authorizations
 
-    Never with the value of a token.
+    The value of a token is never included.
     """
     account_id, app_id = account_of(ctx), filtered(ctx, query)
     page.count(lambda most: authorizations.count(ctx.db, account_id, most, app_id=app_id))
@@ -93,10 +93,10 @@ def list_authorizations(ctx: Context, page: NumberedPaging, query: OfApp) -> lis
 def create_authorization(ctx: Context, body: NewAuthorization) -> Authorization:
     """Create a new authorization
 
-    With an application's client id and secret the token is for that application, where
-    `fingerprint` tells several of yours apart. Without, it is your own and needs a `note` that no
-    other one has. Its value is in this answer and never again. It opens no organization that
-    enforces single sign-on.
+    With an application's client id and secret, the token belongs to that application, and
+    `fingerprint` distinguishes several of your tokens for it. Otherwise it is a personal token and
+    needs a unique `note`. Only this response contains its value. The token gives no access to
+    organizations that enforce single sign-on.
     """
     given = fields_of(body)
     if "client_id" in body or "client_secret" in body:
@@ -120,7 +120,7 @@ def get_or_create_authorization_for_app(
 ) -> Authorization | TypedReply:
     """Get-or-create an authorization for a specific app
 
-    The one there is, left as it is and without its value (200), or else a new one (201).
+    Returns the existing authorization unchanged and without its value (200), or a new one (201).
     """
     return given_or_made(ctx, client_id, body["client_secret"], fields_of(body))
 
@@ -137,7 +137,7 @@ def get_or_create_authorization_for_app_and_fingerprint(
 ) -> Authorization | TypedReply:
     """Get-or-create an authorization for a specific app and fingerprint
 
-    The one there is, left as it is and without its value (200), or else a new one (201).
+    Returns the existing authorization unchanged and without its value (200), or a new one (201).
     """
     if len(fingerprint) > 255:
         raise Invalid("it is too long", field="fingerprint", resource=authorizations.RESOURCE)
@@ -163,7 +163,7 @@ def update_authorization(
 ) -> Authorization:
     """Update an existing authorization
 
-    Of `scopes`, `add_scopes` and `remove_scopes` it takes one.
+    Only one of `scopes`, `add_scopes` and `remove_scopes` may be given.
     """
     fields = fields_of(body)
     row = authorizations.update(
@@ -185,16 +185,17 @@ def update_authorization(
 def delete_authorization(ctx: Context, authorization: Row) -> None:
     """Delete an authorization
 
-    The token is invalid from now on; what grants the application to ask for another stays.
+    The token is no longer valid. The grant stays, so the application can request another token.
     """
     authorizations.delete(ctx.db, authorization)
     app_events.told(ctx, "authorization.deleted", authorization)
 
 
 def app_of(ctx: Context, client_id: str, client_secret: str) -> Row:
-    """The OAuth application with this id and secret. Invalid, the same for both, if there is none.
+    """Return the OAuth application with this id and secret.
 
-    An integration's tokens come by other ways.
+    Raises the same Invalid for a wrong id and a wrong secret. Integrations get their tokens
+    elsewhere.
     """
     app = apps.by_client_id(ctx.db, client_id)
     if app is None or app["kind"] != "oauth" or not apps.check_secret(app, client_secret):
@@ -203,7 +204,7 @@ def app_of(ctx: Context, client_id: str, client_secret: str) -> Row:
 
 
 def fields_of(body: Description) -> Fields:
-    """What a body says; an empty text is none."""
+    """Return the fields of a body. An empty text counts as none."""
     note_url = body.get("note_url") or None
     if note_url is not None:
         apps.check_url(note_url, "note_url")
@@ -218,7 +219,7 @@ def fields_of(body: Description) -> Fields:
 def given_or_made(
     ctx: Context, client_id: str, client_secret: str, given: Fields
 ) -> Authorization | TypedReply:
-    """The application's authorization of this fingerprint, a new one with its value."""
+    """Return the application's authorization with this fingerprint, or a new one with its value."""
     app = app_of(ctx, client_id, client_secret)
     value, row = authorizations.get_or_create(ctx.db, account_of(ctx), app, **given)
     shown = app_serializers.authorization(ctx.urls, row, value)
@@ -229,7 +230,7 @@ def given_or_made(
 
 
 def scopes_of(body: AuthorizationChange, fields: Fields) -> Ways:
-    """How the scopes change. Invalid for more than one way at a time."""
+    """Return the changes to the scopes. Raises Invalid for more than one way at a time."""
     ways: Ways = {}
     if "scopes" in body:
         ways["scopes"] = fields["scopes"]

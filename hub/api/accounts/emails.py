@@ -30,7 +30,7 @@ class EmailAddresses(TypedDict):
 
 
 Body = EmailAddresses | Addresses | Address
-"""The addresses in an object, as an array, or one alone."""
+"""The addresses in an object, as an array, or as a single string."""
 
 
 class EmailVisibility(TypedDict):
@@ -38,7 +38,9 @@ class EmailVisibility(TypedDict):
 
 
 class EmailMetadata(TypedDict):
-    """An address, but not which it is; `visibility` is null for all but the primary."""
+    """The properties of an address, without the address. `visibility` is null unless it is the
+    primary.
+    """
 
     primary: bool
     verified: bool
@@ -50,7 +52,7 @@ class Email(EmailMetadata):
 
 
 class EmailEvent(TypedDict):
-    """A user has added, removed or shown an email address"""
+    """A user has added, removed or changed the visibility of an email address"""
 
     action: Literal["added", "removed", "visibility_changed"]
     email: EmailMetadata
@@ -66,7 +68,7 @@ def set_primary_email_visibility_for_authenticated_user(
 ) -> list[Email]:
     """Set primary email visibility for the authenticated user
 
-    Who has no address has none to show: 404.
+    404 if the user has no address.
     """
     row = emails.set_visibility(ctx.db, _account_id(ctx), body["visibility"])
     if row is None:
@@ -79,7 +81,7 @@ def set_primary_email_visibility_for_authenticated_user(
 def list_emails_for_authenticated_user(ctx: Context, page: NumberedPaging) -> list[Email]:
     """List email addresses for the authenticated user
 
-    The primary first.
+    The primary address comes first.
     """
     return _page(ctx, page, public=False)
 
@@ -88,7 +90,7 @@ def list_emails_for_authenticated_user(ctx: Context, page: NumberedPaging) -> li
 def add_email_for_authenticated_user(ctx: Context, body: Body) -> list[Email]:
     """Add an email address for the authenticated user
 
-    All of them or none. A new address is not verified; the first is the primary.
+    Adds all of the addresses or none. A new address is not verified. The first one is the primary.
     """
     rows = emails.add(ctx.db, _account_id(ctx), _addresses(body))
     for row in rows:
@@ -100,7 +102,8 @@ def add_email_for_authenticated_user(ctx: Context, body: Body) -> list[Email]:
 def delete_email_for_authenticated_user(ctx: Context, body: Body) -> None:
     """Delete an email address for the authenticated user
 
-    All of them or none. The primary stays, and so does the last verified one.
+    Removes all of the addresses or none. The primary and the last verified address cannot be
+    removed.
     """
     for row in emails.remove(ctx.db, _account_id(ctx), _addresses(body)):
         ctx.emit("email.removed", None, email=_told(row))
@@ -135,7 +138,7 @@ def _shown(row: Row) -> Email:
 
 
 def _told(row: Row) -> EmailMetadata:
-    # An event is kept, and read by others: it tells of an address, and not which it is.
+    # Events are stored and read by others, so they do not contain the address.
     return {
         "primary": bool(row["is_primary"]),
         "verified": bool(row["verified"]),

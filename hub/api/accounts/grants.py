@@ -1,4 +1,4 @@
-"""Grants (group 1): which applications a user lets act, managed with the user's password."""
+"""Grants (group 1): the applications that may act for a user, managed with the password."""
 
 from hub.api.accounts import app_events, app_serializers
 from hub.api.accounts.app_serializers import Grant
@@ -17,7 +17,7 @@ ops.tells(application_grant=app_events.GrantEvent)
 def list_grants(ctx: Context, page: NumberedPaging, query: OfApp) -> list[Grant]:
     """List your grants
 
-    One for each application that you let act for you, whatever the number of its tokens.
+    One for each application that may act for you, whatever the number of its tokens.
     """
     account_id, app_id = account_of(ctx), filtered(ctx, query)
     page.count(lambda most: grants.count(ctx.db, account_id, most, app_id=app_id))
@@ -40,6 +40,6 @@ def get_grant(ctx: Context, grant: Row) -> Grant:
 def delete_grant(ctx: Context, grant: Row) -> None:
     """Delete a grant
 
-    With it go all tokens that the application has of you.
+    Also deletes all tokens that the application has for you.
     """
     app_events.revoke(ctx, grant)

@@ -1,4 +1,4 @@
-"""Organization agent variables as answers and events show them."""
+"""Serializers of organization agent variables."""
 
 from typing import Literal, NotRequired
 
@@ -14,7 +14,7 @@ Visibility = Literal["all", "private", "selected"]
 
 
 class AgentVariableMetadata(TypedDict):
-    """A variable as it is told of: without its value."""
+    """A variable without its value, as events contain it."""
 
     name: str
     created_at: str
@@ -35,7 +35,7 @@ class AgentVariableEvent(TypedDict):
 
 
 def metadata(urls: Urls, org: Row, row: Row) -> AgentVariableMetadata:
-    """A variable without its value."""
+    """Serialize a variable without its value."""
     shown: AgentVariableMetadata = {
         "name": row["name"],
         "created_at": iso(row["created_at"]),
@@ -49,5 +49,5 @@ def metadata(urls: Urls, org: Row, row: Row) -> AgentVariableMetadata:
 
 
 def variable(urls: Urls, org: Row, row: Row) -> AgentVariable:
-    """A variable."""
+    """Serialize a variable with its value."""
     return {**metadata(urls, org, row), "value": row["value"]}

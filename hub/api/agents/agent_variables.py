@@ -41,7 +41,7 @@ NO_COLLABORATOR = "Must have push access to a repository of the organization."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AsCollaborator(OnOrg):
-    """For members who may push to one of the organization's repositories that their token shows."""
+    """Members who may push to one of the organization's repositories that their token can see."""
 
     @property
     def standing(self) -> str:
@@ -101,7 +101,7 @@ ops.tells(agent_variable=AgentVariableEvent)
 def list_org_variables(ctx: Context, org: Row, page: NumberedPaging) -> AgentVariables:
     """List organization agent variables
 
-    By name, with their values.
+    Sorted by name, with their values.
     """
     page.total = agent_variables.count(ctx.db, org["id"])
     rows = agent_variables.page(ctx.db, org["id"], limit=page.limit, offset=page.offset)
@@ -121,8 +121,8 @@ def list_org_variables(ctx: Context, org: Row, page: NumberedPaging) -> AgentVar
 def create_org_variable(ctx: Context, org: Row, body: NewAgentVariable) -> EmptyObject | TypedReply:
     """Create an organization agent variable
 
-    Names are kept in upper case, and are unique whatever their case. Repositories are selected
-    only where the visibility is `selected`.
+    Names are stored in upper case and are unique regardless of case. Repositories may be selected
+    only if the visibility is `selected`.
     """
     selected = body.get("selected_repository_ids", [])
     agent_repositories.check(ctx.db, org["id"], _viewer(ctx), selected)
@@ -144,8 +144,8 @@ def get_org_variable(ctx: Context, org: Row, name: Row) -> AgentVariable:
 def update_org_variable(ctx: Context, org: Row, name: Row, body: AgentVariableChange) -> None:
     """Update an organization agent variable
 
-    What is not given stays. Where the visibility is no longer `selected`, no repository is
-    selected any more.
+    Fields that are left out stay as they are. If the visibility is no longer `selected`, all
+    selected repositories are removed.
     """
     fields = {key: str(body[key]) for key in ("name", "value", "visibility") if key in body}
     selected = body.get("selected_repository_ids")
@@ -165,7 +165,7 @@ def list_selected_repos_for_org_variable(
 ) -> SelectedRepositories:
     """List selected repositories for an organization agent variable
 
-    Private ones where the token shows them. 409 where the visibility is not `selected`.
+    Includes private ones that the token can see. 409 if the visibility is not `selected`.
     """
     agent_repositories.check_is_selected(name)
     page.total = agent_repositories.count(ctx.db, name["id"], _viewer(ctx))
@@ -182,7 +182,7 @@ def set_selected_repos_for_org_variable(
 ) -> None:
     """Set selected repositories for an organization agent variable
 
-    These and no others. 409 where the visibility is not `selected`.
+    Replaces the selection. 409 if the visibility is not `selected`.
     """
     agent_repositories.check_is_selected(name)
     _change(ctx, org, name, body["selected_repository_ids"])
@@ -192,7 +192,7 @@ def set_selected_repos_for_org_variable(
 def add_selected_repo_to_org_variable(ctx: Context, org: Row, name: Row, repository: Row) -> None:
     """Add selected repository to an organization agent variable
 
-    409 where the visibility is not `selected`.
+    409 if the visibility is not `selected`.
     """
     _select(ctx, org, name, repository, wanted=True)
 
@@ -203,7 +203,7 @@ def remove_selected_repo_from_org_variable(
 ) -> None:
     """Remove selected repository from an organization agent variable
 
-    Where it was not selected, nothing changes. 409 where the visibility is not `selected`.
+    Changes nothing if it was not selected. 409 if the visibility is not `selected`.
     """
     _select(ctx, org, name, repository, wanted=False)
 

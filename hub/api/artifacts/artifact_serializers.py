@@ -1,4 +1,4 @@
-"""Artifacts as operations take and show them: digests, deployments, records."""
+"""Types and serializers of artifacts: digests, deployments, records."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, NotRequired
@@ -28,8 +28,9 @@ Digest = Annotated[
     AfterValidator(normal_digest),
     Field(json_schema_extra={"pattern": "^(sha(256|384|512):)?[0-9a-fA-F]{64,128}$"}),
 ]
-"""Of SHA-256, SHA-384 or SHA-512 in hexadecimal digits; a bare one has the algorithm that its
-length tells."""
+"""A SHA-256, SHA-384 or SHA-512 digest in hexadecimal digits. Without a prefix, its length decides
+the algorithm.
+"""
 
 Status = Literal["deployed", "decommissioned"]
 Risk = Literal["critical-resource", "internet-exposed", "lateral-movement", "sensitive-data"]
@@ -42,13 +43,13 @@ RepositoryName = Annotated[
 ]
 Tag = Annotated[Text, MaxLen(256)]
 MOST_TAGS = 50
-# Records of a digest are all in one answer, but for so many that nobody reads.
+# All records of a digest are on one page, unless they are too many to read.
 A_PAGE = 1_000
 
 
 def _once(risks: list[Risk]) -> list[Risk]:
     if len(set(risks)) < len(risks):
-        raise ValueError("each of them once")
+        raise ValueError("each risk may be given only once")
     return risks
 
 
@@ -61,8 +62,10 @@ Risks = Annotated[
 
 
 class Deployed(TypedDict):
-    """What is deployed. `github_repository` is the name of one of the organization's, and counts
-    where no attestation says which it is.
+    """A deployment.
+
+    `github_repository` names one of the organization's repositories. It counts if no attestation
+    identifies the repository.
     """
 
     name: ArtifactName
@@ -74,7 +77,7 @@ class Deployed(TypedDict):
 
 
 class DeploymentEntry(Deployed):
-    """One of a cluster's deployments."""
+    """A deployment of a cluster."""
 
     status: NotRequired[Status]
     tags: NotRequired[Annotated[dict[Tag, Tag], MaxLen(MOST_TAGS)]]
@@ -92,14 +95,16 @@ class FailedDeploymentEntry(TypedDict):
 
 
 class DeploymentError(TypedDict):
-    """Why a deployment was left out: its repository cannot be found, or not be pushed to."""
+    """The reason why a deployment was left out: its repository is not found or may not be pushed
+    to.
+    """
 
     cause: Cause
     deployment: FailedDeploymentEntry
 
 
 class DeploymentRecord(TypedDict):
-    """`created` is `created_at` once more."""
+    """A deployment record. `created` equals `created_at`."""
 
     id: int
     digest: str
@@ -132,7 +137,7 @@ class DeploymentRecordEvent(TypedDict):
 
 
 def shown_entry(entry: DeploymentEntry) -> FailedDeploymentEntry:
-    """A deployment as it was given, with what it means where something is left out."""
+    """Return a deployment as it was given, with the defaults filled in."""
     return {
         "name": entry["name"],
         "digest": entry["digest"],
@@ -146,7 +151,7 @@ def shown_entry(entry: DeploymentEntry) -> FailedDeploymentEntry:
 
 
 def deployment_record(row: Row) -> DeploymentRecord:
-    """Where an artifact runs."""
+    """Serialize a deployment record."""
     return {
         "id": row["id"],
         "digest": row["digest"],
@@ -165,13 +170,14 @@ def deployment_record(row: Row) -> DeploymentRecord:
 
 
 def artifact(row: Row) -> ArtifactMetadata:
-    """What a record is of."""
+    """Serialize the artifact of a record."""
     return {"name": row["name"], "version": row["version"], "digest": row["digest"]}
 
 
 def told(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[EventData]:
-    """What is told of deployments' records, as `deployment_records.put` gives them; where they have
-    a `sender_id`, that is who sends it.
+    """Return the event data for deployment records from `deployment_records.put`.
+
+    Their `sender_id`, if present, is the sender.
     """
     repos = repositories.get_required(db, {row["repo_id"] for row in rows})
     ids = {row[name] for row in rows for name in ("organization_id", "sender_id") if row.get(name)}
@@ -193,7 +199,7 @@ def told(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[EventData]:
 
 
 def current(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
-    """What is told of deployments' records of a repository's artifacts as they are."""
+    """Return an event for each deployment record of a repository as it is now."""
     return [
         SnapshotEvent("deployment_record.updated", repo["id"], payload)
         for _, payload in told(urls, db, rows)

@@ -1,4 +1,4 @@
-"""Jobs that record the deployments of a cluster (group 7): asked for here, done by a worker."""
+"""Jobs that record the deployments of a cluster (group 7). A worker runs them."""
 
 from typing import Annotated, Any, Literal, NotRequired
 
@@ -33,15 +33,16 @@ class NewDeploymentJob(TypedDict):
 
 
 class CreatedDeploymentJob(TypedDict):
-    """`errors` tells which deployments were left out."""
+    """The created job. `errors` lists the deployments that were left out."""
 
     job_id: int
     errors: list[DeploymentError]
 
 
 class DeploymentJob(TypedDict):
-    """`total_count` is how many are recorded by now. `errors` has those that were left out, and
-    what made a job fail.
+    """A job. `total_count` is the number of deployments recorded so far.
+
+    `errors` lists the deployments that were left out, and the reason if the job failed.
     """
 
     job_id: int
@@ -63,8 +64,8 @@ def create_cluster_deployment_records_job(
 ) -> CreatedDeploymentJob:
     """Create a cluster deployment records job
 
-    What cannot be recorded is told of at once; the rest is recorded a little later. 409 while
-    another job for the cluster is under way.
+    The response lists the deployments that cannot be recorded. The others are recorded a little
+    later. 409 while another job for the cluster is running.
     """
     place = DeploymentPlace(
         body["logical_environment"],

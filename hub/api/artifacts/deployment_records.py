@@ -1,4 +1,4 @@
-"""Artifact deployment records of an organization (group 7): where its artifacts run."""
+"""Deployment records of an organization's artifacts (group 7): the places where they run."""
 
 from typing import Annotated, NotRequired
 
@@ -49,8 +49,9 @@ class ClusterDeploymentRecords(TypedDict):
 
 
 class DeploymentRecords(TypedDict):
-    """Without the records where they are not asked for; `errors` tells which deployments were left
-    out.
+    """Records of deployments, without the records if `return_records` is false.
+
+    `errors` lists the deployments that were left out.
     """
 
     total_count: int
@@ -69,9 +70,9 @@ def create_artifact_deployment_record(
 ) -> DeploymentRecords:
     """Create an artifact deployment record
 
-    One that has the same environments, cluster and name takes the place of what was said before;
-    tags and risks that are not given stay. 404 where no attestation and no name tells of the
-    artifact's repository, 403 where you may not push to it.
+    Replaces a record with the same environments, cluster and name. Tags and risks that are left out
+    stay as they are. 404 if neither an attestation nor a name identifies the artifact's repository,
+    403 if you may not push to it.
     """
     source = deployments.source_of(ctx, org, body["digest"], body.get("github_repository"))
     place = DeploymentPlace(
@@ -97,8 +98,8 @@ def set_cluster_deployment_records(
 ) -> DeploymentRecords | TypedReply:
     """Set cluster deployment records
 
-    All of these, or, with `partial_success`, those whose repositories are known and may be pushed
-    to: the others are told of with 207.
+    Records all deployments or none. With `partial_success` it records those whose repositories are
+    found and may be pushed to; if others are left out, it responds with 207 and lists them.
     """
     place = DeploymentPlace(
         body["logical_environment"],
@@ -125,7 +126,7 @@ def list_artifact_deployment_records(
 ) -> DeploymentRecords:
     """List artifact deployment records
 
-    Where the artifact of this digest runs or has run, the oldest record first.
+    The records of the artifact with this digest, oldest first.
     """
     digest, viewer = deployments.digest_in_path(subject_digest), deployments.viewer(ctx)
     page.total = artifacts.total(ctx.db, org["id"], digest, viewer, "deployments")

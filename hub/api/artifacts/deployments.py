@@ -1,4 +1,4 @@
-"""What operations on deployments have in common: which of them can be recorded, and telling."""
+"""Shared parts of the operations on deployments: access, selection of valid entries, events."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ from store.artifacts.deployment_records import Deployment
 from store.errors import Invalid, Missing
 
 PERMISSION = "artifact_metadata"
-# What an artifact is worth, its repository is: of private ones `public_repo` shows nothing.
+# An artifact is as private as its repository: `public_repo` shows none of private repositories.
 SCOPES, PUBLIC_SCOPES = ("repo",), ("public_repo",)
 READ = on_org(PERMISSION, "read", scopes=SCOPES, public_scopes=PUBLIC_SCOPES)
 WRITE = on_org(PERMISSION, "write", scopes=SCOPES, public_scopes=PUBLIC_SCOPES)
@@ -34,27 +34,27 @@ EVENTS = ("deployment_record.created", "deployment_record.updated")
 
 @dataclass(frozen=True, slots=True)
 class Sorted:
-    """Deployments that can be recorded, and those that cannot by their place in the request."""
+    """Deployments that can be recorded, and errors for the others by their index in the request."""
 
     good: list[Deployment]
     bad: dict[int, DeploymentError]
 
     @property
     def errors(self) -> list[DeploymentError]:
-        """The latter, in their order."""
+        """Return the errors in their order."""
         return [*self.bad.values()]
 
 
 def viewer(ctx: Context) -> RepositoryViewer:
-    """Who asks."""
+    """Return the viewer that the caller is."""
     return viewer_of(ctx.caller, PERMISSION)
 
 
 def checked_cluster(name: str) -> str:
-    """The name of a cluster in a path. Invalid for what is none."""
+    """Return the name of a cluster in a path. Raises Invalid if it is malformed."""
     if not CLUSTER.fullmatch(name):
         raise Invalid(
-            "a cluster is called by 1 to 128 letters, digits, '.', '-' or '_'",
+            "a cluster's name consists of 1 to 128 letters, digits, '.', '-' or '_'",
             field="cluster",
             resource=RESOURCE,
         )
@@ -62,7 +62,7 @@ def checked_cluster(name: str) -> str:
 
 
 def digest_in_path(given: str) -> str:
-    """A digest in a path. Missing for what is none."""
+    """Return a digest in a path in its normal form. Raises Missing if it is malformed."""
     try:
         return artifacts.normal_digest(given)
     except ValueError:
@@ -70,7 +70,7 @@ def digest_in_path(given: str) -> str:
 
 
 def source_of(ctx: Context, org: Row, digest: str, named: str | None) -> ArtifactSource:
-    """From which repository one artifact is. Absent, Forbidden."""
+    """Return the repository of an artifact. Raises NotFound or Forbidden if it cannot be used."""
     (found,) = artifacts.sources(ctx.db, org, viewer(ctx), [(digest, named)])
     if not isinstance(found, ArtifactSource):
         raise _refusal(found, "github_repository")
@@ -78,7 +78,10 @@ def source_of(ctx: Context, org: Row, digest: str, named: str | None) -> Artifac
 
 
 def sorted_out(ctx: Context, org: Row, entries: Sequence[DeploymentEntry]) -> Sorted:
-    """Which of these can be recorded. Invalid where two have the same name."""
+    """Divide deployments into those that can be recorded and the others.
+
+    Raises Invalid if two have the same name.
+    """
     _check_names(entries)
     wanted = [(entry["digest"], entry.get("github_repository")) for entry in entries]
     found = Sorted([], {})
@@ -93,13 +96,13 @@ def sorted_out(ctx: Context, org: Row, entries: Sequence[DeploymentEntry]) -> So
 
 
 def refuse(found: Sorted) -> None:
-    """Absent or Forbidden, for the first that cannot be recorded."""
+    """Raise NotFound or Forbidden for the first deployment that cannot be recorded, if any."""
     for number, error in found.bad.items():
         raise _refusal(error["cause"], f"deployments[{number}]")
 
 
 def deployment(entry: Mapping[str, Any], source: ArtifactSource) -> Deployment:
-    """As the store takes it."""
+    """Return a deployment in the form that the store accepts."""
     risks = entry.get("runtime_risks")
     return Deployment(
         source.repo_id,
@@ -115,7 +118,7 @@ def deployment(entry: Mapping[str, Any], source: ArtifactSource) -> Deployment:
 
 
 def tell(ctx: Context, rows: Iterable[Row]) -> None:
-    """Tell of the records that are new or have changed."""
+    """Emit events for the records that are new or have changed."""
     changed = [row for row in rows if row["change"]]
     for change in ("created", "updated"):
         some = [row for row in changed if row["change"] == change]
@@ -139,7 +142,7 @@ def _check_names(entries: Sequence[DeploymentEntry]) -> None:
         name = entry["deployment_name"]
         if name in seen:
             raise Invalid(
-                f"deployments[{number}]: the deployment_name {name!r} is there twice",
+                f"deployments[{number}]: the deployment_name {name!r} occurs twice",
                 field="deployments",
                 resource=RESOURCE,
             )

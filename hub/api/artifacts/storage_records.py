@@ -1,4 +1,4 @@
-"""Artifact storage records of an organization (group 7): where its artifacts are kept."""
+"""Storage records of an organization's artifacts (group 7): the registries that hold them."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, NotRequired
@@ -41,8 +41,10 @@ Https = Annotated[Text, StringConstraints(pattern="^https://")]
 
 
 class NewStorageRecord(TypedDict):
-    """`repository` and `path` are the registry's; `github_repository` is the name of one of the
-    organization's, and counts where no attestation says which it is.
+    """A storage record. `repository` and `path` belong to the registry.
+
+    `github_repository` names one of the organization's repositories. It counts if no attestation
+    identifies the repository.
     """
 
     name: ArtifactName
@@ -71,7 +73,7 @@ class StorageRecord(TypedDict):
 
 
 class StorageRecords(TypedDict):
-    """Without the records where they are not asked for."""
+    """Storage records, without the records if `return_records` is false."""
 
     total_count: int
     storage_records: NotRequired[list[StorageRecord]]
@@ -99,9 +101,8 @@ def create_artifact_storage_record(
 ) -> StorageRecords:
     """Create artifact metadata storage record
 
-    One for the same artifact and the same place in a registry takes the place of what was said
-    before. 404 where no attestation and no name tells of the artifact's repository, 403 where you
-    may not push to it.
+    Replaces a record of the same artifact and the same place in a registry. 404 if neither an
+    attestation nor a name identifies the artifact's repository, 403 if you may not push to it.
     """
     source = deployments.source_of(ctx, org, body["digest"], body.get("github_repository"))
     named = NamedArtifact((source.repo_id, body["digest"]), body["name"], body.get("version"))
@@ -131,7 +132,7 @@ def list_artifact_storage_records(
 ) -> StorageRecords:
     """List artifact storage records
 
-    Where the artifact of this digest is kept, the oldest record first.
+    The records of the artifact with this digest, oldest first.
     """
     digest, viewer = deployments.digest_in_path(subject_digest), deployments.viewer(ctx)
     page.total = artifacts.total(ctx.db, org["id"], digest, viewer, "storages")

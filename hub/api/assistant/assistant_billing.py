@@ -1,4 +1,4 @@
-"""Seats at the coding assistant (group 9): an organization's, for its owners."""
+"""Seats of the coding assistant (group 9): an organization's, for its owners."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
@@ -40,7 +40,7 @@ Names = Annotated[list[Annotated[Text, MaxLen(100)]], MinLen(1), MaxLen(MOST)]
 
 
 class AssistantSeatBreakdown(TypedDict):
-    """Cycles are months of the calendar."""
+    """Counts of seats. A billing cycle is a calendar month."""
 
     total: int
     added_this_cycle: int
@@ -76,7 +76,7 @@ class SelectedUsers(TypedDict):
 
 
 class CreatedSeats(TypedDict):
-    """Seats that are new, and those that were to end and stay."""
+    """The number of new seats, and of seats whose pending cancellation was undone."""
 
     seats_created: int
 
@@ -89,8 +89,8 @@ class CancelledSeats(TypedDict):
 def get_assistant_organization_details(ctx: Context, org: Row) -> AssistantBilling:
     """Get assistant seat information and settings for an organization
 
-    Counted from the seats. 404 for an organization that has no subscription, 422 where it cannot
-    be paid for.
+    The numbers are counted from the seats. 404 if the organization has no subscription, 422 if its
+    payment is not possible.
     """
     row = assistant_subscriptions.billed(ctx.db, org["id"])
     breakdown: Any = assistant_seats.breakdown(ctx.db, org["id"])
@@ -124,7 +124,7 @@ def list_assistant_seats(ctx: Context, org: Row, page: NumberedPaging) -> Assist
 def add_assistant_seats_for_teams(ctx: Context, org: Row, body: SelectedTeams) -> CreatedSeats:
     """Add teams to the assistant subscription for an organization
 
-    A seat for each member of each team, of today.
+    Each current member of each team gets a seat.
     """
     _check_assignable(ctx, org)
     found = [row["id"] for row in _teams(ctx, org, body)]
@@ -137,8 +137,8 @@ def cancel_assistant_seat_assignment_for_teams(
 ) -> CancelledSeats:
     """Remove teams from the assistant subscription for an organization
 
-    Their members' seats end with the billing cycle, but for those who have one otherwise. 422
-    where every member has a seat.
+    The members' seats end with the billing cycle, unless they also have one on another ground. 422
+    if the plan gives every member a seat.
     """
     _check_removable(ctx, org)
     found = [row["id"] for row in _teams(ctx, org, body)]
@@ -165,8 +165,8 @@ def cancel_assistant_seat_assignment_for_users(
 ) -> CancelledSeats:
     """Remove users from the assistant subscription for an organization
 
-    Their seats end with the billing cycle, but for those who have theirs through a team. 422
-    where every member has a seat.
+    The seats end with the billing cycle, except seats through a team. 422 if the plan gives every
+    member a seat.
     """
     _check_removable(ctx, org)
     found = _users(ctx, org, body)
@@ -177,7 +177,7 @@ def cancel_assistant_seat_assignment_for_users(
 def get_assistant_seat_details_for_user(ctx: Context, org: Row, username: Row) -> AssistantSeat:
     """Get assistant seat assignment details for a user
 
-    404 for who has none.
+    404 if the user has none.
     """
     plan = assistant_subscriptions.billed(ctx.db, org["id"])["plan"]
     row = assistant_seats.of(ctx.db, org["id"], username["id"])

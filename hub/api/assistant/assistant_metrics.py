@@ -43,14 +43,14 @@ Day = Annotated[str, WithJsonSchema({"type": "string", "format": "date"})]
 
 
 class DayReport(TypedDict):
-    """Where the lines of a day can be had, for a while."""
+    """Links to the report of a day. They expire after a while."""
 
     download_links: list[Link]
     report_day: Day
 
 
 class WindowReport(TypedDict):
-    """The same of the 28 days that end with the last one that was reported."""
+    """Links to the report of 28 days, the last of which is the latest reported day."""
 
     download_links: list[Link]
     report_start_day: Day
@@ -67,7 +67,7 @@ def assistant_enterprise_one_day_usage_metrics(
 ) -> DayReport:
     """Get assistant enterprise usage metrics for a specific day
 
-    404 for days before 2025-10-10 or more than a year ago, and without usage.
+    404 for days before 2025-10-10, for days more than a year ago, and for days without usage.
     """
     return _of_day(ctx, enterprise, "enterprise-1-day", query)
 
@@ -80,7 +80,7 @@ def assistant_enterprise_one_day_usage_metrics(
 def assistant_enterprise_usage_metrics(ctx: Context, enterprise: Row) -> WindowReport:
     """Get assistant enterprise usage metrics
 
-    Of the 28 days that end with the last one that was reported; 404 where there is none.
+    For the 28 days up to the latest reported day. 404 if there is none.
     """
     return _latest(ctx, enterprise, "enterprise-28-day")
 
@@ -113,8 +113,8 @@ def assistant_enterprise_user_teams_one_day_report(
 ) -> DayReport:
     """Get assistant usage metrics by user and team for a specific day
 
-    Usage that named no team is that of each team of the organization which the user was in when
-    the report was made.
+    Usage without a team counts for each team of the organization that the user belonged to when the
+    report was made.
     """
     return _of_day(ctx, enterprise, "user-teams-1-day", query)
 

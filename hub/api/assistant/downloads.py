@@ -1,6 +1,4 @@
-"""The files of reports: served from this machine, and made here first where another one made the
-report.
-"""
+"""Downloads of report files. If another machine made the report, the file is first created here."""
 
 import asyncio
 import re
@@ -23,9 +21,9 @@ from store.errors import Unavailable
 
 DESCRIPTION = """Download a report
 
-Where the `download_links` of a report lead: lines of JSON. The link is all that is needed; it can \
-be followed for as long as the setting report_link_seconds says. 403 for one that is over, or was \
-altered. Parts of the file can be asked for (Range, If-Range)."""
+The target of a report's `download_links`: lines of JSON. The link needs no other credentials. It \
+expires after report_link_seconds (a setting). 403 if it has expired or was altered. Parts of the \
+file can be requested (Range, If-Range)."""
 
 MOST_SEEN = 10_000
 RANGE = rb" *(?:\d{1,18}-\d{0,18}|-\d{1,18}) *"
@@ -33,7 +31,7 @@ RANGES = re.compile(rb"bytes=" + RANGE + rb"(?:," + RANGE + rb")*")
 
 
 class FileAnswer(Response):
-    """A file, or the parts of it that are asked for."""
+    """A file, or the requested parts of it."""
 
     __slots__ = ("_path",)
 
@@ -49,9 +47,7 @@ class FileAnswer(Response):
 
 
 def _is_range(value: bytes) -> bool:
-    """Whether parts are asked for in a way that can be right; otherwise it is to be passed over
-    (RFC 9110, 14.2).
-    """
+    """Return whether a Range header is valid. An invalid one must be ignored (RFC 9110, 14.2)."""
     if RANGES.fullmatch(value) is None:
         return False
     spans = (one.strip().split(b"-") for one in value.removeprefix(b"bytes=").split(b","))
@@ -59,7 +55,7 @@ def _is_range(value: bytes) -> bool:
 
 
 class Downloads:
-    """GET /reports/{report_id}"""
+    """The endpoint for report files: GET /reports/{report_id}."""
 
     def __init__(self, house: Services) -> None:
         self._house = house
@@ -67,7 +63,7 @@ class Downloads:
         self._seen: set[tuple[int, str]] = set()
 
     async def report(self, call: Request) -> Response:
-        """The file that a link leads to."""
+        """Return the file that a link leads to."""
         store, number = self._house.store, call.values["report_id"]
         row = await store.read(followed, number, call.query)
         enterprise = await store.read(enterprises.get, row["enterprise_id"])
@@ -79,11 +75,14 @@ class Downloads:
         return FileAnswer(path, _headers(row, _name(enterprise, row)))
 
     def _is_known(self, path: Path, row: Row) -> bool:
-        """Whether the file is there, and was looked through before."""
+        """Return whether the file exists and its content was checked before."""
         return (row["id"], row["digest"]) in self._seen and report_files.size(path) == row["size"]
 
     def _prepare(self, path: Path, row: Row) -> None:
-        """Have the file there. One of its name may be of a database from before a restore."""
+        """Create the file if it is missing or wrong.
+
+        A file with its name may come from the database before a restore.
+        """
         if self._is_known(path, row):
             return
         try:

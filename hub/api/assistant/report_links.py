@@ -1,4 +1,4 @@
-"""Links to the files of reports, which anybody can follow who has one, for as long as it says."""
+"""Signed links to report files. Anybody who has a link can use it until it expires."""
 
 from collections.abc import Mapping
 from urllib.parse import urlencode
@@ -11,11 +11,11 @@ from store.assistant import reports
 from store.clock import SECOND
 
 PURPOSE = "report link"
-REFUSED = "The link is not one of this server, or its time is over: ask for the report again."
+REFUSED = "The link was not issued by this server, or it has expired: request the report again."
 
 
 def link(db: Connection, urls: Urls, row: Row, seconds: int) -> str:
-    """A link to a report's file that can be followed for so many seconds."""
+    """Return a link to a report's file that is valid for `seconds`."""
     expires = db.now // SECOND + seconds
     signature = db.vault.sign(PURPOSE, _message(row, expires))
     query = urlencode({"expires": expires, "signature": signature})
@@ -23,7 +23,7 @@ def link(db: Connection, urls: Urls, row: Row, seconds: int) -> str:
 
 
 def followed(db: Connection, number: str, query: Mapping[str, str]) -> Row:
-    """The report that a link leads to. Forbidden where it was altered, or is over."""
+    """Return the report that a link leads to. Raises Forbidden if it was altered or has expired."""
     report_id, expires = natural(number), natural(query.get("expires", ""))
     if report_id is None or expires is None:
         raise Forbidden(REFUSED)
@@ -36,5 +36,5 @@ def followed(db: Connection, number: str, query: Mapping[str, str]) -> Row:
 
 
 def _message(row: Row, expires: int) -> str:
-    # The digest, because after a restore a number may be another report's.
+    # The digest is signed too, as an id may be another report's after a restore.
     return f"{row['id']} {row['digest']} {expires}"

@@ -1,4 +1,4 @@
-"""How the API tells of seats at the coding assistant."""
+"""Serializers of seats of the coding assistant."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -43,7 +43,7 @@ class AssistantSeatEvent(TypedDict):
 def several(
     urls: Urls, db: Connection, org: Row, plan: Plan, rows: Sequence[Row]
 ) -> list[AssistantSeat]:
-    """Seats of an organization with this plan."""
+    """Serialize the seats of an organization with this plan."""
     users = accounts.get_required(db, {row["account_id"] for row in rows})
     through = teams.of(db, {row["team_id"] for row in rows if row["team_id"] is not None})
     owner = organization_serializers.organization(urls, org)
@@ -69,13 +69,13 @@ def _team(urls: Urls, org: Row, row: Row | None) -> Team | None:
 
 
 def _ends(row: Row) -> Any:
-    """A day."""
+    """Return the day on which a seat ends, or None."""
     at = serializers.time(row["expires_at"])
     return None if at is None else at[:10]
 
 
 def told(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[EventData]:
-    """What is told of seats that changed: who has each, and when it ends."""
+    """Return the event data for changed seats: their users and the days on which they end."""
     owners = accounts.get_required(db, {row["organization_id"] for row in rows})
     users = accounts.get_required(db, {row["account_id"] for row in rows})
     return [

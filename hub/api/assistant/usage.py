@@ -1,4 +1,4 @@
-"""Where usage of the assistant comes in: one JSON object a line, for a user on a day."""
+"""The endpoint that accepts usage of the assistant: per line, one user's usage on one day."""
 
 import asyncio
 from collections.abc import Iterable
@@ -31,17 +31,17 @@ from store.errors import Missing
 
 DESCRIPTION = """Report usage of the assistant
 
-The body (Content-Type: application/x-ndjson) is a batch, one JSON object a line: enterprise, \
-organization, user and day (YYYY-MM-DD, in UTC); where they are known repository (owner/name), \
-team, editor, language and model; and what was counted: suggestions, acceptances, lines (of code \
-that were accepted), chats, and whether the user was active or even engaged (accepted something, \
-or chatted), which follows from the counts where it is not said. What is named has to be known \
-here. A line takes the place of an earlier one with the same user, day, organization, repository, \
-team, editor, language and model, so a batch may be sent again. One bad line, and nothing is kept: \
-the answer (400, 422) names each one by its number, from 1. Otherwise it is 202 {"accepted", \
-"changed"}: how many lines, and how many rows are new or different.
+The body (Content-Type: application/x-ndjson) is a batch, one JSON object per line. Each has \
+enterprise, organization, user and day (YYYY-MM-DD, in UTC); optionally repository (owner/name), \
+team, editor, language and model; and the counts: suggestions, acceptances, lines (of code that \
+were accepted) and chats. It may say whether the user was active, or engaged (accepted something, \
+or chatted); by default this follows from the counts. All names must be known here. A line \
+replaces an earlier one with the same user, day, organization, repository, team, editor, language \
+and model, so a batch may be sent again. If one line is bad, nothing is stored, and the response \
+(400, 422) lists each bad line by its number, from 1. Otherwise it is 202 {"accepted", "changed"}: \
+the number of lines, and of rows that are new or different.
 
-Signed by a source, as events are, or with a token. Role in the enterprise: billing_manager. \
+Signed by a source, as events are, or sent with a token. Role in the enterprise: billing_manager. \
 Permission: enterprise_assistant_metrics (write). Scopes: manage_billing:assistant or \
 admin:enterprise."""
 
@@ -59,7 +59,7 @@ Count = Annotated[int, Ge(0), Le(MOST)]
 
 
 class Counted(TypedDict):
-    """A line; null is the same as nothing."""
+    """A line. Null means the same as leaving the member out."""
 
     __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
 
@@ -85,7 +85,7 @@ LINE: TypeAdapter[Counted] = TypeAdapter(Counted)
 
 @dataclass(frozen=True, slots=True)
 class UsageLine:
-    """One of a batch; its names are in lower case."""
+    """A parsed line; its names are in lower case."""
 
     number: int
     said: Counted
@@ -99,7 +99,7 @@ class UsageLine:
 
 @dataclass(frozen=True, slots=True)
 class UsageNames:
-    """What names led to. An enterprise's may lead to the reason why not."""
+    """The rows and ids that names stand for. An enterprise may be an error instead."""
 
     enterprises: dict[str, Row | HubError]
     organizations: dict[tuple[str, str], int]
@@ -109,7 +109,7 @@ class UsageNames:
 
 
 class UsageDoor:
-    """POST /usage"""
+    """The endpoint for usage: POST /usage."""
 
     def __init__(self, house: Services) -> None:
         self._house = house
@@ -117,9 +117,9 @@ class UsageDoor:
         self._door = BatchEndpoint(house, sources, refusals, "usage", self._keep)
 
     async def take(self, call: Request) -> Response:
-        """A batch. Unsupported for what is none."""
+        """Return the response to a batch. Raises Unsupported for another Content-Type."""
         if kind_of(call.headers.get(b"content-type", b"")) not in NDJSON:
-            raise Unsupported(f"Usage comes as lines of JSON: Content-Type: {NDJSON[0]}")
+            raise Unsupported(f"Usage must be sent as lines of JSON: Content-Type: {NDJSON[0]}")
         return await self._door.take(call)
 
     async def _keep(self, body: bytes, caller: Caller | None, source: Row | None) -> Response:
@@ -148,7 +148,7 @@ def _line(number: int, text: bytes, days: range) -> UsageLine:
     day = usage_days.number(said["day"])
     if day not in days:
         span = f"{usage_days.iso(days.start)} to {usage_days.iso(days.stop - 1)}"
-        raise Rejected(f"usage is taken in of days from {span}")
+        raise Rejected(f"usage is accepted for days from {span}")
     organization = said["organization"].lower()
     return UsageLine(
         number,
@@ -182,7 +182,7 @@ def _places(db: Connection, lines: list[UsageLine], caller: Caller | None) -> Us
 
 
 def _enterprise(db: Connection, slug: str, caller: Caller | None) -> Row | HubError:
-    """The enterprise, or why nothing may be said of it."""
+    """Return the enterprise, or the error that rejects usage for it."""
     row = enterprises.by_slug(db, slug)
     try:
         if row is None:
@@ -199,7 +199,7 @@ def _enterprise(db: Connection, slug: str, caller: Caller | None) -> Row | HubEr
 
 
 def _no_enterprise(slug: str) -> Rejected:
-    """There is none for who asks."""
+    """Return the error for an enterprise that does not exist for the caller."""
     return Rejected(f'No enterprise found: "{slug}"')
 
 
@@ -215,7 +215,7 @@ def _wrong(
 def _error(line: UsageLine, places: UsageNames, source: Row | None) -> HubError | None:
     organization = places.organizations.get((line.enterprise, line.organization))
     if source is not None and source["owner_id"] is not None:
-        # It learns of no enterprise and no organization beside its own.
+        # A limited source must not learn about enterprises and organizations of others.
         if not speaks_for(source, line.organization):
             return Rejected(f"source {source['name']} may not speak for {line.organization}")
         if organization is None:

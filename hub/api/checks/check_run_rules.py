@@ -1,4 +1,4 @@
-"""What apps say of their check runs, and what follows from it: a conclusion completes a run."""
+"""Validation of check runs that apps submit. A conclusion completes a run."""
 
 from typing import Annotated, Any, Literal, NotRequired
 from urllib.parse import urlsplit
@@ -37,7 +37,7 @@ class NewCheckRunImage(TypedDict):
 
 
 class CheckRunOutputChange(TypedDict):
-    """What is left out stays as it was, and annotations are added to those that are there."""
+    """The changed output. Members that are left out stay as they are; annotations are added."""
 
     title: NotRequired[Annotated[Text, MaxLen(1_024)]]
     summary: Long
@@ -57,8 +57,9 @@ class NewCheckRunAction(TypedDict):
 
 
 class Said(TypedDict, total=False):
-    """`conclusion` completes the run, and is needed with what only a completed run has. `stale` is
-    for platforms alone to say.
+    """The fields of a check run. `conclusion` completes the run.
+
+    It is required with fields that only a completed run has. Only platforms set it to `stale`.
     """
 
     details_url: Annotated[Text, MaxLen(2_048)]
@@ -79,7 +80,7 @@ class Said(TypedDict, total=False):
 
 
 class NewCheckRun(Said):
-    """`status` is `queued` if nothing else is said."""
+    """A new check run. The default of `status` is `queued`."""
 
     name: Annotated[Text, MinLen(1), MaxLen(255)]
     head_sha: Annotated[Text, MaxLen(64)]
@@ -94,7 +95,7 @@ class CheckRunChange(Said):
 
 
 def sha_of(body: NewCheckRun) -> str:
-    """The commit that is meant. Invalid for what is no whole SHA."""
+    """Return the commit's SHA. Raises Invalid unless it is a full SHA."""
     sha = body["head_sha"].lower()
     if not refs.SHA.fullmatch(sha):
         raise Invalid("head_sha is the whole SHA of a commit", field="head_sha", resource=RESOURCE)
@@ -102,7 +103,7 @@ def sha_of(body: NewCheckRun) -> str:
 
 
 def created(body: NewCheckRun, app: Row, now: int) -> Row:
-    """The columns of a new run. Invalid."""
+    """Return the columns of a new run. Raises Invalid."""
     fields = _said(body)
     fields |= {"details_url": app["url"]} if "details_url" not in fields else {}
     fields |= {"started_at": now} if "started_at" not in fields else {}
@@ -110,7 +111,7 @@ def created(body: NewCheckRun, app: Row, now: int) -> Row:
 
 
 def changed(body: CheckRunChange, before: Row, now: int) -> Row:
-    """The columns that change. Invalid."""
+    """Return the columns that change. Raises Invalid."""
     return _said(body) | _standing(body, before, now)
 
 
@@ -143,14 +144,14 @@ def _standing(body: NewCheckRun | CheckRunChange, before: Row, now: int) -> Row:
         )
     if still:
         return {"completed_at": body["completed_at"]} if "completed_at" in body else {}
-    # It has begun anew.
+    # The run starts again.
     return {} if status is None else {"status": status, "conclusion": None, "completed_at": None}
 
 
 def _check_conclusion(conclusion: str) -> None:
     if conclusion == STALE:
         raise Invalid(
-            "a check run is not called stale by its app", field="conclusion", resource=RESOURCE
+            "only the platform sets the conclusion stale", field="conclusion", resource=RESOURCE
         )
 
 
@@ -159,7 +160,7 @@ def _check_urls(body: NewCheckRun | CheckRunChange) -> None:
     images = [(image["image_url"], "image_url") for image in output.get("images", ())]
     for url, field in [(body.get("details_url"), "details_url"), *images]:
         if url is not None and not _is_web(url):
-            raise Invalid(f"{field} is no http or https URL", field=field, resource=RESOURCE)
+            raise Invalid(f"{field} is not an http or https URL", field=field, resource=RESOURCE)
 
 
 def _is_web(url: str) -> bool:
@@ -171,7 +172,7 @@ def _is_web(url: str) -> bool:
 
 
 def annotations_of(body: NewCheckRun | CheckRunChange) -> list[Row]:
-    """The annotations that are to be added, as the store has them."""
+    """Return the annotations to add, in the form that the store accepts."""
     output: Any = body.get("output", {})
     found = []
     for each in output.get("annotations", ()):

@@ -1,4 +1,4 @@
-"""Check runs (group 12): what apps find out about commits. They alone write; a run is its app's."""
+"""Check runs (group 12): results of apps about commits. Only a run's app can write it."""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal
@@ -38,7 +38,7 @@ ASK = on_repo("checks", "write", role="write", kinds=("fine_grained", *OF_APPS))
 
 
 class CheckRunQuery(TypedDict, total=False):
-    """`latest` is the newest run of each name in each suite."""
+    """A filter of check runs. `latest` means the newest run of each name in each suite."""
 
     check_name: Annotated[Text, MaxLen(255)]
     status: Literal["queued", "in_progress", "completed"]
@@ -82,8 +82,8 @@ class CheckAnnotation(TypedDict):
 def create(ctx: Context, repo: Row, body: NewCheckRun) -> CheckRun:
     """Create a check run
 
-    The token's app makes it, in the app's suite for the commit, which is made if there is none. Of
-    one name a suite keeps the 1000 newest.
+    The run belongs to the token's app and to the app's suite for the commit, which is created if
+    needed. A suite keeps the 1000 newest runs of each name.
     """
     app = _app(ctx)
     sha = check_run_rules.sha_of(body)
@@ -113,8 +113,8 @@ def get(ctx: Context, repo: Row, check_run: Row) -> CheckRun:
 def update(ctx: Context, repo: Row, check_run: Row, body: CheckRunChange) -> CheckRun:
     """Update a check run
 
-    403 for the run of another app. A status that is not `completed` lets it begin anew: its
-    conclusion is gone.
+    403 if the run belongs to another app. A status other than `completed` restarts the run and
+    removes its conclusion.
     """
     app = _app(ctx)
     if check_run["app_id"] != app["id"]:
@@ -134,7 +134,8 @@ def list_annotations(
 ) -> list[CheckAnnotation]:
     """List check run annotations
 
-    In the order in which they came. Those of a platform's runs are not known here.
+    In the order in which they were added. Annotations of the platform's own runs are not known
+    here.
     """
     page.total = 0 if check_run["reflected"] else check_run["annotations"]
     rows = check_annotations.page(ctx.db, check_run["id"], limit=page.limit, offset=page.offset)
@@ -151,13 +152,13 @@ def list_annotations(
 def rerequest_run(ctx: Context, repo: Row, check_run: Row) -> EmptyObject:
     """Rerequest a check run
 
-    The app is told. The run stays as it is until the app changes it or makes a new one; its suite
-    is queued until then. 403 for an app that it is not of, 422 where it has not completed or is of
-    no app here.
+    Notifies the app. The run stays as it is until the app changes it or creates a new one;
+    meanwhile its suite is queued. 403 if the caller is another app; 422 if the run has not
+    completed or belongs to no app here.
     """
     assert ctx.caller is not None, "the declaration asks for a token"
     if ctx.caller.app_id not in (None, check_run["app_id"]):
-        raise Forbidden("This check run is another app's.")
+        raise Forbidden("This check run belongs to another app.")
     if check_run["app_id"] is None or check_run["status"] != "completed":
         raise Invalid("This check run is not rerequestable")
     check_runs.ask_again(ctx.db, check_run)
@@ -185,8 +186,8 @@ def list_for_ref(
 ) -> CheckRuns:
     """List check runs for a Git reference
 
-    Those on the commit of this whole SHA, or that a branch (`main`, `heads/main`) or tag (`v1`,
-    `tags/v1`) is at; newest first. 422 for a name that nothing has.
+    Lists the runs on the commit that `ref` stands for: a full SHA, a branch (`main`, `heads/main`)
+    or a tag (`v1`, `tags/v1`). Newest first. 422 for an unknown name.
     """
     sha = commit_lookup.find_commit(ctx.db, repo, ref)
     suites = check_suites.of_commit(ctx.db, repo["id"], sha, app_number=query.get("app_id"))
@@ -194,19 +195,20 @@ def list_for_ref(
 
 
 def _app(ctx: Context) -> Row:
-    """The app that asks. Forbidden for a token that is of none."""
+    """Return the app that the token belongs to. Raises Forbidden without one."""
     assert ctx.caller is not None, "the declaration asks for a token"
     app = None if ctx.caller.app_id is None else apps.get(ctx.db, ctx.caller.app_id)
     if app is None:
-        raise Forbidden("You must authenticate via an app: this token is of none.")
+        raise Forbidden("You must authenticate via an app: this token belongs to none.")
     return app
 
 
 def _written(
     ctx: Context, repo: Row, run: Row, body: NewCheckRun | CheckRunChange, *events: str
 ) -> CheckRun:
-    """The run, once its annotations are added and these events of it are told; where its suite
-    ended by it, that too.
+    """Add the run's annotations, emit the events and return the run.
+
+    If the run completes its suite, that is emitted too.
     """
     added = check_run_rules.annotations_of(body)
     check_annotations.append(ctx.db, run["id"], added)
@@ -275,7 +277,7 @@ def _run(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[Sna
 
 
 def _how(name: str, row: Row) -> str:
-    """Which of the platform's events says of it what is the case."""
+    """Return the name of the platform's event that reports the present status."""
     begun = "created" if name == "check_run" else "requested"
     return f"{name}.{'completed' if row['status'] == 'completed' else begun}"
 

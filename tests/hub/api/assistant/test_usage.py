@@ -128,8 +128,8 @@ BAD: list[tuple[Any, int, str]] = [
     (line(repository="acme/none"), 422, 'No repository found: "acme/none"'),
     (line(repository="ann/tools"), 422, "the repository is not one of the organization"),
     (line(team="night"), 422, 'No team of the organization found: "night"'),
-    (line(day="2026-11-22"), 422, "usage is taken in of days from 2025-11-21 to 2026-11-21"),
-    (line(day="2025-11-20"), 422, "usage is taken in of days from"),
+    (line(day="2026-11-22"), 422, "usage is accepted for days from 2025-11-21 to 2026-11-21"),
+    (line(day="2025-11-20"), 422, "usage is accepted for days from"),
 ]  # fmt: skip
 
 

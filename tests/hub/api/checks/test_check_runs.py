@@ -253,7 +253,7 @@ async def test_a_token_of_no_app(
     hub: httpx.AsyncClient, store: Store, seed: Any, mine: Headers
 ) -> None:
     run = await made(hub, mine)
-    message = "You must authenticate via an app: this token is of none."
+    message = "You must authenticate via an app: this token belongs to none."
     nobody = token(store, seed)
     assert_error(await hub.post(RUNS, json=NEW, headers=nobody), 403, message)
     assert_error(await hub.patch(f"{RUNS}/{run['id']}", json={}, headers=nobody), 403, message)
