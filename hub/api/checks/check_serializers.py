@@ -1,4 +1,4 @@
-"""Check runs and check suites as answers and events show them."""
+"""Serializers of check runs and check suites."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -25,7 +25,7 @@ Conclusion = Literal[
     "action_required",
     "stale",
 ]
-"""`stale` is said by platforms alone, of runs that they gave up."""
+"""Conclusions of check runs. Only platforms set `stale`, for runs that they gave up."""
 
 
 class PullRepository(TypedDict):
@@ -74,8 +74,9 @@ class CheckSuiteId(TypedDict):
 
 
 class CheckRun(TypedDict):
-    """`pull_requests` are the open ones from a branch of the repository itself that the commit is
-    the head of: those from forks are not looked for.
+    """A check run. `pull_requests` are the open ones with this commit as their head.
+
+    Only pull requests from branches of the repository itself are included, not from forks.
     """
 
     id: int
@@ -116,7 +117,7 @@ class CheckSuite(TypedDict):
 
 
 def check_runs(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[CheckRun]:
-    """Check runs of a repository, many with as few statements as one."""
+    """Serialize check runs of a repository, with as few statements for many as for one."""
     apps = integrations(urls, db, {row["suite_id"] for row in rows})
     heads = _heads(db, repo, rows)
     return [
@@ -126,7 +127,7 @@ def check_runs(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> li
 
 
 def check_run(urls: Urls, db: Connection, repo: Row, row: Row) -> CheckRun:
-    """One check run."""
+    """Serialize a check run."""
     (shown,) = check_runs(urls, db, repo, [row])
     return shown
 
@@ -164,14 +165,16 @@ def _check_run(
 
 
 def check_suite(urls: Urls, db: Connection, repo: Row, row: Row) -> CheckSuite:
-    """A check suite."""
+    """Serialize a check suite."""
     return check_suites(urls, db, repo, [row])[row["id"]]
 
 
 def check_suites(
     urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]
 ) -> dict[int, CheckSuite]:
-    """Check suites of a repository by their rows' ids, many with as few statements as one."""
+    """Serialize check suites of a repository, by row id, with as few statements for many as for
+    one.
+    """
     ids = [row["id"] for row in rows]
     heads, apps = _heads(db, repo, rows), integrations(urls, db, ids)
     runs = check_counts.newest(db, ids)
@@ -221,7 +224,7 @@ def _heads(db: Connection, repo: Row, rows: Sequence[Row]) -> dict[str, list[Row
 
 
 def _pulls(urls: Urls, repo: Row, row: Row, heads: list[Row]) -> list[PullRequestMinimal]:
-    """What the platform said of what it told of; otherwise the pull requests that are known."""
+    """Serialize the pull requests that the platform reported, or else those that are known here."""
     if row["pulls"] is not None:
         return [_pull(urls, repo, each) for each in orjson.loads(row["pulls"])]
     return [_pull(urls, repo, {**each, "id": each["foreign_id"] or each["id"]}) for each in heads]

@@ -1,4 +1,4 @@
-"""Apps as the checks that they made show them."""
+"""Serializer of the apps that check runs belong to."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from store.accounts import accounts
 from store.checks import check_apps
 from store.clock import iso
 
-# Stands for the owner of an app whose platform does not tell of one.
+# Replaces an unknown owner of an app.
 NOBODY: Row = {"id": 0, "login": "ghost", "kind": "User", "site_admin": 0}
 
 
@@ -33,7 +33,7 @@ class Integration(TypedDict):
 def integrations(
     urls: Urls, db: Connection, suite_ids: Sequence[int] | set[int]
 ) -> dict[int, Integration]:
-    """Suite to the app that it is of; those of none are left out."""
+    """Serialize the app of each suite, by suite id. Suites without an app are left out."""
     apps = check_apps.of(db, suite_ids)
     owners = accounts.get_required(
         db, {app["owner_id"] for app in apps.values() if app["owner_id"]}

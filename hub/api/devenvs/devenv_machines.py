@@ -1,4 +1,4 @@
-"""Devenv machine types (group 15): those for a repository, and those that a devenv can move to."""
+"""Machine types of development environments (group 15), for a repository or an existing devenv."""
 
 import ipaddress
 from collections.abc import Sequence
@@ -32,8 +32,9 @@ def _address(text: str) -> str:
 
 
 class DevenvMachineQuery(TypedDict, total=False):
-    """Without a location it is that of `client_ip`, and without that, of who asks; `ref` is a
-    branch, by default the default one, or a commit.
+    """The query. The default location is the one nearest to `client_ip`, or else to the client.
+
+    `ref` is a branch or a commit; the default is the repository's default branch.
     """
 
     location: Annotated[Text, MaxLen(100)]
@@ -62,7 +63,7 @@ def repo_machines_for_authenticated_user(
 ) -> DevenvMachines:
     """List available machine types for a repository
 
-    Those of a location, as far as the repository allows them at the branch or commit `ref`.
+    The machine types of a location that the repository allows at the branch or commit `ref`.
     """
     ref = query.get("ref") or repo["default_branch"]
     found = devenvs.offered(ctx.db, repo, ref, _location(ctx, query))
@@ -73,8 +74,8 @@ def repo_machines_for_authenticated_user(
 def devenv_machines_for_authenticated_user(ctx: Context, devenv_name: Row) -> DevenvMachines:
     """List machine types for a devenv
 
-    Those that it can move to at its next start: at its location, as far as its repository allows
-    them, and large enough for what it has stored.
+    The machine types that it can change to at its next start: those at its location that its
+    repository allows and that have enough space for its stored data.
     """
     repo = repositories.get(ctx.db, devenv_name["repo_id"])
     assert repo is not None, "an environment goes with its repository"

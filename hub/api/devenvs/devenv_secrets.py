@@ -1,4 +1,4 @@
-"""Devenv secrets of a repository (group 14): sealed to its public key, and never shown again."""
+"""Devenv secrets of a repository (group 14), sealed with its public key and never shown again."""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal, NotRequired
@@ -28,7 +28,8 @@ ops = OperationGroup("devenvs", secret_name=text)
 
 READ = on_repo("devenv_secrets", "write", role="write")
 WRITE = on_repo("devenv_secrets", "write", role="admin")
-# A box has 48 bytes beyond what is in it, and base64 four characters for three of them.
+# A sealed box is 48 bytes longer than its content, and base64 needs four characters for three
+# bytes.
 MOST_CHARACTERS = (devenv_secrets.MOST_BYTES + 48 + 2) // 3 * 4
 BASE64 = "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})$"
 
@@ -46,14 +47,14 @@ class DevenvSecrets(TypedDict):
 
 
 class DevenvPublicKey(TypedDict):
-    """`key` in base64, for libsodium's sealed boxes."""
+    """The public key. `key` is in base64, for libsodium's sealed boxes."""
 
     key_id: str
     key: str
 
 
 class SealedSecret(TypedDict, total=False):
-    """Both are needed."""
+    """A sealed value. Both members are required."""
 
     encrypted_value: Annotated[str, StringConstraints(pattern=BASE64), MaxLen(MOST_CHARACTERS)]
     key_id: Annotated[Text, MaxLen(100)]
@@ -74,7 +75,7 @@ ops.tells(devenv_secret=DevenvSecretEvent)
 def list_repo_secrets(ctx: Context, repo: Row, page: NumberedPaging) -> DevenvSecrets:
     """List repository secrets
 
-    By name, without their values.
+    Sorted by name, without their values.
     """
     page.total = devenv_secrets.count(ctx.db, repo["id"])
     rows = devenv_secrets.page(ctx.db, repo["id"], limit=page.limit, offset=page.offset)
@@ -85,7 +86,7 @@ def list_repo_secrets(ctx: Context, repo: Row, page: NumberedPaging) -> DevenvSe
 def get_repo_public_key(ctx: Context, repo: Row) -> DevenvPublicKey:
     """Get a repository public key
 
-    What secrets are to be sealed to. It is made when it is asked for first, and stays.
+    The key with which secrets must be sealed. It is created by the first request and never changes.
     """
     row = devenv_keys.get(ctx.db, repo["id"])
     if row is None:
@@ -98,7 +99,7 @@ def get_repo_public_key(ctx: Context, repo: Row) -> DevenvPublicKey:
 def get_repo_secret(ctx: Context, repo: Row, secret_name: str) -> DevenvSecret:
     """Get a repository secret
 
-    Without its value.
+    The value is not included.
     """
     row = _found(ctx, repo, secret_name)
     ctx.last_modified = row["updated_at"]
@@ -117,13 +118,13 @@ def create_or_update_repo_secret(
 ) -> EmptyObject | TypedReply:
     """Create or update a repository secret
 
-    201 for a new one, 204 for one that there was. The value is sealed to the repository's public
-    key, and opened here to see that it was.
+    Responds with 201 if the secret is new, otherwise with 204. The value must be sealed with the
+    repository's public key. It is opened here to verify that.
     """
     for field in ("encrypted_value", "key_id"):
         if field not in body:
             raise Invalid(
-                f"{field} is needed", field=field, code="missing_field", resource="DevenvSecret"
+                f"{field} is required", field=field, code="missing_field", resource="DevenvSecret"
             )
     value = devenv_keys.private_key(ctx.db, repo["id"], body["key_id"], body["encrypted_value"])
     made = devenv_secrets.put(ctx.db, repo["id"], secret_name, value)

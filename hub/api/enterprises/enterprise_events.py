@@ -1,4 +1,4 @@
-"""What happens to an enterprise's teams, as it is told."""
+"""Events about an enterprise's teams."""
 
 from typing import Any, Literal, NotRequired
 
@@ -29,7 +29,7 @@ class EnterpriseTeamEvent(TypedDict):
 
 
 def tell(ctx: Context, action: str, enterprise: Row, row: Row, **more: Any) -> EnterpriseTeam:
-    """Write what happened to a team as an event; returns the team as it is shown."""
+    """Emit the event `enterprise_team.<action>`, and return the serialized team."""
     shown = enterprise_serializers.team(ctx.urls, enterprise, row)
     ctx.emit(
         f"enterprise_team.{action}",

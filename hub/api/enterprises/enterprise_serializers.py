@@ -1,4 +1,4 @@
-"""Enterprises and their teams as several groups show them."""
+"""Serializers of enterprises and their teams, shared by several groups."""
 
 from typing import Literal
 
@@ -42,7 +42,7 @@ class Enterprise(TypedDict):
 
 
 def enterprise(row: Row) -> Enterprise:
-    """An enterprise, in short."""
+    """Serialize an enterprise in its short form."""
     return {
         "id": row["id"],
         "slug": row["slug"],
@@ -53,7 +53,7 @@ def enterprise(row: Row) -> Enterprise:
 
 
 def team(urls: Urls, owner: Row, row: Row) -> EnterpriseTeam:
-    """A team of the enterprise `owner`."""
+    """Serialize a team of the enterprise `owner`."""
     url = urls.enterprise_team(owner["slug"], row["slug"])
     return {
         "id": row["id"],

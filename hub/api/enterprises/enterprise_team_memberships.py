@@ -61,7 +61,7 @@ def bulk_add(
 ) -> list[SimpleUser]:
     """Bulk add team members
 
-    All of them or, where one belongs to no member of the enterprise, none.
+    Adds all users or none: each must be a member of the enterprise.
     """
     rows = _named(ctx, enterprise, body)
     _add(ctx, enterprise, enterprise_team, rows)
@@ -82,7 +82,7 @@ def bulk_remove(
 def get(ctx: Context, enterprise_team: Row, username: Row) -> SimpleUser:
     """Get enterprise team membership
 
-    404 where the user is no member of the team.
+    404 if the user is not a member of the team.
     """
     if not enterprise_memberships.among(ctx.db, enterprise_team["id"], [username["id"]]):
         raise Missing("membership")
@@ -99,7 +99,7 @@ def get(ctx: Context, enterprise_team: Row, username: Row) -> SimpleUser:
 def add(ctx: Context, enterprise: Row, enterprise_team: Row, username: Row) -> SimpleUser:
     """Add team member
 
-    404 for who is no member of the enterprise.
+    404 if the user is not a member of the enterprise.
     """
     if enterprises.role_of(ctx.db, enterprise, username) is None:
         raise Missing("user")
@@ -115,7 +115,7 @@ def add(ctx: Context, enterprise: Row, enterprise_team: Row, username: Row) -> S
 def remove(ctx: Context, enterprise: Row, enterprise_team: Row, username: Row) -> None:
     """Remove team membership
 
-    Where there is none, nothing changes.
+    Changes nothing if there is no membership.
     """
     _remove(ctx, enterprise, enterprise_team, [username])
 
@@ -128,7 +128,7 @@ def _named(ctx: Context, enterprise: Row, body: Usernames) -> list[Row]:
     unknown = logins - {row["login"].lower() for row in rows}
     if unknown:
         raise Invalid(
-            f"no members of the enterprise: {', '.join(sorted(unknown)[:10])}",
+            f"not members of the enterprise: {', '.join(sorted(unknown)[:10])}",
             field="usernames",
             resource="EnterpriseTeam",
         )

@@ -45,7 +45,7 @@ def get_assignments(
 ) -> list[OrganizationSimple]:
     """Get organization assignments
 
-    A team that is assigned to all has those of the enterprise.
+    A team that is assigned to all organizations has all those in the enterprise.
     """
     page.count(lambda most: enterprise_assignments.count(ctx.db, enterprise_team, most))
     rows = enterprise_assignments.page(
@@ -60,7 +60,7 @@ def bulk_add(
 ) -> list[OrganizationSimple]:
     """Add organization assignments
 
-    All of them or, where one is no organization of the enterprise, none.
+    Adds all organizations or none: each must belong to the enterprise.
     """
     rows = _named(ctx, enterprise, body)
     _add(ctx, enterprise, enterprise_team, rows)
@@ -83,7 +83,7 @@ def bulk_remove(
 def get_assignment(ctx: Context, enterprise_team: Row, org: Row) -> OrganizationSimple:
     """Get organization assignment
 
-    404 where the team is not assigned to it.
+    404 if the team is not assigned to it.
     """
     if not enterprise_assignments.among(ctx.db, enterprise_team, [org["id"]]):
         raise Missing("assignment")
@@ -110,7 +110,7 @@ def add(ctx: Context, enterprise: Row, enterprise_team: Row, org: Row) -> Organi
 def delete(ctx: Context, enterprise: Row, enterprise_team: Row, org: Row) -> None:
     """Delete an organization assignment
 
-    Where there is none, nothing changes.
+    Changes nothing if there is no assignment.
     """
     _remove(ctx, enterprise, enterprise_team, [org])
 
@@ -121,7 +121,7 @@ def _named(ctx: Context, enterprise: Row, body: OrganizationSlugs) -> list[Row]:
     unknown = slugs - {row["login"].lower() for row in rows}
     if unknown:
         raise Invalid(
-            f"no organizations of the enterprise: {', '.join(sorted(unknown)[:10])}",
+            f"not organizations of the enterprise: {', '.join(sorted(unknown)[:10])}",
             field="organization_slugs",
             resource="EnterpriseTeam",
         )

@@ -43,7 +43,7 @@ GroupId = Annotated[Text, MaxLen(200)]
 
 
 class NewEnterpriseTeam(TypedDict):
-    """`sync_to_organizations` is the former way to say `organization_selection_type`."""
+    """A new team. `sync_to_organizations` is the old form of `organization_selection_type`."""
 
     name: Name
     description: NotRequired[Description | None]
@@ -54,7 +54,9 @@ class NewEnterpriseTeam(TypedDict):
 
 
 class EnterpriseTeamChange(TypedDict, total=False):
-    """What is not given, or no name, stays."""
+    """Changes of a team. Fields that are left out stay, and so does the name if it is null or
+    empty.
+    """
 
     name: Name | None
     description: Description | None
@@ -79,7 +81,7 @@ def list_(ctx: Context, enterprise: Row, page: NumberedPaging) -> list[Enterpris
 def create(ctx: Context, enterprise: Row, body: NewEnterpriseTeam) -> FullEnterpriseTeam:
     """Create an enterprise team
 
-    Its slug is `ent:` and its name.
+    The slug is `ent:` followed by the name.
     """
     row = enterprise_teams.create(ctx.db, enterprise["id"], body["name"], **_columns(body))
     tell(ctx, "created", enterprise, row)
@@ -90,9 +92,9 @@ def create(ctx: Context, enterprise: Row, body: NewEnterpriseTeam) -> FullEnterp
 def get(ctx: Context, enterprise: Row, team_slug: Row) -> FullEnterpriseTeam:
     """Get an enterprise team
 
-    By its slug or its id.
+    The team is found by its slug or its id.
     """
-    # No Last-Modified: the count of members changes while the team stays as it is.
+    # No Last-Modified: the count of members changes without the team.
     return _full(ctx, enterprise, team_slug)
 
 
@@ -102,8 +104,8 @@ def update(
 ) -> FullEnterpriseTeam:
     """Update an enterprise team
 
-    Another name is another slug. What was selected is forgotten where organizations are not
-    selected any more.
+    A new name changes the slug. If `organization_selection_type` is no longer `selected`, the
+    selection is deleted.
     """
     changes = _columns(body)
     if body.get("name"):
@@ -126,13 +128,13 @@ def delete(ctx: Context, enterprise: Row, team_slug: Row) -> None:
 
 
 def _full(ctx: Context, enterprise: Row, row: Row) -> FullEnterpriseTeam:
-    """A team, and how many members it has."""
+    """Serialize a team with the number of its members."""
     shown = enterprise_serializers.team(ctx.urls, enterprise, row)
     return {**shown, "members_count": enterprise_memberships.count(ctx.db, row["id"])}
 
 
 def _columns(body: NewEnterpriseTeam | EnterpriseTeamChange) -> dict[str, Any]:
-    """The columns that are given, but for the name."""
+    """Return the given columns without the name."""
     found: dict[str, Any] = {
         name: value
         for name, value in body.items()

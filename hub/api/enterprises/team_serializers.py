@@ -1,4 +1,4 @@
-"""Teams of an organization as several groups show them."""
+"""Serializers of an organization's teams, shared by several groups."""
 
 from typing import Literal
 
@@ -10,7 +10,7 @@ from store import Row
 
 
 class EventTeam(TypedDict):
-    """A team as the events of issues show it."""
+    """A team in the form used by issue events."""
 
     id: int
     node_id: str
@@ -33,7 +33,7 @@ class Team(EventTeam):
 
 
 def team(urls: Urls, org: Row, row: Row) -> Team:
-    """A team of the organization."""
+    """Serialize a team of the organization."""
     url = f"{urls.organization(org['login'])}/teams/{row['slug']}"
     return {
         "id": row["id"],

@@ -1,6 +1,6 @@
-"""Repository webhooks (group 21): what was sent, what came back, and sending it again.
+"""Deliveries of repository webhooks (group 21): requests, responses and redelivery.
 
-A delivery in the API is one attempt; redeliveries and retries are deliveries of the same guid.
+A delivery in the API is one attempt. Retries and redeliveries are deliveries with the same guid.
 """
 
 from typing import Annotated, Any, Literal, NotRequired
@@ -50,7 +50,7 @@ class WebhookDeliveryItem(TypedDict):
 class DeliveryRequest(TypedDict):
     headers: dict[str, str]
     payload: Any
-    """The JSON object that the event is, or null."""
+    """The event's payload (a JSON object), or null."""
 
 
 class DeliveryResponse(TypedDict):
@@ -59,7 +59,9 @@ class DeliveryResponse(TypedDict):
 
 
 class WebhookDelivery(WebhookDeliveryItem):
-    """`address` is the one that was dialled; `timings` are seconds by stage."""
+    """A delivery in detail. `address` is the IP address of the connection; `timings` are in
+    seconds.
+    """
 
     url: str
     request: DeliveryRequest
@@ -74,7 +76,7 @@ def list_webhook_deliveries(
 ) -> list[WebhookDeliveryItem]:
     """List deliveries for a repository webhook
 
-    Newest first. Beside `status`, the query may narrow by `event`, `since` (a time) and `guid`.
+    Newest first. Beside `status`, the query may filter by `event`, `since` (a time) and `guid`.
     """
     rows = attempts.page(
         ctx.db, hook["id"], limit=page.wanted, before=page.before, after=page.after, **query
@@ -86,7 +88,7 @@ def list_webhook_deliveries(
 def get_webhook_delivery(ctx: Context, delivery: Row) -> WebhookDelivery:
     """Get a delivery for a repository webhook
 
-    The payload is null once the event's body is no longer kept.
+    The payload is null once the event's payload has been deleted.
     """
     body = delivery["event_body"]
     return {
@@ -114,14 +116,14 @@ def get_webhook_delivery(ctx: Context, delivery: Row) -> WebhookDelivery:
 def redeliver_webhook_delivery(ctx: Context, repo: Row, hook: Row, delivery: Row) -> EmptyObject:
     """Redeliver a delivery for a repository webhook
 
-    422 for a delivery whose payload is no longer kept.
+    422 if the delivery's payload has been deleted.
     """
     deliveries.redeliver(ctx.db, delivery["event_id"], hook["id"], repo["id"])
     return {}
 
 
 def item(attempt: Row) -> WebhookDeliveryItem:
-    """An attempt, in short."""
+    """Serialize an attempt in its short form."""
     return {
         "id": attempt["id"],
         "guid": attempt["guid"],

@@ -1,4 +1,4 @@
-"""Repository webhooks (group 21): the hooks themselves, also those made with `POST /hub`."""
+"""Hooks of repositories (group 21), including those created with `POST /hub`."""
 
 from typing import Annotated, Any, Literal
 
@@ -28,22 +28,25 @@ Url = Annotated[str, MaxLen(2048)]
 Events = Annotated[list[Annotated[str, MaxLen(100)]], MaxLen(200)]
 
 
-# Said, because what holds it would pass its own rule on.
+# Explicit, because otherwise the rule of an enclosing type would apply here too.
 @with_config({"extra": "ignore"})
 class NewHookConfig(TypedDict, total=False):
-    """A secret of asterisks, as it is shown, stands for the one there is."""
+    """A hook's configuration. A secret of asterisks, as responses show it, means the stored
+    secret.
+    """
 
     url: Url
     content_type: Literal["json", "form"]
     secret: Annotated[str, MaxLen(1024)] | None
-    # Two, for many who read schemas know enums of one type alone.
+    # Two unions, because many schema tools only support enums of one type.
     insecure_ssl: Literal["0", "1"] | Literal[0, 1]
 
 
 @with_config({"extra": "forbid"})
 class HookConfigChange(NewHookConfig, total=False):
-    """`secret_overlap`: for how many seconds the former secret signs beside a new one; 0 ends an
-    overlap.
+    """A change of a hook's configuration.
+
+    `secret_overlap` is the time in seconds during which the old secret also signs; 0 ends it.
     """
 
     secret_overlap: Annotated[int, Ge(0), Le(hook_secrets.MOST_OVERLAP // SECOND)]
@@ -69,13 +72,13 @@ class HookChange(TypedDict, total=False):
 
 
 async def judge_new(house: Services, body: NewHook) -> None:
-    """A new hook's URL has to be there, and one that may be used."""
+    """Check that a new hook has a URL, and may use it. Raises Invalid if not."""
     config = body.get("config", {})
     if not config.get("url"):
-        raise Invalid("a hook needs a URL", field="url", code="missing_field", resource="Hook")
+        raise Invalid("a hook requires a URL", field="url", code="missing_field", resource="Hook")
     if config.get("secret") == serializers.HIDDEN:
         raise Invalid(
-            "asterisks stand for a secret that is kept already, and a new hook has none",
+            "asterisks mean the stored secret, and a new hook has none",
             field="secret",
             resource="Hook",
         )
@@ -83,12 +86,12 @@ async def judge_new(house: Services, body: NewHook) -> None:
 
 
 async def judge_changed(house: Services, body: HookChange) -> None:
-    """A hook's new URL has to be one that may be used."""
+    """Check that a hook may use its new URL. Raises Invalid if not."""
     await judge_config(house, body.get("config", {}))
 
 
 async def judge_config(house: Services, body: NewHookConfig) -> None:
-    """The same, where the configuration is the body."""
+    """Check the same if the body is the configuration itself."""
     if "url" in body:
         await house.validate_callback(body["url"])
 
@@ -106,8 +109,8 @@ def list_webhooks(ctx: Context, repo: Row, page: NumberedPaging) -> list[seriali
 def create_webhook(ctx: Context, repo: Row, body: NewHook) -> serializers.Hook:
     """Create a repository webhook
 
-    It is sent a ping. `delivery` says how its deliveries differ from the server's settings. 422
-    where one of its events has as many hooks as the setting hooks_per_event allows.
+    The hook receives a ping. `delivery` overrides the server's settings for its deliveries. 422 if
+    one of its events has as many hooks as the setting hooks_per_event allows.
     """
     hook = hooks.create(
         ctx.db,
@@ -132,8 +135,8 @@ def get_webhook(ctx: Context, repo: Row, hook: Row) -> serializers.Hook:
 def update_webhook(ctx: Context, repo: Row, hook: Row, body: HookChange) -> serializers.Hook:
     """Update a repository webhook
 
-    A `config` replaces the one there is, all but its URL: a secret that is left out is gone.
-    Members of `delivery` change one by one; null lets the server's setting apply again.
+    A `config` replaces the present one except for its URL; a secret that is left out is removed.
+    Members of `delivery` change one by one; null restores the server's setting.
     """
     changes: dict[str, Any] = {"events": changed_events(hook, body)}
     if "config" in body:
@@ -153,7 +156,7 @@ def update_webhook(ctx: Context, repo: Row, hook: Row, body: HookChange) -> seri
 def delete_webhook(ctx: Context, repo: Row, hook: Row) -> None:
     """Delete a repository webhook
 
-    One that listens to `meta` is told so as its last event.
+    If it is subscribed to `meta`, its last event reports the deletion.
     """
     hook_events.delete(ctx, repo, hook)
 
@@ -170,17 +173,18 @@ def update_webhook_config_for_repo(
 ) -> serializers.HookConfig:
     """Update a webhook configuration for a repository
 
-    What is left out stays as it is; an empty secret removes the one there is. A new secret signs
-    alone from now on, unless `secret_overlap` says for how many seconds (at most 7 days) the former
-    one signs, too: then `webhook-signature` has both signatures, and `X-Hub-Signature-256` and
-    `X-Hub-Signature-256-Alternate` one each. `secret_overlap` 0 alone ends that.
+    Members that are left out stay as they are; an empty secret removes the present one. A new
+    secret replaces the old one at once, unless `secret_overlap` gives the time in seconds (at most
+    7 days) during which the old one also signs. `webhook-signature` then has both signatures, and
+    `X-Hub-Signature-256` and `X-Hub-Signature-256-Alternate` have one each. `secret_overlap` 0
+    without a secret ends that time.
     """
     changes = given(body)
     if body.get("secret") == serializers.HIDDEN:
         del changes["secret"]
     if changes.pop("secret_overlap", 0) and "secret" not in changes:
         raise Invalid(
-            "an overlap begins with a new secret", field="secret_overlap", resource="Hook"
+            "secret_overlap requires a new secret", field="secret_overlap", resource="Hook"
         )
     if "secret_overlap" in body:
         changes["overlap"] = body["secret_overlap"] * SECOND
@@ -197,7 +201,7 @@ def ping_webhook(ctx: Context, repo: Row, hook: Row) -> None:
 def test_push_webhook(ctx: Context, repo: Row, hook: Row) -> None:
     """Test the push repository webhook
 
-    Sends the repository's latest push once more, if the hook subscribes to pushes.
+    Sends the repository's latest push once more, if the hook is subscribed to pushes.
     """
     latest = event_queries.latest(ctx.db, repo["id"], "push")
     if latest is not None and {"push", "*"} & set(hook["events"]):
@@ -205,7 +209,7 @@ def test_push_webhook(ctx: Context, repo: Row, hook: Row) -> None:
 
 
 def given(config: NewHookConfig) -> dict[str, Any]:
-    """What a configuration says, as the store names it."""
+    """Return the given members of a configuration under the store's names."""
     found: dict[str, Any] = dict(config)
     if "insecure_ssl" in config:
         found["insecure_ssl"] = str(config["insecure_ssl"]) == "1"
@@ -213,19 +217,19 @@ def given(config: NewHookConfig) -> dict[str, Any]:
 
 
 def settled(config: NewHookConfig) -> dict[str, Any]:
-    """A whole configuration: what it leaves out is the default."""
+    """Return a whole configuration, with defaults for members that are left out."""
     return {"content_type": "form", "insecure_ssl": False, **given(config)}
 
 
 def changed_events(hook: Row, body: HookChange) -> list[str]:
-    """The events after `events`, `add_events` and `remove_events`, in this order."""
+    """Return the events after `events`, `add_events` and `remove_events`, in this order."""
     removed = set(body.get("remove_events", []))
     wanted = body.get("events", hook["events"]) + body.get("add_events", [])
     return [name for name in wanted if name not in removed]
 
 
 def merged(options: dict[str, Any], changes: DeliveryOptions | None) -> dict[str, Any]:
-    """Delivery options with changes; a change to None takes an option out."""
+    """Return delivery options with changes. A change to None removes the option."""
     changed = changes.model_dump(exclude_unset=True) if changes else {}
     return {name: value for name, value in (options | changed).items() if value is not None}
 

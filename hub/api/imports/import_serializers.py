@@ -1,4 +1,4 @@
-"""Source imports as the API shows them: how far one is, who made its commits, its large files."""
+"""Serializers of source imports: their progress, authors and large files."""
 
 from typing import Any, Literal, NotRequired
 
@@ -28,20 +28,22 @@ TEXTS = {
     "mapping": "Mapping authors...",
     "pushing": "Pushing...",
     "complete": "Done",
-    "auth_failed": "The username or password was not taken",
+    "auth_failed": "The username or password was not accepted",
     "error": "Failed",
     "detection_needs_auth": "A username and password are needed",
     "detection_found_nothing": "No repository was found at this URL",
     "detection_found_multiple": "Several projects were found: choose one",
 }
 KEPT = (
-    "Files larger than 100 MB are kept in the history as they are, whatever the preference: this"
-    " server keeps nothing in Git LFS, and removes nothing."
+    "Files larger than 100 MB stay in the history, whatever the preference: this"
+    " server does not use Git LFS and does not remove files."
 )
 
 
 class ImportProjectChoice(TypedDict):
-    """To choose it, an update is given its `tfvc_project`, or all of it."""
+    """A project found by detection. To choose it, update the import with its `tfvc_project` or all
+    of it.
+    """
 
     vcs: str
     tfvc_project: str
@@ -49,7 +51,9 @@ class ImportProjectChoice(TypedDict):
 
 
 class SourceImport(TypedDict):
-    """`import_percent` is `percent`; `large_files_size` is in gigabytes (rounded up)."""
+    """An import. `import_percent` equals `percent`; `large_files_size` is in gigabytes, rounded
+    up.
+    """
 
     vcs: str | None
     use_lfs: Literal["opt_in", "opt_out", "undecided"]
@@ -76,7 +80,7 @@ class SourceImport(TypedDict):
 
 
 class PorterAuthor(TypedDict):
-    """`remote_name` and `remote_id`, which is the address, are as in the source."""
+    """An author. `remote_name` and `remote_id` (the address) are as in the source repository."""
 
     id: int
     remote_id: str
@@ -95,7 +99,7 @@ class PorterLargeFile(TypedDict):
 
 
 def source_import(urls: Urls, repo: Row, row: Row) -> SourceImport:
-    """How far an import is."""
+    """Serialize an import."""
     url = urls.source_import(repo)
     percent = row["import_percent"] if row["status"] == "importing" else None
     shown: SourceImport = {
@@ -129,7 +133,7 @@ def source_import(urls: Urls, repo: Row, row: Row) -> SourceImport:
 
 
 def author(urls: Urls, repo: Row, row: Row) -> PorterAuthor:
-    """Somebody who made commits."""
+    """Serialize an author of commits."""
     url = urls.source_import(repo)
     return {
         "id": row["id"],
@@ -143,7 +147,7 @@ def author(urls: Urls, repo: Row, row: Row) -> PorterAuthor:
 
 
 def event(urls: Urls, db: Connection, repo: Row, status: str) -> dict[str, Any]:
-    """What is told of the end of an import: success, cancelled or failure."""
+    """Return the payload for an import's end. `status` is success, cancelled or failure."""
     payload: dict[str, Any] = {"status": status}
     owner = accounts.get(db, repo["owner_id"])
     if owner is not None and owner["kind"] == "Organization":

@@ -1,4 +1,4 @@
-"""Source imports (group 23): a repository's history, taken over from elsewhere by a worker."""
+"""Source imports (group 23): a worker copies a repository's history from another server."""
 
 import re
 from collections.abc import Sequence
@@ -35,12 +35,12 @@ SVN_PORT = ":3690"
 
 Line = Annotated[str, MaxLen(1000), Field(pattern=r"^[^\x00-\x1f\x7f]*$")]
 Vcs = Literal["subversion", "git", "mercurial", "tfvc"]
-# What git can write between the brackets of a commit's author, and before them.
+# The characters that git accepts in an author's name and address.
 Called = Annotated[str, MinLen(1), MaxLen(320), Field(pattern=r"^[^\x00-\x1f\x7f<>]+$")]
 
 
 class Retired(TypedDict):
-    """What holds for all of them, to be given beside other details."""
+    """The options of all operations in this group."""
 
     setting: str
     deprecated: Deprecation
@@ -50,8 +50,9 @@ RETIRED: Retired = {"setting": "imports", "deprecated": Deprecation("2024-04-12"
 
 
 class NewImport(TypedDict, total=False):
-    """Without `vcs` it is found out what is at the URL. `tfvc_project` names one of the projects
-    below the URL.
+    """A new import. Without `vcs`, the kind of version control is detected.
+
+    `tfvc_project` names one of the projects below the URL.
     """
 
     vcs: Vcs
@@ -65,7 +66,9 @@ class NewSourceImport(NewImport):
 
 
 class SourceImportChange(NewImport, total=False):
-    """What is left out stays. All of a `project_choices` can be given."""
+    """A change of an import. Fields that are left out stay. A whole entry of `project_choices` is
+    valid.
+    """
 
     human_name: Line
 
@@ -82,14 +85,17 @@ class LfsPreference(TypedDict):
 
 
 async def judge(house: Services, body: NewSourceImport) -> None:
-    """The URL has to be one that may be asked, as those of hooks have to be."""
+    """Check that the URL may be requested, by the same rules as a hook's URL.
+
+    Raises Invalid if not.
+    """
     url = body["vcs_url"]
     scheme, separator, _ = url.partition("://")
     if separator and scheme.lower() not in ("http", "https", "svn"):
-        message = f"The scheme {scheme} is refused: imports are from http, https and svn URLs."
+        message = f"The scheme {scheme} is not supported: use an http, https or svn URL."
         raise _invalid("vcs_url", message)
     if scheme.lower() == "svn" and body.get("vcs", "subversion") != "subversion":
-        raise _invalid("vcs", "At svn:// there are subversion repositories alone.")
+        raise _invalid("vcs", "A svn:// URL is always a subversion repository.")
     try:
         await house.judge(_as_web(url))
     except Invalid as error:
@@ -97,7 +103,7 @@ async def judge(house: Services, body: NewSourceImport) -> None:
 
 
 def _as_web(url: str) -> str:
-    """A svn URL as that of a web server at the same host and port, by which it is judged."""
+    """Return a svn URL as an http URL with the same host and port, so that it can be checked."""
     found = SVN.fullmatch(url)
     if found is None:
         return url
@@ -114,7 +120,7 @@ def get_import_status(ctx: Context, repo: Row) -> SourceImport:
 def start_import(ctx: Context, repo: Row, body: NewSourceImport) -> SourceImport:
     """Start an import
 
-    Once it is complete, what was at the URL is the repository's history.
+    Once it is complete, the repository has the history found at the URL.
     """
     row = imports.start(
         ctx.db,
@@ -133,8 +139,8 @@ def start_import(ctx: Context, repo: Row, body: NewSourceImport) -> SourceImport
 def update_import(ctx: Context, repo: Row, body: SourceImportChange) -> SourceImport:
     """Update an import
 
-    It begins anew, with other credentials, another kind of source control, or the project that was
-    chosen; without a body, as it was.
+    Restarts the import, with other credentials, another kind of version control, or the chosen
+    project. Without a body it restarts with the same values.
     """
     row = imports.needed(ctx.db, repo["id"])
     names = {"vcs": "vcs", "vcs_username": "username", "vcs_password": "password"}
@@ -150,7 +156,8 @@ def update_import(ctx: Context, repo: Row, body: SourceImportChange) -> SourceIm
 def cancel_import(ctx: Context, repo: Row) -> None:
     """Cancel an import
 
-    What was fetched of it is removed. One that is complete is forgotten; its history stays.
+    Removes the data fetched so far. If the import is complete, only its record is removed; the
+    history stays.
     """
     row = imports.needed(ctx.db, repo["id"])
     imports.delete(ctx.db, repo["id"])
@@ -168,7 +175,7 @@ def cancel_import(ctx: Context, repo: Row) -> None:
 def get_commit_authors(ctx: Context, repo: Row, page: SincePaging) -> list[PorterAuthor]:
     """Get commit authors
 
-    Those who made its commits and tags, by id; with `since`, those with a greater id.
+    The authors of commits and tags, sorted by id. With `since`, only those with a greater id.
     """
     imports.needed(ctx.db, repo["id"])
     rows = import_contents.authors(ctx.db, repo["id"], since=page.since, limit=page.wanted)
@@ -179,7 +186,7 @@ def get_commit_authors(ctx: Context, repo: Row, page: SincePaging) -> list[Porte
 def map_commit_author(ctx: Context, repo: Row, author: Row, body: AuthorChange) -> PorterAuthor:
     """Map a commit author
 
-    The history is rewritten with it, also when the import is complete already.
+    The history is rewritten with it, even if the import is complete.
     """
     wanted = {"name": author["name"], "email": author["email"], **body}
     if wanted != {"name": author["name"], "email": author["email"]}:
@@ -192,7 +199,7 @@ def map_commit_author(ctx: Context, repo: Row, author: Row, body: AuthorChange) 
 def get_large_files(ctx: Context, repo: Row) -> list[PorterLargeFile]:
     """Get large files
 
-    Those of more than 100 MB, the largest first; of very many, the first thousand.
+    Files of more than 100 MB, the largest first; at most a thousand.
     """
     imports.needed(ctx.db, repo["id"])
     return [
@@ -205,7 +212,7 @@ def get_large_files(ctx: Context, repo: Row) -> list[PorterLargeFile]:
 def set_lfs_preference(ctx: Context, repo: Row, body: LfsPreference) -> SourceImport:
     """Update Git LFS preference
 
-    It is kept, and shown. Large files stay in the history whatever it is.
+    The preference is stored and shown, but large files stay in the history in any case.
     """
     return _shown(ctx, repo, imports.set_preferences(ctx.db, repo["id"], body["use_lfs"]))
 
@@ -224,7 +231,9 @@ def _invalid(field: str, message: str) -> Invalid:
 
 
 def told(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[EventData]:
-    """What is told of imports that have ended; each row's `outcome` says how."""
+    """Return the event data for imports that have ended. Each row's `outcome` is the event's
+    status.
+    """
     repos = repositories.get_required(db, {row["repo_id"] for row in rows})
     senders = serializers.simple_users(urls, db, {row["account_id"] for row in rows})
     return [

@@ -1,4 +1,4 @@
-"""What happened to issues, as it is shown."""
+"""Serializers of issue events."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ from store import Connection, Row
 from store.clock import iso
 from store.repositories import repositories as kept
 
-# Members whose values are accounts, and those that are issues.
+# Members whose values are accounts, and members whose values are issues.
 PEOPLE = ("assignee", "assigner", "review_requester", "requested_reviewer")
 REFERENCES = ("sub_issue", "parent_issue", "blocked_by", "blocking")
-# Whoever is known no more.
+# Replaces an account that no longer exists.
 NOBODY = {"login": "ghost", "id": 0, "kind": "User", "site_admin": 0}
 
 
@@ -66,7 +66,7 @@ class IssueReference(TypedDict):
 
 
 class IssueEvent(TypedDict):
-    """`event` says what happened, and which of the members are there that not all events have."""
+    """An issue event. `event` is its kind, which determines the optional members."""
 
     id: int
     node_id: str
@@ -100,13 +100,15 @@ class IssueEvent(TypedDict):
 
 @dataclass(slots=True)
 class IssueEventContext:
-    """Who and what occurs in events of a repository, found with few statements for all of them."""
+    """The accounts and repositories in a repository's events, loaded with few statements for
+    all.
+    """
 
     urls: Urls
     repo: Row
     people: Mapping[int, SimpleUser]
     repositories: Mapping[int, MinimalRepository]
-    """Those that everybody may see who sees this one, by id."""
+    """By id: repositories that everybody with access to this one may see."""
 
     @classmethod
     def of(cls, urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> Self:
@@ -121,12 +123,12 @@ class IssueEventContext:
         return cls(urls, repo, simple_users(urls, db, ids), _open(urls, db, repo, within))
 
     def person(self, account_id: int | None) -> SimpleUser:
-        """An account, or nobody."""
+        """Return an account, or a placeholder if it no longer exists."""
         found = None if account_id is None else self.people.get(account_id)
         return simple_user(self.urls, NOBODY) if found is None else found
 
     def event(self, row: Row) -> IssueEvent:
-        """An event, without its issue."""
+        """Serialize an event without its issue."""
         sha = row["commit_id"]
         base = {
             "id": row["id"],
@@ -199,4 +201,4 @@ MEMBERS: dict[str, Callable[[IssueEventContext, Row, Any], Any]] = {
     **dict.fromkeys(REFERENCES, _reference),
     "requested_team": _team,
 }
-"""Those that are not shown as they are kept."""
+"""Serializers of the members that are not shown as they are stored."""

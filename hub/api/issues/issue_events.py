@@ -1,4 +1,4 @@
-"""Issue events (group 19): what happened to issues and pull requests, and their timelines."""
+"""Issue events (group 19): the events and timelines of issues and pull requests."""
 
 from typing_extensions import TypedDict
 
@@ -20,12 +20,12 @@ ops = OperationGroup("issues", issue_number=issues.get, event_id=issue_events.ge
 
 ISSUES = on_repo("issues", "read").or_anyone()
 EITHER = ISSUES.or_has("pull_requests", "read")
-# Events behind which no page is asked for: the further, the more there is to pass over.
+# No page may go beyond this many events, as deep pages are expensive.
 DEEPEST = 100_000
 
 
 class But(TypedDict, total=False):
-    """`exclude` names the events that are left out, with commas between."""
+    """A filter. `exclude` is a comma-separated list of events to leave out."""
 
     exclude: Text
 
@@ -56,7 +56,7 @@ def get_event(ctx: Context, repo: Row, event: Row) -> IssueEvent:
 def list_events(ctx: Context, repo: Row, issue: Row, page: NumberedPaging) -> list[IssueEvent]:
     """List issue events
 
-    Those of one issue or pull request, the oldest first.
+    The events of one issue or pull request, the oldest first.
     """
     page.count(lambda most: issue_events.count_of_issue(ctx.db, issue["id"], most))
     rows = issue_events.of_issue(ctx.db, issue["id"], limit=page.limit, offset=page.offset)
@@ -69,7 +69,7 @@ def list_events_for_timeline(
 ) -> list[TimelineEvent]:
     """List timeline events for an issue
 
-    Its events, and what was said and committed, the oldest first.
+    Its events, comments, reviews and commits, the oldest first.
     """
     but = _kinds(query.get("exclude", ""))
     page.count(lambda most: issue_events.count_timeline(ctx.db, issue["id"], most, but=but))
@@ -81,7 +81,7 @@ def list_events_for_timeline(
 def _kinds(given: str) -> set[str]:
     named = {part.strip() for part in given.split(",")} - {""}
     if not named <= KINDS:
-        raise Malformed("exclude names what is no event: separate their names with commas")
+        raise Malformed("exclude must be a comma-separated list of event names")
     return named
 
 

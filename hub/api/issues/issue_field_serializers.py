@@ -1,4 +1,4 @@
-"""Fields of issues and their values, as they are shown."""
+"""Serializers of issue fields and their values."""
 
 from typing import Literal, NotRequired
 
@@ -24,7 +24,7 @@ class IssueFieldOption(TypedDict):
 
 
 class IssueField(TypedDict):
-    """`options` are null where none are chosen from."""
+    """A field of issues. `options` is null unless the field is a select."""
 
     id: int
     node_id: str
@@ -44,8 +44,10 @@ class ChosenOption(TypedDict):
 
 
 class IssueFieldValue(TypedDict):
-    """`value` is a text, a number, a date, the id of the option that is chosen, or the names of
-    those that are, with commas between.
+    """A field's value on an issue.
+
+    `value` is a text, a number, a date, the id of the chosen option, or the names of the chosen
+    options separated by commas.
     """
 
     issue_field_id: int
@@ -58,7 +60,7 @@ class IssueFieldValue(TypedDict):
 
 
 def field(row: Row) -> IssueField:
-    """A field with its options."""
+    """Serialize a field with its options."""
     chooses = row["data_type"].endswith("select")
     return {
         "id": row["id"],
@@ -86,7 +88,7 @@ def _option(row: Row) -> IssueFieldOption:
 
 
 def value(row: Row) -> IssueFieldValue:
-    """What a field is filled with on an issue."""
+    """Serialize a field's value on an issue."""
     chosen: list[ChosenOption] = [
         {"id": one["id"], "name": one["name"], "color": one["color"]} for one in row["options"]
     ]

@@ -1,4 +1,4 @@
-"""Issue field values (group 3): what an organization's fields are filled with on an issue."""
+"""Issue field values (group 3): the values of an organization's fields on an issue."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
@@ -30,7 +30,7 @@ READ = on_repo("issues", "read").or_anyone()
 WRITE = on_repo("issues", "write", role="write", public_scopes=("public_repo",)).or_has(
     "pull_requests", "write"
 )
-# Of a member's token, for what anybody may not see.
+# For a member's token, to see values that are not public.
 INSIDE = on_repo("issues", "read", public_scopes=("public_repo", "read:org")).or_has(
     "pull_requests", "read"
 )
@@ -45,7 +45,7 @@ FieldId = Annotated[int, Ge(0), Le(2**63 - 1)]
 
 @with_config({"extra": "forbid"})
 class AddedFieldValue(TypedDict):
-    """The value of a `multi_select` is an array of names of options."""
+    """A value to add. For a `multi_select` it is an array of option names."""
 
     field_id: FieldId
     value: Text | int | float | Annotated[list[Text], MaxLen(100)]
@@ -53,7 +53,7 @@ class AddedFieldValue(TypedDict):
 
 @with_config({"extra": "forbid"})
 class ReplacingFieldValue(TypedDict):
-    """The value of a `multi_select` are the names of options with commas between."""
+    """A value to set. For a `multi_select` it is the option names separated by commas."""
 
     field_id: FieldId
     value: Text | int | float
@@ -73,7 +73,7 @@ def list_issue_field_values_for_issue(
 ) -> list[IssueFieldValue]:
     """List issue field values for an issue
 
-    Those of fields that only members of the organization see are shown to them alone.
+    Values of fields for members only are shown to members of the organization only.
     """
     members = _belongs(ctx, repo)
     page.total = issue_field_values.count(ctx.db, issue["id"], members=members)
@@ -89,7 +89,7 @@ def add_issue_field_values(
 ) -> list[IssueFieldValue]:
     """Add issue field values to an issue
 
-    Those of other fields stay. An empty array takes all of them away.
+    The values of other fields stay. An empty array removes all values.
     """
     given = body.get("issue_field_values")
     return _filled(ctx, repo, issue, given, instead=given == [])
@@ -101,7 +101,7 @@ def set_issue_field_values(
 ) -> list[IssueFieldValue]:
     """Set issue field values for an issue
 
-    These and no others.
+    Replaces all values.
     """
     given = body.get("issue_field_values")
     return _filled(ctx, repo, issue, given, instead=given is not None)
@@ -119,7 +119,9 @@ def delete_issue_field_value(ctx: Context, repo: Row, issue: Row, issue_field: R
 
 
 def _belongs(ctx: Context, repo: Row) -> bool:
-    """Whether the caller is of the organization whose repository it is, by a token for that."""
+    """Return whether the caller is a member of the repository's organization, with a sufficient
+    token.
+    """
     caller = ctx.caller
     if caller is None or not caller.reaches(repo):
         return False
@@ -138,9 +140,11 @@ def _filled(
     for one in given or ():
         field = fields.get(one["field_id"])
         if field is None:
-            raise _unknown(one["field_id"], "is none of the repository's organization", "missing")
+            raise _unknown(
+                one["field_id"], "does not belong to the repository's organization", "missing"
+            )
         if field["id"] in wanted:
-            raise _unknown(one["field_id"], "is there twice", "invalid")
+            raise _unknown(one["field_id"], "occurs twice", "invalid")
         wanted[field["id"]] = issue_field_values.assignment_of(field, one["value"])
     _tell(ctx, repo, issue, issue_field_values.fill(ctx.db, issue, wanted, instead=instead))
     rows = issue_field_values.of_issue(ctx.db, issue["id"], members=_belongs(ctx, repo))
@@ -154,7 +158,7 @@ def _unknown(field_id: int, what: str, code: str) -> Invalid:
 
 
 def _tell(ctx: Context, repo: Row, issue: Row, changes: Sequence[Change]) -> None:
-    """Write the platform's event for each change."""
+    """Emit the platform's event for each change."""
     if not changes:
         return
     about = _about(ctx, repo, issue)
@@ -169,7 +173,7 @@ def _tell(ctx: Context, repo: Row, issue: Row, changes: Sequence[Change]) -> Non
 
 
 def _about(ctx: Context, repo: Row, issue: Row) -> dict[str, Any]:
-    """What all of the changes have in common."""
+    """Return the members that all events have in common."""
     row = issues.get(ctx.db, repo["id"], issue["number"])
     owner = accounts.get(ctx.db, repo["owner_id"])
     assert row is not None, "it was found a moment ago"

@@ -1,4 +1,4 @@
-"""Issue fields of an organization (group 3): what its repositories' issues can be filled with."""
+"""Issue fields of an organization (group 3), which its repositories' issues can have values for."""
 
 from typing import Annotated, Any, Literal, NotRequired
 
@@ -24,7 +24,7 @@ WRITE = on_org("issue_fields", "write", owner=True, scopes=("admin:org",))
 
 Name = Annotated[Text, MinLen(1), MaxLen(100)]
 Description = Annotated[Text, MaxLen(1_000)] | None
-# More than a field may have is told in words.
+# A higher limit than a field's, so that the store's own error can explain that limit.
 MOST = 1_000
 
 
@@ -36,7 +36,7 @@ class NewIssueFieldOption(TypedDict):
 
 
 class IssueFieldOptionChange(NewIssueFieldOption):
-    """With the `id` of one that is there, or else of its name; new without either."""
+    """An option, identified by its `id` or its name. It is new if neither is known."""
 
     id: NotRequired[Annotated[int, Ge(1), Le(2**63 - 1)]]
 
@@ -79,8 +79,8 @@ def list_issue_fields(ctx: Context, org: Row) -> list[IssueField]:
 def create_issue_field(ctx: Context, org: Row, body: NewIssueField) -> IssueField:
     """Create issue field for an organization
 
-    Its name is unique whatever the case. What is chosen from needs options, and nothing else has
-    any. Members alone see its values unless the visibility is `all`.
+    The name is unique regardless of case. A select field requires options; other fields cannot have
+    any. Only members see its values unless the visibility is `all`.
     """
     given: dict[str, Any] = {
         key: body[key] for key in ("description", "visibility", "options") if key in body
@@ -95,8 +95,8 @@ def update_issue_field(
 ) -> IssueField:
     """Update issue field for an organization
 
-    What is not given stays; options that are given are all that there are from then on. An option
-    that goes is gone from the issues too.
+    Fields that are left out stay as they are. Given options replace all present ones; a removed
+    option is also removed from the issues.
     """
     changes: dict[str, Any] = {**body}
     row = issue_fields.update(ctx.db, issue_field, **changes)
@@ -107,7 +107,7 @@ def update_issue_field(
 def delete_issue_field(ctx: Context, org: Row, issue_field: Row) -> None:
     """Delete issue field for an organization
 
-    Its values go with it.
+    Its values are deleted with it.
     """
     issue_fields.delete(ctx.db, issue_field)
     _told(ctx, "issue_field.deleted", org, issue_field)

@@ -1,4 +1,4 @@
-"""What issues have around them, as it is shown: labels, milestones, comments."""
+"""Serializers of the parts of issues: labels, milestones, comments."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -11,7 +11,7 @@ from store import Row
 from store.clock import iso
 
 People = Mapping[int, SimpleUser]
-"""Accounts by their ids."""
+"""Accounts by id."""
 
 
 class Label(TypedDict):
@@ -64,7 +64,7 @@ class IssueComment(TypedDict):
 
 
 def label(urls: Urls, repo: Row, row: Row) -> Label:
-    """A label."""
+    """Serialize a label."""
     return {
         "id": row["id"],
         "node_id": node_id("Label", row["id"]),
@@ -77,7 +77,7 @@ def label(urls: Urls, repo: Row, row: Row) -> Label:
 
 
 def milestone(urls: Urls, repo: Row, row: Row, people: People) -> Milestone:
-    """A milestone."""
+    """Serialize a milestone."""
     url = urls.milestone(repo, row["number"])
     return {
         "url": url,
@@ -100,7 +100,7 @@ def milestone(urls: Urls, repo: Row, row: Row, people: People) -> Milestone:
 
 
 def comment(urls: Urls, repo: Row, issue: Row, row: Row, people: People) -> IssueComment:
-    """What was said on an issue as a whole, with the id that it has where it was said."""
+    """Serialize a comment on an issue as a whole. Its id is the platform's."""
     number = row["foreign_id"]
     pin: CommentPin | None = None
     if row["pinned_at"] is not None:

@@ -1,4 +1,4 @@
-"""Issues and pull requests as several groups show them, with what is around them."""
+"""Serializers of issues and pull requests, shared by several groups."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,8 +30,9 @@ class PullLinks(TypedDict):
 
 
 class Issue(TypedDict):
-    """`pull_request` and `draft` are there where it is a pull request. `assignee` is the first of
-    the `assignees`.
+    """An issue. `pull_request` and `draft` are present for a pull request only.
+
+    `assignee` is the first of the `assignees`.
     """
 
     id: int
@@ -69,19 +70,19 @@ class Issue(TypedDict):
 
 @dataclass(slots=True)
 class IssueRelations:
-    """What is shown with issues, by the issue's id, and everybody who occurs in it."""
+    """The related rows by issue id, and all accounts that occur in them."""
 
     people: dict[int, SimpleUser]
     labels: dict[int, list[Row]]
     assignees: dict[int, list[int]]
     milestones: dict[int, Row]
-    """By their own id."""
+    """By milestone id."""
     pulls: dict[int, Row]
     pinned: dict[int, Row]
 
     @classmethod
     def of(cls, urls: Urls, db: Connection, rows: Sequence[Row]) -> Self:
-        """With as few statements for many issues as for one."""
+        """Load the relations, with as few statements for many issues as for one."""
         ids = [row["id"] for row in rows]
         assigned = issues.assignees(db, ids)
         due = milestones.of(db, {row["milestone_id"] for row in rows} - {None})
@@ -101,13 +102,13 @@ class IssueRelations:
 
 
 def several(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> dict[int, Issue]:
-    """The issues of a repository, by their ids."""
+    """Serialize the issues of a repository, by id."""
     around = IssueRelations.of(urls, db, rows)
     return {row["id"]: issue(urls, repo, row, around) for row in rows}
 
 
 def issue(urls: Urls, repo: Row, row: Row, around: IssueRelations) -> Issue:
-    """An issue, or what a pull request has of one."""
+    """Serialize an issue, or a pull request as an issue."""
     url = urls.issue(repo, row["number"])
     due = around.milestones.get(row["milestone_id"])
     pinned = around.pinned.get(row["id"])

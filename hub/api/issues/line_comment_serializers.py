@@ -1,4 +1,4 @@
-"""Comments on a line of a pull request, as they are shown."""
+"""Serializer of comments on a line of a pull request."""
 
 from typing import Any, Literal, NotRequired, cast
 
@@ -23,7 +23,7 @@ class LineCommentLinks(TypedDict):
 
 
 class LineComment(TypedDict):
-    """Where on the line it is, as far as that was told."""
+    """A comment on a line. Its position is included as far as it is known."""
 
     url: str
     pull_request_review_id: int | None
@@ -53,12 +53,12 @@ class LineComment(TypedDict):
     subject_type: NotRequired[Literal["line", "file"]]
 
 
-# What may be null, where it is told at all.
+# Members that may be null if they are present.
 NULLABLE = ("pull_request_review_id", "start_line", "original_start_line", "start_side")
 
 
 def one(urls: Urls, repo: Row, issue: Row, row: Row, user: SimpleUser | None) -> LineComment:
-    """A comment, with the ids that it and its review have where they were made."""
+    """Serialize a comment. The ids of the comment and its review are the platform's."""
     number, sha = row["foreign_id"], row["commit_id"] or ""
     url = f"{urls.repository(repo)}/pulls/comments/{number}"
     page = f"{urls.issue_page(repo, issue)}#discussion_r{number}"

@@ -1,4 +1,4 @@
-"""Pull requests, as far as they are known here: an issue, and where it comes from and is to go."""
+"""Serializer of pull requests, as far as they are known here: the issue, its head and its base."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,9 +9,9 @@ from hub.rest.urls import Urls
 from store import Connection, Row
 from store.issues import pulls
 
-# Of a pull request that only its issue is known of.
+# Replaces a pull request of which only the issue is known.
 UNKNOWN: Row = dict.fromkeys(pulls.NAMES)
-# What is said of issues alone.
+# Members of issues that pull requests do not have.
 OF_ISSUES = frozenset(
     {"pull_request", "events_url", "timeline_url", "labels_url", "repository_url"}
 )
@@ -20,7 +20,7 @@ OF_ISSUES = frozenset(
 def several(
     urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]
 ) -> dict[int, dict[str, Any]]:
-    """The pull requests of a repository, by the ids of their issues: `rows` are those."""
+    """Serialize the pull requests of a repository, by issue id. `rows` are the issues."""
     issues = issue_serializers.several(urls, db, repo, rows)
     known = pulls.of_issues(db, issues)
     people = serializers.simple_users(urls, db, {row["merged_by_id"] for row in known.values()})

@@ -1,4 +1,4 @@
-"""Reviews of pull requests, as they are shown."""
+"""Serializer of reviews of pull requests."""
 
 from typing_extensions import TypedDict
 
@@ -30,7 +30,7 @@ class Review(TypedDict):
 
 
 def one(urls: Urls, repo: Row, issue: Row, row: Row, user: SimpleUser | None) -> Review:
-    """A review, with the id that it has where it was made."""
+    """Serialize a review. Its id is the platform's."""
     number = row["foreign_id"]
     pull = urls.pull(repo, issue["number"])
     page = f"{urls.issue_page(repo, issue)}#pullrequestreview-{number}"
