@@ -1,4 +1,4 @@
-"""The timeline of an issue or pull request: its events, and what was said, as it is shown."""
+"""Serializers of the timeline of an issue or pull request: its events, comments and commits."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -63,7 +63,7 @@ class CommitVerification(TypedDict):
 
 
 class TimelineCommit(TypedDict):
-    """`parents` is empty, and nothing verified: a push tells of neither."""
+    """A commit. `parents` is empty and nothing is verified, because a push event has neither."""
 
     event: Literal["committed"]
     sha: str
@@ -104,7 +104,7 @@ TimelineEvent = (
 
 @dataclass(slots=True)
 class Timeline:
-    """What a page of an issue's timeline is shown with."""
+    """The rows that a page of an issue's timeline refers to."""
 
     urls: Urls
     repo: Row
@@ -112,14 +112,14 @@ class Timeline:
     events: IssueEventContext
     people: Mapping[int, SimpleUser]
     said: Mapping[int, Row]
-    """What was said on it, by id."""
+    """Comments and reviews of the issue, by id."""
     comments: Mapping[int, CommitComment]
     sources: Mapping[int, Issue]
-    """The issues that speak of it, by id."""
+    """The issues that refer to it, by id."""
 
     @classmethod
     def of(cls, urls: Urls, db: Connection, repo: Row, issue: Row, rows: Sequence[Row]) -> Self:
-        """With as few statements for much as for little."""
+        """Load the rows, with as few statements for many events as for one."""
         about = _subjects(rows)
         said = issue_comments.of(db, about("commented", "reviewed", "line-commented"))
         others = commit_comments.of(db, about("commit-commented")).values()
@@ -139,7 +139,7 @@ class Timeline:
         )
 
     def shown(self, row: Row) -> TimelineEvent:
-        """One of its events."""
+        """Serialize one event."""
         make = OTHERWISE.get(row["kind"])
         return self.events.event(row) if make is None else make(self, row)
 
@@ -231,4 +231,4 @@ OTHERWISE: dict[str, Callable[[Timeline, Row], TimelineEvent]] = {
     "line-commented": _lines,
     "reviewed": _reviewed,
 }
-"""Kinds that are no events in the form of the others."""
+"""Serializers of the kinds that have another form than issue events."""

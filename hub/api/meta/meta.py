@@ -1,4 +1,4 @@
-"""The API about itself: where things are, and which versions there are."""
+"""Operations about the API itself: its URLs and its versions."""
 
 from typing import Annotated, NotRequired, cast
 
@@ -11,7 +11,7 @@ from hub.rest.versions import VERSIONS, UntilVersion
 
 ops = OperationGroup("meta")
 
-# Member to path. Clients find their way by these, so all that the platform names are here.
+# Member to path. Clients rely on these, so all of the platform's are included.
 LINKS = {
     "current_user_url": "/user",
     "code_search_url": "/search/code?q={query}{&page,per_page,sort,order}",
@@ -86,7 +86,7 @@ class ApiRoot(TypedDict):
 def root(ctx: Context) -> ApiRoot:
     """List the API's URLs
 
-    They are templates, and name more than this server has.
+    The URLs are templates. Some of them do not exist on this server.
     """
     urls = ctx.urls
     links = {name: urls.root + path for name, path in LINKS.items()}

@@ -37,7 +37,7 @@ class RateLimitResources(TypedDict):
 
 
 class RateLimitOverview(TypedDict):
-    """`rate` is `resources.core` once more."""
+    """The rate limits. `rate` equals `resources.core`."""
 
     resources: RateLimitResources
     rate: NotRequired[Annotated[RateLimit, UntilVersion("2026-03-10")]]
@@ -47,7 +47,7 @@ class RateLimitOverview(TypedDict):
 def get(ctx: Context) -> RateLimitOverview:
     """Get rate limit status for the authenticated user
 
-    Free of charge. 404 where the server enforces no limits.
+    This request does not count against any limit. 404 if the server enforces no limits.
     """
     if ctx.standing is None:
         raise Missing("rate limits")
@@ -57,7 +57,7 @@ def get(ctx: Context) -> RateLimitOverview:
 
 
 def shown(status: RateStatus) -> RateLimit:
-    """One limit."""
+    """Serialize the status of one rate limit."""
     return {
         "limit": status.limit,
         "used": min(status.used, status.limit),

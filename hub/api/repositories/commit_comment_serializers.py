@@ -1,4 +1,4 @@
-"""Commit comments as several groups show them."""
+"""Serializer of commit comments, shared by several groups."""
 
 from collections.abc import Sequence
 from typing import NotRequired
@@ -11,7 +11,7 @@ from hub.rest.urls import Urls
 from store import Connection, Row
 from store.clock import iso
 
-# The members that a form has of these; what is asked for without one has the first.
+# The body members of each form. Without a form, the first one applies.
 BODIES = {
     "raw": ("body",),
     "text": ("body_text",),
@@ -22,8 +22,9 @@ COLUMNS = {"body": "body", "body_text": "plain", "body_html": "html"}
 
 
 class CommitComment(TypedDict):
-    """The media type says which of the bodies are there: `body` as it was written, `body_text`
-    without markup, `body_html` rendered.
+    """A commit comment. The media type decides which of the body members are present.
+
+    `body` is the text as it was written, `body_text` is without markup, `body_html` is rendered.
     """
 
     html_url: str
@@ -46,7 +47,7 @@ class CommitComment(TypedDict):
 def several(
     urls: Urls, db: Connection, repo: Row, rows: Sequence[Row], media: Media = PLAIN
 ) -> list[CommitComment]:
-    """A repository's comments in the form that is asked for."""
+    """Serialize a repository's comments in the requested form."""
     users = simple_users(urls, db, (row["author_id"] for row in rows))
     return [_one(urls, repo, row, users.get(row["author_id"]), media) for row in rows]
 

@@ -1,4 +1,4 @@
-"""Commit comments (group 6): what people say about a commit, a file in it, or a line."""
+"""Commit comments (group 6): comments on a commit, a file or a line."""
 
 import asyncio
 from collections.abc import Sequence
@@ -66,10 +66,16 @@ ops.tells(commit_comment_change=CommitCommentChange)
 
 
 async def render(house: Services, body: CommitCommentText) -> None:
-    """Render what is written before the transaction, which others would wait for."""
+    """Render the text before the transaction, so that other writers do not wait for it.
+
+    Raises Invalid if it is empty.
+    """
     if not body["body"].strip():
         raise Invalid(
-            "a comment says something", field="body", code="missing_field", resource="CommitComment"
+            "a comment must not be empty",
+            field="body",
+            code="missing_field",
+            resource="CommitComment",
         )
     cast("Written", body)["rendered"] = await asyncio.to_thread(Rendered, body["body"])
 
@@ -89,7 +95,7 @@ def list_commit_comments_for_repo(
 def get_commit_comment(ctx: Context, repo: Row, comment: Row) -> CommitComment:
     """Get a commit comment
 
-    One that a platform told of is also found by the id that it has there.
+    A comment that a platform reported is also found by its id on that platform.
     """
     ctx.last_modified = comment["updated_at"]
     return _one(ctx, repo, comment)
@@ -129,8 +135,7 @@ def list_comments_for_commit(
 ) -> list[CommitComment]:
     """List commit comments
 
-    Those on one commit, named by its whole SHA or by a branch or tag that is known here. The
-    oldest first.
+    The comments on one commit, given by its full SHA, a branch or a tag. The oldest first.
     """
     return _page(ctx, repo, page, commit_lookup.find_commit(ctx.db, repo, commit_sha))
 
@@ -149,7 +154,7 @@ def create_commit_comment(
 ) -> CommitComment:
     """Create a commit comment
 
-    On the commit of this whole SHA, which need not be known here, or that a branch or tag is at.
+    The commit is given by its full SHA, a branch or a tag. A full SHA need not be known here.
     """
     assert ctx.caller is not None, "the declaration asks for a token"
     author_id = ctx.caller.account_id

@@ -1,5 +1,6 @@
-"""Interaction limits (group 11): who may for a while not comment, open issues or make pull requests
-in public repositories. One that is over is none.
+"""Interaction limits (group 11): temporary limits on comments, issues and pull requests.
+
+They apply to public repositories. A limit that has expired counts as none.
 """
 
 from collections.abc import Sequence
@@ -39,14 +40,16 @@ Limit = Literal["existing_users", "contributors_only", "collaborators_only"]
 
 
 class NewInteractionLimit(TypedDict):
-    """Without `expiry`, a day."""
+    """A new limit. The default of `expiry` is one day."""
 
     limit: Limit
     expiry: NotRequired[Literal["one_day", "three_days", "one_week", "one_month", "six_months"]]
 
 
 class InteractionLimit(TypedDict):
-    """`origin` tells whose it is: that of the repository, or of its owner."""
+    """A limit. `origin` is the kind of its owner: the repository itself, an organization or a
+    user.
+    """
 
     limit: Limit
     origin: Literal["organization", "user", "repository"]
@@ -54,12 +57,14 @@ class InteractionLimit(TypedDict):
 
 
 class NoInteractionLimit(TypedDict):
-    """There is no limit."""
+    """An empty object: there is no limit."""
 
 
 class InteractionLimitEvent(TypedDict):
-    """With the organization, user or repository whose limit it is; nobody sends an end that came
-    by itself.
+    """A change of an interaction limit, with the organization, user or repository that it belongs
+    to
+
+    There is no sender if the limit expired.
     """
 
     action: Literal["set", "removed", "expired"]
@@ -81,7 +86,7 @@ def get_restrictions_for_org(ctx: Context, org: Row) -> InteractionLimit | NoInt
 def set_restrictions_for_org(ctx: Context, org: Row, body: NewInteractionLimit) -> InteractionLimit:
     """Set interaction restrictions for an organization
 
-    This ends those of its repositories: they have the organization's from then on.
+    Removes the limits of its repositories, which then have the organization's limit.
     """
     return _limit_account(ctx, org, body)
 
@@ -96,7 +101,7 @@ def remove_restrictions_for_org(ctx: Context, org: Row) -> None:
 def get_restrictions_for_repo(ctx: Context, repo: Row) -> InteractionLimit | NoInteractionLimit:
     """Get interaction restrictions for a repository
 
-    Its own, or that of its owner.
+    Its own limit, or its owner's.
     """
     row = interaction_limits.in_force(ctx.db, repo)
     return {} if row is None else _shown(row, {"kind": repo["owner_kind"]})
@@ -108,7 +113,7 @@ def set_restrictions_for_repo(
 ) -> InteractionLimit:
     """Set interaction restrictions for a repository
 
-    Not while its owner has one: 409.
+    409 while its owner has a limit.
     """
     row = interaction_limits.limit_repository(ctx.db, repo, *_given(ctx, body))
     ctx.emit(SET, repo, interaction_limit=_shown(row))
@@ -119,7 +124,7 @@ def set_restrictions_for_repo(
 def remove_restrictions_for_repo(ctx: Context, repo: Row) -> None:
     """Remove interaction restrictions for a repository
 
-    Not while its owner has one: 409.
+    409 while its owner has a limit.
     """
     row = interaction_limits.remove_repository_limit(ctx.db, repo)
     if row is not None:
@@ -142,7 +147,7 @@ def set_restrictions_for_authenticated_user(
 ) -> InteractionLimit:
     """Set interaction restrictions for your public repositories
 
-    This ends those of single repositories.
+    Removes the limits of single repositories.
     """
     return _limit_account(ctx, _user(ctx), body)
 
@@ -180,7 +185,7 @@ def _free_account(ctx: Context, account: Row) -> None:
 
 
 def _shown(row: Row, owner: Row | None = None) -> InteractionLimit:
-    """A limit; an account's needs that account's `kind`."""
+    """Serialize a limit. For an account's limit, `owner` must have that account's `kind`."""
     origin: Any = "repository"
     if row["account_id"] is not None:
         assert owner is not None, "it is somebody's"
@@ -198,7 +203,7 @@ def _told(urls: Urls, row: Row, owner: Row | None = None) -> dict[str, Any]:
 
 
 def told(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[EventData]:
-    """What is told of limits that have ended."""
+    """Return the event data for limits that have ended."""
     repos = repositories.get_required(
         db, {row["repo_id"] for row in rows if row["repo_id"] is not None}
     )

@@ -1,4 +1,4 @@
-"""Repository invitations, as their two sides and the events about them show them."""
+"""Serializers of repository invitations and of the events about them."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NotRequired
@@ -23,7 +23,7 @@ Role = Literal["read", "write", "maintain", "triage", "admin"]
 
 
 class Invitation(TypedDict):
-    """Only open ones are shown: `expired` is false."""
+    """An invitation. Only open ones are shown, so `expired` is false."""
 
     id: int
     node_id: str
@@ -41,7 +41,10 @@ class RepositoryInvitation(Invitation):
 
 
 class InvitationEvent(TypedDict):
-    """Nobody sends an end that came by itself. The repository is beside the invitation."""
+    """A change of an invitation to a repository
+
+    The repository is not part of the invitation. There is no sender if the invitation expired.
+    """
 
     action: Literal["created", "edited", "deleted", "accepted", "declined", "expired"]
     invitation: Invitation
@@ -52,7 +55,7 @@ class InvitationEvent(TypedDict):
 def invitation(
     urls: Urls, repo: Row, people: dict[int, SimpleUser], row: Row, *, expired: bool = False
 ) -> Invitation:
-    """An invitation without its repository; `people` are those who are in it, by id."""
+    """Serialize an invitation without its repository. `people` are the accounts in it, by id."""
     return {
         "id": row["id"],
         "node_id": node_id("RepositoryInvitation", row["id"]),
@@ -67,7 +70,7 @@ def invitation(
 
 
 def full(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[RepositoryInvitation]:
-    """Invitations with their repositories, with as few statements for many as for one."""
+    """Serialize invitations with their repositories, with as few statements for many as for one."""
     repos = repositories.get_required(db, {row["repo_id"] for row in rows})
     listed = repository_serializers.repositories(urls, db, [*repos.values()])
     shown = dict(zip(repos, listed, strict=True))
@@ -82,20 +85,20 @@ def full(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[RepositoryInvi
 
 
 def page(ctx: Context, pages: NumberedPaging, side: InvitationSide) -> list[RepositoryInvitation]:
-    """A page of the open invitations of a repository, or to a person."""
+    """Serialize a page of a repository's or a user's open invitations."""
     pages.count(lambda most: invitations.count(ctx.db, side, most))
     rows = invitations.page(ctx.db, side, limit=pages.limit, offset=pages.offset)
     return full(ctx.urls, ctx.db, rows)
 
 
 def tell(ctx: Context, action: str, repo: Row, row: Row) -> None:
-    """Tell what happened to an invitation."""
+    """Emit an event about an invitation."""
     shown = invitation(ctx.urls, repo, _people(ctx.urls, ctx.db, [row]), row)
     ctx.emit(f"repository_invitation.{action}", repo, invitation=shown)
 
 
 def expired(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[EventData]:
-    """What is told of invitations that nobody has answered in time."""
+    """Return the event data for invitations that have expired."""
     repos = repositories.get_required(db, {row["repo_id"] for row in rows})
     people = _people(urls, db, rows)
     return [
@@ -106,7 +109,7 @@ def expired(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[EventData]:
 
 
 def current(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
-    """What is told of a repository's invitations as they are."""
+    """Return an event for each of a repository's invitations as it is now."""
     people = _people(urls, db, rows)
     shown = [invitation(urls, repo, people, row) for row in rows]
     return [
@@ -124,8 +127,9 @@ def _people(urls: Urls, db: Connection, rows: Iterable[Row]) -> dict[int, Simple
 
 
 def tell_member(ctx: Context, action: str, repo: Row, member: Row, role: dict[str, Any]) -> None:
-    """Tell, as the platform does, that somebody is a collaborator or has another role; `role` has
-    its `to` and perhaps its `from`.
+    """Emit the platform's event for a new collaborator or a new role.
+
+    `role` has the member `to`, and for a change also `from`.
     """
     changes = {"permission": role, "role_name": role}
     shown = serializers.simple_user(ctx.urls, member)

@@ -1,4 +1,4 @@
-"""Repository invitations (group 18): asking somebody to collaborate."""
+"""Repository invitations (group 18), as the repository's administrators manage them."""
 
 from typing_extensions import TypedDict
 
@@ -31,19 +31,20 @@ READ = on_repo("administration", "read", role="admin", scopes=SCOPES).or_has(
     "private_repository_invitations", "read"
 )
 WRITE = on_repo("administration", "write", role="admin", scopes=SCOPES)
-# Roles that have other words where they are asked for.
+# Roles that have other names in requests.
 WORDS = {"pull": "read", "push": "write"}
 
 
 class InvitationChange(TypedDict, total=False):
-    """Without `permissions` it stays as it is."""
+    """A change of an invitation. Without `permissions`, the role stays."""
 
     permissions: Role
 
 
 class NewCollaborator(TypedDict, total=False):
-    """`permission` is a role, or pull (read) or push (write). Without it somebody new gets push,
-    and a collaborator keeps what they have.
+    """A new collaborator. `permission` is a role, or pull (read) or push (write).
+
+    Without it, a new collaborator gets push, and an existing one keeps the present role.
     """
 
     permission: str
@@ -104,8 +105,8 @@ def add_collaborator(
 ) -> RepositoryInvitation | TypedReply:
     """Add a repository collaborator
 
-    Invites a user (201). Whoever is a collaborator, or belongs to the organization whose repository
-    it is, needs no invitation: the permission is theirs at once (204).
+    Invites a user (201). A collaborator, or a member of the organization that owns the repository,
+    gets the permission at once without an invitation (204).
     """
     role = _role(body)
     _check_person(repo, username)
@@ -123,7 +124,7 @@ def _role(body: NewCollaborator) -> str | None:
     role = WORDS.get(asked or "", asked)
     if role is not None and role not in repositories.ROLES:
         known = ", ".join([*WORDS, *repositories.ROLES])
-        raise _refused(f"{asked!r} is no permission: {known}", "permission")
+        raise _refused(f"{asked!r} is not a permission: {known}", "permission")
     return role
 
 
@@ -151,7 +152,7 @@ def _invite(ctx: Context, repo: Row, account: Row, role: str) -> RepositoryInvit
 
 
 def _grant(ctx: Context, repo: Row, account: Row, held: str | None, role: str) -> None:
-    """Give somebody a role at once, which settles an invitation."""
+    """Grant a role at once. This ends a pending invitation."""
     repositories.grant(ctx.db, repo["id"], account["id"], role)
     pending = invitations.open_to(ctx.db, repo["id"], account["id"])
     if pending is not None and invitations.end(ctx.db, pending):

@@ -1,4 +1,4 @@
-"""Licenses (group 17): those that are known, and the one that a repository has."""
+"""Licenses (group 17): the known ones, and the license of a repository."""
 
 import base64
 import html
@@ -21,7 +21,9 @@ from store.repositories.license_catalog import License as Known
 
 
 def known(db: Connection, key: str) -> Row | None:
-    """The row of a known license: itself, as `known`."""
+    """Return a known license as a row with the license itself in `known`; None for an unknown
+    key.
+    """
     found = license_catalog.get(key)
     return None if found is None else {"id": found.key, "known": found}
 
@@ -36,7 +38,7 @@ class LicenseQuery(TypedDict, total=False):
 
 
 class At(TypedDict, total=False):
-    """`ref` is a branch, with or without what git puts before its name."""
+    """A filter. `ref` is a branch, with or without the prefix `refs/heads/` or `heads/`."""
 
     ref: Text
 
@@ -59,7 +61,10 @@ class LicenseContentLinks(TypedDict):
 
 
 class LicenseContent(TypedDict):
-    """`license` is that of the file; its key is `other` where it is none of the known ones."""
+    """A license file.
+
+    `license` is the license in it; its `key` is `other` if it is not a known one.
+    """
 
     name: str
     path: str
@@ -82,7 +87,7 @@ def get_all_commonly_used(
 ) -> list[LicenseSimple]:
     """Get all commonly used licenses
 
-    The featured ones first, then the other common ones, then the rest that is known.
+    The featured ones first, then other common ones, then all other known ones.
     """
     found = [one for one in license_catalog.list_all() if _wanted(one, query)]
     page.total = len(found)
@@ -94,7 +99,7 @@ def get_all_commonly_used(
 def get(ctx: Context, license: Row) -> License:  # noqa: A002  # the path's own word
     """Get a license
 
-    With its text, in which brackets stand around what is to be filled in.
+    Its text has placeholders in brackets.
     """
     found: Known = license["known"]
     return {
@@ -114,7 +119,7 @@ def get(ctx: Context, license: Row) -> License:  # noqa: A002  # the path's own 
 def get_for_repo(ctx: Context, repo: Row, query: At) -> LicenseContent | TypedReply:
     """Get the license for a repository
 
-    Its file, as it is or rendered where the media type says so, and which license that is.
+    Its file, raw or rendered if the media type requests that, and the license that it is.
     """
     branch = _branch(query.get("ref"), repo)
     file = licenses.get(ctx.db, repo["id"], branch)
@@ -144,7 +149,9 @@ def _reply(param: str, body: bytes) -> TypedReply:
 
 
 def rendered(file: Row) -> str:
-    """A license file as HTML that is safe to show: Markdown as such, all else as it is written."""
+    """Render a license file as HTML that is safe to show: Markdown as such, other text
+    preformatted.
+    """
     if file["html"] is not None:
         return nh3.clean(file["html"])
     text = bytes(file["content"]).decode(errors="replace")
@@ -152,7 +159,7 @@ def rendered(file: Row) -> str:
 
 
 def content(ctx: Context, repo: Row, file: Row) -> LicenseContent:
-    """A license file, with its text in base64."""
+    """Serialize a license file, with its text in base64."""
     path, raw = file["path"], bytes(file["content"])
     url = ctx.urls.file(repo, file["branch"], path)
     page = ctx.urls.file_page(repo, file["branch"], path)
@@ -167,7 +174,7 @@ def content(ctx: Context, repo: Row, file: Row) -> LicenseContent:
         "git_url": blob,
         "download_url": ctx.urls.file_page(repo, file["branch"], path, "raw"),
         "type": "file",
-        # In lines, as in an email: clients have always been given it so.
+        # In lines, as in an email, because clients have always received it so.
         "content": base64.encodebytes(raw).decode(),
         "encoding": "base64",
         "_links": {"self": url, "git": blob, "html": page},

@@ -1,4 +1,4 @@
-"""Rule suites of organizations (group 8): what came of rules at pushes to their repositories."""
+"""Rule suites of organizations (group 8): results of rules for pushes to their repositories."""
 
 from typing import Annotated
 
@@ -33,8 +33,8 @@ def get_org_rule_suites(
 ) -> list[RuleSuite]:
     """List organization rule suites
 
-    Those of the last day if nothing else is asked for, pushed last first; of private repositories
-    where the token shows them.
+    By default those of the last day, the latest push first. Includes private repositories that the
+    token can see.
     """
     repo_id = None
     if "repository_name" in query:

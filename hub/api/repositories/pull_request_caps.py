@@ -1,4 +1,4 @@
-"""Pull request creation caps (group 11): how many one user may have open, and who may have more."""
+"""Pull request creation caps (group 11): limits on a user's open pull requests, and exceptions."""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal, NotRequired
@@ -36,7 +36,7 @@ Most = Annotated[int, Interval(ge=LEAST, le=MOST)]
 
 
 class CreationCapChange(TypedDict):
-    """Without `max_open_pull_requests` that stays as it is."""
+    """A change of a cap. Without `max_open_pull_requests`, the number stays."""
 
     enabled: bool
     max_open_pull_requests: NotRequired[Most]
@@ -52,7 +52,9 @@ class UserLogins(TypedDict):
 
 
 class CreationCapEvent(TypedDict):
-    """With the organization or repository whose cap it is."""
+    """A change of a pull request creation cap, with the organization or repository that it belongs
+    to
+    """
 
     action: Literal["changed"]
     pull_request_creation_cap: CreationCap
@@ -62,7 +64,10 @@ class CreationCapEvent(TypedDict):
 
 
 class BypassListEvent(TypedDict):
-    """`users` are those who are on the list from now on, or no longer."""
+    """A change of the list of users who may exceed the pull request creation cap
+
+    `users` are the users who were added or removed.
+    """
 
     action: Literal["added", "removed"]
     users: list[SimpleUser]
@@ -77,7 +82,7 @@ ops.tells(pull_request_creation_cap=CreationCapEvent, pull_request_bypass_list=B
 def get_pull_request_creation_cap_for_org(ctx: Context, org: Row) -> CreationCap:
     """Get the pull request creation cap for an organization
 
-    How many pull requests one user may have open in all its public repositories together.
+    The number of pull requests that one user may have open in all public repositories together.
     """
     return _shown(pull_request_caps.get(ctx.db, "organization", org["id"]))
 
@@ -97,7 +102,7 @@ def update_pull_request_creation_cap_for_org(
 def get_pull_request_creation_cap_for_repo(ctx: Context, repo: Row) -> CreationCap:
     """Get the pull request creation cap for a repository
 
-    Private repositories have none: 405.
+    405 for private repositories, which have no cap.
     """
     _check_public(repo)
     return _shown(pull_request_caps.get(ctx.db, "repository", repo["id"]))
@@ -114,7 +119,7 @@ def update_pull_request_creation_cap_for_repo(
 ) -> CreationCap:
     """Update the pull request creation cap for a repository
 
-    Private repositories have none: 405.
+    405 for private repositories, which have no cap.
     """
     _check_public(repo)
     shown = _put(ctx, "repository", repo["id"], body)
@@ -126,7 +131,7 @@ def update_pull_request_creation_cap_for_repo(
 def get_pull_request_bypass_list_for_repo(ctx: Context, repo: Row) -> list[SimpleUser]:
     """Get the pull request creation cap bypass list for a repository
 
-    Those who may make pull requests whatever the cap.
+    The users who may open pull requests beyond the cap.
     """
     rows = pull_request_caps.bypassing(ctx.db, repo["id"])
     return [serializers.simple_user(ctx.urls, row) for row in rows]
@@ -136,7 +141,7 @@ def get_pull_request_bypass_list_for_repo(ctx: Context, repo: Row) -> list[Simpl
 def set_pull_request_bypass_list_for_repo(ctx: Context, repo: Row, body: UserLogins) -> None:
     """Add users to the pull request creation cap bypass list for a repository
 
-    All of them or none; the list holds 100 at most.
+    Adds all of them or none. The list holds at most 100 users.
     """
     users = _users(ctx, body)
     _tell(ctx, ADDED, repo, users, pull_request_caps.add_bypass(ctx.db, repo["id"], users.keys()))
@@ -146,7 +151,7 @@ def set_pull_request_bypass_list_for_repo(ctx: Context, repo: Row, body: UserLog
 def remove_pull_request_bypass_list_for_repo(ctx: Context, repo: Row, body: UserLogins) -> None:
     """Remove users from the pull request creation cap bypass list for a repository
 
-    Who is not on it stays off it.
+    Users who are not on the list are ignored.
     """
     users = _users(ctx, body)
     _tell(
@@ -171,11 +176,13 @@ def _shown(row: Row) -> CreationCap:
 
 
 def _users(ctx: Context, body: UserLogins) -> dict[int, Row]:
-    """The users who are named, by id. Invalid where one of them is none."""
+    """Return the named users by id. Raises Invalid if one of them does not exist."""
     known = accounts.users_by_login(ctx.db, body["users"])
     for login in body["users"]:
         if login.lower() not in known:
-            raise Invalid(f"{login!r} is no user.", field="users", resource="PullRequestBypassList")
+            raise Invalid(
+                f"{login!r} is not a user.", field="users", resource="PullRequestBypassList"
+            )
     return {row["id"]: row for row in known.values()}
 
 

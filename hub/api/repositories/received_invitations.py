@@ -1,4 +1,4 @@
-"""Repository invitations (group 18) as those see them who were invited."""
+"""Repository invitations (group 18), as invited users manage them."""
 
 from hub.api.repositories import invitation_serializers
 from hub.api.repositories.invitation_serializers import RepositoryInvitation, tell, tell_member
@@ -37,7 +37,7 @@ def list_invitations_for_authenticated_user(
 def accept_invitation_for_authenticated_user(ctx: Context, invitation: Row) -> None:
     """Accept a repository invitation
 
-    Whoever has a higher role by now keeps it.
+    A user who already has a higher role keeps it.
     """
     repo, invitee = _between(ctx, invitation)
     role = invitation["role"]
@@ -62,9 +62,9 @@ def decline_invitation_for_authenticated_user(ctx: Context, invitation: Row) -> 
 
 
 def _between(ctx: Context, invitation: Row) -> tuple[Row, Row]:
-    """The repository and the invitee."""
+    """Return the invitation's repository and invitee."""
     repo = repositories.get(ctx.db, invitation["repo_id"])
     invitee = accounts.get(ctx.db, invitation["invitee_id"])
     assert repo is not None, "an invitation ends with its repository"
-    assert invitee is not None, "it ends with who was invited"
+    assert invitee is not None, "an invitation ends with its invitee's account"
     return repo, invitee

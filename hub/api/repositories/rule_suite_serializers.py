@@ -1,4 +1,4 @@
-"""Rule suites, as the lists and answers of organizations and repositories have them."""
+"""Serializers of rule suites, shared by organizations and repositories."""
 
 from typing import Annotated, Literal, NotRequired
 
@@ -21,9 +21,10 @@ ALL = "all"
 
 
 class RuleSuiteQuery(TypedDict, total=False):
-    """`ref` is the name of a branch or tag, of either without refs/heads/ or refs/tags/ before it;
-    `month` the last 30 days. `evaluate_status` asks for rules in force (`active`), or being tried
-    (`evaluate`), among those that were evaluated.
+    """A filter. `ref` is a branch or tag, with or without the prefix refs/heads/ or refs/tags/.
+
+    `month` means the last 30 days. `evaluate_status` selects suites in which rules in force
+    (`active`) or rules on trial (`evaluate`) were evaluated.
     """
 
     ref: Annotated[Text, MaxLen(300), Field(pattern=r"^[^*?\[\\]*$")]
@@ -34,8 +35,9 @@ class RuleSuiteQuery(TypedDict, total=False):
 
 
 class RuleSuite(TypedDict):
-    """`actor_id` and `actor_name` are missing where nobody is known who pushed,
-    `evaluation_result` where no rule is being tried.
+    """A rule suite. `actor_id` and `actor_name` are missing if the user who pushed is not known.
+
+    `evaluation_result` is missing if no rule is on trial.
     """
 
     id: int
@@ -89,8 +91,9 @@ def listed(
     repo_id: int | None = None,
     viewer: RepositoryViewer | None = None,
 ) -> list[RuleSuite]:
-    """A page of the suites that are asked for, of an organization or of a repository; those that
-    this viewer may see, where there is one.
+    """Serialize a page of an organization's or a repository's suites that match the query.
+
+    With `viewer`, only those that the viewer may see.
     """
     actor = None
     if "actor_name" in query:
@@ -136,7 +139,7 @@ def _item(row: Row) -> RuleSuite:
 
 
 def detail(row: Row) -> RuleSuiteDetail:
-    """A rule suite with what came of each rule."""
+    """Serialize a rule suite with the result of each rule."""
     return {
         "actor_id": None,
         "actor_name": None,

@@ -1,4 +1,4 @@
-"""Rule suites of repositories (group 8): what came of their rules at pushes."""
+"""Rule suites of repositories (group 8): results of rules for pushes."""
 
 from hub.api.repositories import rule_suite_serializers
 from hub.api.repositories.rule_suite_serializers import RuleSuite, RuleSuiteDetail, RuleSuiteQuery
@@ -20,7 +20,7 @@ def get_repo_rule_suites(
 ) -> list[RuleSuite]:
     """List repository rule suites
 
-    Those of the last day if nothing else is asked for, pushed last first.
+    By default those of the last day, the latest push first.
     """
     return rule_suite_serializers.listed(ctx.db, page, query, repo_id=repo["id"])
 

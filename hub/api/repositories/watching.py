@@ -1,4 +1,4 @@
-"""Watching (group 10): who is told what happens in a repository. It is no star."""
+"""Watching (group 10): the users who are notified about a repository. Stars are separate."""
 
 from collections.abc import Sequence
 from typing import Literal, NotRequired
@@ -28,7 +28,8 @@ ops = OperationGroup("activity", username=accounts.by_login)
 LIST = on_repo("metadata", "read").or_has("contents", "write").or_anyone()
 OWN = OnRepo(role="read", scopes=("repo",), public_scopes=("public_repo",), kinds=CLASSIC)
 MINE = on_user("watching", "read", scopes=("repo", "public_repo", "read:user"))
-# The platform says when it leaves and not when it ends: not before the last version that has it.
+# The platform announces the deprecation but no end. The sunset is not before the end of the last
+# version that has the operation.
 LEAVING = Deprecation(
     "2026-07-01", sunset="2028-03-10", successor="/users/{username}/subscriptions"
 )
@@ -44,9 +45,9 @@ class RepositorySubscription(TypedDict):
 
 
 class RepositorySubscriptionEvent(TypedDict):
-    """Somebody watches, ignores or leaves a repository
+    """A user has watched, ignored or left a repository
 
-    `subscription` is there unless it has ended.
+    `subscription` is present unless it was deleted.
     """
 
     action: Literal["updated", "deleted"]
@@ -59,7 +60,7 @@ ops.tells(repository_subscription=RepositorySubscriptionEvent)
 
 
 class NewRepositorySubscription(TypedDict, total=False):
-    """Without `subscribed`, a repository is watched unless it is ignored."""
+    """A new subscription. By default it is watched unless it is ignored."""
 
     subscribed: bool
     ignored: bool
@@ -71,7 +72,7 @@ def list_watchers_for_repo(
 ) -> list[serializers.SimpleUser]:
     """List watchers
 
-    Those who watch the repository, the longest first.
+    The users who watch the repository, the longest-standing first.
     """
     page.total, _ = watching.counts(ctx.db, [repo["id"]])[repo["id"]]
     rows = watching.watchers(ctx.db, repo["id"], limit=page.limit, offset=page.offset)
@@ -97,8 +98,8 @@ def set_repo_subscription(
 ) -> RepositorySubscription:
     """Set a repository subscription
 
-    `subscribed` watches the repository, `ignored` keeps its notifications away. Neither ends the
-    subscription.
+    `subscribed` watches the repository; `ignored` suppresses its notifications. If both are false,
+    the subscription remains.
     """
     ignored = body.get("ignored", False)
     row, began = watching.put(
@@ -119,7 +120,7 @@ def set_repo_subscription(
 def delete_repo_subscription(ctx: Context, repo: Row) -> None:
     """Delete a repository subscription
 
-    Watching and ignoring end. Where neither was, nothing changes.
+    Ends watching and ignoring. Changes nothing if there is no subscription.
     """
     if watching.remove(ctx.db, repo["id"], _caller(ctx).account_id):
         ctx.emit("repository_subscription.deleted", repo)
@@ -131,7 +132,7 @@ def list_watched_repos_for_authenticated_user(
 ) -> list[MinimalRepository]:
     """List repositories watched by the authenticated user
 
-    Private ones where the token shows them.
+    Includes private ones that the token can see.
     """
     return _watched(ctx, _caller(ctx).account_id, page)
 
@@ -142,7 +143,7 @@ def list_repos_watched_by_user(
 ) -> list[MinimalRepository]:
     """List repositories watched by a user
 
-    Those of them that the caller may see.
+    Only those that the caller may see.
     """
     return _watched(ctx, username["id"], page)
 
@@ -158,7 +159,7 @@ def _current(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list
         SnapshotEvent(
             "repository_subscription.updated",
             repo["id"],
-            # Whose it is, only the sender tells.
+            # Only the sender identifies the subscriber.
             {"subscription": _shown(urls, repo, row), "sender": people[row["account_id"]]},
         )
         for row in rows

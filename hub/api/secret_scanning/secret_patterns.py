@@ -1,4 +1,4 @@
-"""Secret scanning pattern configurations (group 20): which patterns stop a push."""
+"""Secret scanning pattern configurations (group 20): the patterns that block a push."""
 
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, NotRequired, cast
@@ -30,8 +30,10 @@ Version = Annotated[Text, MaxLen(255)]
 
 
 class ProviderPattern(TypedDict):
-    """`alert_total_percentage` is of all alerts, `false_positive_rate` of the pattern's own, and
-    `bypass_rate` of the pushes that it has stopped; each rounded.
+    """A provider's pattern. All rates are rounded percentages.
+
+    `alert_total_percentage` relates to all alerts, `false_positive_rate` to the pattern's alerts,
+    and `bypass_rate` to the pushes that it blocked.
     """
 
     token_type: str
@@ -79,7 +81,10 @@ class CustomSetting(TypedDict):
 
 
 class PatternSettings(TypedDict, total=False):
-    """A version that is not the current one, or null where there is one, is refused."""
+    """Settings of patterns.
+
+    An outdated version is rejected, and so is null if there is a version.
+    """
 
     pattern_config_version: Version | None
     provider_pattern_settings: Annotated[list[ProviderSetting], MaxLen(MOST)]
@@ -126,8 +131,9 @@ def list_org_pattern_configs(ctx: Context, org: Row) -> PatternConfiguration:
 def update_org_pattern_configs(ctx: Context, org: Row, body: PatternSettings) -> PatternVersion:
     """Update organization pattern configurations
 
-    Patterns that are not named stay as they are. With `pattern_config_version` the change is made
-    only where nobody else has made another one since (409), and so for each custom pattern.
+    Patterns that are not named stay as they are. With `pattern_config_version`, the request fails
+    with 409 if the configuration has changed since that version. The same holds for each custom
+    pattern.
     """
     if "pattern_config_version" in body:
         given = body["pattern_config_version"]
@@ -157,11 +163,11 @@ def update_org_pattern_configs(ctx: Context, org: Row, body: PatternSettings) ->
 
 
 def _once(kind: str, settings: Iterable[Any]) -> Mapping[str, Any]:
-    """The settings by token type. Invalid where one is there twice."""
+    """Return the settings by token type. Raises Invalid if one occurs twice."""
     found: dict[str, Any] = {}
     for one in settings:
         if one["token_type"] in found:
-            message = f"{one['token_type']!r} is there twice"
+            message = f"{one['token_type']!r} occurs twice"
             raise Invalid(message, field=f"{kind}_pattern_settings", resource=RESOURCE)
         found[one["token_type"]] = one
     return found

@@ -1,8 +1,8 @@
-"""Concurrency groups (group 5): of the runs and jobs that name one only one goes on at a time, the
-others wait in its queue.
+"""Concurrency groups (group 5): one run or job of a group is active, the others wait in its
+queue.
 
-What is known of them is what `workflow_run` and `workflow_job` events tell (see
-`store.projection.concurrency_projection`), or a state document.
+Their state comes from `workflow_run` and `workflow_job` events (see
+`store.projection.concurrency_projection`), or from a state document.
 """
 
 from typing import Annotated, Literal, NotRequired
@@ -28,7 +28,10 @@ Number = Annotated[int, Ge(1), Le(2**63 - 1)]
 
 
 class AheadFilter(TypedDict, total=False):
-    """Of whom those are asked for that are ahead of it in the queue: one of the two."""
+    """A filter: only the members ahead of this run or this job.
+
+    At most one of the two may be given.
+    """
 
     ahead_of_run: Number
     ahead_of_job: Number
@@ -46,7 +49,10 @@ class ConcurrencyGroups(TypedDict):
 
 
 class ConcurrencyMember(TypedDict):
-    """A job has all of it; a run, also where a workflow that it calls is meant, has no job."""
+    """A run or job in the group.
+
+    Only a job has the `job_` members; a called workflow counts as a run.
+    """
 
     run_id: int
     run_name: str
@@ -67,7 +73,10 @@ class ConcurrencyGroup(TypedDict):
 
 
 class PlacedConcurrencyMember(ConcurrencyMember):
-    """`position` is 0 for who holds the group, then 1, 2, ...; `position_url` says who is ahead."""
+    """A member with its position: 0 holds the group, 1, 2, ... wait.
+
+    `position_url` lists the members ahead of it.
+    """
 
     position: int
     position_url: str
@@ -90,7 +99,7 @@ def list_concurrency_groups_for_repository(
 ) -> ConcurrencyGroups:
     """List concurrency groups for a repository
 
-    The active ones, by name: those that somebody holds or waits for.
+    The active groups, which are held or waited for, sorted by name.
     """
     rows = concurrency.active(ctx.db, repo["id"], limit=page.wanted, after=page.after)
     return {
@@ -109,10 +118,10 @@ def get_concurrency_group_for_repository(
 ) -> ConcurrencyGroup:
     """Get a concurrency group for a repository
 
-    All that hold it or wait for it, in their order; or those ahead of a run or job, it itself the
-    last. A run is there itself or by a reusable workflow that it calls, but not by its jobs; a job
-    itself or by a reusable workflow that it is a part of. 404 for a group that is not active, 422
-    for a run or job that is not in it.
+    All members that hold it or wait for it, in order; or those ahead of a run or job, followed by
+    the run or job itself. A run is a member itself or through a reusable workflow that it calls,
+    but not through its jobs. A job is a member itself or through a reusable workflow that it is
+    part of. 404 if the group is not active, 422 if the run or job is not in it.
     """
     group = concurrency_group_name
     rows = _asked(ctx, group, query)
@@ -130,9 +139,9 @@ def list_concurrency_groups_for_workflow_run(
 ) -> RunConcurrencyGroups:
     """List concurrency groups for a workflow run
 
-    Those that the run's configuration names, by name, each with what of the run holds it or waits
-    for it: nothing, maybe. A page `after` a cursor leads forward only; `before` the cursor of a
-    `next` link is the page that had this link.
+    The groups that the run's configuration names, sorted by name, each with the run's members that
+    hold it or wait for it (possibly none). A page `after` a cursor links forward only. The page
+    `before` the cursor of a `next` link is the page that had this link.
     """
     rows = page.cut(
         concurrency.of_run(
@@ -162,7 +171,9 @@ def _asked(ctx: Context, group: Row, query: AheadFilter) -> list[Row]:
     if found is None:
         (field,) = query
         raise Invalid(
-            "it is not in this concurrency group", field=field, resource="ConcurrencyGroup"
+            "the run or job is not in this concurrency group",
+            field=field,
+            resource="ConcurrencyGroup",
         )
     return found
 
