@@ -1,4 +1,4 @@
-"""The settings of what is for administrators: who sees it, and where."""
+"""The settings for administrators' access to metrics, health and the API's description."""
 
 import re
 from pathlib import Path
@@ -10,36 +10,37 @@ LEAST_TOKEN = 16
 
 
 class AdminSettings(BaseModel):
-    """Metrics, health and reference: where they are, and for whom."""
+    """Where metrics, health and API reference are served, and to whom."""
 
     admin_bind: str | None = Field(
         None,
         description="where `/metrics` and the details of health are served, apart from the API: "
-        "`127.0.0.1:9186`, `[::1]:9186` or `unix:/path`; by default beside the API, and by a "
-        "worker alone nowhere",
+        "`127.0.0.1:9186`, `[::1]:9186` or `unix:/path`; by default they are served with the API, "
+        "and by a worker alone not at all",
     )
     admin_access: Literal["local", "token", "anybody"] = Field(
         "local",
-        description="who sees them: whoever comes from this machine, and not through a proxy, or "
-        "has a token (`local`); only who has one (`token`); `anybody`. A token is `admin_token` or "
-        "a site administrator's with the scope `read:enterprise`",
+        description="who can see them: requests that come directly from this machine or have a "
+        "token (`local`); only requests with a token (`token`); `anybody`. The token is "
+        "`admin_token`, or a site administrator's with the scope `read:enterprise`",
     )
     admin_token: SecretStr | None = Field(
-        None, description="a token for them, of at least 16 characters"
+        None, description="the administrators' token, at least 16 characters long"
     )
     admin_token_file: Path | None = Field(
-        None, description="a file that holds such a token, as a credential of the service manager"
+        None,
+        description="a file with the administrators' token, e.g. a systemd credential",
     )
     api_reference: Literal["public", "users", "admin", "off"] = Field(
         "users",
-        description="who sees `/openapi.json` and `/reference`: everybody, who has any token, who "
-        "sees the metrics, nobody",
+        description="who can see `/openapi.json` and `/reference`: everybody (`public`), everybody "
+        "with any valid token (`users`), administrators (`admin`) or nobody (`off`)",
     )
     ready_lag: float = Field(
         60.0,
         ge=0,
-        description="seconds for which deliveries may wait for a worker before `/readyz` says that "
-        "it is not ready; 0: for ever",
+        description="seconds that deliveries may wait for a worker before `/readyz` reports that "
+        "the process is not ready; 0: no limit",
     )
     access_log: bool = Field(False, description="whether each request is logged")
 
@@ -59,7 +60,10 @@ class AdminSettings(BaseModel):
 
 
 def place(text: str) -> Path | tuple[str, int]:
-    """The socket's path, or host and port, that `admin_bind` names. ValueError for neither."""
+    """Parse `admin_bind`: a socket's path, or host and port.
+
+    Raises ValueError for anything else.
+    """
     if text.startswith("unix:/"):
         return Path(text.removeprefix("unix:"))
     found = re.fullmatch(r"(?:\[([0-9a-fA-F:.]+)\]|([^\s:/\[\]]+)):(\d{1,5})", text)

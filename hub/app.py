@@ -1,4 +1,4 @@
-"""The applications, the hub's and the administrators': all wiring, and nothing at import."""
+"""The hub's application and the administrators': all parts are wired here, none at import."""
 
 import contextlib
 from collections.abc import AsyncIterator, Mapping
@@ -46,7 +46,7 @@ def create_app(
     lifespan: Lifespan[Starlette] | None = None,
     seeing: Observability | None = None,
 ) -> Starlette:
-    """The hub over a store. `judge(url)` raises Invalid where a callback may not be used."""
+    """Create the hub's application. `judge(url)` raises Invalid if a callback may not be used."""
     seeing = seeing or Observability(store)
     house = Services(store, settings, judge, seeing.measures)
     admins = AdminAuth(house, apart=False)
@@ -74,7 +74,10 @@ def create_admin_app(
     *,
     describes: bool,
 ) -> Starlette:
-    """What administrators see, where that is apart; `describes` the API, too, if it is for them."""
+    """Create the administrators' application, for a listener of its own.
+
+    With `describes` it also serves the API's description, if that is for administrators only.
+    """
     house = Services(store, settings, judge, seeing.measures)
     routes = Routes(wrap(house, _empty))
     admins = AdminAuth(house, apart=True)
@@ -88,7 +91,7 @@ def create_admin_app(
 def _add_others(house: Services, routes: Routes) -> None:
     for line, (work, _, told, door) in _others(house).items():
         method, _, path = line.partition(" ")
-        # Also without the prefix: topics and the forges' webhooks are not paths of the API.
+        # Also without the prefix: topics and webhooks of forges are not paths of the API.
         for served in {path, house.urls.prefix + path}:
             run = wrap(house, work, f"#{anchor_of(line)}", told=told, door=door)
             routes.add(method, served, run)
@@ -104,14 +107,14 @@ def _add_operations(house: Services, routes: Routes) -> None:
         run = operation_endpoint(house, operation)
         for path in _paths(house, operation):
             routes.add(operation.method, path, run)
-            # However its parameters are called, it is one path.
+            # The names of parameters make no difference between paths.
             methods.setdefault(PARAMETER.sub("{}", path), []).append(operation.method)
     for path, known in methods.items():
         routes.add("OPTIONS", path, wrap(house, _preflight(known), told=API[-1:]))
 
 
 def _paths(house: Services, operation: Operation) -> list[str]:
-    """Every path that an operation is at."""
+    """Return all paths of an operation."""
     prefix = house.urls.prefix
     if operation.path == "/":
         return list(dict.fromkeys((prefix or "/", f"{prefix}/")))
@@ -122,8 +125,9 @@ def _paths(house: Services, operation: Operation) -> list[str]:
 
 
 def _others(house: Services) -> Mapping[str, tuple[Handler, str, tuple[Any, ...], str]]:
-    """What is not declared as an operation: its line of the reference, its work, its text, what
-    goes with its answers, and what its requests are counted under.
+    """Return the endpoints that are not operations, by their line in the reference.
+
+    Each has its handler, its description, the headers of its responses, and its metrics label.
     """
     door, files = ingest.IngestEndpoints(house), downloads.Downloads(house)
     return {
@@ -136,7 +140,7 @@ def _others(house: Services) -> Mapping[str, tuple[Handler, str, tuple[Any, ...]
 
 
 def _lifespan(house: Services, lifespan: Lifespan[Starlette] | None) -> Lifespan[Starlette]:
-    """The lifespan, at whose end the hub writes what it has not written yet."""
+    """Return a lifespan that writes the hub's pending data at its end."""
 
     @contextlib.asynccontextmanager
     async def run(app: Starlette) -> AsyncIterator[Mapping[str, Any] | None]:
@@ -149,7 +153,7 @@ def _lifespan(house: Services, lifespan: Lifespan[Starlette] | None) -> Lifespan
 
 
 def _not_found(house: Services, dashboard: Dashboard | None) -> Endpoint:
-    """What answers for paths that are not there: the API for its own, the dashboard for its own."""
+    """Return the endpoint for unknown paths: the API's, the dashboard's, or an empty 404."""
     anybody, prefix = public(), house.urls.prefix
 
     async def no_operation(call: Request) -> Response:

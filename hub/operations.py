@@ -1,4 +1,4 @@
-"""The API's operations: one module a group of the specification."""
+"""The list of the API's operations, from one module for each group of the specification."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -76,4 +76,4 @@ OPERATIONS: tuple[Operation, ...] = tuple(
 EVENTS: Mapping[str, Any] = {
     name: payload for module in MODULES for name, payload in module.ops.events.items()
 }
-"""The hub's own events, which the platform has no name for: the types of their payloads."""
+"""The payload types of the hub's own events, which the platform does not have."""

@@ -1,4 +1,4 @@
-"""The hub's part of the settings."""
+"""The settings of the hub."""
 
 import ipaddress
 from pathlib import Path
@@ -12,7 +12,7 @@ from hub.http import topic_patterns
 from hub.server_settings import ServerSettings
 from store.settings import DataSettings, ImportSettings, UsageSettings, WebSubSettings
 
-# Requests an hour, or in the window of RATE_WINDOWS. Source: the platform's published numbers.
+# Requests per hour, or per window of RATE_WINDOWS. Source: the platform's published numbers.
 RATE_LIMITS = {
     "core": 5_000,
     "search": 30,
@@ -43,141 +43,154 @@ WORDS = ("service", "assistant", "devenv")
 class HubSettings(
     AdminSettings, ServerSettings, WebSubSettings, ImportSettings, UsageSettings, DataSettings
 ):
-    """Where the hub listens, what it calls itself, and what it takes."""
+    """The hub's address, its public URLs and its limits."""
 
     host: str = Field("127.0.0.1", description="address on which the hub listens")
     port: int = Field(8765, ge=0, le=65_535, description="port on which the hub listens")
     tls_certificate: Path | None = Field(
         None,
-        description="file (PEM) with the certificate, and those between it and the authority's, "
-        "for serving HTTPS; unset: HTTP, as behind a proxy",
+        description="file (PEM) with the certificate and its intermediate certificates, for "
+        "serving HTTPS; unset: HTTP, as behind a proxy",
     )
     tls_key: Path | None = Field(
-        None, description="file (PEM) with its key; unset: it is in `tls_certificate`, too"
+        None, description="file (PEM) with the certificate's key; unset: it is in `tls_certificate`"
     )
     tls_key_password: Path | None = Field(
-        None, description="file with the key's password, where it is encrypted"
+        None, description="file with the key's password, if the key is encrypted"
     )
     base_url: str | None = Field(
         None,
-        description="root of the API as its clients write it, `https://forge.example/api/v3`: all "
-        "links begin with it and its path is the prefix of the API's paths; by default "
+        description="root URL of the API as clients use it, `https://forge.example/api/v3`: all "
+        "links begin with it, and its path is the prefix of the API's paths; by default "
         "`http://HOST:PORT`, or `https://` with `tls_certificate`",
     )
     documentation_url: str | None = Field(
         None,
-        description="what `documentation_url` in errors begins with; by default `docs` under "
+        description="beginning of `documentation_url` in errors; by default `docs` under "
         "`base_url`, a page that the hub serves",
     )
     max_event_bytes: int = Field(
         25 * 1024 * 1024,
         ge=1024,
-        description="size of an event, and of a batch of events, in bytes",
+        description="maximum size of an event or of a batch of events, in bytes",
     )
     max_batch_lines: int = Field(
-        10_000, ge=1, le=100_000, description="how many events one batch may hold"
+        10_000, ge=1, le=100_000, description="maximum number of events in a batch"
     )
     max_body_bytes: int = Field(
-        1024 * 1024, ge=1024, description="size of any other request's body in bytes"
+        1024 * 1024, ge=1024, description="maximum size of any other request's body, in bytes"
     )
     max_held_bytes: int = Field(
         128 * 1024 * 1024,
         ge=1024,
-        description="size in bytes of all bodies that are being received; more is refused with 503",
+        description="maximum size of all bodies being received, in bytes; beyond it: 503",
     )
     body_timeout: float = Field(
-        60.0, gt=0, description="seconds in which a request's body has to be there"
+        60.0, gt=0, description="seconds in which a request's body must arrive"
     )
     trusted_proxies: list[str] = Field(
         [],
-        description="networks (CIDR) of proxies whose X-Forwarded-For is believed; otherwise the "
-        "client is who the connection is with",
+        description="networks (CIDR) of proxies whose X-Forwarded-For is trusted; for all other "
+        "connections the client is the address of the connection",
     )
     require_user_agent: bool = Field(
-        True, description="whether the API refuses requests without a User-Agent, as the platform"
+        True,
+        description="whether the API rejects requests without a User-Agent, as the platform does",
     )
     rate_limiting: bool = Field(True, description="whether the API's rate limits are enforced")
     rate_limits: dict[str, int] = Field(
         RATE_LIMITS,
-        description="requests in each category's window, for a user, an installation or an "
-        "application; what is not named keeps its default",
+        description="requests per window, by category, for a user, an installation or an "
+        "application; categories that are not named keep their defaults",
     )
     rate_limits_anonymous: dict[str, int] = Field(
         ANONYMOUS_LIMITS,
-        description="the same for an address without credentials; what is not named here is as "
-        "in `rate_limits`",
+        description="the same for an address without credentials; categories that are not named "
+        "here are as in `rate_limits`",
     )
     rate_windows: dict[str, int] = Field(
-        RATE_WINDOWS, description="seconds of a category's window; what is not named has an hour"
+        RATE_WINDOWS,
+        description="length of each category's window, in seconds; the default is an hour",
     )
     points_per_minute: int = Field(
-        900, ge=1, description="points a minute for one caller: 1 for reading, 5 for changing"
+        900, ge=1, description="points per minute for one caller: a read costs 1, a write 5"
     )
     most_concurrent: int = Field(
-        100, ge=1, description="requests at work at once for one caller, in each hub"
+        100, ge=1, description="concurrent requests of one caller, in each hub"
     )
     content_per_minute: int = Field(
-        80, ge=0, description="requests a minute for one caller that notify others of new content"
+        80,
+        ge=0,
+        description="requests per minute of one caller that create content and notify others",
     )
-    content_per_hour: int = Field(500, ge=0, description="the same in an hour")
+    content_per_hour: int = Field(500, ge=0, description="the same per hour")
     failed_logins: int = Field(
-        10, ge=1, description="passwords that may be wrong for one user before more are refused"
+        10, ge=1, description="wrong passwords for one user after which more attempts are rejected"
     )
     failed_logins_address: int = Field(
-        50, ge=1, description="passwords that may be wrong from one address before more are refused"
+        50,
+        ge=1,
+        description="wrong passwords from one address after which more attempts are rejected",
     )
     failed_tokens: int = Field(
         100,
         ge=1,
-        description="tokens that may be wrong from one address before the answer is 403 and not "
-        "401; good ones are let in all the same",
+        description="wrong tokens from one address after which the response is 403 instead of "
+        "401; valid tokens are still accepted",
     )
     failed_login_seconds: int = Field(
-        900, ge=1, description="seconds after which failed logins are forgotten"
+        900, ge=1, description="seconds after which failed logins no longer count"
     )
     hooks_per_event: int = Field(
         20,
         ge=0,
-        description="hooks of one repository that may be for the same event, as on the platform, "
-        "and subscriptions of one host to the same topic by WebSub; 0: no limit",
+        description="maximum number of one repository's hooks for the same event, as on the "
+        "platform, and of one host's WebSub subscriptions to the same topic; 0: no limit",
     )
     vocabulary: dict[str, str] = Field(
         {},
-        description="words of another platform for `service` (headers, media types), `assistant` "
-        "and `devenv` (paths, scopes), for clients that were written for it",
+        description="another platform's words for `service` (headers, media types), `assistant` "
+        "and `devenv` (paths, scopes), for clients that were written for that platform",
     )
 
     ui: bool = Field(True, description="whether the hub serves the dashboard at `/ui`")
     ui_idle: int = Field(
         8 * 3600,
         ge=60,
-        description="seconds after which the dashboard asks who did not use it to sign in again; "
-        "after seven days it asks everybody",
+        description="seconds of inactivity after which a user must sign in to the dashboard again; "
+        "after seven days everybody must",
     )
 
     websub_min_lease: int = Field(
         3600,
         ge=1,
         le=30 * DAY,
-        description="seconds for which a WebSub subscription is granted at least",
+        description="minimum lease of a WebSub subscription, in seconds",
     )
     websub_default_lease: int = Field(
-        10 * DAY, ge=1, le=30 * DAY, description="the same where the subscriber says nothing of it"
+        10 * DAY,
+        ge=1,
+        le=30 * DAY,
+        description="default lease, in seconds",
     )
-    websub_max_lease: int = Field(30 * DAY, ge=1, le=30 * DAY, description="the same at most")
+    websub_max_lease: int = Field(
+        30 * DAY, ge=1, le=30 * DAY, description="maximum lease, in seconds"
+    )
     websub_requests_per_host: int = Field(
         60,
         ge=1,
-        description="WebSub requests a minute for callbacks on one host, beside those that wait",
+        description="WebSub requests per minute for one callback host, besides pending ones",
     )
     websub_requests_per_client: int = Field(
-        60, ge=1, description="WebSub requests a minute from one address, beside those that wait"
+        60,
+        ge=1,
+        description="WebSub requests per minute from one address, besides pending ones",
     )
     websub_topics: list[str] = Field(
         [],
-        description="topics hosted elsewhere that the WebSub hub fetches and distributes when they "
-        "are published: `https://blog.example/*`, with `*` for anything; `http://blog.example:*/*` "
-        "is all that is there on any port that is named",
+        description="topics on other sites that the WebSub hub fetches and distributes when they "
+        "are published: `https://blog.example/*`, where `*` stands for any text; "
+        "`http://blog.example:*/*` stands for all topics there, on any port in the URL",
     )
 
     @model_validator(mode="after")
@@ -191,7 +204,7 @@ class HubSettings(
     @model_validator(mode="after")
     def _key_has_a_certificate(self) -> Self:
         if self.tls_certificate is None and (self.tls_key or self.tls_key_password):
-            raise ValueError("tls_key and tls_key_password are of no use without tls_certificate")
+            raise ValueError("tls_key and tls_key_password require tls_certificate")
         return self
 
     @field_validator("websub_topics")
@@ -213,7 +226,7 @@ class HubSettings(
     def _are_categories(cls, value: dict[str, int]) -> dict[str, int]:
         for name, number in value.items():
             if name not in RATE_LIMITS:
-                raise ValueError(f"{name} is no category: {', '.join(RATE_LIMITS)}")
+                raise ValueError(f"{name} is not a category: {', '.join(RATE_LIMITS)}")
             if number < 0:
                 raise ValueError(f"{name} must not be negative")
         return value
@@ -229,9 +242,9 @@ class HubSettings(
     def _are_words(cls, value: dict[str, str]) -> dict[str, str]:
         for word, other in value.items():
             if word not in WORDS:
-                raise ValueError(f"{word} is no word to replace: {', '.join(WORDS)}")
+                raise ValueError(f"{word} is not a word to replace: {', '.join(WORDS)}")
             if not other.isascii() or not other.isalpha() or not other.islower():
-                raise ValueError(f"{other} must be of the letters a to z")
+                raise ValueError(f"{other} must consist of the letters a to z")
         return value
 
     @field_validator("base_url", "documentation_url")
@@ -247,11 +260,11 @@ class HubSettings(
         return value.rstrip("/")
 
     def root(self) -> str:
-        """The API's root, without a slash at its end."""
+        """Return the API's root, without a slash at its end."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         scheme = "http" if self.tls_certificate is None else "https"
         return self.base_url or f"{scheme}://{host}:{self.port}"
 
     def documentation(self) -> str:
-        """What `documentation_url` in errors begins with."""
+        """Return the beginning of `documentation_url` in errors."""
         return self.documentation_url or f"{self.root()}/docs"

@@ -1,4 +1,7 @@
-"""How things are that no group of operations changes: what platforms tell of, as it stands."""
+"""Serializers of the present state of resources that no group of operations changes.
+
+Platforms report these resources in events.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -18,7 +21,7 @@ from store import Connection, Row
 from store.delivery.outbox import SnapshotEvent
 from store.issues import issues
 
-# What platforms say with an event of this action: what it was before.
+# Platforms send the former values with this action; a snapshot has none.
 UNCHANGED: dict[str, Any] = {"changes": {}}
 
 
@@ -114,7 +117,10 @@ def _issues_of(db: Connection, rows: Sequence[Row]) -> dict[int, Row]:
 
 
 def _on_pull(event: str, member: str, one: Callable[..., Mapping[str, Any]]) -> SnapshotSerializer:
-    """Of what people say on pull requests: `one` shows it."""
+    """Return the serializer of comments and reviews on pull requests.
+
+    `one` serializes a single one.
+    """
 
     def states(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
         found = _issues_of(db, rows)
@@ -145,4 +151,4 @@ STATES: dict[str, SnapshotSerializer] = {
         "pull_request_review_comment.edited", "comment", line_comment_serializers.one
     ),
 }
-"""By the names in `store.registry.snapshot_sources`; those of groups declare theirs themselves."""
+"""Serializers by the names in `store.registry.snapshot_sources`. Groups declare their own."""

@@ -1,4 +1,4 @@
-"""How the worker tells of what it changed: it knows what happened, the groups know the shapes."""
+"""Events for the worker's changes. The worker knows what changed, the groups know the payloads."""
 
 from collections.abc import Mapping, Sequence
 
@@ -24,10 +24,10 @@ def _states() -> Mapping[str, SnapshotSerializer]:
 
 
 class WorkerEvents:
-    """Writes events of changes that nobody asked for, as the settings have their links and words.
+    """Emits events for changes in the background, with the links and words of the settings.
 
-    What a group's rows look like in an event is what it declared with `Group.told`, and for those
-    that are published as they are, `Group.current`.
+    Their payloads come from `OperationGroup.told`, and those of snapshots from
+    `OperationGroup.current`.
     """
 
     def __init__(self, settings: HubSettings) -> None:
@@ -38,8 +38,9 @@ class WorkerEvents:
         self._states = _states()
 
     def __call__(self, db: Connection, event: str, rows: Sequence[Row]) -> None:
-        """Write `name.action` of each of these rows, within the transaction of the change. KeyError
-        for a name that no group has declared.
+        """Emit `name.action` for each of these rows, in the transaction of the change.
+
+        Raises KeyError for a name that no group has declared.
         """
         name, _, action = event.partition(".")
         told = self._tellers[name](self._urls, db, rows)
@@ -47,13 +48,14 @@ class WorkerEvents:
         outbox.emit_many(db, name, action or None, payloads)
 
     def again(self, db: Connection, resource: str, repo_id: int, rows: Sequence[Row]) -> None:
-        """Publish how these rows of a repository are, as `snapshot_sources` reads them,
-        and not that they have changed. KeyError for a resource that nobody has declared.
+        """Publish the present state of a repository's rows, as `snapshot_sources` reads them.
+
+        Raises KeyError for a resource that no group has declared.
         """
         repo = repositories.get(db, repo_id)
-        assert repo is not None, "what is its own would have gone with it"
+        assert repo is not None, "its rows are deleted with it"
         states = self._states[resource](self._urls, db, repo, rows)
-        # Nobody did anything, and receivers look for who it was.
+        # Nobody caused the event, but receivers expect a sender.
         owner = serializers.simple_users(self._urls, db, [repo["owner_id"]])[repo["owner_id"]]
         told = [(repo, {"sender": owner} | state.payload) for state in states]
         payloads = event_payloads.payloads(self._urls, self._words, db, told)

@@ -1,4 +1,4 @@
-"""What is for administrators, `/metrics` and the details of health, and what probes are told."""
+"""The endpoints for administrators, `/metrics` and the details of health, and for health probes."""
 
 from hub.admin.administrators import AdminAuth
 from hub.admin.health import Health, report
@@ -17,7 +17,7 @@ DETAIL = "verbose"
 def add(
     house: Services, routes: Routes, seeing: Observability, admins: AdminAuth, *, here: bool
 ) -> None:
-    """Answer probes, and, if that is `here`, administrators."""
+    """Add the routes for probes and, if `here`, for administrators."""
     surface = AdminEndpoints(house, seeing, admins if here else None)
     works = {"/healthz": surface.healthz, "/readyz": surface.readyz}
     if here:
@@ -27,7 +27,7 @@ def add(
 
 
 class AdminEndpoints:
-    """What is seen from outside. Without `admins` nobody is one."""
+    """The endpoints. Without `admins`, nobody is an administrator."""
 
     def __init__(self, house: Services, seeing: Observability, admins: AdminAuth | None) -> None:
         self._health = Health(seeing, house.settings.ready_lag)
@@ -35,17 +35,17 @@ class AdminEndpoints:
         self._admins = admins
 
     async def healthz(self, call: Request) -> Response:
-        """200 while it lives, 503 when it had better be restarted."""
+        """Return 200 while the process works, or 503 if it should be restarted."""
         detail = await self._detailed(call)
         return report(await self._health.alive(), detail=detail)
 
     async def readyz(self, call: Request) -> Response:
-        """200 while it does what it is there for, 503 while it does not."""
+        """Return 200 while the process is ready for requests and delivers in time, or 503."""
         detail = await self._detailed(call)
         return report(await self._health.ready(), detail=detail)
 
     async def metrics(self, call: Request) -> Response:
-        """All that is counted."""
+        """Return all metrics."""
         await self._check(call)
         return await self._metrics(call)
 

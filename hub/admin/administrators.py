@@ -1,7 +1,7 @@
-"""Who is an administrator: somebody at this machine, or with a token for it.
+"""Authentication of administrators: they are on this machine, or have a token.
 
-A site administrator's token is measured by its scopes, as everybody's is: an installation is worth
-what an enterprise is.
+A site administrator's token needs scopes, like any other. The scopes of an enterprise also cover
+the installation.
 """
 
 import hashlib
@@ -22,29 +22,32 @@ from store import Connection
 from store.errors import Unusable
 
 LOOK, RUN = ("read:enterprise",), ("admin:enterprise",)
-"""Scopes of a site administrator's token to look at the installation, and to run what is in it."""
+"""The scopes of a site administrator's token to see the installation, and to operate it."""
 
-# What proxies add. Whoever has one of these does not come by himself.
+# Headers that proxies add. A request with one of them is not a direct one.
 FORWARDED = {b"forwarded", b"via", b"x-real-ip", b"x-client-ip", b"true-client-ip"}
 FORWARDED_PREFIXES = (b"x-forwarded-", b"cf-", b"x-original-")
 
 
 class AdminAuth:
-    """Tells administrators from others. `apart`: on a listener that is for them alone.
+    """Authenticates administrators. `apart` means on a listener for administrators only.
 
-    Unusable for a file with a token that cannot be read, or holds none.
+    Raises Unusable if the token file cannot be read, or holds no usable token.
     """
 
     def __init__(self, house: Services, *, apart: bool) -> None:
         self._house = house
         self._settings = house.settings
         self._digest = _token_digest(house.settings)
-        # A proxy in front of the API makes everybody come from this machine.
+        # Behind a proxy for the API, all requests seem to come from this machine.
         self._proxied = not apart and is_proxied(house)
 
     async def check(self, call: Request) -> None:
-        """Unauthenticated, Blocked, for anybody else; a token that is wrong is refused also from
-        where none is needed.
+        """Check that the caller is an administrator.
+
+        Raises Unauthenticated, Blocked or Forbidden if not.
+
+        A wrong token is rejected even if no token is needed.
         """
         call.credentials = "admin"
         access = self._settings.admin_access
@@ -57,7 +60,7 @@ class AdminAuth:
             raise _unauthenticated()
 
     async def check_user(self, call: Request) -> None:
-        """The same for whoever has any token that is good."""
+        """Check that the caller is an administrator or has any valid token."""
         given = credentials.credential_of(call.headers)
         if given is None or self.is_valid_cookie(given):
             await self.check(call)
@@ -74,11 +77,13 @@ class AdminAuth:
 
     @property
     def mark(self) -> str | None:
-        """What tells the token that is set from another one, and lets nobody in."""
+        """Return a value that changes with the configured token, but grants no access; None without
+        one.
+        """
         return None if self._digest is None else hashlib.sha256(b"mark" + self._digest).hexdigest()
 
     def is_valid_cookie(self, given: str) -> bool:
-        """Whether it is the token that is set."""
+        """Return whether it is the configured token."""
         digest = hashlib.sha256(given.encode()).digest()
         return self._digest is not None and hmac.compare_digest(digest, self._digest)
 
@@ -96,35 +101,37 @@ class AdminAuth:
 
 
 def administers(caller: credentials.Caller) -> bool:
-    """Whether it is a site administrator's token, of the kind that can be for the installation:
-    fine-grained ones and those of apps are for what they were made for.
+    """Return whether it is a site administrator's personal token.
+
+    Fine-grained tokens and tokens of apps are limited to their own purpose.
     """
     return caller.site_admin and caller.kind == "personal"
 
 
 def operates(caller: credentials.Caller) -> bool:
-    """Whether a token shows the installation."""
+    """Return whether a token gives access to view the installation."""
     return administers(caller) and covers(caller, LOOK)
 
 
 def is_proxied(house: Services) -> bool:
-    """Whether the API is meant to be reached through a proxy."""
+    """Return whether the API is configured to be behind a proxy."""
     settings = house.settings
     named = settings.base_url is not None and not _is_this_machine(house.urls.host)
     return named or bool(settings.trusted_proxies)
 
 
 def is_local(scope: Scope) -> bool:
-    """Whether a request comes from a process of this machine, and directly."""
+    """Return whether a request comes directly from a process on this machine."""
     headers = dict(scope["headers"])
     if FORWARDED & headers.keys() or any(name.startswith(FORWARDED_PREFIXES) for name in headers):
         return False
-    # Proxies that add nothing speak 1.0; and a browser that was led here by a name says it.
+    # HTTP/1.0 indicates a proxy that adds no header. Another Host indicates a browser that was led
+    # here by a foreign name.
     if scope.get("http_version") == "1.0" or not _names_this_machine(headers):
         return False
     client, server = scope.get("client"), scope.get("server")
     if client is None:
-        # Only who comes through a socket of the file system has no address on either side.
+        # Only connections through a Unix socket have no address on either side.
         return server is None or server[1] is None
     return _is_loopback(client[0])
 
@@ -150,7 +157,7 @@ def _is_loopback(address: str) -> bool:
 
 def _unauthenticated() -> Unauthenticated:
     return Unauthenticated(
-        "Requires authentication: this is for administrators (settings admin_access, admin_token)",
+        "Requires authentication as an administrator (settings admin_access, admin_token)",
         headers=credentials.BEARER_OR_BASIC,
     )
 
@@ -170,8 +177,8 @@ def _read(path: Path) -> str:
     try:
         token = path.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "it is no text"
+        why = getattr(error, "strerror", None) or "it is not a text"
         raise Unusable(f"admin_token_file: cannot read {path}: {why}") from None
     if len(token) < LEAST_TOKEN:
-        raise Unusable(f"admin_token_file: {path} holds less than {LEAST_TOKEN} characters")
+        raise Unusable(f"admin_token_file: {path} holds fewer than {LEAST_TOKEN} characters")
     return token

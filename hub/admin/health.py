@@ -1,4 +1,4 @@
-"""Whether the process lives, and whether it is ready: checks, each with a figure and the remedy."""
+"""Health checks of the process: is it alive and ready? Each has a figure and a remedy."""
 
 import asyncio
 import time
@@ -9,21 +9,21 @@ from hub.http.response import Response, json_response
 from store.clock import SECOND
 from store.errors import StoreError
 
-# Seconds without a sign of life after which a part counts as stuck.
+# Seconds without a sign of life after which a component counts as stuck.
 STUCK = 30.0
-# Seconds in which the store has to answer.
+# Time limit for the store's response, in seconds.
 PATIENCE = 2.0
-# Seconds by which the event loop may be late.
+# Limit of the event loop's delay, in seconds.
 LATE = 1.0
 NO_STORE = (
-    "see that the database can be reached and written: `tocsin doctor`, the disk's space and"
+    "check that the database can be reached and written: `tocsin doctor`, the disk's space and"
     " permissions, other programs that hold a lock on it"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class HealthCheck:
-    """Something that was looked at. `figure` is in seconds, where it is a time."""
+    """The result of one check. A `figure` that is a time is in seconds."""
 
     name: str
     ok: bool
@@ -33,18 +33,18 @@ class HealthCheck:
 
 
 class Health:
-    """Checks a process; none of them takes longer than a bound, whatever the store does."""
+    """Checks a process. No check takes longer than a limit, whatever the store does."""
 
     def __init__(self, seeing: Observability, ready_lag: float) -> None:
         self._seeing = seeing
         self._ready_lag = ready_lag
 
     async def alive(self) -> list[HealthCheck]:
-        """Whether what runs in this process runs."""
+        """Check that the components of this process run."""
         return [await self._event_loop(), self._delivery_loop()]
 
     async def ready(self) -> list[HealthCheck]:
-        """Whether it does what it is there for."""
+        """Check that the process can also use the store and delivers in time."""
         alive = await self.alive()
         store, lag = await asyncio.gather(self._store(), self._lag())
         return [self._phase(), *alive, *store, lag]
@@ -54,12 +54,12 @@ class Health:
         await asyncio.sleep(0)
         late = round(time.perf_counter() - began, 6)
         said = f"one pass took {late:.3f} s"
-        remedy = "see what keeps the processor busy, and whether the machine has memory left"
+        remedy = "check what keeps the processor busy, and whether the machine has free memory"
         return HealthCheck("event_loop", late < LATE, said, late, remedy)
 
     def _delivery_loop(self) -> HealthCheck:
         stuck = self._seeing.stuck(STUCK)
-        remedy = "restart it; with systemd the watchdog does, and the journal has all stacks"
+        remedy = "restart it; under systemd the watchdog does so, and the journal has all stacks"
         return HealthCheck(
             "delivery_loop", stuck is None, stuck or "it shows signs of life", None, remedy
         )
@@ -75,7 +75,7 @@ class Health:
         try:
             ahead = await self._seeing.writable.get(PATIENCE)
         except (StoreError, TimeoutError) as error:
-            said = f"nothing could be written: {_words(error)}"
+            said = f"the database cannot be written: {_words(error)}"
             return [HealthCheck("database", False, said, None, NO_STORE)]
         took = round(time.perf_counter() - began, 6)
         written = HealthCheck("database", True, "it can be written", took, NO_STORE)
@@ -85,11 +85,13 @@ class Health:
         try:
             figures = await self._seeing.figures.get(PATIENCE)
         except (StoreError, TimeoutError) as error:
-            return HealthCheck("lag", False, f"it is not known: {_words(error)}", None, NO_STORE)
+            return HealthCheck(
+                "lag", False, f"the lag is not known: {_words(error)}", None, NO_STORE
+            )
         lag, most = figures.lag / SECOND, self._ready_lag
         workers = len(figures.workers)
-        said = f"deliveries wait {lag:.1f} s, {workers} workers are there; {most:g} s are allowed"
-        remedy = "start a worker, or another one; see `tocsin status`, and the setting ready_lag"
+        said = f"deliveries wait {lag:.1f} s for {workers} workers; the limit is {most:g} s"
+        remedy = "start a worker, or one more; see `tocsin status` and the setting ready_lag"
         return HealthCheck("lag", not most or lag <= most, said, lag, remedy)
 
 
@@ -98,13 +100,13 @@ def _words(error: Exception) -> str:
 
 
 def _schema(ahead: int) -> HealthCheck:
-    said = "of this program" if not ahead else f"{ahead} steps ahead of this program"
-    remedy = "start the tocsin that brought the database there in this one's place"
+    said = "at this program's schema" if not ahead else f"{ahead} steps ahead of this program"
+    remedy = "start the version of tocsin that migrated the database instead"
     return HealthCheck("schema", not ahead, f"the database is {said}", ahead, remedy)
 
 
 def report(checks: list[HealthCheck], *, detail: bool) -> Response:
-    """The answer: 200 or 503, and why only where the detail is asked for."""
+    """Return the response: 200 or 503. The checks are included only if `detail` is set."""
     ok = all(check.ok for check in checks)
     content: dict[str, object] = {"status": "ok" if ok else "failing"}
     if detail:

@@ -1,4 +1,4 @@
-"""`/metrics`: all that is counted in this process, and how the store stands, for Prometheus."""
+"""`/metrics`: the metrics of this process and the store's figures, for Prometheus."""
 
 import asyncio
 import time
@@ -15,12 +15,12 @@ from store.errors import StoreError
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry, Metric
 
-# Seconds in which the store has to say how it stands; without it the rest is told.
+# Time limit for the store's figures, in seconds. Without them the other metrics are returned.
 PATIENCE = 5.0
 
 
 def metrics(seeing: Observability) -> Handler:
-    """What answers there."""
+    """Return the handler of `/metrics`."""
     standing = StoreGauges()
     kept: list[CollectorRegistry] = []
 
@@ -30,7 +30,8 @@ def metrics(seeing: Observability) -> Handler:
         except (StoreError, TimeoutError):
             standing.figures = None
         if not kept:
-            # Made when it is first asked for: a tenth of a second, for what not everybody wants.
+            # Created on the first request, as it takes a tenth of a second that not every process
+            # needs.
             kept.append(await asyncio.to_thread(registry, lambda: all_families(seeing, standing)))
         return _answer(kept[0], call)
 
@@ -47,18 +48,18 @@ def _answer(told: "CollectorRegistry", call: Request) -> Response:
 
 
 def all_families(seeing: Observability, standing: StoreGauges) -> list[AnyMetric]:
-    """All measures of a process."""
+    """Return all metrics of a process."""
     parts = [standing, seeing.measures, seeing.store.measures, *seeing.others]
     return [measure for part in parts for measure in part]
 
 
 def registry(measures: Callable[[], Iterable[AnyMetric]]) -> "CollectorRegistry":
-    """A registry of the measures there are by then, and of the process itself."""
+    """Return a registry of the present metrics and of the process itself."""
     from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector
     from prometheus_client.process_collector import ProcessCollector
 
     class Process(ProcessCollector):
-        """As a confined service it may not read in /proc when the machine was started."""
+        """Reads the boot time from the clock: a confined service may not read it in /proc."""
 
         def _boot_time(self) -> float:
             return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
@@ -71,18 +72,18 @@ def registry(measures: Callable[[], Iterable[AnyMetric]]) -> "CollectorRegistry"
 
 
 class StoreCollector:
-    """Measures as the client library collects them."""
+    """Collects metrics for the client library."""
 
     def __init__(self, measures: Callable[[], Iterable[AnyMetric]]) -> None:
         self._measures = measures
 
     def collect(self) -> Iterator["Metric"]:
-        """Each measure with its values of this moment."""
+        """Return each metric with its present values."""
         return map(family, self._measures())
 
 
 def family(measure: AnyMetric) -> "Metric":
-    """A measure in the library's form."""
+    """Convert a metric to the library's form."""
     from prometheus_client.metrics_core import (
         CounterMetricFamily,
         GaugeMetricFamily,
@@ -103,7 +104,7 @@ def family(measure: AnyMetric) -> "Metric":
 
 
 def _buckets(measure: HistogramMetric, counts: list[float]) -> list[tuple[str, float]]:
-    """Upper bounds with how many there are up to each."""
+    """Return each upper bound with the cumulative count."""
     total, found = 0.0, []
     for bound, count in zip([*measure.bounds, float("inf")], counts, strict=True):
         total += count

@@ -1,6 +1,4 @@
-"""What a process lets be seen of itself, whatever applications it serves and however often they
-are made anew.
-"""
+"""The state of a process that monitoring reads. It outlives applications, which may be rebuilt."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -14,24 +12,26 @@ from store.database.metrics import MetricSet
 from store.monitoring import stats as figures
 from store.monitoring.stats import DeliveryStats
 
-# Rows that processes write to find out whether they can; two in one are no harm.
+# The number of rows for write probes. If two processes share one, that does no harm.
 COMPONENTS = 1024
 
 
 @dataclass(slots=True)
 class Observability:
-    """Made by the command that puts hub and worker together."""
+    """The sources of health and metrics, created by the command that combines hub and worker."""
 
     store: Store
     measures: HubMetrics = field(default_factory=HubMetrics)
     others: Sequence[MetricSet] = ()
-    """What a worker in this process counts."""
+    """The metrics of a worker in this process."""
     stuck: Callable[[float], str | None] = lambda limit: None
-    """Which part of the delivery loop has shown no sign of life for so many seconds, in words."""
+    """Returns which part of the delivery loop has shown no sign of life for `limit` seconds, or
+    None.
+    """
     phase: Literal["starting", "serving", "ending"] = "serving"
     figures: TTLCache[DeliveryStats] = field(init=False)
     writable: TTLCache[int] = field(init=False)
-    """Writes, and gives the number of migration steps that this program does not know."""
+    """Writes a probe, and returns the number of migration steps that this program does not know."""
 
     def __post_init__(self) -> None:
         store = self.store
@@ -39,7 +39,7 @@ class Observability:
         self.writable = TTLCache(lambda: store.write(_probe))
 
     async def close(self) -> None:
-        """Look no more."""
+        """Stop the running look-ups."""
         await self.figures.close()
         await self.writable.close()
 

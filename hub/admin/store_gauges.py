@@ -1,4 +1,4 @@
-"""The store's figures as measures: how things stand with it, as it was asked last."""
+"""The store's latest figures as metrics."""
 
 from importlib.metadata import version
 
@@ -8,35 +8,35 @@ from store.monitoring.stats import MOST, DeliveryStats
 
 
 class StoreGauges(MetricSet):
-    """`figures` is what was found last; None where the store could not be asked."""
+    """Gauges of the store. `figures` are the latest ones; None if the store did not answer."""
 
     def __init__(self) -> None:
         self.figures: DeliveryStats | None = None
-        self.info = GaugeMetric("tocsin_info", "The version that runs, as a label", ("version",))
-        self.up = GaugeMetric("tocsin_store_up", "Whether the database answers: 1, or 0")
+        self.info = GaugeMetric("tocsin_info", "The running version, as a label", ("version",))
+        self.up = GaugeMetric("tocsin_store_up", "1 if the database answers, otherwise 0")
         self.backlog = GaugeMetric(
             "tocsin_backlog_deliveries",
-            "Deliveries without an outcome: due, later (for the next attempt), or held by workers;"
+            "Pending deliveries: due, later (waiting for their next attempt), or held by workers;"
             f" counted up to {MOST:,}",
             ("state",),
         )
         self.oldest = GaugeMetric(
-            "tocsin_oldest_due_seconds", "Age of the delivery that has been due for longest"
+            "tocsin_oldest_due_seconds", "Age of the delivery that has been due the longest"
         )
         self.lag = GaugeMetric(
             "tocsin_delivery_lag_seconds",
-            "For how long deliveries wait for workers, and not for their endpoints",
+            "How long deliveries wait for workers; waiting for endpoints is not included",
         )
-        self.workers = GaugeMetric("tocsin_workers", "Workers at work on the database")
-        self.failing = GaugeMetric(
-            "tocsin_hooks_failing", "Hooks to which deliveries fail at present"
+        self.workers = GaugeMetric("tocsin_workers", "Workers that use the database")
+        self.failing = GaugeMetric("tocsin_hooks_failing", "Hooks whose deliveries fail at present")
+        self.disabled = GaugeMetric(
+            "tocsin_hooks_disabled", "Hooks that were disabled because they failed"
         )
-        self.disabled = GaugeMetric("tocsin_hooks_disabled", "Hooks that were disabled for failing")
         self.job_ended = GaugeMetric(
-            "tocsin_job_ended_timestamp_seconds", "When a scheduled job ended last", ("name",)
+            "tocsin_job_ended_timestamp_seconds", "When a scheduled job last ended", ("name",)
         )
         self.job_failures = GaugeMetric(
-            "tocsin_job_failures", "How often in a row a scheduled job has failed", ("name",)
+            "tocsin_job_failures", "Consecutive failures of a scheduled job", ("name",)
         )
         self._connect()
 

@@ -1,4 +1,4 @@
-"""`POST /hub/websub`: a hub as the W3C Recommendation WebSub has it, beside the platform's own."""
+"""The WebSub hub at `POST /hub/websub` (W3C Recommendation), beside the platform's `POST /hub`."""
 
 import logging
 
@@ -27,7 +27,7 @@ MOST_PUBLISHED = 20
 
 
 def add(house: Services, routes: Routes) -> None:
-    """Serve the hub and its topics, where the setting says so."""
+    """Add the routes of the WebSub hub and its topics, if the setting `websub` is on."""
     if not house.settings.websub:
         return
     reader, prefix = TopicReader(house), house.urls.prefix
@@ -45,14 +45,16 @@ def add(house: Services, routes: Routes) -> None:
 
 
 class WebSubHub:
-    """Takes requests in; what becomes of them is the worker's."""
+    """Accepts requests to the hub. A worker verifies them and delivers."""
 
     def __init__(self, house: Services) -> None:
         self._house = house
         self._foreign = Foreign(house.settings.websub_topics)
 
     async def post(self, call: Request) -> Response:
-        """202 for a request that will be verified, 204 for a publisher's, or why not, in words."""
+        """Return 202 for a request to be verified, 204 for a publisher's, or an error in plain
+        text.
+        """
         try:
             form = await self._form(call)
             if form.mode() == "publish":
@@ -76,7 +78,8 @@ class WebSubHub:
         subscribes = form.mode() == "subscribe"
         of = await self._topic(topic)
         if form_of.names_address(host):
-            # A name is judged when it is dialled: what it stands for here is nobody's business.
+            # A host name is checked when it is connected to. Its present address must not be
+            # revealed.
             await self._house.judge(callback)
         wish = WebSubRequest(
             mode=form.mode(),
@@ -110,7 +113,7 @@ class WebSubHub:
             return await self._house.store.read(hosted, self._house, place, url)
         topic = self._foreign.find(url)
         if topic is None:
-            raise Forbidden("hub.topic is none of the topics that this hub serves")
+            raise Forbidden("hub.topic is not served by this hub")
         return topic
 
     async def _publish(self, form: WebSubForm) -> Response:
@@ -118,7 +121,7 @@ class WebSubHub:
         if not urls or len(urls) > MOST_PUBLISHED:
             raise Malformed(f"publish 1 to {MOST_PUBLISHED} topics, in hub.topic or hub.url")
         topics = [await self._topic(form_of.checked_url("hub.topic", url)) for url in urls]
-        # Of the topics hosted here it is known already.
+        # Changes of topics hosted here are known already.
         wanted = [topic for topic in topics if topic.repo_id == 0]
         if wanted:
             await self._house.store.write(_changed, wanted)
@@ -131,12 +134,12 @@ def _changed(db: Connection, topics: list[Topic]) -> None:
 
 
 def refusal(error: HubError | StoreError) -> Response:
-    """An error in plain text."""
+    """Return the response to an error, in plain text."""
     status = next((STATUSES[kind] for kind in type(error).mro() if kind in STATUSES), 500)
     text = str(error)
     if isinstance(error, Unavailable) or status == 500:
-        log.error("a request to the WebSub hub was put off: %s", error)
-        text = "the hub cannot get at its data right now: try again in a moment"
+        log.error("a request to the WebSub hub failed: %s", error)
+        text = "the hub cannot reach its data right now: try again in a moment"
     told = headers_of(error)
     if isinstance(error, RequestRateExceeded):
         status, told = TOO_MANY, [header("Retry-After", "60")]

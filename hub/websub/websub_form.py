@@ -1,4 +1,4 @@
-"""What a request to the WebSub hub says: read strictly, and refused with a reason in words."""
+"""Strict parsing of requests to the WebSub hub."""
 
 import ipaddress
 import re
@@ -11,7 +11,7 @@ from hub.http.numbers import natural
 
 MODES = ("subscribe", "unsubscribe", "publish")
 MOST_URL, MOST_TOKEN = 2048, 512
-# "less than 200 bytes"
+# The Recommendation requires "less than 200 bytes".
 SECRET_BYTES = 200
 UNFIT = re.compile(r"[\x00-\x20\x7f\\\ud800-\udfff]|\s")
 NOT_IN_LINK = re.compile('[<>"]')
@@ -19,7 +19,10 @@ NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 
 
 class WebSubForm:
-    """The fields of a request; what is not known among them is ignored."""
+    """The fields of a request.
+
+    Unknown fields are ignored. Raises Malformed for anything but a form.
+    """
 
     def __init__(self, body: bytes) -> None:
         try:
@@ -27,19 +30,19 @@ class WebSubForm:
                 body.decode(), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS
             )
         except ValueError:
-            raise Malformed("the body is no form in UTF-8") from None
+            raise Malformed("the body is not a form in UTF-8") from None
         self._fields = dict(self._pairs)
 
     def get(self, name: str) -> str:
-        """A field's value; of one that is repeated the last, of one that is not there nothing."""
+        """Return a field's value: the last one if it is repeated, empty if it is missing."""
         return self._fields.get(name, "")
 
     def every(self, *names: str) -> list[str]:
-        """The values of all fields of these names, each once."""
+        """Return the values of all fields with these names, without duplicates."""
         return list(dict.fromkeys(value for name, value in self._pairs if name in names and value))
 
     def mode(self) -> str:
-        """What is asked for."""
+        """Return the requested mode. Raises Malformed for an unknown one."""
         mode = self.get("hub.mode")
         if not mode:
             raise Malformed("hub.mode is missing")
@@ -48,7 +51,7 @@ class WebSubForm:
         return mode
 
     def url(self, name: str) -> str:
-        """The URL in a field."""
+        """Return the URL in a field. Raises Malformed if it is missing or not valid."""
         value = self.get(name)
         if not value:
             raise Malformed(f"{name} is missing")
@@ -56,24 +59,27 @@ class WebSubForm:
 
 
 def checked_url(name: str, value: str) -> str:
-    """An http or https URL that can be asked for as it is; Malformed for another."""
+    """Return the URL if it is an http or https URL that can be requested as it is.
+
+    Raises Malformed for any other.
+    """
     if len(value) > MOST_URL:
         raise Malformed(f"{name} is longer than {MOST_URL} characters")
     parts = _parts(value)
     if parts is None or not re.match("https?://", value, re.IGNORECASE) or UNFIT.search(value):
-        raise Malformed(f"{name} is no http or https URL")
+        raise Malformed(f"{name} is not an http or https URL")
     if name != "hub.callback" and NOT_IN_LINK.search(value):
-        raise Malformed(f"{name} holds what belongs in no URL")
+        raise Malformed(f"{name} contains characters that are not valid in a URL")
     if "#" in value:
         raise Malformed(f"{name} has a fragment, which is never sent")
     if "@" in parts.netloc:
-        raise Malformed(f"{name} holds credentials")
+        raise Malformed(f"{name} contains credentials")
     return value
 
 
 @dataclass(frozen=True, slots=True)
 class UrlParts:
-    """Of a URL: what is before the path, and the host in it."""
+    """The part of a URL before its path, and the host in it."""
 
     netloc: str
     host: str
@@ -90,14 +96,16 @@ def _parts(value: str) -> UrlParts | None:
 
 
 def host_of(url: str) -> str:
-    """The host of a URL that was checked."""
+    """Return the host of a checked URL."""
     parts = _parts(url)
     assert parts is not None, "it was checked"
     return parts.host[:253]
 
 
 def names_address(host: str) -> bool:
-    """Whether a host can be judged as it is, because nobody has to be asked for its address."""
+    """Return whether a host is an address or localhost, so that no DNS look-up is needed to check
+    it.
+    """
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
@@ -108,17 +116,20 @@ def names_address(host: str) -> bool:
 
 
 def lease_of(form: WebSubForm, least: int, usual: int, most: int) -> int:
-    """The seconds that are granted: what is asked for, within bounds, or what is usual."""
+    """Return the lease in seconds: the requested one, limited to `least` and `most`, or `usual`.
+
+    Raises Malformed if it is not a number.
+    """
     given = form.get("hub.lease_seconds")
     seconds = natural(given) if given else 0
     if seconds is None:
-        raise Malformed("hub.lease_seconds is no positive number of seconds")
-    # 0 stood for "for ever" in the protocol's early days, which is nobody's to have.
+        raise Malformed("hub.lease_seconds is not a positive number of seconds")
+    # Early versions of the protocol used 0 for an endless lease, which this hub does not grant.
     return min(max(seconds, least), most) if seconds else usual
 
 
 def secret_of(form: WebSubForm) -> str | None:
-    """The secret to sign with, if there is one."""
+    """Return the secret for signatures, or None. Raises Malformed if it is too long."""
     secret = form.get("hub.secret")
     if len(secret.encode()) >= SECRET_BYTES:
         raise Malformed(f"hub.secret must be shorter than {SECRET_BYTES} bytes")
@@ -126,7 +137,10 @@ def secret_of(form: WebSubForm) -> str | None:
 
 
 def token_of(form: WebSubForm) -> str | None:
-    """What an early subscriber wants to be told again."""
+    """Return the token that an early subscriber expects in the verification, or None.
+
+    Raises Malformed if it is too long.
+    """
     token = form.get("hub.verify_token")
     if len(token) > MOST_TOKEN:
         raise Malformed(f"hub.verify_token is longer than {MOST_TOKEN} characters")

@@ -1,4 +1,4 @@
-"""Topics of WebSub in the hub: their URLs, and what a GET of one answers with."""
+"""WebSub topics hosted here: their URLs, and the responses to a GET."""
 
 import re
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from store.delivery.websub_topics import FEEDS, PUBLIC_EVENTS, Topic, content_ty
 from store.errors import Missing
 
 READ = on_repo("contents", "read").or_anyone()
-# Other events may tell what only those who administer a repository are to know.
+# Other events may reveal information that only administrators of the repository may see.
 ADMINISTER = on_repo("webhooks", "read", role="admin", scopes=("read:repo_hook", "repo"))
 OWN_PATH = re.compile(
     r"([^/?#]+)/([^/?#]+)/(?:(events\.(?:json|atom))|events/([^/?#]+?)(?:\.json)?)"
@@ -30,14 +30,14 @@ OFFERED = {
     "events.json": ("application/feed+json", "application/json"),
     "events.atom": ("application/atom+xml", "application/xml", "text/xml"),
 }
-"""The feeds, and the media types that mean them."""
+"""The feeds, and the media types that select them."""
 FRESH: Header = (b"cache-control", b"no-cache")
 FRESH_PRIVATE: Header = (b"cache-control", b"private, no-cache")
 
 
 @dataclass(frozen=True, slots=True)
 class HostedTopic:
-    """A topic of this server, as its URL names it."""
+    """A topic hosted here, as its URL names it."""
 
     owner: str
     repo: str
@@ -45,18 +45,18 @@ class HostedTopic:
 
 
 def hub_url(house: Services) -> str:
-    """Where subscribers post to."""
+    """Return the URL that subscribers post to."""
     return f"{house.urls.root}/hub/websub"
 
 
 def topic_of(house: Services, repo: Row, key: str) -> Topic:
-    """The repository's topic with this key."""
+    """Return the repository's topic with this key."""
     path = key if key in FEEDS else f"events/{quote(key)}"
     return Topic(repo["id"], key, f"{house.urls.root}/{repo['full_name']}/{path}")
 
 
 def hosted_topic_of(house: Services, url: str) -> HostedTopic | None:
-    """What of this server a URL names, if it is a topic's."""
+    """Return the topic hosted here that a URL names, or None."""
     url = normalize_url(url)
     begun = ORIGIN.match(url)
     if begun is None:
@@ -71,7 +71,10 @@ def hosted_topic_of(house: Services, url: str) -> HostedTopic | None:
 
 
 def hosted(db: Connection, house: Services, place: HostedTopic, url: str) -> Topic:
-    """The topic at a place; one that is nowhere, if there is none that is anybody's to follow."""
+    """Return the topic.
+
+    If the repository or the event is not public here, it belongs to no repository.
+    """
     repo = find_repository(db, place.owner, place.repo)
     if repo is None or place.key not in PUBLIC_EVENTS | FEEDS.keys():
         return Topic(NOWHERE, place.key, normalize_url(url))
@@ -85,21 +88,21 @@ class TopicReader:
         self._house = house
 
     async def event(self, call: Request) -> Response:
-        """GET /{owner}/{repo}/events/{event}"""
+        """Return the latest event: GET /{owner}/{repo}/events/{event}."""
         return await self._read(call, call.values["event"].removesuffix(".json"))
 
     async def feed(self, call: Request) -> Response:
-        """GET /{owner}/{repo}/events"""
+        """Return the feed that the client accepts: GET /{owner}/{repo}/events."""
         answer = await self._read(call, negotiate_feed(call.accept))
         answer.headers.append((b"vary", b"Accept, Authorization"))
         return answer
 
     async def json_feed(self, call: Request) -> Response:
-        """GET /{owner}/{repo}/events.json"""
+        """Return the JSON feed: GET /{owner}/{repo}/events.json."""
         return await self._read(call, "events.json")
 
     async def atom_feed(self, call: Request) -> Response:
-        """GET /{owner}/{repo}/events.atom"""
+        """Return the Atom feed: GET /{owner}/{repo}/events.atom."""
         return await self._read(call, "events.atom")
 
     async def _read(self, call: Request, key: str) -> Response:
@@ -122,7 +125,7 @@ class TopicReader:
 
 
 def link(hub: str, self_url: str) -> str:
-    """The Link header of a topic."""
+    """Return the Link header of a topic."""
     return f'<{hub}>; rel="hub", <{self_url}>; rel="self"'
 
 
@@ -134,7 +137,7 @@ def _check_visible(db: Connection, call: Request, key: str) -> Row:
         raise Missing("repository")
     needed = READ if key in PUBLIC_EVENTS | FEEDS.keys() else ADMINISTER
     if caller is None and not needed.anyone:
-        # Who gives no name does not learn whether the repository is there.
+        # An anonymous client must not learn whether a private repository exists.
         access.check(db, READ, None, repo)
         credentials.require(token)
     access.check(db, needed, caller, repo)
@@ -147,11 +150,11 @@ def _content(db: Connection, topic: Topic, hub: str | None) -> tuple[Response, i
         return Response(200, websub_feeds.feed(db, topic, hub), [kind]), None
     row = websub_feeds.latest(db, topic.repo_id, topic.key, drafts=hub is None)
     if row is None:
-        # It can be followed before anything has happened.
+        # A topic can be subscribed to before its first event.
         return Response(204), None
     return Response(200, row["body"], [kind]), row["received_at"]
 
 
 def negotiate_feed(accept: str) -> str:
-    """Which of the feeds an Accept header prefers: JSON, if it does not care."""
+    """Return the feed that an Accept header prefers. The default is JSON."""
     return Accept(accept).choose(OFFERED) or "events.json"

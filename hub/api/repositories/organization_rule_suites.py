@@ -33,8 +33,8 @@ def get_org_rule_suites(
 ) -> list[RuleSuite]:
     """List organization rule suites
 
-    By default those of the last day, the latest push first. Includes private repositories that the
-    token can see.
+    By default the suites for the last day, the latest push first. Includes private repositories
+    that the token can see.
     """
     repo_id = None
     if "repository_name" in query:

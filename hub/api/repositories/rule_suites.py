@@ -20,7 +20,7 @@ def get_repo_rule_suites(
 ) -> list[RuleSuite]:
     """List repository rule suites
 
-    By default those of the last day, the latest push first.
+    By default the suites for the last day, the latest push first.
     """
     return rule_suite_serializers.listed(ctx.db, page, query, repo_id=repo["id"])
 

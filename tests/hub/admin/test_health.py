@@ -158,7 +158,7 @@ async def test_a_database_that_cannot_be_written(
         with monkeypatch.context() as patched:
             patched.setattr(stats, "probe", refuse)
             said = (await ready(client))["database"]["said"]
-            assert said == "nothing could be written: attempt to write a readonly database"
+            assert said == "the database cannot be written: attempt to write a readonly database"
             assert (await client.get("/readyz")).json() == {"status": "failing"}
             assert (await client.get("/healthz")).status_code == 200
         later()
