@@ -1,4 +1,4 @@
-"""What pages are made of beside HTML: files of the package, under names that change with them."""
+"""Static files of the dashboard, under URLs that change with their content."""
 
 import hashlib
 from functools import cache
@@ -23,15 +23,16 @@ def _contents() -> dict[str, bytes]:
 
 @cache
 def asset(name: str) -> str:
-    """The path at which a file of `static` is served. Its name there has a digest in it, so that
-    browsers may keep it for ever.
+    """Return the path of a file in `static`.
+
+    The path contains a digest of the content, so that browsers may cache it forever.
     """
     digest = hashlib.sha256(_contents()[name]).hexdigest()[:12]
     return f"{ROOT}/static/{digest}/{name}"
 
 
 def serving() -> Handler:
-    """Answers with the file that a path names."""
+    """Return the handler that serves static files."""
 
     async def work(call: Request) -> Response:
         name = call.values["name"]

@@ -1,6 +1,4 @@
-"""Charts, as numbers for the templates that draw them: SVG with axes and units, and the same as a
-table for who cannot see it.
-"""
+"""Charts as coordinates for SVG templates, with the same data as a table for screen readers."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,8 +16,9 @@ Values = Sequence[float | None]
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Values over time. `kind` is a colour, `dash` (solid, dashed, dotted) how a line is; without
-    one it is bars.
+    """Values over time. `kind` is a color.
+
+    `dash` (solid, dashed, dotted) is the line's style; a series without one is drawn as bars.
     """
 
     label: str
@@ -41,25 +40,25 @@ class ChartBar:
 @dataclass(frozen=True, slots=True)
 class ChartLine:
     points: list[str]
-    """Each a polyline: where nothing is known a line ends, and another one begins."""
+    """One polyline for each part without gaps in the data."""
     kind: str
     dash: str
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A picture of `width` and `height`; positions are in its units."""
+    """A chart of `width` and `height`; all positions are in its units."""
 
     title: str
     unit: str
     series: Sequence[Series]
     moments: Sequence[int]
     ticks: list[tuple[float, str]]
-    """Of the vertical axis: height and text."""
+    """Position and label of each tick on the vertical axis."""
     labels: list[tuple[float, str]]
-    """Of the horizontal one."""
+    """Position and label of each tick on the horizontal axis."""
     rows: list[tuple[int, list[str]]]
-    """As a table: a moment, and what each series has then."""
+    """The table's rows: a time, and each series' value at that time."""
     bars: list[ChartBar] = field(default_factory=list)
     lines: list[ChartLine] = field(default_factory=list)
     width: float = WIDTH
@@ -76,8 +75,9 @@ def stacked(
     series: Sequence[Series],
     over: Sequence[Series] = (),
 ) -> Chart:
-    """Bars, each on the one before, and `over` them lines; values are numbers of things in each
-    step of time.
+    """Return a chart of stacked bars, with lines for the series in `over`.
+
+    The values are counts per step of time.
     """
     sums = [sum(one.values[at] or 0 for one in series) for at in range(len(moments))]
     top = nice(max([*sums, *(value or 0 for one in over for value in one.values)], default=0))
@@ -119,7 +119,7 @@ def _line(series: Series, at: Callable[[int, float], str]) -> ChartLine:
 
 
 def curves(title: str, unit: str, moments: Sequence[int], series: Sequence[Series]) -> Chart:
-    """Lines over an axis in factors of ten; values are microseconds."""
+    """Return a chart of lines over a logarithmic axis. The values are microseconds."""
     known = [value for one in series for value in one.values if value]
     low = math.floor(math.log10(min(known, default=1_000)))
     high = max(math.ceil(math.log10(max(known, default=1_000_000))), low + 1)
@@ -140,7 +140,7 @@ def curves(title: str, unit: str, moments: Sequence[int], series: Sequence[Serie
 
 
 def _parts(values: Values) -> list[list[tuple[int, float]]]:
-    """What is known without a gap; a single value as a short line."""
+    """Divide the values into parts without gaps. A single value becomes a short line."""
     parts: list[list[tuple[int, float]]] = [[]]
     for number, value in enumerate(values):
         if value:
@@ -177,7 +177,7 @@ def _count(value: float) -> str:
 
 
 def nice(value: float) -> float:
-    """A round number not below this: the end of an axis."""
+    """Return a round number that is not smaller, for the end of an axis."""
     if value <= 2:
         return 2
     power = 10 ** math.floor(math.log10(value))
@@ -188,19 +188,19 @@ def _r(value: float) -> float:
     return round(value, 1)
 
 
-# What a delivery's time goes into, in its order: name, words, colour.
+# The stages of an attempt in order: name, label, color.
 STAGES = (
-    ("resolve", "Name looked up", "warn"),
-    ("connect", "Connected", "accent"),
-    ("tls", "Encrypted", "accent"),
-    ("wait", "Waited for the answer", "busy"),
-    ("read", "Answer read", "good"),
+    ("resolve", "DNS lookup", "warn"),
+    ("connect", "Connect", "accent"),
+    ("tls", "TLS handshake", "accent"),
+    ("wait", "Wait for the response", "busy"),
+    ("read", "Read the response", "good"),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A part of a delivery's time, in microseconds, and where it is in the picture."""
+    """A stage of an attempt, with its times in microseconds and its position in the chart."""
 
     name: str
     began: int
@@ -213,7 +213,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Waterfall:
-    """One line for each stage, over an axis from nothing to `total` microseconds."""
+    """One bar for each stage, over an axis from 0 to `total` microseconds."""
 
     total: int
     stages: list[Stage]
@@ -228,7 +228,7 @@ ROW, ASIDE = 26.0, 190.0
 
 
 def waterfall(timings: Mapping[str, int]) -> Waterfall | None:
-    """What an attempt's time went into; None where nothing was measured."""
+    """Return the chart of an attempt's stages, or None if nothing was measured."""
     known = [(name, said, kind) for name, said, kind in STAGES if timings.get(name) is not None]
     if not known:
         return None

@@ -1,4 +1,4 @@
-"""The dashboard's cookies: read, set, and taken back."""
+"""The dashboard's cookies: reading, setting and deleting them."""
 
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import quote, unquote
@@ -9,14 +9,14 @@ from hub.ui.section import ROOT
 
 SESSION = "tocsin_ui"
 DOOR = "tocsin_ui_door"
-"""What the form that signs in goes with, while there is no session."""
+"""Secures the sign-in form, while there is no session."""
 NOTICE = "tocsin_ui_notice"
 THEME = "tocsin_ui_theme"
 YEAR = 365 * 24 * 3600
 
 
 def read(call: Request) -> dict[str, str]:
-    """The cookies that came, by name; none where they cannot be read."""
+    """Return the request's cookies by name; empty if they cannot be parsed."""
     jar: SimpleCookie = SimpleCookie()
     try:
         jar.load(call.text(b"cookie") or "")
@@ -26,7 +26,7 @@ def read(call: Request) -> dict[str, str]:
 
 
 def set_cookie(name: str, value: str, *, secure: bool, seconds: int | None = None) -> Header:
-    """Have a browser keep a cookie: until it is closed, or for so many seconds (0: no longer)."""
+    """Return the header that sets a cookie, until the browser closes or for `seconds`."""
     parts = [f"{name}={quote(value, safe='')}", f"Path={ROOT}", "HttpOnly", "SameSite=Strict"]
     parts += [] if seconds is None else [f"Max-Age={seconds}"]
     parts += ["Secure"] if secure else []
@@ -34,5 +34,5 @@ def set_cookie(name: str, value: str, *, secure: bool, seconds: int | None = Non
 
 
 def delete_cookie(name: str, *, secure: bool) -> Header:
-    """Have a browser forget a cookie."""
+    """Return the header that deletes a cookie."""
     return set_cookie(name, "", secure=secure, seconds=0)

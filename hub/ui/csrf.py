@@ -1,4 +1,6 @@
-"""Against posts that another site has a browser make: a token in each form, and its origin."""
+"""Protection against cross-site request forgery: a token in each form, and a check of the
+origin.
+"""
 
 import hashlib
 import hmac
@@ -10,12 +12,12 @@ FIELD, HEADER = "csrf", b"x-csrf-token"
 
 
 def token_of(cookie: str) -> str:
-    """What goes with each form of the pages that are shown to who has this cookie."""
+    """Return the form token that belongs to a cookie."""
     return hmac.new(cookie.encode(), b"tocsin form", hashlib.sha256).hexdigest()
 
 
 def check(call: Request, cookie: str | None, given: str, origin: str) -> None:
-    """Forbidden for a post that was not sent from one of our own pages."""
+    """Check that a post comes from a page of the dashboard. Raises Forbidden if not."""
     site = call.headers.get(b"sec-fetch-site")
     if site is not None and site != b"same-origin":
         raise _forged()
@@ -24,11 +26,13 @@ def check(call: Request, cookie: str | None, given: str, origin: str) -> None:
         raise _forged()
     given = call.text(HEADER) or given
     if cookie is None or not hmac.compare_digest(token_of(cookie).encode(), given.encode()):
-        raise Forbidden("This form is out of date. Go back, load the page again, and send it anew.")
+        raise Forbidden(
+            "This form is out of date. Go back, reload the page, and submit the form again."
+        )
 
 
 def _forged() -> Forbidden:
     return Forbidden(
-        "This was not sent from a page of this dashboard. If it was, and a proxy is in front of"
-        " it: that has to pass on the Host that the browser sent, or base_url has to name it."
+        "This request did not come from a page of this dashboard. If it did, and there is a proxy:"
+        " the proxy must pass on the browser's Host header, or base_url must name that host."
     )

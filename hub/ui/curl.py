@@ -1,4 +1,4 @@
-"""A delivery as a command line, to be sent from somewhere else: without any secret."""
+"""The request of a delivery as a curl command, without any secret."""
 
 from shlex import quote
 
@@ -11,8 +11,9 @@ OWN = {"host", "content-length", "connection", "accept-encoding", "transfer-enco
 
 
 def command(attempt: Row) -> str | None:
-    """What sends the same request with curl; None where its body is no longer kept. Its signature
-    is the one that was sent: it is good for this body alone.
+    """Return the curl command that sends the same request; None if its payload has been deleted.
+
+    The signature is the original one, which is valid for this body only.
     """
     body = body_of(attempt)
     if body is None:
@@ -22,7 +23,7 @@ def command(attempt: Row) -> str | None:
         if name.lower() not in OWN:
             lines.append(f"-H {quote(f'{name}: {value}')}")
     text = body.decode("utf-8", "replace")
-    # For the whole text: what begins with @ would be a file's name.
+    # --data-raw, because --data would treat a leading @ as a file name.
     inline = len(body) <= MOST_INLINE and "\0" not in text
     lines.append(f"--data-raw {quote(text)}" if inline else "--data-binary @payload")
     return " \\\n  ".join([*lines, quote(attempt["url"])])

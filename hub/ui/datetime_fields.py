@@ -1,4 +1,4 @@
-"""Moments in forms, as a browser's fields for date and time have them; in UTC."""
+"""Conversion of times for HTML fields of type datetime-local, in UTC."""
 
 from datetime import UTC, datetime
 
@@ -6,8 +6,9 @@ from store.clock import SECOND
 
 
 def moment_of(text: str) -> int | None:
-    """Microseconds of `2026-11-21T07:33`, of a day, or of either with an offset; None for what is
-    none of these.
+    """Parse `2026-11-21T07:33`, a date, or either with an offset. Return microseconds.
+
+    Returns None for anything else.
     """
     try:
         found = datetime.fromisoformat(text[:40])
@@ -19,5 +20,5 @@ def moment_of(text: str) -> int | None:
 
 
 def field_of(at: int) -> str:
-    """A moment as such a field has it, to the minute."""
+    """Format a time for such a field, to the minute."""
     return f"{datetime.fromtimestamp(at / SECOND, UTC):%Y-%m-%dT%H:%M}"

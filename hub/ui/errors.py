@@ -1,4 +1,4 @@
-"""What people are told when something goes wrong: what it was, and what they can do about it."""
+"""Error pages: the message, and advice for the user."""
 
 from hub.http.errors import message_of, status_of
 from hub.rest.context import Services
@@ -7,31 +7,31 @@ from hub.ui.section import RenderedPage
 from store.errors import Invalid
 
 TITLES = {
-    400: "That could not be read",
-    403: "That is not yours to see",
-    404: "There is nothing here",
-    408: "That took too long",
-    409: "Something else was faster",
-    413: "That is too much",
-    422: "That cannot be done",
-    503: "Not right now",
+    400: "The request could not be read",
+    403: "You do not have access",
+    404: "Not found",
+    408: "The request took too long",
+    409: "Conflict",
+    413: "The request is too large",
+    422: "That is not possible",
+    503: "Temporarily unavailable",
 }
 REMEDIES = {
-    403: "Sign in with a token of somebody who administers the repository: its scope has to be"
-    " read:repo_hook to look, write:repo_hook to change something.",
-    404: "It may have been deleted, or retention has let go of it; or it is not yours to see.",
-    503: "The database is busy or cannot be reached. Try again in a moment; on the machine"
-    " `tocsin doctor` says more.",
+    403: "Sign in with a token of a user who administers the repository. It needs the scope"
+    " read:repo_hook to view, write:repo_hook to make changes.",
+    404: "It may have been deleted, also by retention, or you may not have access to it.",
+    503: "The database is busy or cannot be reached. Try again in a moment. On the server,"
+    " `tocsin doctor` shows more.",
 }
-ELSE = "Go back and try again. If it stays so, the log has more under the request's id."
+ELSE = "Go back and try again. If the error persists, look up the request's id in the log."
 
 
 class NotSignedIn(Exception):
-    """Somebody has to sign in first."""
+    """The user must sign in first."""
 
 
 def failed(house: Services, call: Request, error: Exception) -> RenderedPage:
-    """The page of an error."""
+    """Return the page for an error."""
     house.measures.refused(call, error)
     status = status_of(error)
     message = (

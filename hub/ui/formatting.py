@@ -1,4 +1,4 @@
-"""How figures and moments are written for people. Moments and durations are microseconds."""
+"""Formatting of numbers and times for the dashboard. Times and durations are in microseconds."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -8,18 +8,19 @@ from store.clock import DAY, HOUR, MINUTE, SECOND
 Formatter = Callable[[float], str]
 STEPS = ((DAY, "d"), (HOUR, "h"), (MINUTE, "min"), (SECOND, "s"))
 UNITS = ("B", "kB", "MB", "GB", "TB")
-# A thin space, as it is usual between groups of digits; it does not break.
+# A narrow no-break space, the usual separator between groups of digits.
 THIN = "\u202f"
 
 
 def number(value: int) -> str:
-    """A whole number in groups of three digits."""
+    """Format a whole number in groups of three digits."""
     return f"{value:,}".replace(",", THIN)
 
 
 def rate(many: int, minutes: float) -> str:
-    """How often, in two digits or whole numbers: `0.18 a minute`, `1.5 a minute`, `240 a minute`.
-    What is more than nothing is never 0.
+    """Format a rate: `0.18 a minute`, `1.5 a minute`, `240 a minute`.
+
+    A positive rate is never shown as 0.
     """
     value = many / minutes
     if 0 < value < 0.01:
@@ -28,7 +29,7 @@ def rate(many: int, minutes: float) -> str:
 
 
 def duration(value: float) -> str:
-    """A length of time in two or three digits and its unit: `12 ms`, `3.4 s`, `5 min`, `2 d`."""
+    """Format a duration in two or three digits with its unit: `12 ms`, `3.4 s`, `5 min`, `2 d`."""
     if value < 1000:
         return f"{value:.0f} µs"
     if value < SECOND:
@@ -44,7 +45,7 @@ def _digits(value: float) -> str:
 
 
 def ago(at: int, now: int) -> str:
-    """How far a moment is from now: `3 s ago`, `in 5 min`, `now`."""
+    """Format a time relative to now: `3 s ago`, `in 5 min`, `now`."""
     distance = abs(now - at)
     if distance < SECOND:
         return "now"
@@ -54,12 +55,12 @@ def ago(at: int, now: int) -> str:
 
 
 def moment(at: int) -> str:
-    """A moment with its date, to the second: `2026-11-21 07:33:00 UTC`."""
+    """Format a time with its date, to the second: `2026-11-21 07:33:00 UTC`."""
     return f"{_when(at):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def clock(at: int) -> str:
-    """Its time of the day, to the minute."""
+    """Format a time of day, to the minute."""
     return f"{_when(at):%H:%M}"
 
 
@@ -68,7 +69,7 @@ def _when(at: int) -> datetime:
 
 
 def size(value: float) -> str:
-    """So many bytes: `640 B`, `8.2 kB`."""
+    """Format a number of bytes: `640 B`, `8.2 kB`."""
     unit = 0
     while value >= 1000 and unit < len(UNITS) - 1:
         value, unit = value / 1000, unit + 1
@@ -76,7 +77,7 @@ def size(value: float) -> str:
 
 
 def percent(part: float, whole: float) -> str:
-    """A share; a dash of nothing. What is not all is never 100 %."""
+    """Format a share; a dash if `whole` is 0. Only a complete share is shown as 100 %."""
     if not whole:
         return "–"
     share = 100 * part / whole
@@ -86,5 +87,5 @@ def percent(part: float, whole: float) -> str:
 
 
 def pluralize(value: int, one: str, several: str = "") -> str:
-    """A number of things by their name: `1 hook`, `2 hooks`."""
+    """Format a number with its noun: `1 hook`, `2 hooks`."""
     return f"{number(value)} {one if value == 1 else several or one + 's'}"

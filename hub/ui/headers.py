@@ -1,4 +1,4 @@
-"""What every page is sent with: nothing from elsewhere is loaded, and nobody keeps a copy."""
+"""The headers of every page: nothing is loaded from other sites, and nothing is cached."""
 
 from hub.http.response import HTML, Header
 

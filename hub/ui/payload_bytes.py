@@ -1,4 +1,4 @@
-"""The bytes of a delivery once more, from its event."""
+"""Reconstruction of a delivery's body from its event."""
 
 from urllib.parse import quote_plus
 
@@ -9,18 +9,18 @@ JSON = "application/json"
 
 
 def header(attempt: Row, wanted: str) -> str:
-    """A header that was sent; empty where there was none of this name (lower case)."""
+    """Return a header of the request by its lower-case name; empty if there was none."""
     found = (value for name, value in attempt["request_headers"].items() if name.lower() == wanted)
     return str(next(found, ""))
 
 
 def body_of(attempt: Row) -> bytes | None:
-    """What was sent, None where that cannot be told any more."""
+    """Return the body that was sent, or None if it can no longer be known."""
     body: bytes | None = attempt["event_body"]
     kind = header(attempt, "content-type")
     if body is None or kind.startswith(JSON):
         return body
     if kind.startswith(FORM):
-        # As it was sent, to the byte: that is what was signed.
+        # Exactly as it was sent, because these bytes were signed.
         return b"payload=" + quote_plus(body, safe="*").replace("~", "%7E").encode()
     return None

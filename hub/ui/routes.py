@@ -1,4 +1,4 @@
-"""Where the dashboard is: every path of it, given to the hub's routes."""
+"""The routes of the dashboard."""
 
 from hub.http.routing import Routes
 from hub.rest.middleware import wrap
@@ -11,14 +11,14 @@ from hub.ui.signing_in import SignIn
 
 
 def add(desk: Dashboard, routes: Routes) -> None:
-    """Serve the dashboard."""
+    """Add the dashboard's routes."""
     for line, work in serves(desk).items():
         method, _, path = line.partition(" ")
         routes.add(method, path, wrap(desk.house, work, door="ui"))
 
 
 def serves(desk: Dashboard) -> dict[str, Handler]:
-    """Method and path to what answers there."""
+    """Return the dashboard's handlers by method and path."""
     door = SignIn(desk)
     found = {
         f"GET {ROOT}/static/{{digest}}/{{name}}": assets.serving(),

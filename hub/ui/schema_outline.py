@@ -1,26 +1,26 @@
-"""JSON schemas in words: what something is, and what it is made of."""
+"""JSON schemas in words, for the API reference."""
 
 from collections.abc import Mapping
 from typing import Any
 
 Json = Mapping[str, Any]
 Spoken = list[tuple[str, str]]
-"""Pieces of text, each with the name of the schema that it stands for, or nothing."""
+"""Pieces of text, each with the name of the schema that it links to, or an empty name."""
 
 SCHEMAS = "#/components/schemas/"
 BOUNDS = (
     ("minimum", "at least {}"),
     ("maximum", "at most {}"),
-    ("minLength", "{} characters at least"),
-    ("maxLength", "{} characters at most"),
-    ("maxItems", "{} at most"),
+    ("minLength", "at least {} characters"),
+    ("maxLength", "at most {} characters"),
+    ("maxItems", "at most {} items"),
     ("pattern", "matching {}"),
     ("default", "default {}"),
 )
 
 
 def type_text(schema: Json) -> Spoken:
-    """What a value is: `text or null`, `list of Hook`."""
+    """Return the type of a value: `text or null`, `list of Hook`."""
     if "$ref" in schema:
         name = str(schema["$ref"]).removeprefix(SCHEMAS)
         return [(name, name)]
@@ -50,7 +50,7 @@ def _kind(schema: Json) -> str:
 
 
 def members(document: Json, schema: Json) -> list[dict[str, Any]]:
-    """The members of an object, or of the objects in a list; none of what is no object."""
+    """Return the members of an object, or of the objects in a list; empty for any other schema."""
     meant = _meant(document, schema)
     required = meant.get("required", ())
     return [
@@ -66,7 +66,7 @@ def members(document: Json, schema: Json) -> list[dict[str, Any]]:
 
 
 def _meant(document: Json, schema: Json) -> Json:
-    """The schema behind names, lists, and what may be null as well."""
+    """Return the schema behind references, lists and nullable unions."""
     for _ in range(8):
         if "$ref" in schema:
             name = str(schema["$ref"]).removeprefix(SCHEMAS)

@@ -1,6 +1,6 @@
-"""How a part of the dashboard is declared: its pages, its acts, and what of it is live.
+"""The declaration of the dashboard's sections: pages, actions and live streams.
 
-Nothing is registered at import: a section is a list, and `sections` lists the sections.
+Importing registers nothing: a section is a list, and `sections` lists all sections.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -14,15 +14,18 @@ from hub.ui.viewer import DashboardViewer
 
 ROOT = "/ui"
 Audience = Literal["anyone", "guest", "user", "operator"]
-"""For whom: everybody; also who came with a link for one hook; who signed in with a token (what
-they may see of it the function asks `look.viewer`); who runs the installation.
+"""The audience of a page.
+
+`anyone` includes visitors who are not signed in. `guest` includes visitors with a link to one hook.
+`user` means signed in with a token; its handler checks `look.viewer` for access. `operator` means
+somebody who operates the installation.
 """
 Form = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class RenderedPage:
-    """A page: its template and what that is told."""
+    """A page: its template and the values for it."""
 
     template: str
     told: Mapping[str, Any]
@@ -31,8 +34,10 @@ class RenderedPage:
 
 @dataclass(frozen=True, slots=True)
 class ActionResult:
-    """An act is done: the page to go to (a path), and what is said there. `ids` and `fields` are
-    for the audit log: names of what was changed, never a value. `cookies` are set.
+    """The result of an action: the path to redirect to, and the notice shown there.
+
+    `ids` and `fields` are for the audit log: names of what changed, never a value. `cookies` are
+    set in the response.
     """
 
     to: str
@@ -44,8 +49,8 @@ class ActionResult:
 
 @dataclass(frozen=True, slots=True)
 class PanelUpdate:
-    """Something new for a page that is open: the event's name, which `sse-swap` names, and the
-    template that makes its HTML.
+    """An update for an open page: the event's name (for `sse-swap`), and the template of its
+    HTML.
     """
 
     event: str
@@ -66,8 +71,9 @@ def _always(settings: HubSettings, viewer: DashboardViewer) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SectionPage:
-    """A page. `standing`: the installation's figures are looked up for it (`look.figures`);
-    `described`: the API's description is made (`look.described`).
+    """A page. With `standing`, the installation's figures are loaded into `look.figures`.
+
+    With `described`, the API's description is prepared for `look.described`.
     """
 
     path: str
@@ -80,7 +86,7 @@ class SectionPage:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Something that changes what there is, asked for with a form."""
+    """A change that is requested with a form."""
 
     path: str
     name: str
@@ -91,8 +97,10 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class LiveStream:
-    """A stream of parts. Its function is called twice a second with what it returned first the
-    time before (None at the beginning), and returns that and what is new.
+    """A stream of updates for an open page.
+
+    Its handler runs twice a second. It receives the state that it returned before (None at first),
+    and returns the new state and the updates.
     """
 
     path: str
@@ -102,8 +110,10 @@ class LiveStream:
 
 
 class Section:
-    """A noun of the dashboard; `label` is its entry in the menu, for `who`, which leads to `at`,
-    where it is `offered` by these settings.
+    """A section of the dashboard. `label` is its menu entry, which links to `at`.
+
+    The entry is shown to the audience `who`, if `offered` returns true for the settings and the
+    viewer.
     """
 
     def __init__(
@@ -126,7 +136,9 @@ class Section:
         standing: bool = False,
         described: bool = False,
     ) -> Callable[[PageHandler], PageHandler]:
-        """Show what the function below tells at this path (under /ui) in a template."""
+        """Declare the decorated function as the page at this path (below /ui), with this
+        template.
+        """
 
         def declare(function: PageHandler) -> PageHandler:
             self.pages.append(
@@ -139,9 +151,10 @@ class Section:
     def act(
         self, path: str, *, who: Audience = "user", before: Before | None = None
     ) -> Callable[[ActionHandler], ActionHandler]:
-        """Have the function below act on a form that is posted to this path. It is run in a
-        transaction that writes, and is noted in the audit log under `ui/` and its name. `before`
-        is awaited first, outside of it.
+        """Declare the decorated function as the handler of forms posted to this path.
+
+        It runs in a write transaction and is recorded in the audit log as `ui/` and its name.
+        `before` is awaited first, outside the transaction.
         """
 
         def declare(function: ActionHandler) -> ActionHandler:
@@ -154,7 +167,7 @@ class Section:
     def live(
         self, path: str, *, who: Audience = "user", standing: bool = False
     ) -> Callable[[LiveHandler], LiveHandler]:
-        """Stream what the function below finds."""
+        """Declare the decorated function as the stream of updates at this path."""
 
         def declare(function: LiveHandler) -> LiveHandler:
             self.lives.append(LiveStream(ROOT + path, who, standing, function))

@@ -1,4 +1,4 @@
-"""Every section of the dashboard, in the order of its menu."""
+"""The list of the dashboard's sections, in menu order."""
 
 from hub.ui import signing_in
 from hub.ui.pages import (

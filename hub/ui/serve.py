@@ -1,7 +1,7 @@
-"""What happens to every request of the dashboard, in order: who looks -> may they -> the page, or
-the form's check -> the act -> the audit log.
+"""The steps of every dashboard request: authenticate, authorize, then show the page.
 
-Whatever goes wrong is a page that says what to do about it.
+For a form: check its token, run the action, write the audit log. Every error becomes a page with
+advice.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -42,7 +42,7 @@ from store.accounts import sessions
 from store.errors import Missing, StoreError
 from store.monitoring.stats import DeliveryStats
 
-# Seconds in which the installation's figures have to be there; a page is shown without them.
+# Time limit for the installation's figures, in seconds. Without them the page is still shown.
 PATIENCE = 2.0
 MOST_FORM = 64 * 1024
 NOBODY = DashboardViewer()
@@ -50,7 +50,7 @@ Menu = tuple[Section, ...]
 
 
 class Dashboard:
-    """Answers what sections declare, each in one transaction."""
+    """Serves what the sections declare, each request in one transaction."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Dashboard:
         self._menu = menu
 
     def page(self, page: SectionPage) -> Handler:
-        """Where a page is asked for."""
+        """Return the handler of a page."""
 
         async def run(visit: SessionRequest) -> Response:
             figures = await self._figures(wanted=page.standing)
@@ -80,7 +80,7 @@ class Dashboard:
         return self.guarded(run)
 
     def act(self, act: Action) -> Handler:
-        """Where a form is posted to."""
+        """Return the handler of an action's form."""
 
         async def run(visit: SessionRequest) -> Response:
             form = await self.form(visit.call)
@@ -98,7 +98,7 @@ class Dashboard:
         return self.guarded(run)
 
     def live(self, live: LiveStream) -> Handler:
-        """Where a page that is open listens."""
+        """Return the handler of a live stream."""
 
         async def run(visit: SessionRequest) -> Response:
             await self.house.store.read(self._authorize, visit, live.who)
@@ -107,7 +107,7 @@ class Dashboard:
         return self.guarded(run)
 
     def lost(self) -> Handler:
-        """What answers where nothing is."""
+        """Return the handler for unknown paths."""
 
         async def run(visit: SessionRequest) -> Response:
             await self.house.store.read(visit.authenticate, self.admins)
@@ -116,7 +116,7 @@ class Dashboard:
         return self.guarded(run)
 
     def guarded(self, run: Callable[[SessionRequest], Awaitable[Response]]) -> Handler:
-        """`run`, whatever goes wrong in it."""
+        """Wrap `run` so that its errors become pages."""
 
         async def work(call: Request) -> Response:
             visit = SessionRequest(self.house, call)
@@ -126,20 +126,23 @@ class Dashboard:
                 return _redirect_to_sign_in(visit)
             except ClientGone:
                 raise
-            except Exception as error:  # whatever it is, people get a page
+            except Exception as error:  # every error is shown as a page
                 return await self.answer(visit, failed(self.house, call, error))
 
         return work
 
     def _authorize(self, db: Connection, visit: SessionRequest, who: Audience) -> DashboardViewer:
-        """Who looks. NotSignedIn, Forbidden."""
+        """Return the viewer.
+
+        Raises NotSignedIn or Forbidden if this audience does not include them.
+        """
         viewer = visit.authenticate(db, self.admins)
         if viewer is None:
             if who != "anyone":
                 raise NotSignedIn
             return NOBODY
         if viewer.is_guest and who not in ("anyone", "guest"):
-            raise Forbidden("Your link is for the deliveries of one hook, and for nothing else.")
+            raise Forbidden("Your link only gives access to the deliveries of one hook.")
         if who == "operator" and not viewer.operator:
             raise Forbidden(OPERATORS_ONLY)
         return viewer
@@ -152,7 +155,7 @@ class Dashboard:
         figures: DeliveryStats | None = None,
         **given: Any,
     ) -> ViewContext:
-        """What a function is given. NotSignedIn, Forbidden."""
+        """Return the context for a handler. Raises NotSignedIn or Forbidden."""
         call = visit.call
         return ViewContext(
             db,
@@ -201,17 +204,17 @@ class Dashboard:
             return None
 
     async def figures(self, live: LiveStream) -> DeliveryStats | None:
-        """How things stand, where a stream tells of that."""
+        """Return the installation's figures, if the stream is declared with `standing`."""
         return await self._figures(wanted=live.standing)
 
     async def form(self, call: Request) -> dict[str, str]:
-        """The fields that were posted."""
+        """Return the fields of a posted form."""
         raw = await self.house.intake.read(call.headers, call.receive, MOST_FORM)
         self.house.intake.give_back(len(raw))
         return await read_form(call.scope, raw)
 
     async def answer(self, visit: SessionRequest, shown: RenderedPage) -> Response:
-        """A page, drawn."""
+        """Return the rendered page."""
         if visit.stale and visit.session is not None:
             await self.house.store.note(sessions.touch, visit.session)
         told = {**self._common(visit), **shown.told}
@@ -221,7 +224,7 @@ class Dashboard:
         return Response(shown.status, body, [*PAGE, *visit.headers])
 
     def _common(self, visit: SessionRequest) -> dict[str, Any]:
-        """What every template is told."""
+        """Return the values that every template receives."""
         viewer = visit.viewer
         return {
             "viewer": viewer or NOBODY,
@@ -237,7 +240,7 @@ class Dashboard:
         }
 
     def _offered(self, viewer: DashboardViewer | None) -> list[Section]:
-        """The menu's entries."""
+        """Return the menu's entries for the viewer."""
         settings = self.house.settings
         return [
             one
@@ -247,7 +250,7 @@ class Dashboard:
 
 
 def _clean(given: Mapping[str, str]) -> dict[str, str]:
-    """What came, without what no database takes as text."""
+    """Replace NUL, which no database accepts in a text."""
     return {name: value.replace("\0", "\ufffd") for name, value in given.items()}
 
 
@@ -258,10 +261,10 @@ def _is_for(who: Audience, viewer: DashboardViewer | None) -> bool:
 
 
 def _redirect_to_sign_in(visit: SessionRequest) -> Response:
-    """To where one signs in, and back from there."""
+    """Redirect to the sign-in page, which leads back here afterwards."""
     call = visit.call
     if call.headers.get(b"sec-fetch-site") == b"cross-site" and call.scope["method"] == "GET":
-        # The cookie does not come along from another site's link: asked by us, it does.
+        # The cookie is not sent along with another site's link, but it is with our own redirect.
         return Response(200, render("from_elsewhere.html", {"theme": visit.theme}).encode(), PAGE)
     here = path_of(call.scope)
     query = call.scope["query_string"].decode("latin-1")

@@ -1,4 +1,4 @@
-"""A request of the dashboard: its cookies, where it comes from, and who is behind it."""
+"""A dashboard request with its cookies, its origin and its viewer."""
 
 import secrets
 from dataclasses import dataclass, field
@@ -21,18 +21,18 @@ THEMES = ("auto", "light", "dark")
 
 @dataclass(slots=True)
 class SessionRequest:
-    """What came, and what has been found out about it."""
+    """A request, and what has been found out about it."""
 
     house: Services
     call: Request
     cookies: dict[str, str] = field(init=False)
     origin: str = field(init=False)
-    """Of the dashboard, as the browser sees it."""
+    """The dashboard's origin as the browser sees it."""
     viewer: DashboardViewer | None = None
     stale: bool = False
-    """Whether the session's last use is to be written down."""
+    """Whether the session's last use must be updated."""
     headers: list[Header] = field(default_factory=list)
-    """Cookies to set with the answer."""
+    """Cookies to set in the response."""
 
     def __post_init__(self) -> None:
         self.cookies = cookies.read(self.call)
@@ -44,37 +44,40 @@ class SessionRequest:
         if host == urlsplit(ours).netloc.lower():
             return ours
         named = self.call.text(b"origin") or ""
-        # A proxy may have taken the encryption off; whose page it is the host says.
+        # A proxy may have terminated TLS, but the host still identifies the page.
         if urlsplit(named).netloc.lower() == host:
             return named
         return f"{self.call.scope['scheme']}://{host}"
 
     @property
     def secure(self) -> bool:
-        """Whether cookies are for encrypted connections alone."""
+        """Return whether cookies are restricted to encrypted connections."""
         return self.origin.startswith("https:")
 
     @property
     def session(self) -> str | None:
-        """What the session's cookie holds."""
+        """Return the session cookie's value."""
         return self.cookies.get(cookies.SESSION) or None
 
     @property
     def theme(self) -> str:
-        """Which colours are wanted."""
+        """Return the chosen color theme."""
         chosen = self.cookies.get(cookies.THEME, "")
         return chosen if chosen in THEMES else "auto"
 
     def keep(self, name: str, value: str, seconds: int | None = None) -> None:
-        """Set a cookie with the answer."""
+        """Set a cookie in the response."""
         self.headers.append(cookies.set_cookie(name, value, secure=self.secure, seconds=seconds))
 
     def drop(self, name: str) -> None:
-        """Take a cookie back."""
+        """Delete a cookie in the response."""
         self.headers.append(cookies.delete_cookie(name, secure=self.secure))
 
     def form_token(self) -> str:
-        """What goes with each form of the page; for who is not signed in it needs a cookie."""
+        """Return the token for the page's forms.
+
+        Sets a cookie for visitors who are not signed in.
+        """
         cookie = self.session if self.viewer is not None else self.cookies.get(cookies.DOOR)
         if not cookie:
             cookie = secrets.token_urlsafe(16)
@@ -82,12 +85,12 @@ class SessionRequest:
         return csrf.token_of(cookie)
 
     def check_form(self, given: str) -> None:
-        """Forbidden for what was not posted from a page of ours."""
+        """Check that the form was posted from a page of the dashboard. Raises Forbidden if not."""
         cookie = self.session if self.viewer is not None else self.cookies.get(cookies.DOOR)
         csrf.check(self.call, cookie, given, self.origin)
 
     def authenticate(self, db: Connection, admins: AdminAuth) -> DashboardViewer | None:
-        """Find out who is signed in."""
+        """Find the signed-in viewer, and set `viewer` and `stale`."""
         self.viewer, self.stale = None, False
         if self.session is None:
             return None
@@ -107,7 +110,7 @@ class SessionRequest:
         return self.viewer
 
     def actor(self) -> Actor:
-        """For the audit log."""
+        """Return the actor for the audit log."""
         address = self.house.clients.origin(self.call.scope)
         caller = None if self.viewer is None else self.viewer.caller
         if caller is not None:

@@ -1,4 +1,4 @@
-"""How a delivery was signed, and whether the secret that the hook has now would sign it so."""
+"""The signatures of a delivery, and which of the hook's secrets made them."""
 
 import hashlib
 import hmac
@@ -15,7 +15,7 @@ SHOWN = (*SHA256, "x-hub-signature", "webhook-signature")
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A header, what it held, and what is known of it (in words; `kind` as for a status)."""
+    """A signature header with its value. `said` describes it; `kind` is its status."""
 
     header: str
     value: str
@@ -24,20 +24,20 @@ class Signature:
 
 
 def signatures(db: Connection, hook: Row | None, attempt: Row) -> list[Signature]:
-    """The signatures that a delivery was sent with."""
+    """Return the signatures that a delivery was sent with."""
     known = _expected(db, hook, attempt)
     found = []
     for name, value in attempt["request_headers"].items():
         if name.lower() in SHOWN:
             kind, said = "none", ""
             if name.lower() in SHA256 and known:
-                kind, said = known.get(value, ("warn", "made with a secret that the hook has had"))
+                kind, said = known.get(value, ("warn", "made with an earlier secret"))
             found.append(Signature(name, value, kind, said))
     return found
 
 
 def _expected(db: Connection, hook: Row | None, attempt: Row) -> dict[str, tuple[str, str]]:
-    """What each of the hook's secrets would sign the body with; empty where it cannot be told."""
+    """Return the signature that each of the hook's secrets would make; empty if that is unknown."""
     body = body_of(attempt)
     if hook is None or body is None:
         return {}

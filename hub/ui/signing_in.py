@@ -1,4 +1,4 @@
-"""Signing in with a token, and out; and which colours somebody wants."""
+"""Signing in with a token, signing out, and the color theme."""
 
 from hub.admin.administrators import AdminAuth
 from hub.auth.credentials import caller_of
@@ -20,24 +20,24 @@ from store.accounts import sessions, tokens
 
 ui = Section()
 UNKNOWN = "No such token. It may have expired, or have been revoked."
-"""What a wrong token is answered with; whether one exists is not to be learned otherwise."""
+"""The message for every wrong token, which does not reveal whether the token exists."""
 
 
 @ui.page("/sign-in", "sign_in.html", who="anyone")
 def sign_in_page(look: ViewContext) -> dict[str, object]:
-    """Where one signs in."""
+    """Show the sign-in form."""
     return {"next": within(look.asked("next", 2000)), "error": ""}
 
 
 def within(path: str) -> str:
-    """A path of the dashboard to go on to: the given one, if it is one."""
+    """Return the path if it is one of the dashboard's; otherwise the dashboard's root."""
     inside = path == ROOT or path.startswith((f"{ROOT}/", f"{ROOT}?"))
     plain = path.isascii() and path.isprintable() and "\\" not in path
     return path if inside and plain and not path.startswith(f"{ROOT}/sign-in") else ROOT
 
 
 class SignIn:
-    """Opens sessions, and ends them."""
+    """Begins and ends sessions."""
 
     def __init__(self, desk: Dashboard) -> None:
         self._desk = desk
@@ -45,7 +45,7 @@ class SignIn:
         self._admins: AdminAuth = desk.admins
 
     def sign_in(self) -> Handler:
-        """POST /ui/sign-in"""
+        """Return the handler of POST /ui/sign-in."""
         return self._desk.guarded(self._sign_in)
 
     async def _sign_in(self, visit: SessionRequest) -> Response:
@@ -88,7 +88,7 @@ class SignIn:
         return cookie
 
     def sign_out(self) -> Handler:
-        """POST /ui/sign-out"""
+        """Return the handler of POST /ui/sign-out."""
 
         async def run(visit: SessionRequest) -> Response:
             form = await self._desk.form(visit.call)
@@ -107,7 +107,7 @@ class SignIn:
             auditing.record(db, self._house, visit.call, "ui/sign-out", visit.actor(), 200)
 
     def theme(self) -> Handler:
-        """POST /ui/theme"""
+        """Return the handler of POST /ui/theme."""
 
         async def run(visit: SessionRequest) -> Response:
             form = await self._desk.form(visit.call)
@@ -115,7 +115,7 @@ class SignIn:
             visit.check_form(form.get(FIELD, ""))
             chosen = form.get("theme", "")
             if chosen not in THEMES:
-                raise Forbidden(f"The colours are one of {', '.join(THEMES)}.")
+                raise Forbidden(f"The theme must be one of {', '.join(THEMES)}.")
             visit.keep(cookies.THEME, chosen, cookies.YEAR)
             place = header("Location", within(form.get("next", "")))
             return Response(303, b"", [place, *PAGE, *visit.headers])

@@ -1,17 +1,17 @@
-"""What is said of hooks and attempts: a kind (see the macro `status`), and words."""
+"""The status of hooks and attempts: a kind (see the macro `status`) and a text."""
 
 from store import Row
 from store.delivery.attempts import DEAD, DELIVERED
 
 
 def took(attempt: Row) -> bool:
-    """Whether the receiver took it."""
+    """Return whether the attempt succeeded."""
     code = attempt["status_code"]
     return attempt["error"] is None and code is not None and 200 <= code <= 299
 
 
 def outcome(attempt: Row) -> tuple[str, str]:
-    """How an attempt ended."""
+    """Return the status of an attempt."""
     if took(attempt):
         return "good", str(attempt["status_code"])
     if attempt["error"] is not None:
@@ -20,22 +20,22 @@ def outcome(attempt: Row) -> tuple[str, str]:
 
 
 def follows(attempt: Row) -> str:
-    """What follows from an attempt: `retry`, `over`, `later` (there were others) or nothing."""
+    """Return what follows an attempt: `retry`, `over`, `later` (other attempts) or nothing."""
     if took(attempt) or attempt["state"] is None:
         return ""
     return {DELIVERED: "later", DEAD: "over"}.get(attempt["state"], "retry")
 
 
 def health(hook: Row, now: int) -> tuple[str, str]:
-    """How a hook does, in a word or two."""
+    """Return the health of a hook."""
     if hook["disabled_reason"] is not None:
         return "bad", "Disabled"
     if not hook["active"]:
         return "none", "Off"
     if hook["resting_until"] is not None and hook["resting_until"] > now:
-        return "bad", "Resting"
+        return "bad", "Circuit open"
     if hook["failing_since"] is not None:
         return "warn", "Failing"
     if not hook["recent"]:
-        return "none", "Never tried"
+        return "none", "No attempts yet"
     return "good", "Healthy"

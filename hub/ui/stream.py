@@ -1,4 +1,4 @@
-"""Parts of an open page, sent as they come: server-sent events, over one answer that goes on."""
+"""Live updates for an open page, as server-sent events in one long response."""
 
 import asyncio
 import contextlib
@@ -22,15 +22,15 @@ from store.monitoring.stats import DeliveryStats
 if TYPE_CHECKING:
     from hub.ui.serve import Dashboard
 
-# Seconds: between two looks, between two signs of life, and until a browser has to come again.
+# In seconds: between two polls, between two heartbeats, and until the browser must reconnect.
 PACE, BEAT, LONGEST = 0.5, 15.0, 600.0
-# At once, in a process.
+# The maximum number of streams in a process.
 MOST = 200
 HEADERS = ((b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no"))
 
 
 class Stream(Response):
-    """Looks again and again, and sends what is new; who looks is asked each time."""
+    """Polls for updates and sends them. The viewer is authorized again each time."""
 
     open = 0
 
@@ -59,7 +59,7 @@ class Stream(Response):
     async def _texts(self, gone: "asyncio.Task[None]") -> AsyncIterator[str]:
         began = said = time.monotonic()
         state: Any = None
-        # A browser comes again so many milliseconds after the end.
+        # The time in milliseconds after which a browser reconnects.
         yield "retry: 2000\n\n"
         while not gone.done() and self._desk.seeing.phase != "ending":
             try:
@@ -69,7 +69,7 @@ class Stream(Response):
                 yield _event(PanelUpdate("ended", "ended.html", {}))
                 return
             except StoreError:
-                # Whatever it is, it is said on the page that asks next.
+                # The next page that is requested shows the error.
                 parts = []
             now = time.monotonic()
             if parts:

@@ -1,6 +1,4 @@
-"""From a template and what it is told to HTML. Whatever is told is escaped; what is missing is an
-error.
-"""
+"""Rendering of templates. All values are escaped, and a missing value is an error."""
 
 from functools import cache
 from typing import Any
@@ -45,5 +43,5 @@ def _environment() -> Environment:
 
 
 def render(template: str, told: dict[str, Any]) -> str:
-    """The HTML that a template makes of what it is told."""
+    """Render a template with these values to HTML."""
     return _environment().get_template(template).render(told)

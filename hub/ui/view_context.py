@@ -1,4 +1,4 @@
-"""One look at the dashboard: what a page's function is given."""
+"""The context that a page's or an action's handler receives."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ MOST = 2**62
 
 @dataclass(slots=True)
 class ViewContext:
-    """The open transaction, who looks, and what was asked for."""
+    """The open transaction, the viewer and the request's parameters."""
 
     db: Connection
     house: Services
@@ -25,41 +25,41 @@ class ViewContext:
     """The path's parameters."""
     query: Mapping[str, str] = field(default_factory=dict)
     form: Mapping[str, str] = field(default_factory=dict)
-    """What was posted, for an act."""
+    """The fields of a posted form."""
     figures: DeliveryStats | None = None
-    """How things stand with the installation, where the page is declared with `standing`."""
+    """The installation's figures, if the page is declared with `standing`."""
     origin: str = ""
-    """The dashboard's origin as the viewer writes it: `https://hooks.example`."""
+    """The dashboard's origin as the browser sees it: `https://hooks.example`."""
     address: Callable[[], str] = lambda: ""
     described: Callable[[], Mapping[str, Any]] = dict
-    """The API's description, where the page is declared with that."""
+    """Returns the API's description, if the page is declared with `described`."""
 
     @property
     def now(self) -> int:
-        """The transaction's time, in microseconds."""
+        """Return the transaction's time, in microseconds."""
         return self.db.now
 
     def number(self, name: str) -> int:
-        """A number in the path. Missing for what is none."""
+        """Return a positive number in the path. Raises Missing for anything else."""
         return natural(self.values[name]) or _missing(name)
 
     def asked(self, name: str, longest: int = 200) -> str:
-        """A parameter of the query, trimmed; empty where it is not there."""
+        """Return a query parameter, trimmed; empty if it is missing."""
         return self.query.get(name, "").strip()[:longest]
 
     def asked_number(self, name: str) -> int | None:
-        """The same as a number; None for what is none."""
+        """Return a query parameter as a positive number; None for anything else."""
         return natural(self.asked(name))
 
     def context(self, emits: tuple[str, ...] = ()) -> Context:
-        """As the API's handlers have it, for what they have in common with an act."""
+        """Return an API context, for functions that the API shares with the dashboard."""
         return Context(
             self.db, self.house.urls, self.viewer.caller, emits, words=self.house.vocabulary
         )
 
 
 def natural(text: str) -> int | None:
-    """A number above zero in digits, None for anything else."""
+    """Parse a positive number in digits; None for anything else."""
     return numbers.natural(text) or None
 
 

@@ -1,4 +1,4 @@
-"""Who looks at the dashboard, and what they see of it: what they may administer."""
+"""The dashboard's viewer, and the hooks that they may see: those that they may administer."""
 
 from dataclasses import dataclass
 
@@ -15,27 +15,28 @@ from store.errors import Missing
 from store.repositories import repositories
 
 OPERATORS_ONLY = (
-    "This is for those who run the installation: site administrators, with a token that has the"
+    "This page is for operators of the installation: site administrators with a token that has the"
     f" scope {LOOK[0]}."
 )
-LOOKS_ONLY = "A link lets you look, and change nothing. Sign in with a token for that."
+LOOKS_ONLY = "A link only lets you view. Sign in with a token to make changes."
 
 
 @dataclass(frozen=True, slots=True)
 class DashboardViewer:
-    """A token's user, for whom its scopes and permissions hold as in the API; or who has the
-    administrators' token, or a link to one hook.
+    """A user with a token, whose scopes and permissions apply as in the API.
+
+    Or somebody with the administrators' token or a link to one hook.
     """
 
     caller: Caller | None = None
     operator: bool = False
-    """Whether they see the installation itself."""
+    """Whether they may see the installation itself."""
     hook_id: int | None = None
-    """The one hook that there is for them."""
+    """The only hook that a link gives access to."""
 
     @property
     def name(self) -> str:
-        """As the page's head says it."""
+        """Return the name for the page's header."""
         if self.caller is not None:
             return self.caller.login
         return "administrator" if self.operator else "guest"
@@ -46,11 +47,13 @@ class DashboardViewer:
 
     @property
     def is_unbound(self) -> bool:
-        """Whether there is no token whose scopes would hold."""
+        """Return whether they have the administrators' token, which has no scopes."""
         return self.operator and self.caller is None
 
     def repositories(self, db: Connection) -> list[int] | None:
-        """The ids of those whose hooks they may see, at most 5,000; None: all there are."""
+        """Return the ids of repositories whose hooks they may see, at most 5,000; None means
+        all.
+        """
         if self.is_unbound:
             return None
         caller = self.caller
@@ -62,7 +65,7 @@ class DashboardViewer:
         return [row["id"] for row in rows if caller.reaches(row)]
 
     def repository(self, db: Connection, repo_id: int) -> Row:
-        """A repository whose hooks they may see. Missing, Forbidden."""
+        """Return a repository whose hooks they may see. Raises Missing or Forbidden."""
         repo = repositories.get(db, repo_id)
         if repo is None:
             raise Missing("repository")
@@ -71,8 +74,10 @@ class DashboardViewer:
         return repo
 
     def left_of(self, db: Connection, repo_id: int) -> Row | None:
-        """The same; None where there is none, or no more: what is left of it is for operators.
-        Missing, Forbidden.
+        """Return a repository whose hooks they may see.
+
+        If it does not exist any more, returns None to operators, who may see its remaining data.
+        Raises Missing or Forbidden.
         """
         if not self.operator or repositories.get(db, repo_id) is not None:
             return self.repository(db, repo_id)
@@ -80,7 +85,7 @@ class DashboardViewer:
         return None
 
     def hook(self, db: Connection, hook_id: int) -> tuple[Row, Row]:
-        """A hook that they may see, and its repository. Missing, Forbidden."""
+        """Return a hook that they may see, and its repository. Raises Missing or Forbidden."""
         hook = hooks.by_id(db, hook_id)
         if hook is None or hook["deleted_at"] is not None:
             raise Missing("hook")
@@ -92,13 +97,13 @@ class DashboardViewer:
         return hook, self.repository(db, hook["repo_id"])
 
     def check_token(self, wanted: OnRepo) -> None:
-        """Forbidden for a token that is not for this, in whatever repository."""
+        """Check that the token covers this access for any repository. Raises Forbidden if not."""
         if self.caller is not None:
             access.check_kind(wanted.kinds, self.caller)
             access.check_token(wanted, self.caller, wanted.scopes)
 
     def may_change(self, db: Connection, repo: Row) -> bool:
-        """Whether they may change the repository's hooks."""
+        """Return whether they may change the repository's hooks."""
         try:
             self.check_change(db, repo)
         except (HubError, Missing):
@@ -106,26 +111,29 @@ class DashboardViewer:
         return True
 
     def check_change(self, db: Connection, repo: Row) -> None:
-        """Missing, Forbidden, for who may not."""
+        """Check that they may change the repository's hooks. Raises Missing or Forbidden if not."""
         if self.is_guest:
             raise Forbidden(LOOKS_ONLY)
         if not self.is_unbound:
             access.check(db, WRITE, self.caller, repo)
 
     def check_change_all(self, db: Connection) -> None:
-        """Missing, Forbidden, for who may not change the hooks of all repositories at once."""
+        """Check that they may change the hooks of all repositories.
+
+        Raises Missing or Forbidden if not.
+        """
         if self.repositories(db) is not None:
             raise Missing("repository")
         self.check_token(WRITE)
 
     @property
     def may_run(self) -> bool:
-        """Whether they may run what is in the installation."""
+        """Return whether they may operate the installation."""
         return self.operator and (self.caller is None or access.covers(self.caller, RUN))
 
 
 def may(caller: Caller) -> bool:
-    """Whether a token can see any hooks, wherever."""
+    """Return whether a token can give access to any hooks."""
     try:
         access.check_kind(READ.kinds, caller)
         access.check_token(READ, caller, READ.scopes)

@@ -30,17 +30,17 @@ async def test_a_ping_appears_by_itself(visit, mine):
     page = await guest.go(mine)
     assert await violations(page) == []
     await page.get_by_role("button", name="Send a ping").click()
-    await expect(page.get_by_role("status").first).to_contain_text("A ping is on its way")
+    await expect(page.get_by_role("status").first).to_contain_text("A ping has been queued")
     attempts = page.get_by_role("region", name="Latest attempts")
     await expect(attempts.get_by_role("row", name=re.compile("200.*ping"))).to_have_count(1)
-    await expect(attempts.get_by_text("It was never sent anything")).to_be_hidden()
+    await expect(attempts.get_by_text("No deliveries yet")).to_be_hidden()
 
 
 async def test_another_secret_is_shown_once(visit, mine):
     guest = await visit("ada")
     page = await guest.go(mine)
     page.on("dialog", lambda dialog: dialog.accept())
-    await page.get_by_role("button", name="Make a secret").click()
+    await page.get_by_role("button", name="Create a secret").click()
     await expect(page.get_by_role("heading", level=1)).to_contain_text("The new secret")
     assert await violations(page) == []
     (value,) = set(re.findall(r"\b[0-9a-f]{64}\b", await page.get_by_role("main").inner_text()))
@@ -61,22 +61,22 @@ async def test_what_was_refused_is_not_done(visit, mine, house):
 async def test_a_link_for_the_receivers_developer(visit, mine):
     guest = await visit("ada")
     page = await guest.go(mine)
-    await page.get_by_label("For whom").fill("the <b>team</b>")
-    await page.get_by_role("button", name="Make a link").click()
+    await page.get_by_label("Recipient").fill("the <b>team</b>")
+    await page.get_by_role("button", name="Create a link").click()
     place = await page.get_by_text("/ui/shared?link=").inner_text()
     await page.get_by_role("link", name="Back to the hook").click()
     await expect(page.get_by_role("cell", name="the <b>team</b>", exact=True)).to_be_visible()
     other = await visit(None)
     await other.go(place)
     assert await violations(other.page) == []
-    await other.page.get_by_role("button", name="Look at the deliveries").click()
+    await other.page.get_by_role("button", name="View the deliveries").click()
     await expect(other.page.get_by_role("heading", level=1)).to_contain_text("/mine")
     await expect(other.page.get_by_role("button", name="Send a ping")).to_have_count(0)
     assert await violations(other.page) == []
     await other.go("/ui/hooks", status=403)
     page.on("dialog", lambda dialog: dialog.accept())
     await page.get_by_role("button", name="End the link for the <b>team</b>").click()
-    await expect(page.get_by_text("The link leads nowhere")).to_be_visible()
+    await expect(page.get_by_text("The link no longer works")).to_be_visible()
     await other.go(mine)
     await expect(other.page).to_have_url(re.compile("/ui/sign-in"))
 

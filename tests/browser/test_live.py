@@ -96,10 +96,10 @@ async def test_delivered_again_from_its_page(visit, house):
     page = await guest.go(f"/ui/deliveries?guid={guid}&hook={house.world.good}")
     await expect(row := page.get_by_role("row", name=re.compile("200"))).to_have_count(1)
     await row.get_by_role("link").first.click()
-    await expect(page.get_by_role("heading", name="Where the time went")).to_be_visible()
+    await expect(page.get_by_role("heading", name="Timing")).to_be_visible()
     before = house.receiver.got[guid]
     await page.get_by_role("button", name="Redeliver").click()
-    await expect(page.get_by_role("status").first).to_contain_text("on its way once more")
+    await expect(page.get_by_role("status").first).to_contain_text("has been queued")
     await until(lambda: house.receiver.got[guid] == before + 1, "the delivery once more")
     assert await violations(page) == []
 

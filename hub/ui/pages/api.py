@@ -1,4 +1,4 @@
-"""The API's reference, drawn by the server from the API's own description."""
+"""The API reference, rendered from the API's own description."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -15,7 +15,7 @@ from store.errors import Missing
 Json = Mapping[str, Any]
 METHODS = ("get", "post", "put", "patch", "delete")
 DOORS = "doors"
-"""The group of what is no operation: where events and subscriptions come in."""
+"""The group of endpoints that are no operations, such as those that accept events."""
 
 
 def _offered(settings: HubSettings, viewer: DashboardViewer) -> bool:
@@ -28,22 +28,25 @@ ui = Section("API", "/reference", "user", _offered)
 
 
 def _document(look: ViewContext) -> Json:
-    """The description, for whom the setting names. Missing, NotSignedIn, Forbidden."""
+    """Return the API's description, for the audience that the setting names.
+
+    Raises Missing, NotSignedIn or Forbidden for others.
+    """
     who, viewer = look.house.settings.api_reference, look.viewer
     if who == "off":
         raise Missing("reference: the setting api_reference is off")
     if who != "public" and viewer.caller is None and not viewer.operator:
         if viewer.is_guest:
-            raise Forbidden("The reference is for who signs in with a token.")
+            raise Forbidden("Sign in with a token to see the reference.")
         raise NotSignedIn
     if who == "admin" and not viewer.operator:
-        raise Forbidden("The setting api_reference keeps it for those who run the installation.")
+        raise Forbidden("The setting api_reference limits it to operators of the installation.")
     return look.described()
 
 
 @ui.page("/reference", "reference.html", who="anyone", described=True)
 def list_groups(look: ViewContext) -> dict[str, Any]:
-    """Every operation, by its group."""
+    """List all operations by group."""
     document = _document(look)
     groups: dict[str, list[dict[str, Any]]] = {}
     for group, path, method, operation in _operations(document):
@@ -61,7 +64,7 @@ def list_groups(look: ViewContext) -> dict[str, Any]:
 
 @ui.page("/reference/{group}", "reference_group.html", who="anyone", described=True)
 def show_group(look: ViewContext) -> dict[str, Any]:
-    """The operations of a group, with what they take and give."""
+    """Show the operations of a group with their parameters and responses."""
     document, wanted = _document(look), look.values["group"]
     found = [
         _shown(document, path, method, operation)
@@ -75,7 +78,7 @@ def show_group(look: ViewContext) -> dict[str, Any]:
 
 @ui.page("/reference/schemas/{name}", "reference_schema.html", who="anyone", described=True)
 def show_schema(look: ViewContext) -> dict[str, Any]:
-    """One schema, with its members."""
+    """Show one schema with its members."""
     document, name = _document(look), look.values["name"]
     schema = document["components"]["schemas"].get(name)
     if schema is None:
@@ -159,7 +162,7 @@ def _payload(webhook: Json) -> list[tuple[str, str]]:
 
 
 def _resolved(document: Json, one: Json) -> Json:
-    """What is meant, where something is named in place of being said."""
+    """Return the object that a reference points to, or the object itself."""
     reference = one.get("$ref")
     if reference is None:
         return one

@@ -1,4 +1,4 @@
-"""The audit log: who changed what, and whether the log is what was written."""
+"""The audit log: its entries, and the check of its integrity."""
 
 from dataclasses import replace
 from typing import Any
@@ -14,13 +14,13 @@ from store.audit.audit_check import Chain
 ui = Section("Audit", "/audit", "operator")
 
 PAGE = 50
-# Entries that one look checks.
+# The number of entries checked per step.
 PORTION = 2_000
 
 
 @ui.page("/audit", "audit.html", who="operator")
 def list_entries(look: ViewContext) -> dict[str, Any]:
-    """Entries, newest first, by what the query asks for."""
+    """List the entries that match the query, newest first."""
     chosen = {name: look.asked(name, 500) for name in ("who", "what", "since")}
     since = moment_of(chosen["since"])
     before = look.asked_number("before")
@@ -44,7 +44,7 @@ def list_entries(look: ViewContext) -> dict[str, Any]:
 
 
 def entry_row(row: Row) -> dict[str, Any]:
-    """An entry as templates are told of it."""
+    """Return an entry's values for the template."""
     details = dict(row["details"])
     fields = details.pop("fields", [])
     return {
@@ -57,14 +57,14 @@ def entry_row(row: Row) -> dict[str, Any]:
 
 @ui.page("/audit/check", "audit_check.html", who="operator")
 def check_chain(look: ViewContext) -> dict[str, Any]:
-    """How the check begins: the first entries; the rest is checked while the page is open."""
+    """Check the first entries. The rest is checked while the page is open."""
     chain, more = _checked(look, audit_check.start_check(look.db))
     return {"chain": chain, "more": more, "last": audit_log.chain_head(look.db)[0]}
 
 
 @ui.live("/audit/check/live", who="operator")
 def continue_check(look: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]:
-    """The next entries each time, to the end."""
+    """Stream the check of the next entries, to the end."""
     chain, more = state or (audit_check.start_check(look.db), True)
     if not more:
         return state, []
@@ -74,7 +74,7 @@ def continue_check(look: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate
 
 
 def _checked(look: ViewContext, chain: Chain) -> tuple[Chain, bool]:
-    """The chain a portion further, and whether there is more of it."""
+    """Return the chain after one more step, and whether more entries follow."""
     chain = replace(chain, problems=[*chain.problems])
     before = chain.count
     audit_check.check(look.db, chain, PORTION)

@@ -1,4 +1,4 @@
-"""Deliveries as they are made: a tail that goes on by itself, and the pages behind it."""
+"""The list of delivery attempts, with a live view of new ones."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ STATUSES = {"success": "delivered", "failure": "failed"}
 
 @ui.page("/deliveries", "deliveries.html")
 def list_deliveries(look: ViewContext) -> dict[str, Any]:
-    """Attempts, newest first, by what the query asks for."""
+    """List the attempts that match the query, newest first."""
     chosen, wanted = _filter(look)
     before = look.asked_number("before")
     if chosen["guid"]:
@@ -54,7 +54,7 @@ def _filter(look: ViewContext) -> tuple[dict[str, str], AttemptFilter]:
     repo_ids = within(look, chosen["repository"])
     hook_id = None
     if chosen["hook"]:
-        # What is no number is no hook, and nothing is found of it.
+        # An invalid number is no hook, so nothing is found.
         hook_id = natural(chosen["hook"]) or -1
         if repo_ids is not None and hook_id > 0:
             look.viewer.hook(look.db, hook_id)
@@ -63,7 +63,7 @@ def _filter(look: ViewContext) -> tuple[dict[str, str], AttemptFilter]:
 
 @ui.live("/deliveries/live")
 def follow_deliveries(look: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]:
-    """Attempts as they are made, by what the query asks for."""
+    """Stream new attempts that match the query."""
     if state is not None and attempt_feed.latest(look.db) <= state:
         return state, []
     return new_attempts(look, _filter(look)[1], state)
@@ -72,7 +72,7 @@ def follow_deliveries(look: ViewContext, state: Any) -> tuple[Any, list[PanelUpd
 def new_attempts(
     look: ViewContext, wanted: AttemptFilter, state: Any
 ) -> tuple[Any, list[PanelUpdate]]:
-    """What was made since `state`, an attempt's id; first since that in the query."""
+    """Return the attempts after `state`, an attempt's id; at first after the one in the query."""
     after = (look.asked_number("after") or 0) if state is None else state
     newest = attempt_feed.latest(look.db)
     if newest <= after:
@@ -87,7 +87,7 @@ def new_attempts(
 
 
 def attempt_row(attempt: Row) -> dict[str, Any]:
-    """An attempt as templates are told of it."""
+    """Return an attempt's values for the template."""
     return {
         **attempt,
         "outcome": status_text.outcome(attempt),

@@ -1,4 +1,4 @@
-"""One delivery: what was sent, what came back, how long each part took, and sending it again."""
+"""One delivery attempt: request, response, timing, and redelivery."""
 
 import contextlib
 import json
@@ -21,13 +21,13 @@ from store.errors import Missing
 ui = Section()
 
 PATH = "/deliveries/{delivery_id}"
-# Of a payload so much is shown; the rest is in the API.
+# The part of a payload that is shown; the API returns all of it.
 MOST_SHOWN = 64 * 1024
 
 
 @ui.page(PATH, "delivery.html", who="guest")
 def show_delivery(look: ViewContext) -> dict[str, Any]:
-    """An attempt with all that was exchanged, and the others of the same delivery."""
+    """Show an attempt with its request and response, and the other attempts of its delivery."""
     attempt, hook, repo = _found(look)
     delivery = attempt_feed.get_delivery(look.db, attempt["delivery_id"])
     body = attempt["event_body"]
@@ -50,7 +50,7 @@ def show_delivery(look: ViewContext) -> dict[str, Any]:
 
 
 def _found(look: ViewContext) -> tuple[Row, Row | None, Row | None]:
-    """The attempt, its hook, and the repository. Missing, Forbidden."""
+    """Return the attempt, its hook and its repository. Raises Missing or Forbidden."""
     number = look.number("delivery_id")
     hook_id = attempt_feed.hook_id_of(look.db, number)
     if hook_id is None:
@@ -67,7 +67,7 @@ def _hook(
 ) -> tuple[Row | None, Row | None]:
     if not viewer.operator:
         return viewer.hook(look.db, hook_id)
-    # Also what was sent to hooks that are gone, and to followers of topics, which are none.
+    # Operators also see attempts to deleted hooks, and WebSub deliveries, which have no hook.
     hook = hooks.by_id(look.db, hook_id) if hook_id > 0 else None
     repo = viewer.left_of(look.db, 0 if hook is None else hook["repo_id"])
     return (None if hook is None or hook["deleted_at"] is not None else hook), repo
@@ -75,7 +75,7 @@ def _hook(
 
 @ui.act(f"{PATH}/again")
 def redeliver(look: ViewContext) -> ActionResult:
-    """Send it once more."""
+    """Redeliver it."""
     attempt, hook, repo = _found(look)
     if hook is None or repo is None:
         raise Missing("hook")
@@ -83,13 +83,13 @@ def redeliver(look: ViewContext) -> ActionResult:
     queue.redeliver(look.db, attempt["event_id"], hook["id"], repo["id"])
     return ActionResult(
         f"{ROOT}/hooks/{hook['id']}",
-        "It is on its way once more, under the same id.",
+        "The redelivery has been queued, with the same id.",
         ids={"id": attempt["id"]},
     )
 
 
 def readable(body: bytes | None) -> dict[str, Any] | None:
-    """A body to look at: its text, indented if it is JSON, and how much of it is left out."""
+    """Return a body as text, indented if it is JSON, and the number of characters left out."""
     if body is None:
         return None
     text = body.decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""Events as they came in: what each was, who was to get it, and which nobody wanted."""
+"""Accepted events: their origins, payloads and deliveries, and events without subscribers."""
 
 from typing import Any
 
@@ -16,14 +16,14 @@ from store.errors import Missing
 ui = Section("Events", "/events")
 
 PAGE = 50
-# Of an event's deliveries and of its payload so much is shown.
+# The limits of an event's deliveries and of its payload that are shown.
 DELIVERIES, MOST_READ = 100, 4 * 1024 * 1024
 KINDS = {"waiting": "busy", "delivered": "good", "dead": "bad"}
 
 
 @ui.page("/events", "events.html")
 def list_events(look: ViewContext) -> dict[str, Any]:
-    """Events, newest first, by what the query asks for."""
+    """List the events that match the query, newest first."""
     chosen = {
         "repository": look.asked("repository"),
         "event": look.asked("event", 100),
@@ -44,7 +44,7 @@ def list_events(look: ViewContext) -> dict[str, Any]:
         "names": sorted(PLATFORM_EVENTS),
         "older": older(f"{ROOT}/events", chosen, last),
         "newest": f"{ROOT}/events?{query(chosen)}" if before else "",
-        # Fewer than a page, though there are more: not all was looked at.
+        # Fewer events than a page, though more follow: not all were searched.
         "looked": LOOKED if last is not None and len(rows) < PAGE else 0,
         "counted": COUNTED,
         "origin": look.house.urls.origin,
@@ -52,7 +52,7 @@ def list_events(look: ViewContext) -> dict[str, Any]:
 
 
 def event_row(event: Row) -> dict[str, Any]:
-    """An event as templates are told of it."""
+    """Return an event's values for the template."""
     return {
         **event,
         "named": event["name"] + (f".{event['action']}" if event["action"] else ""),
@@ -61,11 +61,11 @@ def event_row(event: Row) -> dict[str, Any]:
 
 
 def _came(event: Row) -> str:
-    """Where an event came from."""
+    """Return the origin of an event in words."""
     if event["source_id"] == LOCAL_SOURCE:
-        return "a change made here"
+        return "a change in the API"
     if event["source_id"] == REPUBLISHED_SOURCE:
-        return "published once more"
+        return "republished"
     if event["source_id"] == 0:
         return "posted with a token"
     return f"the source {event['source'] or event['source_id']}"
@@ -73,7 +73,7 @@ def _came(event: Row) -> str:
 
 @ui.page("/events/{event_id}", "event.html")
 def show_event(look: ViewContext) -> dict[str, Any]:
-    """An event with its payload and its deliveries."""
+    """Show an event with its payload and its deliveries."""
     event = event_queries.get(look.db, look.number("event_id"))
     if event is None:
         raise Missing("event")
@@ -90,7 +90,7 @@ def show_event(look: ViewContext) -> dict[str, Any]:
 
 
 def _payload(look: ViewContext, event: Row) -> dict[str, Any] | None:
-    """Its body to read; None where it is not kept, or is too large to be read in passing."""
+    """Return its payload as text; None if it has been deleted or is too large to show."""
     if not event["kept"] or event["size"] > MOST_READ:
         return None
     row = events.get(look.db, event["id"])

@@ -1,4 +1,4 @@
-"""One hook: how it does, what it was sent, and what can be done about it."""
+"""One hook: its health, its deliveries, and the actions on it."""
 
 import secrets
 from typing import Any
@@ -22,7 +22,7 @@ SHOWN = 25
 
 @ui.page(PATH, "hook.html", who="guest")
 def show_hook(look: ViewContext) -> dict[str, Any]:
-    """A hook with its latest attempts."""
+    """Show a hook with its latest attempts."""
     hook, repo = look.viewer.hook(look.db, look.number("hook_id"))
     found = attempt_feed.page(look.db, AttemptFilter(hook_id=hook["id"]), limit=SHOWN)
     may_change = look.viewer.may_change(look.db, repo)
@@ -40,20 +40,23 @@ def show_hook(look: ViewContext) -> dict[str, Any]:
 
 
 def _speed(rows: list[Row]) -> tuple[int, int] | None:
-    """The middle and the longest duration of some attempts."""
+    """Return the median and the longest duration of these attempts."""
     took = sorted(row["duration"] for row in rows)
     return (took[len(took) // 2], took[-1]) if took else None
 
 
 @ui.live(f"{PATH}/live", who="guest")
 def follow_hook(look: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]:
-    """Attempts as they are made."""
+    """Stream new attempts."""
     hook, _ = look.viewer.hook(look.db, look.number("hook_id"))
     return deliveries.new_attempts(look, AttemptFilter(hook_id=hook["id"]), state)
 
 
 def changeable_hook(look: ViewContext) -> tuple[Row, Row, str]:
-    """The hook and its repository, for one who may change it; and where its page is."""
+    """Return the hook, its repository and its page's path.
+
+    Raises an error if they may not change it.
+    """
     hook, repo = look.viewer.hook(look.db, look.number("hook_id"))
     look.viewer.check_change(look.db, repo)
     return hook, repo, f"{ROOT}/hooks/{hook['id']}"
@@ -65,7 +68,7 @@ def ping_hook(look: ViewContext) -> ActionResult:
     hook, repo, place = changeable_hook(look)
     _has_to_be_on(hook)
     hook_events.ping(look.context(("ping",)), repo, hook)
-    return ActionResult(place, "A ping is on its way. It appears below once it is answered.")
+    return ActionResult(place, "A ping has been queued. It appears below after the first attempt.")
 
 
 @ui.act(f"{PATH}/test")
@@ -75,23 +78,23 @@ def test_hook(look: ViewContext) -> ActionResult:
     _has_to_be_on(hook)
     latest = event_queries.latest(look.db, repo["id"], "push")
     if latest is None:
-        raise Conflict("There is no push of this repository whose payload is still kept.")
+        raise Conflict("There is no push of this repository whose payload is still stored.")
     queue.redeliver(look.db, latest["id"], hook["id"], repo["id"])
-    return ActionResult(place, "The latest push is on its way once more.")
+    return ActionResult(place, "The latest push has been queued for redelivery.")
 
 
 def _has_to_be_on(hook: Row) -> None:
     if not hook["active"]:
-        raise Conflict("The hook is off, so nothing is sent to it. Switch it on first.")
+        raise Conflict("The hook is off, so it receives nothing. Switch it on first.")
 
 
 @ui.act(f"{PATH}/on")
 def enable_hook(look: ViewContext) -> ActionResult:
-    """Switch it on; why it was disabled is forgotten."""
+    """Switch it on, and clear the reason why it was disabled."""
     hook, _, place = changeable_hook(look)
     hooks.update(look.db, hook, active=True)
     return ActionResult(
-        place, "The hook is on. What waited for it is sent now.", fields=("active",)
+        place, "The hook is on. Pending deliveries are sent now.", fields=("active",)
     )
 
 
@@ -100,12 +103,15 @@ def disable_hook(look: ViewContext) -> ActionResult:
     """Switch it off."""
     hook, _, place = changeable_hook(look)
     hooks.update(look.db, hook, active=False)
-    return ActionResult(place, "The hook is off: events are not sent to it.", fields=("active",))
+    return ActionResult(place, "The hook is off: it receives no events.", fields=("active",))
 
 
 @ui.act(f"{PATH}/secret")
 def rotate_secret(look: ViewContext) -> RenderedPage:
-    """Give it a new secret, which is shown this once; the former one signs for a day more."""
+    """Give it a new secret, which is shown only this once.
+
+    The old one also signs for another day.
+    """
     hook, _, _ = changeable_hook(look)
     value = secrets.token_hex(32)
     had = hook["secret"] is not None
@@ -116,7 +122,7 @@ def rotate_secret(look: ViewContext) -> RenderedPage:
 
 @ui.act(f"{PATH}/secret/end")
 def end_overlap(look: ViewContext) -> ActionResult:
-    """Have the new secret sign alone from now on."""
+    """End the overlap, so that only the new secret signs."""
     hook, _, place = changeable_hook(look)
     hooks.update(look.db, hook, overlap=0)
-    return ActionResult(place, "From now on the new secret signs alone.", fields=("overlap",))
+    return ActionResult(place, "From now on only the new secret signs.", fields=("overlap",))

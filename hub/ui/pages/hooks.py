@@ -1,4 +1,4 @@
-"""The hooks, with their health at a glance."""
+"""The list of hooks with their health."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -17,7 +17,7 @@ PAGE = 50
 
 @ui.page("/hooks", "hooks.html")
 def list_hooks(look: ViewContext) -> dict[str, Any]:
-    """Hooks, newest first; by state and repository."""
+    """List the hooks, newest first, filtered by state and repository."""
     state, named = look.asked("state"), look.asked("repository")
     repo_ids = within(look, named)
     rows = hook_health.page(
@@ -34,8 +34,9 @@ def list_hooks(look: ViewContext) -> dict[str, Any]:
 
 
 def within(look: ViewContext, named: str) -> list[int] | None:
-    """The repositories that a list is of: those of the viewer, or of these the one that is named
-    as owner/name; None for all.
+    """Return the ids of the viewer's repositories, or only of the one named owner/name.
+
+    None means all repositories.
     """
     mine = look.viewer.repositories(look.db)
     if not named:
@@ -48,17 +49,17 @@ def within(look: ViewContext, named: str) -> list[int] | None:
 
 
 def query(chosen: dict[str, str]) -> str:
-    """A query string of what was chosen."""
+    """Return the query string of the chosen filters."""
     return urlencode({name: value for name, value in chosen.items() if value})
 
 
 def older(path: str, chosen: dict[str, str], before: int | None) -> str:
-    """The path of the page after this one; empty where there is none."""
+    """Return the URL of the next page; empty if there is none."""
     return "" if before is None else f"{path}?{query({**chosen, 'before': str(before)})}"
 
 
 def hook_row(hook: dict[str, Any], now: int) -> dict[str, Any]:
-    """A hook as templates are told of it."""
+    """Return a hook's values for the template."""
     attempts = hook["recent"]
     last = attempts[0] if attempts else None
     return {
@@ -71,7 +72,7 @@ def hook_row(hook: dict[str, Any], now: int) -> dict[str, Any]:
 
 
 def healthy_or_missing(look: ViewContext, hook_id: int) -> dict[str, Any]:
-    """A hook with its health. Missing."""
+    """Return a hook with its health. Raises Missing if it does not exist."""
     hook = hook_health.get(look.db, hook_id)
     if hook is None:
         raise Missing("hook")

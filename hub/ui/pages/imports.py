@@ -1,4 +1,4 @@
-"""Source imports: how far each is, and what has to be seen to."""
+"""Source imports: their progress and their problems."""
 
 from typing import Any
 from urllib.parse import urlsplit
@@ -27,7 +27,7 @@ ui = Section("Imports", "/imports", "user", _offered)
 
 @ui.page("/imports", "imports.html")
 def list_imports(look: ViewContext) -> dict[str, Any]:
-    """The imports into the viewer's repositories."""
+    """List the imports into the viewer's repositories."""
     if not look.house.settings.imports:
         raise Missing("import: the setting imports is off")
     look.viewer.check_token(LOOK)
@@ -44,7 +44,7 @@ def list_imports(look: ViewContext) -> dict[str, Any]:
 
 
 def import_row(row: Row) -> dict[str, Any]:
-    """An import as the template is told of it."""
+    """Return an import's values for the template."""
     return {
         **row,
         "source": without_credentials(row["vcs_url"]),
@@ -62,16 +62,16 @@ def _kind(status: str) -> str:
 
 
 def _percent(row: Row) -> int | None:
-    """How much of the step that is under way is done; None where that cannot be told."""
+    """Return the progress of the present step in percent; None if it is not known."""
     percent = {"importing": row["import_percent"], "pushing": row["push_percent"]}
     found: int | None = percent.get(row["status"])
     return found
 
 
 def without_credentials(url: str) -> str:
-    """A URL without the name and password that it may have been given with."""
+    """Return a URL without the user name and password in it."""
     try:
         parts = urlsplit(url)
     except ValueError:
-        return "what is no URL"
+        return "an invalid URL"
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()

@@ -1,4 +1,4 @@
-"""Scheduled jobs: what is done at its time, how that went, and having it done now."""
+"""Scheduled jobs: their schedules, their results, and running them now."""
 
 from typing import Any
 
@@ -12,21 +12,21 @@ from store.jobs import jobs
 ui = Section("Jobs", "/jobs", "operator")
 
 ABOUT = {
-    "expire": "Ends what is over: limits, invitations, seats, authorizations.",
-    "deploy": "Carries on jobs of deployments.",
-    "replay": "Carries on replays.",
-    "republish": "Publishes once more how things are.",
-    "republish-begin": "Asks for that, by the settings.",
-    "prune": "Lets go of what is kept no longer.",
-    "reports": "Makes the reports of usage.",
-    "import": "Carries on source imports.",
+    "expire": "Ends expired limits, invitations, seats and authorizations.",
+    "deploy": "Continues deployment jobs.",
+    "replay": "Continues replays.",
+    "republish": "Republishes the present state.",
+    "republish-begin": "Requests a republication, as the settings schedule it.",
+    "prune": "Deletes data whose retention has ended.",
+    "reports": "Creates the usage reports.",
+    "import": "Continues source imports.",
 }
 KINDS = {"done": "good", "failed": "bad", "running": "busy", "stopped": "warn", None: "none"}
 
 
 @ui.page("/jobs", "jobs.html", who="operator")
 def list_jobs(look: ViewContext) -> dict[str, Any]:
-    """Every job that a worker has planned."""
+    """List the jobs that a worker has scheduled."""
     return {
         "may_run": look.viewer.may_run,
         "jobs": [job_row(row, look.now) for row in jobs.every(look.db)],
@@ -34,7 +34,7 @@ def list_jobs(look: ViewContext) -> dict[str, Any]:
 
 
 def job_row(row: Row, now: int) -> dict[str, Any]:
-    """A job as templates are told of it."""
+    """Return a job's values for the template."""
     outcome = jobs.outcome_of(row, now)
     began, ended = row["started_at"], row["ended_at"]
     return {
@@ -50,9 +50,9 @@ def job_row(row: Row, now: int) -> dict[str, Any]:
 
 @ui.act("/jobs/{name}/run", who="operator")
 def run_job(look: ViewContext) -> ActionResult:
-    """Have a job run now."""
+    """Request that a job runs now."""
     if not look.viewer.may_run:
-        raise Forbidden(f"This needs a token with the scope {RUN[0]}.")
+        raise Forbidden(f"This requires a token with the scope {RUN[0]}.")
     name = look.values["name"]
     jobs.request_run(look.db, name)
     return ActionResult(

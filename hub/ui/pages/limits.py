@@ -1,4 +1,4 @@
-"""Interaction limits: where somebody may do less for a while, and until when."""
+"""Interaction limits in force, with their ends."""
 
 from typing import Any
 
@@ -12,15 +12,15 @@ ui = Section("Limits", "/limits")
 MOST = 200
 WHO = {
     "existing_users": "accounts younger than a day",
-    "contributors_only": "who has not contributed before",
+    "contributors_only": "users who have not contributed before",
     "collaborators_only": "everybody but collaborators",
 }
-"""Whom each kind of limit keeps out."""
+"""The users that each kind of limit excludes."""
 
 
 @ui.page("/limits", "limits.html")
 def list_limits(look: ViewContext) -> dict[str, Any]:
-    """The limits in force, the first to end first."""
+    """List the limits in force, the first to end first."""
     look.viewer.check_token(OF_REPO)
     repo_ids = look.viewer.repositories(look.db)
     rows = interaction_limits.ending_next(look.db, MOST, repo_ids)
@@ -34,6 +34,6 @@ def list_limits(look: ViewContext) -> dict[str, Any]:
 
 
 def _left(look: ViewContext, row: dict[str, Any]) -> float:
-    """How much of its time is left, of 100."""
+    """Return the share of its time that is left, in percent."""
     whole = max(row["expires_at"] - row["created_at"], 1)
     return float(round(min(100.0, 100 * (row["expires_at"] - look.now) / whole), 1))

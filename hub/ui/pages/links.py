@@ -1,4 +1,4 @@
-"""Links to one hook for whoever develops its receiver: to look, for a while, and change nothing."""
+"""Temporary read-only links to one hook, for the developer of its receiver."""
 
 from hub.ui import cookies
 from hub.ui.pages.hook import PATH, changeable_hook
@@ -13,49 +13,47 @@ from store.errors import Missing
 ui = Section()
 
 DAYS = (1, 7, 30)
-GONE = "this link: it has expired, or was ended"
+GONE = "this link: it has expired or was revoked"
 
 
 @ui.act(f"{PATH}/links")
 def make_link(look: ViewContext) -> RenderedPage:
-    """Make a link, which is shown this once."""
+    """Create a link. It is shown only this once."""
     hook, _, _ = changeable_hook(look)
     days = look.form.get("days", "")
     lasting = int(days) if days in map(str, DAYS) else DAYS[1]
     value, link = hook_links.create(
         look.db, hook["id"], look.form.get("note", "").strip(), look.viewer.name, lasting * DAY
     )
-    # In the query, which no log holds.
+    # In the query string, which no log contains.
     place = f"{look.origin}{ROOT}/shared?link={value}"
     return RenderedPage("link.html", {"hook": hook, "link": link, "place": place})
 
 
 @ui.act(f"{PATH}/links/{{link_id}}/end")
 def end_link(look: ViewContext) -> ActionResult:
-    """End a link, also for who is looking by it."""
+    """Revoke a link, also for visitors who are using it."""
     hook, _, place = changeable_hook(look)
     if not hook_links.revoke(look.db, hook["id"], look.number("link_id")):
         raise Missing(GONE)
-    return ActionResult(
-        place, "The link leads nowhere any more.", ids={"id": look.number("link_id")}
-    )
+    return ActionResult(place, "The link no longer works.", ids={"id": look.number("link_id")})
 
 
 @ui.page("/shared", "shared.html", who="anyone")
 def show_link(look: ViewContext) -> dict[str, object]:
-    """Where a link leads: what it is for, before it is used."""
+    """Show where a link leads before it is used."""
     value = look.asked("link")
     return {"link": _found(look, value), "value": value}
 
 
 @ui.act("/shared", who="anyone")
 def use_link(look: ViewContext) -> ActionResult:
-    """Look at the hook from now on."""
+    """Begin a session that may view the hook."""
     link = _found(look, look.form.get("link", ""))
     value = sessions.begin(look.db, link_id=link["id"], until=link["expires_at"])
     place = f"{ROOT}/hooks/{link['hook_id']}"
     return ActionResult(
-        place, "You may look, until the link ends.", cookies={cookies.SESSION: value}
+        place, "You may view this hook until the link ends.", cookies={cookies.SESSION: value}
     )
 
 

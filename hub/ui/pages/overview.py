@@ -1,4 +1,4 @@
-"""The overview: how things stand, as far as they are the viewer's, and how they went lately."""
+"""The overview: figures, charts and problems of the viewer's repositories."""
 
 from typing import Any
 
@@ -12,19 +12,19 @@ from store.monitoring.minute_counters import PeriodCounts
 
 ui = Section("Overview", "", "user")
 
-# By what is asked for: what it is called, minutes, and minutes of each step.
+# By query value: label, minutes, and minutes per step.
 SPANS = {"1h": ("1 hour", 60, 1), "6h": ("6 hours", 360, 5), "24h": ("24 hours", 1440, 30)}
-# Attempts among which the slow ones are looked for.
+# The number of latest attempts among which the slowest endpoints are found.
 WINDOW = 2_000
 LISTED = 5
 PACE = 2 * SECOND
-# Minutes of repositories that are added up at most; most of them hold nothing.
+# The maximum of minutes times repositories to add up; most of them have no data.
 MOST_COUNTED = 100_000
 
 
 @ui.page("", "overview.html", standing=True)
 def overview(look: ViewContext) -> dict[str, Any]:
-    """How things stand."""
+    """Show the overview."""
     span = look.asked("span")
     span = span if span in SPANS else "1h"
     told = summary(look, span)
@@ -38,7 +38,7 @@ def overview(look: ViewContext) -> dict[str, Any]:
 
 @ui.live("/live", standing=True)
 def follow(look: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]:
-    """The same, whenever it has changed."""
+    """Stream the overview whenever it has changed."""
     at, before = state or (0, None)
     if look.now - at < PACE:
         return state, []
@@ -53,7 +53,7 @@ def follow(look: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]:
 
 
 def summary(look: ViewContext, span: str) -> dict[str, Any]:
-    """Figures, charts and the hooks to look after."""
+    """Return the figures, the charts, and the hooks with problems."""
     repo_ids = look.viewer.repositories(look.db)
     text, minutes, step = SPANS[span]
     until = look.now // MINUTE + 1
@@ -97,7 +97,7 @@ def _backlog(look: ViewContext, repo_ids: list[int] | None) -> dict[str, Any] | 
 def _charts(found: dict[int, PeriodCounts], minutes: list[int], step: int) -> list[Any]:
     tally = [found.get(minute) or PeriodCounts() for minute in minutes]
     moments = [minute * MINUTE for minute in minutes]
-    each = "a minute" if step == 1 else f"in {step} minutes"
+    each = "per minute" if step == 1 else f"per {step} minutes"
     return [
         stacked(
             "Deliveries and events",
@@ -111,7 +111,7 @@ def _charts(found: dict[int, PeriodCounts], minutes: list[int], step: int) -> li
         ),
         curves(
             "Latency",
-            "from the event to the receiver's answer, first attempts that were taken",
+            "from the event to the receiver's response, for successful first attempts",
             moments,
             [
                 Series("p50", "good", [one.quantile(0.5) for one in tally], "solid"),

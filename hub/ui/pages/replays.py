@@ -1,4 +1,4 @@
-"""Replays: what came in is delivered once more, by the worker, whoever goes on looking."""
+"""Replays: the worker delivers stored events once more."""
 
 from typing import Any
 
@@ -19,14 +19,14 @@ ui = Section("Replay", "/replay")
 
 PAGE = 25
 FIELDS = ("repository", "hook", "event", "status", "since", "until")
-# Events that the page itself counts; the rest is counted while it is open, so many at a time.
+# The page itself counts this many events. The stream counts the rest, this many at a time.
 AT_ONCE, COUNTED = 1_000, 10_000
 KINDS = {"done": "good", "cancelled": "none", "under way": "busy", "waiting": "busy"}
 
 
 @ui.page("/replay", "replay.html")
 def plan_replay(look: ViewContext) -> dict[str, Any]:
-    """What is to be delivered once more, with its count first; and the replays there were."""
+    """Show the selection form, its dry run, and the list of replays."""
     asked = {name: look.asked(name) for name in FIELDS}
     chosen = {"since": field_of(look.now - DAY), **asked} if not any(asked.values()) else asked
     before = look.asked_number("before")
@@ -45,7 +45,7 @@ def plan_replay(look: ViewContext) -> dict[str, Any]:
 
 
 def _dry_run(look: ViewContext, asked: dict[str, str]) -> dict[str, Any]:
-    """What would be delivered, where that is asked for; or what is wrong with the question."""
+    """Return the count of the selected deliveries, if requested, or the error in the selection."""
     told: dict[str, Any] = {"problem": "", "counted": None, "more": 0, "live": "", "words": ""}
     if not look.asked("count"):
         return told
@@ -69,22 +69,25 @@ def _wrong(error: Exception) -> str:
     if isinstance(error, Invalid):
         return str(error)
     what = str(error) if isinstance(error, Missing) else "repository"
-    return f"There is no such {what}, or it is not yours to administer."
+    return f"There is no such {what}, or you may not administer it."
 
 
 def selected(look: ViewContext, asked: dict[str, str]) -> ReplaySelection:
-    """What a form asks for. Invalid for what is no such thing, or not said; Missing, Forbidden."""
+    """Return the selection in a form. Raises Invalid, Missing or Forbidden if it is not valid."""
     hook_id, repo_id = _of(look, asked)
     since, until = _moment(asked, "since"), _moment(asked, "until")
     if since is not None and until is not None and since >= until:
-        raise _invalid("until", "The end has to be after the beginning.")
+        raise _invalid("until", "The end must be after the beginning.")
     return ReplaySelection(
         since, until, repo_id, hook_id, asked["event"] or None, asked["status"] == "failed"
     )
 
 
 def _of(look: ViewContext, asked: dict[str, str]) -> tuple[int | None, int | None]:
-    """The hook and the repository, one of which has to be said where not all is the viewer's."""
+    """Return the hook and the repository of a selection.
+
+    One of them is required unless the viewer may see all repositories.
+    """
     repo_id = hook_id = None
     if asked["repository"]:
         owner, _, name = asked["repository"].partition("/")
@@ -95,10 +98,10 @@ def _of(look: ViewContext, asked: dict[str, str]) -> tuple[int | None, int | Non
     if asked["hook"]:
         hook, repo = look.viewer.hook(look.db, natural(asked["hook"]) or 0)
         if repo_id not in (None, repo["id"]):
-            raise _invalid("hook", f"Hook {hook['id']} is one of {repo['full_name']}.")
+            raise _invalid("hook", f"Hook {hook['id']} belongs to {repo['full_name']}.")
         hook_id, repo_id = hook["id"], repo["id"]
     if repo_id is None and look.viewer.repositories(look.db) is not None:
-        raise _invalid("repository", "Say of which repository, or to which hook.")
+        raise _invalid("repository", "Choose a repository or a hook.")
     return hook_id, repo_id
 
 
@@ -107,7 +110,7 @@ def _moment(asked: dict[str, str], name: str) -> int | None:
         return None
     at = moment_of(asked[name])
     if at is None:
-        raise _invalid(name, f"{asked[name]!r} is no moment: it looks like 2026-11-21T07:33.")
+        raise _invalid(name, f"{asked[name]!r} is not a time such as 2026-11-21T07:33.")
     return at
 
 
@@ -116,17 +119,17 @@ def _invalid(field: str, message: str) -> Invalid:
 
 
 def describe(chosen: ReplaySelection, asked: dict[str, str]) -> str:
-    """A selection in words."""
+    """Describe a selection in words."""
     what = f"{chosen.event} events" if chosen.event else "events"
     where = f" of {asked['repository']}" if asked["repository"] else ""
-    to = f" to hook {chosen.hook_id}" if chosen.hook_id else " to all hooks that want them now"
-    left_out = ", without what arrived or may yet" if chosen.failed else ""
+    to = f" to hook {chosen.hook_id}" if chosen.hook_id else " to all hooks that are subscribed now"
+    left_out = ", only failed deliveries" if chosen.failed else ""
     return f"{what}{where}{to}{left_out}"
 
 
 @ui.live("/replay/count")
 def continue_count(look: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]:
-    """The count of a dry run, some thousand events each time, to its end."""
+    """Stream the count of a dry run, some thousand events at a time, to its end."""
     if state is None:
         state = tuple(look.asked_number(name) or 0 for name in ("after", "upto", "many"))
     after, until, many = state
@@ -140,25 +143,25 @@ def continue_count(look: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate
 
 @ui.act("/replay/start")
 def start_replay(look: ViewContext) -> ActionResult:
-    """Have it delivered."""
+    """Start the replay."""
     asked = {name: look.form.get(name, "").strip()[:200] for name in FIELDS}
     chosen = selected(look, asked)
     _check_change(look, chosen.repo_id)
     run = replay_runs.create(look.db, chosen, look.viewer.name)
-    notice = "The worker carries it on; this page may be closed."
+    notice = "The worker runs the replay; this page may be closed."
     return ActionResult(f"{ROOT}/replay/{run['id']}", notice, ids={"replay": run["id"]})
 
 
 @ui.page("/replay/{run_id}", "replay_run.html")
 def show_replay(look: ViewContext) -> dict[str, Any]:
-    """How far a replay is."""
+    """Show the progress of a replay."""
     run = _found(look)
     return {"run": run_row(run), "may_change": _may_change(look, run)}
 
 
 @ui.live("/replay/{run_id}/live")
 def follow_replay(look: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]:
-    """The same, as it goes on."""
+    """Stream the progress of a replay."""
     run = _found(look)
     mark = (run["moves"], run["ended_at"])
     if mark == state:
@@ -168,16 +171,16 @@ def follow_replay(look: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]
 
 @ui.act("/replay/{run_id}/cancel")
 def cancel_replay(look: ViewContext) -> ActionResult:
-    """End it before it is through."""
+    """Cancel a replay."""
     run = _found(look)
     _check_change(look, run["repo_id"])
     replay_runs.cancel(look.db, run["id"])
-    notice = "Cancelled. What was made until now is delivered."
+    notice = "Cancelled. Deliveries created until now are still sent."
     return ActionResult(f"{ROOT}/replay/{run['id']}", notice, ids={"replay": run["id"]})
 
 
 def _found(look: ViewContext) -> Row:
-    """The run, where it is the viewer's to see. Missing, Forbidden."""
+    """Return the replay, if the viewer may see it. Raises Missing or Forbidden if not."""
     run = replay_runs.get(look.db, look.number("run_id"))
     if run["repo_id"] is not None:
         look.viewer.repository(look.db, run["repo_id"])
@@ -195,7 +198,10 @@ def _may_change(look: ViewContext, run: Row) -> bool:
 
 
 def _check_change(look: ViewContext, repo_id: int | None) -> None:
-    """Missing, Forbidden, for who may not replay what is in this repository, or in all."""
+    """Check that the viewer may replay the events of this repository, or of all.
+
+    Raises Missing or Forbidden if not.
+    """
     if repo_id is None:
         look.viewer.check_change_all(look.db)
     else:
@@ -203,7 +209,7 @@ def _check_change(look: ViewContext, repo_id: int | None) -> None:
 
 
 def run_row(run: Row) -> dict[str, Any]:
-    """A run as templates are told of it."""
+    """Return a replay's values for the template."""
     state = run["outcome"] or ("waiting" if run["started_at"] is None else "under way")
     asked = {"repository": run["repository"] or ""}
     return {

@@ -1,4 +1,4 @@
-"""Reports of usage: which there are, and which are being made."""
+"""Usage reports: the finished ones, and the ones in progress."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ ui = Section("Reports", "/reports", "user", _offered)
 
 @ui.page("/reports", "reports.html")
 def list_reports(look: ViewContext) -> dict[str, Any]:
-    """The enterprises, and the reports of one or of all of them."""
+    """List the enterprises, and the reports of one or all of them."""
     found = report_queries.enterprises(look.db, _account(look), ENTERPRISES)
     chosen = {"enterprise": look.asked("enterprise", 100)}
     wanted = [row for row in found if chosen["enterprise"] in ("", row["slug"])]
@@ -62,7 +62,10 @@ def list_reports(look: ViewContext) -> dict[str, Any]:
 
 
 def _account(look: ViewContext) -> int | None:
-    """Whose enterprises these are; None for all. Forbidden for a token that is not for that."""
+    """Return the account whose enterprises are shown; None for all.
+
+    Raises Forbidden if the token does not cover reports.
+    """
     caller = look.viewer.caller
     _check(look.viewer)
     return None if caller is None or caller.site_admin else caller.account_id
@@ -75,7 +78,9 @@ def _enterprise(row: Row) -> dict[str, Any]:
 
 
 def _report(look: ViewContext, row: Row, open_ids: set[int]) -> dict[str, Any]:
-    """A report as the template is told of it, with a link for who may have its file."""
+    """Return a report's values for the template, with a link if the viewer may download the
+    file.
+    """
     first, last = usage_days.iso(row["first_day"]), usage_days.iso(row["last_day"])
     kind, state = "good", "current"
     if row["made_at"] is None:

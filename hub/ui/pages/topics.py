@@ -1,4 +1,4 @@
-"""Topics: what can be subscribed to, and who does."""
+"""Topics: the events that can be subscribed to, and their subscribers."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ NOBODY = {"hooks": 0, "followers": 0}
 
 @ui.page("/topics", "topics.html")
 def list_topics(look: ViewContext) -> dict[str, Any]:
-    """The repositories that have topics, with how many subscribe."""
+    """List the repositories with the numbers of their subscribers."""
     named = look.asked("repository")
     after = look.asked_number("after") or 0
     repo_ids = within(look, named)
@@ -38,7 +38,7 @@ def list_topics(look: ViewContext) -> dict[str, Any]:
 
 @ui.page("/topics/followers", "followers.html")
 def list_followers(look: ViewContext) -> dict[str, Any]:
-    """Who follows topics by WebSub."""
+    """List the WebSub subscriptions."""
     before = look.asked_number("before")
     rows = subscribers.list_subscriptions(
         look.db, limit=PAGE + 1, before=before, repo_ids=look.viewer.repositories(look.db)
@@ -55,7 +55,7 @@ def list_followers(look: ViewContext) -> dict[str, Any]:
 
 @ui.page("/topics/{repo_id}", "topic.html")
 def show_topics(look: ViewContext) -> dict[str, Any]:
-    """A repository's topics, each with its subscribers."""
+    """Show a repository's topics, each with its subscribers."""
     repo = look.viewer.repository(look.db, look.number("repo_id"))
     told = subscribers.counts_by_event(look.db, repo["id"])
     feeds = subscribers.subscription_counts(look.db, repo["id"])

@@ -1,4 +1,4 @@
-// What neither HTML nor htmx does: copying, times that stay right, the state of a live page.
+// Functions that HTML and htmx lack: copying, updating relative times, the state of a live page.
 "use strict";
 
 const STEPS = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
@@ -11,7 +11,7 @@ function ago(seconds) {
   return seconds >= 0 ? `${text} ago` : `in ${text}`;
 }
 
-// The server's clock decides; a browser's may be wrong.
+// Relative to the server's clock, as a browser's may be wrong.
 const skew = (() => {
   const stamp = document.querySelector("time[data-now]");
   return stamp ? Date.now() - Date.parse(stamp.dateTime) : 0;
@@ -32,7 +32,7 @@ async function copy(button) {
     await navigator.clipboard.writeText(text);
     button.textContent = "Copied";
   } catch {
-    // Without https there is no clipboard: what is selected can be copied by hand.
+    // There is no clipboard without https: select the text, so that it can be copied by hand.
     const shown = source || button.parentElement.querySelector("code");
     if (shown) getSelection().selectAllChildren(shown);
     button.textContent = "Selected";
@@ -45,7 +45,7 @@ document.addEventListener("click", (event) => {
   if (button) copy(button);
 });
 
-// A live list keeps no more rows than it says.
+// Limit a live list to its declared number of rows.
 function trim(list) {
   const most = Number(list.dataset.most);
   while (list.children.length > most) list.lastElementChild.remove();
@@ -68,7 +68,7 @@ document.addEventListener("htmx:sseMessage", (event) => {
 });
 document.addEventListener("htmx:afterSwap", refreshTimes);
 
-// Asked before anything is done that cannot be undone.
+// Ask before an action that cannot be undone.
 document.addEventListener("submit", (event) => {
   const question = event.target.dataset.confirm || (event.submitter && event.submitter.dataset.confirm);
   if (question && !confirm(question)) event.preventDefault();

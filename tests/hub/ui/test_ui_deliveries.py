@@ -39,7 +39,7 @@ class TestTail:
             browser.client.cookies.clear()
             await browser.sign_in(world.seed.reader_token)
             page = text_of(await browser.page("/ui/deliveries"))
-            assert "Nothing was delivered yet" in page
+            assert "No deliveries yet" in page
 
     async def test_filters(self, world: World) -> None:
         world.send(world.good, "ok")
@@ -60,7 +60,7 @@ class TestTail:
                 assert guids(await browser.page(f"/ui/deliveries?{query}")) == expected, query
             page = await browser.page("/ui/deliveries?status=failure")
             assert "refused <b>" in text_of(page)
-            assert "next in 5 min" in text_of(page)
+            assert "retry in 5 min" in text_of(page)
             assert '<option value="failure" selected>' in page
             answer = await browser.get(f"/ui/deliveries?hook={world.other['id']}")
             assert answer.status_code == 403
@@ -94,8 +94,8 @@ class TestTail:
             async with browsing(world.store, token, last=token == world.operator) as browser:
                 place, steps = "/ui/deliveries?event=issues", 0
                 while not guids(page := await browser.page(place)):
-                    assert "Look further back" in text_of(page)
-                    (place,) = re.findall(r'href="([^"]+)">Look further back', page)
+                    assert "Search further back" in text_of(page)
+                    (place,) = re.findall(r'href="([^"]+)">Search further back', page)
                     place = place.replace("&amp;", "&")
                     steps += 1
                 assert guids(page) == ["rare"]
@@ -210,14 +210,14 @@ class TestOne:
                 assert said in text
             for raw in ("<b>&", "thanks <i>"):
                 assert raw not in page
-            assert "Waited for the answer after 10 ms, for 29 ms." in page
+            assert "Wait for the response after 10 ms, for 29 ms." in page
             assert SECRET not in page
 
     async def test_its_attempts(self, world: World) -> None:
         (number,) = world.send(world.failing, "a", status_code=500)
         async with browsing(world.store, world.seed.token) as browser:
             text = text_of(await browser.page(f"/ui/deliveries/{number}"))
-            assert "waiting , next attempt" in text
+            assert "pending , next attempt" in text
             assert "All attempts" not in text
 
     async def test_who_sees_it(self, world: World) -> None:
@@ -237,7 +237,7 @@ class TestOne:
             text = text_of(await browser.page(f"/ui/deliveries/{number}"))
             assert "made with the present secret" in text
             text = text_of(await browser.page(f"/ui/deliveries/{wrong}"))
-            assert "made with a secret that the hook has had" in text
+            assert "made with an earlier secret" in text
 
     @embedded("nothing in it is the engine's")
     async def test_as_curl(self, world: World) -> None:
@@ -260,7 +260,7 @@ class TestOne:
         async with browsing(world.store, world.seed.token) as browser:
             at = f"/ui/deliveries/{number}"
             page = await browser.page(at)
-            assert "no longer kept" in text_of(page)
+            assert "The payload has been deleted" in text_of(page)
             assert "Redeliver" not in text_of(page)
             answer = await browser.post(f"{at}/again", on=at)
             assert answer.status_code == 422

@@ -18,7 +18,7 @@ async def test_events_with_those_that_nobody_wanted(store: Store, seed: Any) -> 
     async with browsing(store, seed.token) as browser:
         said = text_of(await browser.page("/ui/events"))
         assert "star.created" in said
-        assert "nobody wanted it" in said
+        assert "no subscribers" in said
         assert "octo/hello" in said
         html = await browser.page("/ui/events?wanted=nobody")
         assert f"/ui/events/{star}" in html
@@ -26,14 +26,14 @@ async def test_events_with_those_that_nobody_wanted(store: Store, seed: Any) -> 
         said = text_of(await browser.page("/ui/events?event=push&repository=octo/hello"))
         assert "star.created" not in said
         said = text_of(await browser.page("/ui/events?repository=octo/nothing"))
-        assert "No such events" in said
+        assert "No matching events" in said
         assert "tocsin refusals" in said
 
 
 async def test_an_empty_list_says_how_to_send_an_event(store: Store, seed: Any) -> None:
     async with browsing(store, seed.token) as browser:
         said = text_of(await browser.page("/ui/events"))
-        assert "Nothing has come in yet" in said
+        assert "No events yet" in said
         assert "curl -X POST" in said
 
 
@@ -42,7 +42,7 @@ async def test_each_sees_the_events_of_what_they_administer(store: Store, seed: 
     nobodys = store.do(arrive, 0, name="ping")
     root = store.do(operator)
     async with browsing(store, seed.reader_token, last=False) as browser:
-        assert "Nothing has come in yet" in text_of(await browser.page("/ui/events"))
+        assert "No events yet" in text_of(await browser.page("/ui/events"))
         assert (await browser.get(f"/ui/events/{mine}")).status_code in (403, 404)
     async with browsing(store, seed.token, last=False) as browser:
         assert f"/ui/events/{nobodys}" not in await browser.page("/ui/events")
@@ -65,7 +65,7 @@ async def test_an_event_with_its_payload_and_deliveries(store: Store, seed: Any)
         assert "waiting" in said
         assert "https://receiver.example/hook" in said
         store.do(lambda db: db.execute("UPDATE event SET body = NULL"))
-        assert "no longer kept" in text_of(await browser.page(f"/ui/events/{event}"))
+        assert "It has been deleted" in text_of(await browser.page(f"/ui/events/{event}"))
 
 
 async def test_a_large_payload_is_shown_to_a_bound(store: Store, seed: Any) -> None:
@@ -90,7 +90,7 @@ async def test_older_events_are_led_to(
         store.do(arrive, seed.hello["id"], 10, name="push", scope=99)
         monkeypatch.setattr(event_queries, "LOOKED", 5)
         said = text_of(await browser.page("/ui/events?wanted=nobody"))
-        assert "None among those that were looked at" in said
+        assert "No match among the newest events" in said
 
 
 @pytest.mark.parametrize("path", ["/ui/events", "/ui/events?wanted=nobody", "/ui/events/1"])
@@ -116,11 +116,11 @@ async def test_topics_with_their_subscribers(store: Store, seed: Any) -> None:
         assert "octo/vault private 0 0" in said
         said = text_of(await browser.page(f"/ui/topics/{seed.hello['id']}?event=push"))
         assert "push public 1 0" in said
-        assert "1 hook wants all events" in said
-        assert "https://all.example/ wants all events" in said
+        assert "1 hook is subscribed to all events" in said
+        assert "https://all.example/ all events" in said
         assert "events.atom" in said
         assert "hub.mode=subscribe" in said
-        assert "Nobody follows by WebSub" in text_of(await browser.page("/ui/topics/followers"))
+        assert "No WebSub subscriptions" in text_of(await browser.page("/ui/topics/followers"))
         assert "No such repository" in text_of(await browser.page("/ui/topics?repository=a/b"))
 
 

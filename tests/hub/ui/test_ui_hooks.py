@@ -59,7 +59,7 @@ class TestList:
         world.store.do(hooks.disable, world.hidden["id"], "it answered 410 <Gone>")
         async with browsing(world.store, world.seed.token) as browser:
             page = text_of(await browser.page("/ui/hooks"))
-            for said in ("Healthy", "Resting", "Disabled", "it answered 410 <Gone>"):
+            for said in ("Healthy", "Circuit open", "Disabled", "it answered 410 <Gone>"):
                 assert said in page
             clock.advance(seconds=3601)
             assert "Failing since" in text_of(await browser.page("/ui/hooks"))
@@ -101,7 +101,13 @@ class TestOne:
         async with browsing(world.store, world.seed.token) as browser:
             page = await browser.page(f"/ui/hooks/{world.good['id']}")
             text = text_of(page)
-            for said in ("guid-a", "Deliveries are signed", "Breaker closed", "1 of 1", "40 ms"):
+            for said in (
+                "guid-a",
+                "Deliveries are signed",
+                "Circuit breaker closed",
+                "1 of 1",
+                "40 ms",
+            ):
                 assert said in text
             assert SECRET not in page
 
@@ -147,7 +153,7 @@ class TestOne:
             assert former == (SECRET, clock.now() + DAY)
             page = await browser.page(at)
             assert value not in page
-            assert "The former secret signs beside the new one" in text_of(page)
+            assert "The old secret also signs" in text_of(page)
             assert (await browser.post(f"{at}/secret/end", on=at)).status_code == 303
             row = world.store.look(hooks.by_id, world.good["id"])
             assert row is not None

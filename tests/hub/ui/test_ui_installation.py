@@ -42,7 +42,7 @@ async def test_limits_with_what_is_left_of_them(
         assert "octo/hello" in html
         assert 'value="75.0"' in html
         assert "in 3 d" in html
-        assert "who has not contributed before" in html
+        assert "users who have not contributed before" in html
 
 
 async def test_limits_of_others_are_not_shown(store: Store, seed: Any, clock: MovableClock) -> None:
@@ -62,7 +62,8 @@ async def test_jobs_are_shown_and_run(store: Store, seed: Any, clock: MovableClo
         store.do(jobs.save_schedules, [JobSchedule("expire", "at the moment", None)])
         said = text_of(await browser.page("/ui/jobs"))
         assert (
-            "prune Lets go of what is kept no longer. */10 * * * * – – not yet run in 1 h" in said
+            "prune Deletes data whose retention has ended. */10 * * * * – – not yet run in 1 h"
+            in said
         )
         answer = await browser.post("/ui/jobs/prune/run", on="/ui/jobs")
         assert answer.status_code == 303
@@ -104,7 +105,7 @@ async def test_the_audit_log_by_what_is_asked_for(
         assert "octo by token" not in said
         said = text_of(await browser.page("/ui/audit?since=2026-11-21T08:30"))
         assert "octo by token" not in said
-        assert "That is no moment" in text_of(await browser.page("/ui/audit?since=soon"))
+        assert "This is not a time" in text_of(await browser.page("/ui/audit?since=soon"))
         assert "No such entries" in text_of(await browser.page("/ui/audit?who=nobody"))
 
 
@@ -121,10 +122,10 @@ async def test_the_chain_is_checked_to_its_end(
         chain, more = store.look(_whole)
         assert (more, chain.problems, chain.count) == (False, [], chain.number)
         monkeypatch.setattr(audit_log, "PORTION", 2_000)
-        assert "Every entry is what was written" in text_of(await browser.page("/ui/audit/check"))
+        assert "No entry has been altered" in text_of(await browser.page("/ui/audit/check"))
         store.do(_forge)
         said = text_of(await browser.page("/ui/audit/check"))
-        assert "The log is not what was written" in said
+        assert "The log has been altered" in said
         assert "entry 2 is not what was written" in said
 
 

@@ -44,14 +44,14 @@ async def test_figures(world: World) -> None:
     async with browsing(world.store, world.seed.token) as browser:
         found = figures(await browser.page("/ui"))
         assert found["Deliveries"] == "4 0.067 a minute"
-        assert found["Success"] == "75.0 % 1 failure"
+        assert found["Success rate"] == "75.0 % 1 failure"
         assert found["Latency p50"].startswith(("35 ms", "40 ms", "45 ms"))
         assert "Workers" not in found
         browser.client.cookies.clear()
         await browser.sign_in(world.operator)
         found = figures(await browser.page("/ui"))
         assert found["Deliveries"].startswith("5 ")
-        assert found["Workers"].endswith("at work")
+        assert found["Workers"].endswith("running")
 
 
 async def test_what_is_added_up_is_bounded(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,7 +61,7 @@ async def test_what_is_added_up_is_bounded(world: World, monkeypatch: pytest.Mon
     async with browsing(world.store, world.seed.token) as browser:
         page = await browser.page("/ui")
     assert figures(page)["Deliveries"].startswith("2 ")
-    assert "1 repository more would be too many" in text_of(page)
+    assert "1 repository is left out" in text_of(page)
 
 
 async def test_what_waits(world: World, clock: MovableClock) -> None:
@@ -70,7 +70,7 @@ async def test_what_waits(world: World, clock: MovableClock) -> None:
     for token in (world.seed.token, world.operator):
         async with browsing(world.store, token, last=token == world.operator) as browser:
             found = figures(await browser.page("/ui"))
-            assert found["Waiting"].startswith("1")
+            assert found["Pending"].startswith("1")
             assert found["Oldest due"] == "100 s"
 
 
@@ -91,7 +91,7 @@ async def test_nothing_yet(world: World) -> None:
     async with browsing(world.store, world.seed.token) as browser:
         for span in ("", "?span=24h", "?span=x"):
             text = text_of(await browser.page(f"/ui{span}"))
-            assert "Nothing happened in this time" in text
+            assert "No events in this period" in text
             assert "/OWNER/REPO/events/push" in text
 
 

@@ -38,7 +38,7 @@ async def test_reports_with_those_that_are_being_made(store: Store, seed: Any, p
         assert ("signature=" in html) == (policy == "enabled")
         assert "globe" in text_of(await browser.page("/ui/reports?enterprise=globe"))
         said = text_of(await browser.page("/ui/reports?enterprise=none"))
-        assert "No report yet" in said
+        assert "No reports yet" in said
 
 
 async def test_the_file_of_a_report_can_be_had_by_its_link(store: Store, seed: Any) -> None:
@@ -64,7 +64,7 @@ async def test_reports_are_for_who_manages_an_enterprise(store: Store, seed: Any
         assert "users-1-day" in text_of(await browser.page("/ui/reports"))
     async with browsing(store, member, last=False) as browser:
         said = text_of(await browser.page("/ui/reports"))
-        assert "No enterprise" in said
+        assert "No enterprises" in said
         assert "users-1-day" not in said
     async with browsing(store, seed.token) as browser:
         answer = await browser.get("/ui/reports")
@@ -96,7 +96,7 @@ async def test_imports_of_others_are_not_shown(store: Store, seed: Any) -> None:
     store.do(imports.start, seed.hello["id"], seed.octo["id"], url)
     looks, _ = store.do(tokens.create, seed.octo["id"], scopes=["read:repo_hook"])
     async with browsing(store, seed.reader_token, last=False, imports=True) as browser:
-        assert "Nothing was imported" in text_of(await browser.page("/ui/imports"))
+        assert "No imports yet" in text_of(await browser.page("/ui/imports"))
     async with browsing(store, looks, last=False, imports=True) as browser:
         assert (await browser.get("/ui/imports")).status_code == 403
     async with browsing(store, store.do(operator), imports=True) as browser:
@@ -115,7 +115,7 @@ async def test_without_the_setting_there_are_none(store: Store, seed: Any) -> No
     [
         ("https://a:b@c.example/d", "https://c.example/d"),
         ("https://c.example/d@e", "https://c.example/d@e"),
-        ("https://[", "what is no URL"),
+        ("https://[", "an invalid URL"),
     ],
 )
 def test_a_url_is_shown_without_credentials(url: str, shown: str) -> None:

@@ -43,7 +43,7 @@ async def test_an_operation_says_what_it_takes_and_gives(store: Store, seed: Any
         assert "POST /repos/{owner}/{repo}/hooks repos/create-webhook" in said
         assert "Scope of classic tokens: write:repo_hook or repo." in said
         assert "config NewHookConfig" in said
-        assert "events list of string 200 at most" in said
+        assert "events list of string at most 200 items" in said
         assert "201 Success: Hook" in said
         assert (await browser.get("/ui/reference/nothing")).status_code == 404
         assert (await browser.get("/ui/reference/schemas/nothing")).status_code == 404

@@ -23,14 +23,14 @@ async def test_the_count_comes_first_and_sends_nothing(store: Store, seed: Any) 
     one = store.do(hook, seed.hello, "push")
     store.do(arrive, seed.hello["id"], 3)
     async with browsing(store, seed.token) as browser:
-        assert "Nothing was replayed yet" in text_of(await browser.page("/ui/replay"))
+        assert "No replays yet" in text_of(await browser.page("/ui/replay"))
         page = f"/ui/replay?hook={one['id']}&repository=octo/hello&event=push&count=1"
         said = text_of(await browser.page(page))
-        assert "Deliveries that would be made 3" in said
+        assert "Deliveries to be created 3" in said
         assert "Push events of octo/hello to hook 1:" in said
         assert store.look(replay_runs.page, limit=9) == []
         none = text_of(await browser.page(f"/ui/replay?hook={one['id']}&status=failed&count=1"))
-        assert "would be made 0" in none
+        assert "to be created 0" in none
         assert "Deliver them" not in none
 
 
@@ -64,14 +64,14 @@ async def test_a_replay_is_asked_for_followed_and_cancelled(store: Store, seed: 
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ("", "Say of which repository"),
+        ("", "Choose a repository or a hook"),
         ("repository=octo/nothing", "There is no such repository"),
         ("hook=99", "There is no such hook"),
         ("hook=x", "There is no such hook"),
-        ("repository=octo/vault&hook=1", "Hook 1 is one of octo/hello"),
-        ("hook=1&since=yesterday", "'yesterday' is no moment"),
-        ("hook=1&since=2026-11-21T07:33&until=2026-11-21T07:33", "The end has to be after"),
-        ("hook=1&since=999999-01-01", "is no moment"),
+        ("repository=octo/vault&hook=1", "Hook 1 belongs to octo/hello"),
+        ("hook=1&since=yesterday", "'yesterday' is not a time"),
+        ("hook=1&since=2026-11-21T07:33&until=2026-11-21T07:33", "The end must be after"),
+        ("hook=1&since=999999-01-01", "is not a time"),
     ],
 )
 async def test_what_cannot_be_replayed_is_said(
@@ -97,7 +97,7 @@ async def test_nobody_replays_what_is_not_theirs(store: Store, seed: Any) -> Non
         for path in (f"/ui/replay/{run['id']}", f"/ui/replay/{everything['id']}", "/ui/replay/99"):
             assert (await browser.get(path)).status_code in (403, 404)
             assert (await browser.post(f"{path}/cancel", on="/ui/replay")).status_code in (403, 404)
-        assert "Nothing was replayed yet" in text_of(await browser.page("/ui/replay"))
+        assert "No replays yet" in text_of(await browser.page("/ui/replay"))
         assert len(store.look(replay_runs.page, limit=9)) == 2
     async with browsing(store, seed.token, last=False) as browser:
         assert (await browser.get(f"/ui/replay/{everything['id']}")).status_code == 404
@@ -128,7 +128,7 @@ async def test_many_are_counted_while_the_page_is_open(
     store.do(arrive, seed.hello["id"], 5)
     async with browsing(store, seed.token) as browser:
         html = await browser.page("/ui/replay?hook=1&count=1")
-        assert "so far; still counting" in text_of(html)
+        assert "so far, still counting" in text_of(html)
         assert "/ui/replay/count?" in html
         found = []
 

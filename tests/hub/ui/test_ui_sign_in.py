@@ -206,7 +206,7 @@ class TestForgery:
         async with browsing(store, seed.token) as browser:
             answer = await browser.post("/ui/sign-out", headers=headers)
             assert answer.status_code == 403
-            assert "not sent from a page of this dashboard" in text_of(answer.text)
+            assert "did not come from a page of this dashboard" in text_of(answer.text)
             await browser.page("/ui")
 
     @pytest.mark.parametrize("given", ["", "0" * 64, "é", None])
