@@ -90,4 +90,6 @@ async def test_the_audit_log_is_checked_while_one_looks(visit):
     guest = await visit("root")
     page = await guest.go("/ui/audit")
     await page.get_by_role("link", name="Check the chain").click()
-    await expect(page.get_by_role("region", name="Result")).to_contain_text("No entry has been altered")
+    await expect(page.get_by_role("region", name="Result")).to_contain_text(
+        "No entry has been altered"
+    )
