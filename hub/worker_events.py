@@ -26,8 +26,8 @@ def _states() -> Mapping[str, SnapshotSerializer]:
 class WorkerEvents:
     """Emits events for changes in the background, with the links and words of the settings.
 
-    Their payloads come from `OperationGroup.told`, and those of snapshots from
-    `OperationGroup.current`.
+    Groups declare the payloads with `OperationGroup.told`, or `OperationGroup.current` for
+    snapshots.
     """
 
     def __init__(self, settings: HubSettings) -> None:

@@ -77,9 +77,7 @@ class AdminAuth:
 
     @property
     def mark(self) -> str | None:
-        """Return a value that changes with the configured token, but grants no access; None without
-        one.
-        """
+        """Return a value that changes with the configured token but grants no access, or None."""
         return None if self._digest is None else hashlib.sha256(b"mark" + self._digest).hexdigest()
 
     def is_valid_cookie(self, given: str) -> bool:

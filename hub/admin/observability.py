@@ -25,9 +25,7 @@ class Observability:
     others: Sequence[MetricSet] = ()
     """The metrics of a worker in this process."""
     stuck: Callable[[float], str | None] = lambda limit: None
-    """Returns which part of the delivery loop has shown no sign of life for `limit` seconds, or
-    None.
-    """
+    """Returns a message if a part of the delivery loop gave no sign of life for `limit` seconds."""
     phase: Literal["starting", "serving", "ending"] = "serving"
     figures: TTLCache[DeliveryStats] = field(init=False)
     writable: TTLCache[int] = field(init=False)

@@ -218,9 +218,7 @@ def public() -> Public:
 
 
 def as_user() -> AsUser:
-    """Return access with user name and password, and a one-time password if the account needs
-    it.
-    """
+    """Return access with user name, password and, if the account needs it, a one-time password."""
     return AsUser(kinds=())
 
 

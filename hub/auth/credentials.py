@@ -123,8 +123,9 @@ def bad_pair() -> Unauthenticated:
 
 
 def application(db: Connection, client_id: str, client_secret: str) -> Row:
-    """Return the application with this client id and secret. Raises Unauthenticated if none has
-    them.
+    """Return the application with this client id and secret.
+
+    Raises Unauthenticated if none has them.
     """
     app = apps.by_client_id(db, client_id)
     if app is None or not apps.check_secret(app, client_secret):

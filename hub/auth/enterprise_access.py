@@ -20,8 +20,9 @@ class OnEnterprise(Access):
     enterprise_role: str = "member"
 
     def see(self, db: Connection, caller: Caller | None, row: Row) -> None:
-        """Check the caller's role and token. Raises Missing for everybody but members, or
-        Forbidden.
+        """Check the caller's role and token.
+
+        Raises Missing for everybody but members, or Forbidden.
         """
         assert caller is not None, "an enterprise's things are asked for with a token"
         role = enterprises.role_of(db, row, caller.account)

@@ -16,7 +16,7 @@ NOT_AN_OWNER = "Must be an owner of the organization."
 class OnOrg(Access):
     """Membership of the organization or, with `owner`, ownership.
 
-    A token that has only one of `public_scopes` is let in, but may see public repositories only.
+    A token that has only one of `public_scopes` is accepted, but may see public repositories only.
     The handler must filter by its viewer (`hub.auth.viewing`).
     """
 

@@ -8,8 +8,9 @@ from hub.http.response import Header
 
 @dataclass(frozen=True, slots=True)
 class RateSubject:
-    """The party a request is counted for: a kind (user, installation, application, address) and a
-    name.
+    """The party that a request is counted for.
+
+    `kind` is user, installation, application or address.
     """
 
     kind: str

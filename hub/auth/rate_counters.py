@@ -44,8 +44,9 @@ class WindowCounter:
 
 
 class RateCounters:
-    """The counters of this hub. Safe for several threads; some methods require `lock` to be
-    held.
+    """The counters of this hub.
+
+    Safe for several threads; some methods require `lock` to be held.
     """
 
     def __init__(self, store: Store, failed_login_seconds: float) -> None:
@@ -197,8 +198,9 @@ def _drop(db: Connection, failed_login_seconds: float) -> None:
 
 
 def _start(key: str, window: int, now: int) -> int:
-    """Return the start of the current window. It is the same for every hub but differs by
-    caller.
+    """Return the start of the current window.
+
+    It is the same for every hub but differs by caller.
     """
     offset = crc32(key.encode()) % window
     return (now - offset) // window * window + offset

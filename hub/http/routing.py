@@ -24,9 +24,7 @@ def path_of(scope: Scope) -> str:
 
 @dataclass(slots=True)
 class Node:
-    """A place in the tree: the segments that may follow, and the endpoints of a path that ends
-    here.
-    """
+    """A node of the tree: the segments that may follow, and the endpoints of its own path."""
 
     fixed: dict[str, "Node"] = field(default_factory=dict)
     parameter: "Node | None" = None

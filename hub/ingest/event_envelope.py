@@ -55,8 +55,9 @@ def platform_event(name: str) -> str:
 
 
 def any_event(name: str) -> str:
-    """Return the name if it is well-formed: forges have events of their own. Raises Rejected if
-    not.
+    """Return the name if it is well-formed: forges have events of their own.
+
+    Raises Rejected if not.
     """
     if not NAME.fullmatch(name):
         raise Rejected(f'Invalid event: "{name[:100]}"')

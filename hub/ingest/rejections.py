@@ -35,8 +35,9 @@ class Rejections:
         self._last_unknown = 0
 
     async def note(self, door: IngestAttempt, error: Exception) -> None:
-        """Record a rejection. Unknown senders get one record a second, so that they cannot displace
-        others.
+        """Record a rejection.
+
+        Unknown senders get one record a second, so that they cannot displace others.
         """
         if door.sender is None:
             now = self._store.clock.now()

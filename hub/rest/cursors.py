@@ -13,8 +13,9 @@ INVALID = "Invalid cursor: take it from the Link header of a response"
 
 @dataclass(frozen=True, slots=True)
 class Cursors:
-    """The cursors of one list. `list_id` is an operationId; a cursor is valid for its own list
-    only.
+    """The cursors of one list.
+
+    `list_id` is an operationId; a cursor is valid for its own list only.
     """
 
     vault: Vault

@@ -61,9 +61,7 @@ class OperationOptions(TypedDict, total=False):
     media: tuple[str, ...]
     """Media type parameters it supports beside plain JSON: raw, html, ..."""
     family: str
-    """The name after the vendor in its own media types (`commitcomment`), whose responses are JSON
-    too.
-    """
+    """The name after the vendor in its own media types (`commitcomment`), which are JSON too."""
     category: str
     """The rate limit category it counts for; empty for none."""
     conditional: bool

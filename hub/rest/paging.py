@@ -139,9 +139,7 @@ class CursorPaging(UncountedPaging):
             setattr(self, side, int(row_id))
 
     def cut(self, rows: list[Row]) -> list[Row]:
-        """Return the page's rows out of those (newest first) that the store returned, and set its
-        links.
-        """
+        """Cut the store's rows (newest first) to the page, and set its links."""
         more = len(rows) > self.limit
         if self.after is not None:
             shown, newer, older = rows[-self.limit :], more, True
@@ -161,7 +159,7 @@ class ForwardPaging(UncountedPaging):
     """A page with a link to the next page only."""
 
     def cut(self, rows: list[Row]) -> list[Row]:
-        """Return the page's rows out of those that the store returned, and set its link."""
+        """Cut the store's rows to the page, and set its link."""
         shown = rows[: self.limit]
         if len(rows) > self.limit:
             self._links["next"] = self._behind(shown[-1])

@@ -19,10 +19,11 @@ ID = ":id"
 BY_ID = f"/repositories/{{{ID}}}"
 
 Loader = Callable[..., Row | None]
-"""Finds a row: `loader(db, id of the row before, value)`, or `loader(db, value)` for a row that is
+"""Finds a row.
+
+It is called as `loader(db, id of the row before, value)`, or `loader(db, value)` for a row that is
 within no other. The value is a number if the parameter ends in `_id` or `_number` and is not
-`client_id`; otherwise it is a text.
-"""
+`client_id`; otherwise it is a text."""
 Values = Mapping[str, str]
 Find = Callable[[Connection, Row | None, Values], Any]
 

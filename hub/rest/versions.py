@@ -1,7 +1,7 @@
 """Versions of the API: the known ones, the requested one, and the members of each.
 
-A response member that not every version has is marked where it is declared: `rate:
-Annotated[NotRequired[Rate], UntilVersion("2026-03-10")]`.
+A response member that not every version has is marked where it is declared, as in
+`rate: Annotated[NotRequired[Rate], UntilVersion("2026-03-10")]`.
 """
 
 from collections.abc import Mapping
@@ -42,8 +42,9 @@ class UntilVersion:
 
 
 def requested_version(given: str | None, header: str) -> str:
-    """Return the version requested in `header`, or the default. Raises Malformed for an unknown
-    one.
+    """Return the version requested in `header`, or the default.
+
+    Raises Malformed for an unknown one.
     """
     if given is None:
         return DEFAULT

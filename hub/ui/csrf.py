@@ -1,6 +1,4 @@
-"""Protection against cross-site request forgery: a token in each form, and a check of the
-origin.
-"""
+"""Protection against cross-site request forgery: a token in each form, and an origin check."""
 
 import hashlib
 import hmac

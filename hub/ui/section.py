@@ -49,9 +49,7 @@ class ActionResult:
 
 @dataclass(frozen=True, slots=True)
 class PanelUpdate:
-    """An update for an open page: the event's name (for `sse-swap`), and the template of its
-    HTML.
-    """
+    """An update for an open page: the event's name (for `sse-swap`) and the HTML's template."""
 
     event: str
     template: str
@@ -136,9 +134,7 @@ class Section:
         standing: bool = False,
         described: bool = False,
     ) -> Callable[[PageHandler], PageHandler]:
-        """Declare the decorated function as the page at this path (below /ui), with this
-        template.
-        """
+        """Declare the decorated function as the page at this path, which is below /ui."""
 
         def declare(function: PageHandler) -> PageHandler:
             self.pages.append(

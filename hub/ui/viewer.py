@@ -51,9 +51,7 @@ class DashboardViewer:
         return self.operator and self.caller is None
 
     def repositories(self, db: Connection) -> list[int] | None:
-        """Return the ids of repositories whose hooks they may see, at most 5,000; None means
-        all.
-        """
+        """Return the ids of repositories whose hooks they may see, at most 5,000; None for all."""
         if self.is_unbound:
             return None
         caller = self.caller

@@ -52,9 +52,7 @@ class WebSubHub:
         self._foreign = Foreign(house.settings.websub_topics)
 
     async def post(self, call: Request) -> Response:
-        """Return 202 for a request to be verified, 204 for a publisher's, or an error in plain
-        text.
-        """
+        """Return 202 for a request that will be verified, 204 for a publication, or an error."""
         try:
             form = await self._form(call)
             if form.mode() == "publish":

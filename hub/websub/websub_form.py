@@ -103,9 +103,7 @@ def host_of(url: str) -> str:
 
 
 def names_address(host: str) -> bool:
-    """Return whether a host is an address or localhost, so that no DNS look-up is needed to check
-    it.
-    """
+    """Return whether a host is an address or localhost, so that it can be checked without DNS."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:

@@ -38,8 +38,9 @@ class EmailVisibility(TypedDict):
 
 
 class EmailMetadata(TypedDict):
-    """The properties of an address, without the address. `visibility` is null unless it is the
-    primary.
+    """The properties of an address, without the address.
+
+    `visibility` is null unless it is the primary.
     """
 
     primary: bool

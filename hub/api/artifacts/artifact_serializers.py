@@ -95,9 +95,7 @@ class FailedDeploymentEntry(TypedDict):
 
 
 class DeploymentError(TypedDict):
-    """The reason why a deployment was left out: its repository is not found or may not be pushed
-    to.
-    """
+    """The reason why a deployment was left out: its repository is unknown or not writable."""
 
     cause: Cause
     deployment: FailedDeploymentEntry

@@ -172,9 +172,7 @@ def check_suite(urls: Urls, db: Connection, repo: Row, row: Row) -> CheckSuite:
 def check_suites(
     urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]
 ) -> dict[int, CheckSuite]:
-    """Serialize check suites of a repository, by row id, with as few statements for many as for
-    one.
-    """
+    """Serialize check suites of a repository, by row id. Many need as few statements as one."""
     ids = [row["id"] for row in rows]
     heads, apps = _heads(db, repo, rows), integrations(urls, db, ids)
     runs = check_counts.newest(db, ids)

@@ -54,8 +54,9 @@ class NewEnterpriseTeam(TypedDict):
 
 
 class EnterpriseTeamChange(TypedDict, total=False):
-    """Changes of a team. Fields that are left out stay, and so does the name if it is null or
-    empty.
+    """Changes of a team.
+
+    Fields that are left out stay, and so does the name if it is null or empty.
     """
 
     name: Name | None

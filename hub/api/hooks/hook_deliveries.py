@@ -59,8 +59,9 @@ class DeliveryResponse(TypedDict):
 
 
 class WebhookDelivery(WebhookDeliveryItem):
-    """A delivery in detail. `address` is the IP address of the connection; `timings` are in
-    seconds.
+    """A delivery in detail.
+
+    `address` is the IP address of the connection; `timings` are in seconds.
     """
 
     url: str

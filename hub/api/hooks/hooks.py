@@ -31,8 +31,9 @@ Events = Annotated[list[Annotated[str, MaxLen(100)]], MaxLen(200)]
 # Explicit, because otherwise the rule of an enclosing type would apply here too.
 @with_config({"extra": "ignore"})
 class NewHookConfig(TypedDict, total=False):
-    """A hook's configuration. A secret of asterisks, as responses show it, means the stored
-    secret.
+    """A hook's configuration.
+
+    A secret of asterisks, as responses show it, means the stored secret.
     """
 
     url: Url

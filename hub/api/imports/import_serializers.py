@@ -41,8 +41,9 @@ KEPT = (
 
 
 class ImportProjectChoice(TypedDict):
-    """A project found by detection. To choose it, update the import with its `tfvc_project` or all
-    of it.
+    """A project found by detection.
+
+    To choose it, update the import with its `tfvc_project` or all of it.
     """
 
     vcs: str
@@ -51,8 +52,9 @@ class ImportProjectChoice(TypedDict):
 
 
 class SourceImport(TypedDict):
-    """An import. `import_percent` equals `percent`; `large_files_size` is in gigabytes, rounded
-    up.
+    """An import.
+
+    `import_percent` equals `percent`; `large_files_size` is in gigabytes, rounded up.
     """
 
     vcs: str | None

@@ -66,8 +66,9 @@ class NewSourceImport(NewImport):
 
 
 class SourceImportChange(NewImport, total=False):
-    """A change of an import. Fields that are left out stay. A whole entry of `project_choices` is
-    valid.
+    """A change of an import.
+
+    Fields that are left out stay. A whole entry of `project_choices` is valid.
     """
 
     human_name: Line
@@ -231,8 +232,9 @@ def _invalid(field: str, message: str) -> Invalid:
 
 
 def told(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[EventData]:
-    """Return the event data for imports that have ended. Each row's `outcome` is the event's
-    status.
+    """Return the event data for imports that have ended.
+
+    Each row's `outcome` is the event's status.
     """
     repos = repositories.get_required(db, {row["repo_id"] for row in rows})
     senders = serializers.simple_users(urls, db, {row["account_id"] for row in rows})

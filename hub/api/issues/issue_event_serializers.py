@@ -100,9 +100,7 @@ class IssueEvent(TypedDict):
 
 @dataclass(slots=True)
 class IssueEventContext:
-    """The accounts and repositories in a repository's events, loaded with few statements for
-    all.
-    """
+    """The accounts and repositories in a repository's events, loaded with few statements."""
 
     urls: Urls
     repo: Row

@@ -119,9 +119,7 @@ def delete_issue_field_value(ctx: Context, repo: Row, issue: Row, issue_field: R
 
 
 def _belongs(ctx: Context, repo: Row) -> bool:
-    """Return whether the caller is a member of the repository's organization, with a sufficient
-    token.
-    """
+    """Return whether the caller is a member of the repository's organization, by a valid token."""
     caller = ctx.caller
     if caller is None or not caller.reaches(repo):
         return False

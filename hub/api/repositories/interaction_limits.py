@@ -47,8 +47,9 @@ class NewInteractionLimit(TypedDict):
 
 
 class InteractionLimit(TypedDict):
-    """A limit. `origin` is the kind of its owner: the repository itself, an organization or a
-    user.
+    """A limit.
+
+    `origin` is the kind of its owner: the repository itself, an organization or a user.
     """
 
     limit: Limit
@@ -61,10 +62,10 @@ class NoInteractionLimit(TypedDict):
 
 
 class InteractionLimitEvent(TypedDict):
-    """A change of an interaction limit, with the organization, user or repository that it belongs
-    to
+    """A change of an interaction limit
 
-    There is no sender if the limit expired.
+    It contains the organization, user or repository that the limit belongs to. There is no sender
+    if the limit expired.
     """
 
     action: Literal["set", "removed", "expired"]

@@ -21,8 +21,9 @@ from store.repositories.license_catalog import License as Known
 
 
 def known(db: Connection, key: str) -> Row | None:
-    """Return a known license as a row with the license itself in `known`; None for an unknown
-    key.
+    """Return a known license as a row with the license itself in `known`.
+
+    None for an unknown key.
     """
     found = license_catalog.get(key)
     return None if found is None else {"id": found.key, "known": found}
@@ -149,9 +150,7 @@ def _reply(param: str, body: bytes) -> TypedReply:
 
 
 def rendered(file: Row) -> str:
-    """Render a license file as HTML that is safe to show: Markdown as such, other text
-    preformatted.
-    """
+    """Render a license file as safe HTML: Markdown as such, other text preformatted."""
     if file["html"] is not None:
         return nh3.clean(file["html"])
     text = bytes(file["content"]).decode(errors="replace")

@@ -52,8 +52,9 @@ class UserLogins(TypedDict):
 
 
 class CreationCapEvent(TypedDict):
-    """A change of a pull request creation cap, with the organization or repository that it belongs
-    to
+    """A change of a pull request creation cap
+
+    It contains the organization or repository that the cap belongs to.
     """
 
     action: Literal["changed"]

@@ -1,5 +1,4 @@
-"""Concurrency groups (group 5): one run or job of a group is active, the others wait in its
-queue.
+"""Concurrency groups (group 5): one run or job of a group is active, and others wait in a queue.
 
 Their state comes from `workflow_run` and `workflow_job` events (see
 `store.projection.concurrency_projection`), or from a state document.

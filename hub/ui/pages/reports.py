@@ -78,9 +78,7 @@ def _enterprise(row: Row) -> dict[str, Any]:
 
 
 def _report(look: ViewContext, row: Row, open_ids: set[int]) -> dict[str, Any]:
-    """Return a report's values for the template, with a link if the viewer may download the
-    file.
-    """
+    """Return a report's values for the template, with a link if the viewer may download it."""
     first, last = usage_days.iso(row["first_day"]), usage_days.iso(row["last_day"])
     kind, state = "good", "current"
     if row["made_at"] is None:
