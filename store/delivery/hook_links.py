@@ -24,7 +24,7 @@ def create(db: Connection, hook_id: int, note: str, made_by: str, lasting: int) 
     if not 0 < lasting <= LONGEST:
         raise Invalid("a link can be valid for at most 30 days")
     if len(list_active(db, hook_id)) >= MOST:
-        raise Invalid(f"a hook has {MOST} links already; revoke one first")
+        raise Invalid(f"a hook has at most {MOST} links; revoke one first")
     value = secrets.token_urlsafe(32)
     row = db.one(
         "INSERT INTO hook_link (hook_id, hash, note, made_by, created_at, expires_at)"
