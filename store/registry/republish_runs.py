@@ -55,7 +55,7 @@ def parse_pattern(topic: str) -> TopicPattern:
     owner, repo, event = found.groups()
     if event != WILDCARD and event not in EVENTS:
         known = ", ".join(sorted(EVENTS))
-        raise Invalid(f"no snapshot has the event {event!r}: use * or one of {known}")
+        raise Invalid(f"no event {event!r} has snapshots: use * or one of {known}")
     return TopicPattern(f"{owner}/{repo}/events/{event}", owner.lower(), repo.lower(), event)
 
 
