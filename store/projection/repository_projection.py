@@ -1,7 +1,7 @@
 """Projection of repositories, and the rules of trust.
 
 An event's sender needs no signature for a repository's activity. Settings, which only
-administrators change, are only taken from a source that signs. A private repository becomes public
+administrators change, need a source that signs. A private repository becomes public
 only by an event for that purpose.
 """
 
