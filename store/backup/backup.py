@@ -61,7 +61,7 @@ def create_backup(
     keyed = None if key is None else target.with_name(target.name + KEY)
     for path in (target, keyed):
         if path is not None and path.exists() and not overwrite:
-            raise Conflict(f"{path} exists already: --overwrite replaces it")
+            raise Conflict(f"{path} is there already: --overwrite replaces it")
     try:
         with _unfinished(target) as part:
             _check_room(database, target.parent, packed=packed)
