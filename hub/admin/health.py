@@ -67,7 +67,7 @@ class Health:
     def _phase(self) -> HealthCheck:
         phase = self._seeing.phase
         return HealthCheck(
-            "phase", phase == "serving", f"it is {phase}", None, "wait for the next one"
+            "phase", phase == "serving", f"it is {phase}", None, "wait until the process is serving"
         )
 
     async def _store(self) -> list[HealthCheck]:

@@ -13,7 +13,7 @@ class StoreGauges(MetricSet):
     def __init__(self) -> None:
         self.figures: DeliveryStats | None = None
         self.info = GaugeMetric("tocsin_info", "The running version, as a label", ("version",))
-        self.up = GaugeMetric("tocsin_store_up", "1 if the database answers, otherwise 0")
+        self.up = GaugeMetric("tocsin_store_up", "Whether the database answers (1) or not (0)")
         self.backlog = GaugeMetric(
             "tocsin_backlog_deliveries",
             "Pending deliveries: due, later (waiting for their next attempt), or held by workers;"

@@ -67,7 +67,7 @@ class Access:
         assert all(level in tokens.LEVELS for _, level in self.permissions), self.permissions
         assert set(self.scopes + self.public_scopes) <= tokens.SCOPES, self.scopes
         assert set(self.kinds) <= set(ALL), self.kinds
-        assert self.scopes or not self.takes_scopes, "which scope stands for the permission?"
+        assert self.scopes or not self.takes_scopes, "the access needs a scope for classic tokens"
 
     @property
     def takes_scopes(self) -> bool:
@@ -152,7 +152,7 @@ class OnUser(Access):
     def enter(
         self, db: Connection, caller: Caller | None, values: Mapping[str, str], app: Row | None
     ) -> None:
-        assert caller is not None, "a user's own things are asked for with a token"
+        assert caller is not None, "this access requires a token"
         check_kind(self.kinds, caller)
         check_token(self, caller, self.accepted)
 
@@ -181,7 +181,7 @@ class AsApp(Access):
     def enter(
         self, db: Connection, caller: Caller | None, values: Mapping[str, str], app: Row | None
     ) -> None:
-        assert app is not None, "an application is asked for before this"
+        assert app is not None, "the application was authenticated before"
         if values.get("client_id", app["client_id"]) != app["client_id"]:
             raise Missing("application")
 

@@ -24,7 +24,7 @@ class OnEnterprise(Access):
 
         Raises Missing for everybody but members, or Forbidden.
         """
-        assert caller is not None, "an enterprise's things are asked for with a token"
+        assert caller is not None, "this access requires a token"
         role = enterprises.role_of(db, row, caller.account)
         if role is None or caller.target_id is not None:
             raise Missing("enterprise")

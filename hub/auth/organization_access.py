@@ -32,7 +32,7 @@ class OnOrg(Access):
         Raises Missing for everybody but members, and for tokens limited to another account;
         otherwise Forbidden.
         """
-        assert caller is not None, "an organization's things are asked for with a token"
+        assert caller is not None, "this access requires a token"
         role = organizations.role_of(db, row, caller.account)
         if role is None or caller.target_id not in (None, row["id"]):
             raise Missing("organization")

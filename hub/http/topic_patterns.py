@@ -47,12 +47,12 @@ def check(pattern: str) -> None:
     scheme, authority, path = found.groups()
     if "@" in authority:
         # The URL is not shown, as it may hold a password.
-        raise ValueError("a topic's URL has no name and no password before its host")
+        raise ValueError("a topic's URL must not contain a user name or a password")
     if not path.startswith("/"):
         origin = scheme + authority
         raise ValueError(f"{pattern} has no path; {origin}/* stands for all its topics")
     if "#" in path:
-        raise ValueError(f"{pattern} has a fragment, and topics have none")
+        raise ValueError(f"{pattern} has a fragment, which topics must not have")
     _, colon, port = authority.rpartition(":")
     # Colons within brackets belong to an IPv6 address.
     if colon and not authority.endswith("]") and not PORT.fullmatch(port):

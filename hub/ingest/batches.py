@@ -134,7 +134,7 @@ def _check_source(db: Connection, source: Row, names: Iterable[str]) -> Found:
         owner, slash, _ = name.partition("/")
         if slash and not speaks_for(source, owner):
             found[name] = Rejected(
-                f"source {source['name']} may not speak for {name.lower()[:200]}"
+                f"source {source['name']} may not send data for {name.lower()[:200]}"
             )
         else:
             found[name] = _repository(db, name)

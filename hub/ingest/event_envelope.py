@@ -43,7 +43,7 @@ def guid_of(headers: Mapping[bytes, bytes]) -> str:
 def checked_guid(given: str) -> str:
     """Return the delivery id. Raises Malformed unless it is 1 to 128 visible ASCII characters."""
     if not GUID.fullmatch(given):
-        raise Malformed("a delivery id is 1 to 128 visible ASCII characters")
+        raise Malformed("a delivery id must be 1 to 128 visible ASCII characters")
     return given
 
 

@@ -117,7 +117,7 @@ class IngestEndpoints:
         self, call: Request, door: IngestAttempt, source: Row, name: str | None, body: bytes
     ) -> Response:
         if name is None:
-            raise Malformed("The event's name is missing: X-GitHub-Event or its like")
+            raise Malformed("The event's name is missing: send X-GitHub-Event or a similar header")
         event_envelope.any_event(name)
         door.guid = guid = event_envelope.guid_of(call.headers)
         if kind_of(call.headers.get(b"content-type", b"")) == URLENCODED:
@@ -167,7 +167,7 @@ def repository_for(db: Connection, source: Row, payload: dict[str, Any]) -> Row 
     if not slash:
         return None
     if not speaks_for(source, owner):
-        raise Forbidden(f"Source {source['name']} may not speak for {full_name.lower()[:200]}")
+        raise Forbidden(f"Source {source['name']} may not send data for {full_name.lower()[:200]}")
     return find_repository(db, owner, name)
 
 

@@ -129,7 +129,7 @@ def _charge(
     refusal: HubError | None,
 ) -> HubError | None:
     limits = house.limits
-    assert limits is not None, "asked for where there are limits"
+    assert limits is not None, "called only if there are limits"
     subject = subject_of(house, call, who)
     if not cost.category:
         call.rate_charge = limits.look(db, subject)

@@ -26,7 +26,7 @@ class OfApp(TypedDict, total=False):
 
 def account_of(ctx: Context) -> int:
     """Return the account id of the authenticated user."""
-    assert ctx.caller is not None, "a password is somebody's"
+    assert ctx.caller is not None, "this access requires a password"
     return ctx.caller.account_id
 
 

@@ -63,12 +63,12 @@ class OperationGroup:
         method, _, path = line.partition(" ")
         assert method in METHODS, line
         assert path.startswith("/"), line
-        assert isinstance(access, Access), f"{line}: who may?"
-        assert method == "GET" or not access.anyone, f"{line}: nobody changes things unnamed"
+        assert isinstance(access, Access), f"{line}: access is missing"
+        assert method == "GET" or not access.anyone, f"{line}: a change requires credentials"
         own = "client_id" if access.credentials == "app" else ""
         steps = steps_of(path, self._loaders, but=own)
         if isinstance(access, OnRepo):
-            assert steps, f"{path}: access is to the path's first row"
+            assert steps, f"{path}: access to a repository requires one in the path"
 
         def declare(function: F) -> F:
             self.operations.append(

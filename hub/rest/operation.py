@@ -218,7 +218,7 @@ def _check_arguments(
     assert given[0] == "ctx", f"{name}: the first argument is ctx"
     assert hints["ctx"] is Context, f"{name}: ctx is a Context"
     unknown = set(given) - {"ctx", "body", "query", "page"} - {step.argument for step in steps}
-    assert not unknown, f"{name}: nothing in the path gives {unknown}"
+    assert not unknown, f"{name}: the path has no parameter for {unknown}"
     assert issubclass(hints.get("page", Paging), Paging), f"{name}: page"
     for step in steps:
         assert hints.get(step.argument) in (None, Row if step.is_row else str), f"{name}: {step}"

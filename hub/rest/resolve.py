@@ -51,7 +51,7 @@ class GoneOrMoved(Exception):
 
 def text(db: Connection, value: str) -> Row | None:
     """Mark a parameter that is no row: the handler receives it as it is. It is never called."""
-    raise NotImplementedError("it stands for itself")
+    raise NotImplementedError("it is never called")
 
 
 def find_repository(db: Connection, owner: str, name: str) -> Row | None:
@@ -105,7 +105,7 @@ def _finder(name: str, loader: Loader, read: Callable[[str], Any]) -> Find:
             return None
         if not inside:
             return loader(db, value)
-        assert within is not None, f"{{{name}}} is within nothing"
+        assert within is not None, f"{{{name}}} has no row before it"
         return loader(db, within["id"], value)
 
     return find

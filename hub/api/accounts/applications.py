@@ -46,7 +46,7 @@ def delete_authorization(ctx: Context, body: AccessToken) -> None:
     """
     row = named(ctx, body)
     grant = grants.of_app(ctx.db, row["account_id"], row["app_id"])
-    assert grant is not None, "an application's token comes of a grant"
+    assert grant is not None, "an application's token has a grant"
     app_events.revoke(ctx, grant)
 
 
@@ -120,7 +120,7 @@ def named(ctx: Context, body: AccessToken) -> Row:
     try:
         return known(ctx, body["access_token"])
     except Missing:
-        raise wrong("access_token", "it is no valid token of this application") from None
+        raise wrong("access_token", "it is not a valid token of this application") from None
 
 
 def wrong(field: str, message: str, code: str = "invalid") -> Invalid:

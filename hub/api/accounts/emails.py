@@ -117,7 +117,7 @@ def list_public_emails_for_authenticated_user(ctx: Context, page: NumberedPaging
 
 
 def _account_id(ctx: Context) -> int:
-    assert ctx.caller is not None, "the declaration asks for a token"
+    assert ctx.caller is not None, "this access requires a token"
     return ctx.caller.account_id
 
 

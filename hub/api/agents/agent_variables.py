@@ -49,7 +49,7 @@ class AsCollaborator(OnOrg):
 
     def see(self, db: Connection, caller: Caller | None, row: Row) -> None:
         super(AsCollaborator, self).see(db, caller, row)
-        assert caller is not None, "an organization's things are asked for with a token"
+        assert caller is not None, "this access requires a token"
         if organizations.role_of(db, row, caller.account) == "admin":
             return
         viewer = viewer_of(caller, PERMISSION)

@@ -203,14 +203,14 @@ def _teams(ctx: Context, org: Row, body: SelectedTeams) -> list[Row]:
     rows = teams.named(ctx.db, org["id"], body["selected_teams"])
     known = {row["slug"] for row in rows}
     unknown = [name for name in body["selected_teams"] if teams.slug_of(name) not in known]
-    _check_known(unknown, "selected_teams", "no teams of the organization")
+    _check_known(unknown, "selected_teams", "not teams of the organization")
     return rows
 
 
 def _users(ctx: Context, org: Row, body: SelectedUsers) -> list[int]:
     found = organizations.members_by_login(ctx.db, org["id"], body["selected_usernames"])
     unknown = [name for name in body["selected_usernames"] if name.lower() not in found]
-    _check_known(unknown, "selected_usernames", "no members of the organization")
+    _check_known(unknown, "selected_usernames", "not members of the organization")
     return sorted(set(found.values()))
 
 

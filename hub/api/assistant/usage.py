@@ -167,7 +167,7 @@ def _repository(name: str | None, organization: str) -> tuple[str, str] | None:
         return None
     owner, _, bare = name.lower().partition("/")
     if owner != organization:
-        raise Rejected("the repository is not one of the organization: owner/name")
+        raise Rejected("the repository must belong to the organization: owner/name")
     return owner, bare
 
 
@@ -217,7 +217,7 @@ def _error(line: UsageLine, places: UsageNames, source: Row | None) -> HubError 
     if source is not None and source["owner_id"] is not None:
         # A limited source must not learn about enterprises and organizations of others.
         if not speaks_for(source, line.organization):
-            return Rejected(f"source {source['name']} may not speak for {line.organization}")
+            return Rejected(f"source {source['name']} may not send data for {line.organization}")
         if organization is None:
             return _no_enterprise(line.enterprise)
     enterprise = places.enterprises[line.enterprise]

@@ -98,7 +98,9 @@ def sha_of(body: NewCheckRun) -> str:
     """Return the commit's SHA. Raises Invalid unless it is a full SHA."""
     sha = body["head_sha"].lower()
     if not refs.SHA.fullmatch(sha):
-        raise Invalid("head_sha is the whole SHA of a commit", field="head_sha", resource=RESOURCE)
+        raise Invalid(
+            "head_sha must be the full SHA of a commit", field="head_sha", resource=RESOURCE
+        )
     return sha
 
 
@@ -137,7 +139,7 @@ def _standing(body: NewCheckRun | CheckRunChange, before: Row, now: int) -> Row:
     still = status is None and before.get("status") == "completed"
     if status == "completed" or ("completed_at" in body and not still):
         raise Invalid(
-            "a completed check run has a conclusion",
+            "a completed check run requires a conclusion",
             field="conclusion",
             code="missing_field",
             resource=RESOURCE,

@@ -156,7 +156,7 @@ def rerequest_run(ctx: Context, repo: Row, check_run: Row) -> EmptyObject:
     meanwhile its suite is queued. 403 if the caller is another app; 422 if the run has not
     completed or belongs to no app here.
     """
-    assert ctx.caller is not None, "the declaration asks for a token"
+    assert ctx.caller is not None, "this access requires a token"
     if ctx.caller.app_id not in (None, check_run["app_id"]):
         raise Forbidden("This check run belongs to another app.")
     if check_run["app_id"] is None or check_run["status"] != "completed":
@@ -196,7 +196,7 @@ def list_for_ref(
 
 def _app(ctx: Context) -> Row:
     """Return the app that the token belongs to. Raises Forbidden without one."""
-    assert ctx.caller is not None, "the declaration asks for a token"
+    assert ctx.caller is not None, "this access requires a token"
     app = None if ctx.caller.app_id is None else apps.get(ctx.db, ctx.caller.app_id)
     if app is None:
         raise Forbidden("You must authenticate via an app: this token belongs to none.")

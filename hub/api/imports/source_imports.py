@@ -93,7 +93,7 @@ async def judge(house: Services, body: NewSourceImport) -> None:
     url = body["vcs_url"]
     scheme, separator, _ = url.partition("://")
     if separator and scheme.lower() not in ("http", "https", "svn"):
-        message = f"The scheme {scheme} is not supported: use an http, https or svn URL."
+        message = f"The scheme {scheme} is refused: use an http, https or svn URL."
         raise _invalid("vcs_url", message)
     if scheme.lower() == "svn" and body.get("vcs", "subversion") != "subversion":
         raise _invalid("vcs", "A svn:// URL is always a subversion repository.")
@@ -223,7 +223,7 @@ def _shown(ctx: Context, repo: Row, row: Row) -> SourceImport:
 
 
 def _caller(ctx: Context) -> int:
-    assert ctx.caller is not None, "the declaration asks for a token"
+    assert ctx.caller is not None, "this access requires a token"
     return ctx.caller.account_id
 
 

@@ -160,7 +160,7 @@ def remove_restrictions_for_authenticated_user(ctx: Context) -> None:
 
 
 def _user(ctx: Context) -> Row:
-    assert ctx.caller is not None, "the declaration asks for a token"
+    assert ctx.caller is not None, "this access requires a token"
     user = accounts.get(ctx.db, ctx.caller.account_id)
     if user is None:
         raise Missing("account")

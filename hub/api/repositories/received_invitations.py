@@ -25,7 +25,7 @@ def list_invitations_for_authenticated_user(
 
     The open ones, the oldest first.
     """
-    assert ctx.caller is not None, "the declaration asks for a token"
+    assert ctx.caller is not None, "this access requires a token"
     return invitation_serializers.page(ctx, page, invitations.to_person(ctx.caller.account_id))
 
 

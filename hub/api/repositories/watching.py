@@ -149,7 +149,7 @@ def list_repos_watched_by_user(
 
 
 def _caller(ctx: Context) -> Caller:
-    assert ctx.caller is not None, "the declaration asks for a token"
+    assert ctx.caller is not None, "this access requires a token"
     return ctx.caller
 
 

@@ -66,7 +66,7 @@ async def test_a_contradiction_undoes_them_all(client: httpx.AsyncClient, store:
         (b"{", 400, "Problems parsing JSON"),
         (b"", 400, "Problems parsing JSON"),
         (b"[]", 400, "Body should be a JSON object"),
-        (line("", 1), 400, "a delivery id is 1 to 128 visible ASCII characters"),
+        (line("", 1), 400, "a delivery id must be 1 to 128 visible ASCII characters"),
         (line("x", id=5), 422, "id is not a string"),
         (line("x", event="nothing"), 422, 'Invalid event: "nothing"'),
         (line("x", event=None), 422, "event is not a string"),
@@ -165,7 +165,7 @@ async def test_a_signed_batch_of_a_source_of_one_owner(
     body = lines(line("a"))
     signed = {"X-Hub-Signature-256": signature("s3cret", body)}
     content = assert_error(await post(client, body, **signed), 422)
-    assert "source own may not speak for octo/hello" in content["errors"][0]["message"]
+    assert "source own may not send data for octo/hello" in content["errors"][0]["message"]
     assert refused(store)[0]["sender"] == "source own"
 
 
@@ -180,6 +180,6 @@ async def test_a_source_of_one_owner_learns_nothing_of_others(
     signed = {"X-Hub-Signature-256": signature("s3cret", body)}
     content = assert_error(await post(client, body, **signed), 422)
     assert [error["message"] for error in content["errors"]] == [
-        f"line {number}: source own may not speak for {name.lower()}"
+        f"line {number}: source own may not send data for {name.lower()}"
         for number, name in enumerate(names, 2)
     ]

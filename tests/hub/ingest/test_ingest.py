@@ -101,7 +101,7 @@ async def test_a_delivery_id_that_is_none(
 ) -> None:
     header = {"X-Service-Delivery": given.encode()}
     answer = await client.post(TOPIC, json={}, headers=header)
-    assert_error(answer, 400, "a delivery id is 1 to 128 visible ASCII characters")
+    assert_error(answer, 400, "a delivery id must be 1 to 128 visible ASCII characters")
     assert kept(store) == []
 
 

@@ -200,7 +200,7 @@ async def test_a_source_of_one_owner(client: httpx.AsyncClient, store: Store, se
     answer = await post(client, {"repository": {"full_name": "other/thing"}})
     assert answer.status_code == 202
     answer = await post(client, X_GitHub_Delivery="d-2")
-    assert_error(answer, 403, "Source own may not speak for octo/hello")
+    assert_error(answer, 403, "Source own may not send data for octo/hello")
     assert refused(store)[0]["sender"] == "source own"
 
 
@@ -213,7 +213,7 @@ async def test_a_source_of_one_owner_learns_nothing_of_others(
         for event in ("issues", "ping"):
             body = {"repository": {"full_name": name}}
             answer = await post(client, body, X_GitHub_Event=event, X_GitHub_Delivery="d-2")
-            assert_error(answer, 403, f"Source own may not speak for {name.lower()}")
+            assert_error(answer, 403, f"Source own may not send data for {name.lower()}")
     assert kept(store) == []
     for guid, name in (("a", "reader/nothing"), ("b", "READER/a"), ("c", "nothing")):
         answer = await post(client, {"repository": {"full_name": name}}, X_GitHub_Delivery=guid)

@@ -233,7 +233,7 @@ def assert_error_of(answer: httpx.Response) -> dict[str, Any]:
 
 @pytest.mark.parametrize("wrong", [{"server": "x"}, {"service": "X"}, {"service": "a b"}])
 def test_words_that_cannot_be(wrong: dict[str, str]) -> None:
-    with pytest.raises(ValueError, match=r"no word|letters"):
+    with pytest.raises(ValueError, match=r"not a word|letters"):
         HubSettings(vocabulary=wrong)
 
 

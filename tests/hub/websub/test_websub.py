@@ -78,7 +78,7 @@ def test_the_settings() -> None:
         ("http://127.0.0.1:*", "has no path; http://127.0.0.1:\\*/\\* stands for all"),
         ("https://blog.example", "has no path; https://blog.example/\\* stands for all"),
         ("https://blog.example?x", "has no path"),
-        ("https://ada:secret@blog.example/*", "no name and no password"),
+        ("https://ada:secret@blog.example/*", "must not contain a user name"),
         ("https://blog.example/*#top", "has a fragment"),
         ("https://blog.example:http/*", "has a port that is neither a number nor"),
         ("https://blog.example:1*/*", "has a port that is neither a number nor"),

@@ -126,7 +126,7 @@ BAD: list[tuple[Any, int, str]] = [
     (line(user="acme"), 422, 'No user found: "acme"'),
     (line(user="a\0b"), 422, "For 'user'"),
     (line(repository="acme/none"), 422, 'No repository found: "acme/none"'),
-    (line(repository="ann/tools"), 422, "the repository is not one of the organization"),
+    (line(repository="ann/tools"), 422, "the repository must belong to the organization"),
     (line(team="night"), 422, 'No team of the organization found: "night"'),
     (line(day="2026-11-22"), 422, "usage is accepted for days from 2025-11-21 to 2026-11-21"),
     (line(day="2025-11-20"), 422, "usage is accepted for days from"),
@@ -152,7 +152,7 @@ async def test_the_first_day_of_all(
     clock.advance(-300 * 86_400)
     answer = await post(client, lines(line(day="2025-10-10"), line(day="2025-10-09")))
     content = assert_error(answer, 422, "1 line cannot be accepted, so nothing was stored")
-    assert "of days from 2025-10-10 to 2026-01-25" in content["errors"][0]["message"]
+    assert "for days from 2025-10-10 to 2026-01-25" in content["errors"][0]["message"]
 
 
 async def test_bounds(client: httpx.AsyncClient, settings: HubSettings) -> None:
@@ -248,7 +248,7 @@ async def test_a_source(client: httpx.AsyncClient, store: Store, world: Using) -
         assert answer.status_code == status, secret
         if status == 422:
             told = answer.json()["errors"][0]["message"]
-            assert told == "line 1: source own may not speak for acme"
+            assert told == "line 1: source own may not send data for acme"
 
 
 async def test_a_source_of_one_owner_learns_nothing_of_others(
@@ -262,7 +262,10 @@ async def test_a_source_of_one_owner_learns_nothing_of_others(
     store.do(make)
     del client.headers["Authorization"]
     for found, message in (
-        ((line(organization=name) for name in ("umbra", "nobody")), "source acmes may not speak"),
+        (
+            (line(organization=name) for name in ("umbra", "nobody")),
+            "source acmes may not send data",
+        ),
         ((line(enterprise=name) for name in ("moon", "nothing")), "No enterprise found"),
     ):
         for one in found:

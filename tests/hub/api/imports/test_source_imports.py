@@ -116,7 +116,7 @@ async def test_a_server_of_subversion(client: httpx.AsyncClient) -> None:
     for scheme in ("svn+ssh", "git", "file"):
         answer = await client.put(AT, json={"vcs_url": f"{scheme}://a.example/b"})
         (detail,) = assert_error(answer, 422)["errors"]
-        assert "imports are from http, https and svn URLs" in detail["message"]
+        assert "use an http, https or svn URL" in detail["message"]
     for vcs in ("git", "mercurial", "tfvc"):
         answer = await client.put(AT, json={"vcs_url": "svn://a.example/b", "vcs": vcs})
         (detail,) = assert_error(answer, 422)["errors"]
@@ -355,7 +355,7 @@ async def test_large_files(client: httpx.AsyncClient, store: Store, seed: Any) -
     for choice in ("opt_in", "opt_out"):
         answer = await client.patch(f"{AT}/lfs", json={"use_lfs": choice})
         assert answer.json()["use_lfs"] == choice
-        assert "kept in the history as they are" in answer.json()["message"]
+        assert "stay in the history" in answer.json()["message"]
     assert_error(await client.patch(f"{AT}/lfs", json={"use_lfs": "undecided"}), 422)
 
 
