@@ -232,7 +232,7 @@ async def test_a_link_ends(
     clock.advance(settings.report_link_seconds - 1)
     assert (await client.get(link)).status_code == 200
     clock.advance(1)
-    assert "its time is over" in assert_error(await client.get(link), 403)["message"]
+    assert "it has expired" in assert_error(await client.get(link), 403)["message"]
     assert (await client.head(link)).status_code == 403
 
 
