@@ -1,0 +1,129 @@
+"""The pages that people write, and what is in them: prose, links, headings, blocks of code."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+ROOT = Path(__file__).parents[2]
+MANUAL = ROOT / "hub" / "docs"
+GENERATED = MANUAL / "reference"
+README = ROOT / "README.md"
+AROUND = (README, ROOT / ".github" / "CONTRIBUTING.md", ROOT / ".github" / "SECURITY.md")
+PARSER = MarkdownIt("commonmark").enable("table")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of code. Its info string is a language and, for some, a name."""
+
+    language: str
+    name: str
+    text: str
+
+
+def manual_pages() -> list[Path]:
+    """The pages of the manual that are written by hand."""
+    pages = sorted(MANUAL.rglob("*.md"))
+    return [page for page in pages if not page.is_relative_to(GENERATED)]
+
+
+def written_pages() -> list[Path]:
+    """The same, with the files that stand around the manual."""
+    return [*AROUND, *manual_pages()]
+
+
+def named(page: Path) -> str:
+    """What a page is called in the tests' names."""
+    return str(page.relative_to(ROOT))
+
+
+def tokens(page: Path) -> list[Token]:
+    """The page as the parser reads it."""
+    return PARSER.parse(page.read_text(encoding="utf-8"))
+
+
+def blocks(page: Path, language: str = "") -> list[Block]:
+    """The blocks of code on a page, in their order; those of one language if it is given."""
+    made = [_block(token) for token in tokens(page) if token.type == "fence"]
+    return [one for one in made if language in ("", one.language)]
+
+
+def _block(token: Token) -> Block:
+    language, _, name = token.info.partition(" ")
+    return Block(language, name.strip(), token.content)
+
+
+def block(page: Path, language: str, name: str) -> str:
+    """The text of the one block with this language and name."""
+    (found,) = [one.text for one in blocks(page, language) if one.name == name]
+    return found
+
+
+def headings(page: Path) -> list[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    found = tokens(page)
+    titles = [
+        _text(found[at + 1]) for at, token in enumerate(found) if token.type == "heading_open"
+    ]
+    seen: dict[str, int] = {}
+    return [_unique(_slug(title), seen) for title in titles]
+
+
+def _slug(title: str) -> str:
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
+def _unique(slug: str, seen: dict[str, int]) -> str:
+    seen[slug] = seen.get(slug, -1) + 1
+    return f"{slug}-{seen[slug]}" if seen[slug] else slug
+
+
+def links(page: Path) -> list[str]:
+    """What the links and images of a page lead to."""
+    found = []
+    for token in tokens(page):
+        for child in token.children or ():
+            target = child.attrGet("href") or child.attrGet("src")
+            if target:
+                found.append(str(target))
+    return found
+
+
+def sentences(page: Path) -> list[str]:
+    """The sentences of paragraphs and list items, without code blocks, tables and headings."""
+    return [one for text in _paragraphs(page) for one in _split(text)]
+
+
+def _paragraphs(page: Path) -> Iterator[str]:
+    found = tokens(page)
+    for at, token in enumerate(found):
+        if token.type == "inline" and found[at - 1].type == "paragraph_open":
+            yield _text(token)
+
+
+def _text(token: Token) -> str:
+    """What is read; a piece of code is one word of it."""
+    parts = []
+    for child in token.children or ():
+        if child.type == "code_inline":
+            parts.append(re.sub(r"[.?!]", "", child.content).replace(" ", "-") or "code")
+        elif child.type in ("softbreak", "hardbreak"):
+            parts.append(" ")
+        elif child.type == "text":
+            parts.append(child.content)
+    return "".join(parts)
+
+
+def _split(text: str) -> list[str]:
+    """Sentences end with a mark and a space, and the last one with the paragraph."""
+    pieces = re.split(r"(?<=[.?!])[)\"”]?\s+(?=[^a-z])", text.strip())
+    return [piece for piece in pieces if re.search(r"\w", piece)]
+
+
+def words(sentence: str) -> int:
+    """How many words a sentence has."""
+    return len([word for word in sentence.split() if re.search(r"\w", word)])
