@@ -34,19 +34,19 @@ NAMES = (
 
 # What fills a database with millions of rows first.
 LONG = ("claim", "growing", "postgres")
-README = Path(__file__).parents[2] / "README.md"
+PAGE = Path(__file__).parents[2] / "hub" / "docs" / "explanation" / "performance.md"
 
 
 @click.command()
 @click.argument("names", nargs=-1, type=click.Choice(NAMES))
 @click.option("--rounds", default=5, show_default=True, type=click.IntRange(1), help="Of each.")
 @click.option("--quick", is_flag=True, help="One round of each, and without what takes minutes.")
-@click.option("--markdown", is_flag=True, help="Print the README's table.")
-@click.option("--readme", is_flag=True, help="Write all figures into the README's table.")
-def main(names: tuple[str, ...], rounds: int, quick: bool, markdown: bool, readme: bool) -> None:
+@click.option("--markdown", is_flag=True, help="Print the manual's tables.")
+@click.option("--write", is_flag=True, help="Write all figures into the manual's tables.")
+def main(names: tuple[str, ...], rounds: int, quick: bool, markdown: bool, write: bool) -> None:
     """Measure all figures, or those that are named."""
-    if readme and (names or quick):
-        raise click.UsageError("--readme writes all figures, of full rounds")
+    if write and (names or quick):
+        raise click.UsageError("--write writes all figures, of full rounds")
     if quick:
         rounds, names = 1, names or tuple(name for name in NAMES if name not in LONG)
     shown = Console(width=None if sys.stdout.isatty() else 140)
@@ -70,8 +70,8 @@ def main(names: tuple[str, ...], rounds: int, quick: bool, markdown: bool, readm
     if bench.receiver:
         bench.notes.append(f"The receiver was {bench.receiver}.")
     bench.notes.insert(0, f"Medians of {rounds} rounds; ratios are medians of the rounds' ratios.")
-    if readme:
-        report.write(README, report.markdown(parts, bench.notes))
+    if write:
+        report.write(PAGE, report.markdown(parts, bench.notes))
     elif markdown:
         print(report.markdown(parts, bench.notes))
     else:

@@ -1,4 +1,4 @@
-"""The table of figures: for people, and for the README."""
+"""The table of figures: for people, and for the manual."""
 
 import os
 import platform
@@ -9,15 +9,15 @@ from rich.table import Table
 
 from tests.benchmarks.figure import Row
 
-BEGIN, END = "<!-- figures -->", "<!-- /figures -->"
-# Figures by name that are folded away in the README, under a title; the others come first.
-FOLDED = {
+BEGIN, END = "\n## Figures\n", "\n## "
+# Figures by name that have a section of their own in the manual; the others come first.
+SECTIONS = {
     "Reading, and page 1 of long lists": ("reading", "paging"),
     "PostgreSQL, and what grows with deliveries": ("postgres", "growing"),
     "Expiry and reports": ("expiry", "reports"),
     "Pages of the dashboard, with a million deliveries behind them": ("pages",),
 }
-HEAD = ("| figure | ours | reference | ratio | wanted | |", "|---|--:|--:|--:|--:|---|")
+HEAD = ("| figure | ours | reference | ratio | target | |", "|---|--:|--:|--:|--:|---|")
 MARKS = {True: "met", False: "missed", None: ""}
 
 
@@ -25,7 +25,7 @@ def table(rows: Sequence[Row]) -> Table:
     """The figures as a table for the terminal."""
     made = Table(box=None, pad_edge=False, header_style="bold")
     made.add_column("figure", no_wrap=True)
-    for name in ("ours", "reference", "ratio", "wanted"):
+    for name in ("ours", "reference", "ratio", "target"):
         made.add_column(name, justify="right")
     made.add_column("")
     for row in rows:
@@ -35,14 +35,13 @@ def table(rows: Sequence[Row]) -> Table:
 
 
 def markdown(parts: Mapping[str, Sequence[Row]], notes: Sequence[str]) -> str:
-    """The README's tables, of figures by name, with what they were measured on."""
-    folded = {name for names in FOLDED.values() for name in names}
-    lines = _lines(parts, [name for name in parts if name not in folded])
+    """The manual's tables, of figures by name, with the machine that they were measured on."""
+    apart = {name for names in SECTIONS.values() for name in names}
+    lines = _lines(parts, [name for name in parts if name not in apart])
     lines += ["", " ".join([_machine(), *notes])]
-    for title, names in FOLDED.items():
+    for title, names in SECTIONS.items():
         if any(name in parts for name in names):
-            lines += ["", f"<details><summary>{title}</summary>", ""]
-            lines += [*_lines(parts, names), "", "</details>"]
+            lines += ["", f"### {title}", "", *_lines(parts, names)]
     return "\n".join(lines)
 
 
@@ -51,15 +50,15 @@ def _lines(parts: Mapping[str, Sequence[Row]], names: Sequence[str]) -> list[str
     return [*HEAD, *(f"| {' | '.join((*_cells(row), MARKS[row.met]))} |" for row in rows)]
 
 
-def write(readme: Path, text: str) -> None:
-    """Put the table into the README, in place of the one that is there. ValueError where it has
-    no place for it.
+def write(page: Path, text: str) -> None:
+    """Put the tables into the page's section of figures, in place of those that are there.
+    ValueError if it has no such section with another one after it.
     """
-    before, begin, rest = readme.read_text().partition(BEGIN)
+    before, begin, rest = page.read_text(encoding="utf-8").partition(BEGIN)
     _, end, after = rest.partition(END)
     if not end:
-        raise ValueError(f"{readme} has no {BEGIN} and {END}")
-    readme.write_text(f"{before}{begin}\n{text}\n{end}{after}")
+        raise ValueError(f"{page} has no section {BEGIN.strip()!r} with another one after it")
+    page.write_text(f"{before}{begin}\n{text}\n{end}{after}", encoding="utf-8")
 
 
 def _machine() -> str:

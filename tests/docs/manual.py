@@ -12,7 +12,14 @@ ROOT = Path(__file__).parents[2]
 MANUAL = ROOT / "hub" / "docs"
 GENERATED = MANUAL / "reference"
 README = ROOT / "README.md"
-AROUND = (README, ROOT / ".github" / "CONTRIBUTING.md", ROOT / ".github" / "SECURITY.md")
+AROUND = (
+    README,
+    ROOT / "CHANGELOG.md",
+    ROOT / ".github" / "CONTRIBUTING.md",
+    ROOT / ".github" / "SECURITY.md",
+)
+ADMIN = "admin"
+"""The name of blocks of commands that change a machine: a test reads them, and none runs them."""
 PARSER = MarkdownIt("commonmark").enable("table")
 
 
@@ -110,7 +117,7 @@ def _text(token: Token) -> str:
     parts = []
     for child in token.children or ():
         if child.type == "code_inline":
-            parts.append(re.sub(r"[.?!]", "", child.content).replace(" ", "-") or "code")
+            parts.append("CODE")
         elif child.type in ("softbreak", "hardbreak"):
             parts.append(" ")
         elif child.type == "text":

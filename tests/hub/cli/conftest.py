@@ -1,7 +1,6 @@
 """The command line on real stores, each test with a data directory of its own."""
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 from engines import ENGINES, engine_url, furnish
 from installation import seed
+from isolating import isolate
 from manager import Manager
 from running import Process
 
@@ -23,11 +23,7 @@ Listed = Callable[..., list[dict[str, Any]]]
 @pytest.fixture(autouse=True)
 def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The working and data directory; no setting comes from outside."""
-    for name in [name for name in os.environ if name.startswith("TOCSIN_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("TOCSIN_DATA_DIR", str(tmp_path))
-    return tmp_path
+    return isolate(tmp_path, monkeypatch)
 
 
 @pytest.fixture

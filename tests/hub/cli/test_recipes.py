@@ -1,4 +1,4 @@
-"""The README's recipes: what they say is run, as far as there is something here to run it with."""
+"""The pages for FastAPI, Jenkins and Forgejo, as far as there is something to run them with."""
 
 import hashlib
 import hmac
@@ -14,14 +14,13 @@ from typing import Any
 
 import httpx
 import pytest
+from manual import MANUAL, block
 from running import SECRET, prepare, url_of
 from waiting import PATIENCE, wait_until
 
 from store import Store
 from store.delivery import deliveries
 
-README = Path(__file__).parents[3] / "README.md"
-# Seconds, on a machine that has other things to do.
 ALLOWED = {"TOCSIN_ALLOW_NETWORKS": "127.0.0.0/8"}
 PUSH = {
     "ref": "refs/heads/main",
@@ -60,7 +59,7 @@ def post(url: str, **given: Any) -> httpx.Response:
 
 
 def subscribe(hub: str, token: str, callback: str, secret: str = SECRET) -> None:
-    """As the README says it, `.json` at the end of the topic."""
+    """As the pages say it, `.json` at the end of the topic."""
     form = {
         "hub.mode": "subscribe",
         "hub.topic": f"{hub}/ada/bell/events/push.json",
@@ -78,17 +77,11 @@ def push(hub: str, token: str) -> None:
     assert post(url, json=PUSH, headers=headers).is_success
 
 
-def recipe(name: str) -> str:
-    text = README.read_text(encoding="utf-8")
-    found = re.search(rf"<!-- recipe: {name} -->\n```python\n(.*?)```", text, re.S)
-    assert found is not None
-    return found[1]
-
-
 @pytest.fixture
 def fastapi(tmp_path: Path) -> Iterator[tuple[str, Path]]:
-    """The receiver of the README at work; its URL, and what it prints."""
-    (tmp_path / "receiver.py").write_text(recipe("fastapi"))
+    """The receiver of the page at work; its URL, and what it prints."""
+    page = MANUAL / "how-to" / "fastapi.md"
+    (tmp_path / "receiver.py").write_text(block(page, "python", "receiver"))
     log = tmp_path / "receiver.log"
     with log.open("w") as stream:
         process = subprocess.Popen(

@@ -1,0 +1,12 @@
+"""What tests of the manual share."""
+
+from pathlib import Path
+
+import pytest
+from isolating import isolate
+
+
+@pytest.fixture
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working and data directory; no setting comes from outside."""
+    return isolate(tmp_path, monkeypatch)

@@ -1,0 +1,144 @@
+"""The commands of each page, in their order, beside a hub and a receiver that run."""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from manual import MANUAL, README, block, blocks, manual_pages, named
+from ports import free_port
+from running import SECRET, Process
+from terminal import Terminal
+from waiting import PATIENCE, wait_until
+
+from store import Connection, Store, open_store
+from store.accounts import accounts, tokens
+from store.delivery import deliveries
+from store.repositories import repositories
+
+HUB, RECEIVER = "8765", "9000"
+REPOSITORY = "ada/bell-tower"
+
+
+class Workshop:
+    """A hub that runs on a data directory, and a receiver."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.ports = {port: str(free_port()) for port in (HUB, RECEIVER)}
+        self.hub = f"http://127.0.0.1:{self.ports[HUB]}"
+        self.receiver = f"http://127.0.0.1:{self.ports[RECEIVER]}/"
+        self._processes: list[Process] = []
+
+    def start(self) -> None:
+        """Start both, and wait until they listen."""
+        listening = Process("listen", "--port", self.ports[RECEIVER], "--secret", SECRET)
+        serving = Process("serve", "--port", self.ports[HUB], TOCSIN_ALLOW_NETWORKS="127.0.0.0/8")
+        self._processes += [listening, serving]
+        listening.said("listening on")
+        serving.said("at work: http")
+
+    def close(self) -> None:
+        """End both, with all that they print."""
+        for process in self._processes:
+            process.end()
+
+    def furnish(self) -> str:
+        """A repository with a hook that got a ping and a push. Returns a token for it."""
+        with self._opened() as store:
+            token = store.do(_people)
+        headers = {"Authorization": f"Bearer {token}"}
+        with httpx.Client(
+            base_url=self.hub, headers=headers, trust_env=False, timeout=PATIENCE
+        ) as client:
+            subscription = {
+                "hub.mode": "subscribe",
+                "hub.topic": f"{self.hub}/{REPOSITORY}/events/push.json",
+                "hub.callback": self.receiver,
+                "hub.secret": SECRET,
+            }
+            client.post("/hub", data=subscription).raise_for_status()
+            client.post(f"/{REPOSITORY}/events/push", json={"ref": "main"}).raise_for_status()
+        wait_until(lambda: self.states() == ["delivered", "delivered"])
+        return token
+
+    def states(self) -> list[str]:
+        """The states of all deliveries."""
+        with self._opened() as store:
+            return [row["state"] for row in store.look(deliveries.page, limit=50)]
+
+    def _opened(self) -> "_Opened":
+        return _Opened(self.directory)
+
+
+class _Opened:
+    """The store for a moment, beside the daemon."""
+
+    def __init__(self, directory: Path) -> None:
+        self._store = open_store("sqlite", data_dir=directory)
+
+    def __enter__(self) -> Store:
+        return self._store
+
+    def __exit__(self, *_: object) -> None:
+        self._store.shut()
+
+
+def _people(db: Connection) -> str:
+    user = accounts.create(db, "ada")
+    owner, _, name = REPOSITORY.partition("/")
+    assert owner == user["login"]
+    repositories.create(db, user["id"], name)
+    return tokens.create(db, user["id"], scopes=["repo", "admin:repo_hook"])[0]
+
+
+@pytest.fixture
+def workshop(directory: Path) -> Iterator[Workshop]:
+    made = Workshop(directory)
+    try:
+        made.start()
+        yield made
+    finally:
+        made.close()
+
+
+@pytest.fixture
+def type_in(workshop: Workshop) -> Iterator[Callable[..., str]]:
+    """Types blocks into one shell; returns the output of the last one."""
+    shells: list[Terminal] = []
+
+    def call(texts: list[str], **environment: str) -> str:
+        shell = Terminal(workshop.directory, workshop.ports, **environment)
+        shells.append(shell)
+        return [shell.run(text) for text in texts][-1]
+
+    yield call
+    for shell in shells:
+        shell.close()
+
+
+def commands(page: Path) -> list[str]:
+    """The blocks of a page that are run here."""
+    return [one.text for one in blocks(page, "sh") if not one.name]
+
+
+PAGES = [page for page in manual_pages() if commands(page)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_the_commands_of_a_page_work(page: Path, workshop: Workshop, type_in) -> None:
+    type_in(commands(page), TOKEN=workshop.furnish())
+
+
+def test_the_example_of_the_readme(workshop: Workshop, type_in) -> None:
+    type_in([block(README, "sh", "example")])
+    wait_until(lambda: workshop.states() == ["delivered", "delivered"])
+
+
+def test_a_page_to_a_symptom_each() -> None:
+    """Somebody who looks for a symptom finds it in a heading of the page for that."""
+    text = (MANUAL / "how-to" / "troubleshoot.md").read_text(encoding="utf-8")
+    titles = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    for symptom in ("401", "422", "waiting", "dead", "disabled", "Nothing arrives"):
+        assert [title for title in titles if symptom in title], symptom

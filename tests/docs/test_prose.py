@@ -1,0 +1,57 @@
+"""Plain English, as far as it can be counted: short sentences, and none of some turns."""
+
+import re
+from pathlib import Path
+
+import pytest
+from manual import named, sentences, words, written_pages
+
+MOST_ON_AVERAGE, MOST = 16, 40
+BANNED = (
+    r"\bthat of\b",
+    r"\bthose of\b",
+    r"\b(is|are|was|were|be|been) told\b",
+    r"\btold of\b",
+    r"\blet(s|ting)? go of\b",
+    r"\bnobody wanted\b",
+    r"\bturned away\b",
+    r"^(What|Of)\b",
+    r"^Who(ever)? .* is\b",
+)
+
+
+def found_in(sentence: str) -> list[str]:
+    return [turn for turn in BANNED if re.search(turn, sentence)]
+
+
+@pytest.mark.parametrize("page", written_pages(), ids=named)
+def test_sentences_are_short(page: Path) -> None:
+    counted = [(words(one), one) for one in sentences(page)]
+    average = sum(many for many, _ in counted) / len(counted)
+    assert average <= MOST_ON_AVERAGE, f"{average:.1f} words on average"
+    assert [one for many, one in counted if many > MOST] == []
+
+
+@pytest.mark.parametrize("page", written_pages(), ids=named)
+def test_no_sentence_has_a_banned_turn(page: Path) -> None:
+    assert [one for one in sentences(page) if found_in(one)] == []
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The key is that of the hub.",
+        "What is refused is listed.",
+        "Of a host's hooks one is sent to.",
+        "The subscriber is told that it is denied.",
+        "Who asks from here is an administrator.",
+    ],
+)
+def test_a_banned_turn_is_found(sentence: str) -> None:
+    assert found_in(sentence)
+
+
+def test_counting() -> None:
+    """Code counts as one word, and a mark inside of it ends no sentence."""
+    page = Path(__file__).parent / "counted.md"
+    assert [words(one) for one in sentences(page)] == [4, 5, 3, 1, 1]

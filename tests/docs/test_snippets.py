@@ -1,0 +1,113 @@
+"""The snippets that verify, each in its language, on the platform's published vector."""
+
+import base64
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from manual import MANUAL, README, block
+from standardwebhooks import WebhookVerificationError
+from waiting import PATIENCE
+
+from store.clock import SECOND, Clock
+from worker.delivery.sign import Signer
+
+PAGE = MANUAL / "how-to" / "receive-and-verify.md"
+SECRET = "It's a Secret to Everybody"
+GOOD = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"
+BODY = "Hello, World!"
+CASES = [(BODY, GOOD, True), ("Hello, World?", GOOD, False), (BODY, "", False)]
+# Language to its file, what calls the function for three arguments and prints its answer, and the
+# command.
+DRIVERS = {
+    "ts": (
+        "verify.ts",
+        ("driver.ts", 'import { verify } from "./verify.ts";\n'
+         "const [body, secret, header] = process.argv.slice(2);\n"
+         "console.log(verify(Buffer.from(body), secret, header || undefined));\n"),
+        ["node", "--experimental-strip-types", "--no-warnings", "driver.ts"],
+    ),
+    "go": (
+        "verify.go",
+        ("driver.go", 'package main\n\nimport (\n\t"fmt"\n\t"os"\n)\n\nfunc main() {\n'
+         "\tfmt.Println(verify([]byte(os.Args[1]), os.Args[2], os.Args[3]))\n}\n"),
+        ["go", "run", "verify.go", "driver.go"],
+    ),
+    "ruby": (
+        "verify.rb",
+        ("driver.rb", 'require_relative "verify"\nputs verify(*ARGV)\n'),
+        ["ruby", "driver.rb"],
+    ),
+    "php": (
+        "verify.php",
+        ("driver.php", "<?php\nrequire 'verify.php';\n"
+         "echo verify($argv[1], $argv[2], $argv[3] ?: null) ? 'true' : 'false';\n"),
+        ["php", "driver.php"],
+    ),
+    "sh": (
+        "verify.sh",
+        ("driver.sh", '. ./verify.sh\nprintf %s "$1" > body\n'
+         'if verify body "$2" "$3"; then echo true; else echo false; fi\n'),
+        ["sh", "driver.sh"],
+    ),
+}  # fmt: skip
+
+
+def skip_unless_there(language: str, command: str) -> None:
+    """Skip the test, with the reason, where there is nothing to run a language with."""
+    if shutil.which(command) is None:
+        pytest.skip(f"there is no {command} here")
+    if language == "ts":
+        shown = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)
+        version = tuple(map(int, re.findall(r"\d+", shown.stdout)[:2]))
+        if version < (22, 6):
+            pytest.skip(f"node {shown.stdout.strip()} does not run TypeScript: 22.6 does")
+
+
+@pytest.mark.parametrize("language", DRIVERS)
+def test_the_snippet_of_a_language(language: str, tmp_path: Path) -> None:
+    name, (driver, text), command = DRIVERS[language]
+    skip_unless_there(language, command[0])
+    (tmp_path / name).write_text(block(PAGE, language, "verify"))
+    (tmp_path / driver).write_text(text)
+    for body, header, expected in CASES:
+        done = subprocess.run(
+            [*command, body, SECRET, header],
+            cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.strip() == str(expected).lower(), (body, header)
+
+
+def defined(page: Path, name: str) -> dict[str, Any]:
+    """The names that a page's block of Python defines."""
+    names: dict[str, Any] = {}
+    exec(block(page, "python", name), names)  # noqa: S102 - our own page's
+    return names
+
+
+@pytest.mark.parametrize("page", [PAGE, README], ids=["manual", "readme"])
+def test_the_snippet_of_python(page: Path) -> None:
+    verify: Callable[[bytes, str, str], bool] = defined(page, "verify")["verify"]
+    for body, header, expected in CASES:
+        assert verify(body.encode(), SECRET, header) is expected
+
+
+@pytest.mark.parametrize(
+    "secret", ["ring the bells", "whsec_" + base64.b64encode(b"k" * 24).decode()]
+)
+def test_the_snippet_with_a_library(secret: str) -> None:
+    payload_of = defined(PAGE, "standard")["payload_of"]
+    body, now = b'{"ref": "main"}', Clock().now() // SECOND
+    headers = {
+        "webhook-id": "1",
+        "webhook-timestamp": str(now),
+        "webhook-signature": Signer(secret).standard("1", now, body),
+    }
+    assert payload_of(body, secret, headers) == {"ref": "main"}
+    with pytest.raises(WebhookVerificationError):
+        payload_of(body + b" ", secret, headers)

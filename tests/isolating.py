@@ -1,0 +1,15 @@
+"""A folder for a test to work in, where no setting comes from outside."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+def isolate(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make a folder the working and the data directory, and forget all settings."""
+    for name in [name for name in os.environ if name.startswith("TOCSIN_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("TOCSIN_DATA_DIR", str(folder))
+    return folder
