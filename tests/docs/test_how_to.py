@@ -36,7 +36,7 @@ class Workshop:
         listening = Process("listen", "--port", self.ports[RECEIVER], "--secret", SECRET)
         serving = Process("serve", "--port", self.ports[HUB], TOCSIN_ALLOW_NETWORKS="127.0.0.0/8")
         self._processes += [listening, serving]
-        listening.said("listening on")
+        listening.said("listening on", error=True)
         serving.said("at work: http")
 
     def close(self) -> None:

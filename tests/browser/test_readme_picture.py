@@ -1,0 +1,48 @@
+"""The picture of the dashboard in the README and in the manual; `TOCSIN_PICTURES=1` takes it."""
+
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from browsing import COOKIE
+from chromium import Watched
+from daemon import Site
+from ordinary_hour import FAILING, furnish
+from playwright.async_api import Browser, Page, expect
+
+PICTURE = Path(__file__).parents[2] / "hub" / "docs" / "images" / "dashboard.png"
+MOST_BYTES = 300_000
+SIZE = {"width": 1280, "height": 860}
+
+
+@pytest.fixture
+async def overview(browser: Browser, tmp_path: Path) -> AsyncIterator[Page]:
+    """The overview, after an ordinary hour."""
+    site = Site(tmp_path)
+    with site.opened() as store:
+        session = store.do(furnish)
+    daemon = await site.serve()
+    context = await browser.new_context(
+        base_url=daemon.url, viewport=SIZE, reduced_motion="reduce", locale="en", timezone_id="UTC"
+    )
+    watched = Watched(context, daemon.url)
+    cookie = {"name": COOKIE, "value": session, "domain": "127.0.0.1", "path": "/ui"}
+    await context.add_cookies([{**cookie, "httpOnly": True, "sameSite": "Strict"}])
+    page = await context.new_page()
+    await page.goto("/ui")
+    yield page
+    await context.close()
+    await site.close()
+    watched.check()
+
+
+async def test_the_picture_shows_an_ordinary_hour(overview: Page):
+    await expect(overview.get_by_text(FAILING).first).to_be_visible()
+    if os.environ.get("TOCSIN_PICTURES"):
+        await overview.screenshot(path=PICTURE, animations="disabled")
+
+
+def test_the_picture_is_there_and_small():
+    assert PICTURE.exists(), "TOCSIN_PICTURES=1 takes it"
+    assert PICTURE.stat().st_size < MOST_BYTES
