@@ -1,4 +1,4 @@
-"""What commands end with, for scripts: `CODES` is the README's table."""
+"""What commands end with, for scripts: `CODES` is the manual's table."""
 
 from store.errors import Busy, Conflict, Gone, Missing, StoreError, Unavailable
 
