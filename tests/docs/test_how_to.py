@@ -1,12 +1,11 @@
 """The commands of each page, in their order, beside a hub and a receiver that run."""
 
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
 import pytest
-from manual import MANUAL, README, block, blocks, manual_pages, named
+from manual import README, block, blocks, manual_pages, named
 from ports import free_port
 from running import SECRET, Process
 from terminal import Terminal
@@ -134,11 +133,3 @@ def test_the_commands_of_a_page_work(page: Path, workshop: Workshop, type_in) ->
 def test_the_example_of_the_readme(workshop: Workshop, type_in) -> None:
     type_in([block(README, "sh", "example")])
     wait_until(lambda: workshop.states() == ["delivered", "delivered"])
-
-
-def test_a_page_to_a_symptom_each() -> None:
-    """Somebody who looks for a symptom finds it in a heading of the page for that."""
-    text = (MANUAL / "how-to" / "troubleshoot.md").read_text(encoding="utf-8")
-    titles = re.findall(r"^## (.*)$", text, re.MULTILINE)
-    for symptom in ("401", "422", "waiting", "dead", "disabled", "Nothing arrives"):
-        assert [title for title in titles if symptom in title], symptom

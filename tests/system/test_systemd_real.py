@@ -50,7 +50,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
 
 @pytest.fixture(scope="module")
 def installed(machine: Machine) -> Service:
-    """Installed and started as the README says."""
+    """Installed and started as the manual says."""
     service = Service(machine)
     machine.run("tocsin", "systemd", "install")
     service.settings()
