@@ -292,7 +292,7 @@ async def test_pages_of_a_run_s_groups(hub: httpx.AsyncClient, store: Store, see
 async def test_bad_cursors(hub: httpx.AsyncClient, store: Store, seed: Any, query: str) -> None:
     run(store, seed, 1)
     said = assert_error(await hub.get(f"{RUN_1}?{query}"), 422)["message"]
-    assert "take it from the Link header of an answer" in said
+    assert "take it from the Link header of a response" in said
     if query.startswith("after"):
         assert_error(await hub.get(f"{GROUPS}?{query}"), 422)
 

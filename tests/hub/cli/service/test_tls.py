@@ -242,7 +242,7 @@ def test_a_wrong_password(issued):
 
 def test_a_key_without_a_certificate(tmp_path):
     for name in ("tls_key", "tls_key_password"):
-        with pytest.raises(ValueError, match="of no use without tls_certificate"):
+        with pytest.raises(ValueError, match="require tls_certificate"):
             HubSettings(**{name: tmp_path / "x"})
 
 
