@@ -5,18 +5,18 @@ import asyncio
 from store import Store
 from store.clock import SECOND
 from store.delivery import leases
-from worker.service import LEASE, Worker
+from worker.service import Worker
+from worker.tuning import DEFAULTS
 
 
 async def keep_lease(worker: Worker, store: Store, seconds: float) -> None:
     """What the worker's looks would do in so many seconds to come: its lease lives on."""
     if store.engine.single_worker:
         return
-    hand = worker.dispatcher._buffer
-    lifetime = round(seconds * SECOND) + LEASE
-    assert hand.lease is not None
-    assert await store.note(leases.renew, hand.lease, lifetime)
-    worker.dispatcher.keep(store.clock.now() + lifetime)
+    lifetime = round(seconds * SECOND) + DEFAULTS.lease
+    assert worker.lease.lease_id is not None
+    assert await store.note(leases.renew, worker.lease.lease_id, lifetime)
+    worker.lease.extend(store.clock.now() + lifetime)
 
 
 def hasten(seconds: float) -> None:

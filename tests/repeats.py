@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from worker.delivery.recorder import MOST_UNRECORDED
 from worker.settings import WorkerSettings
+from worker.tuning import DEFAULTS
 
 # What a kill may make a worker send again: what is in flight, and what waits to be recorded.
-AT_A_KILL = WorkerSettings().max_in_flight + MOST_UNRECORDED
+AT_A_KILL = WorkerSettings().max_in_flight + DEFAULTS.max_unrecorded
 
 
 class Sending(NamedTuple):

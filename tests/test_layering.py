@@ -26,7 +26,10 @@ ORDER = {
         " enterprises agents devenvs secret_scanning artifacts checks workflows issues assistant"
         " imports projection registry pg_migration backup"
     ),
-    "worker": ("scheduler settings publishing http delivery websub imports jobs job_table service"),
+    "worker": (
+        "tuning background_tasks scheduler settings publishing http delivery websub imports jobs"
+        " job_table service"
+    ),
     "hub": (
         "http admin_settings server_settings settings auth rest ingest admin websub api operations"
         " openapi ui app snapshots worker_events cli"

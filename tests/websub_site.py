@@ -25,6 +25,7 @@ from store.delivery import websub
 from store.delivery import websub_requests as requests
 from store.repositories import repositories
 from tests.listening import listening
+from worker.http.guard import Resolver
 from worker.service import CallbackGuard, Worker, make_guard
 
 PUSH = b'{"ref": "refs/heads/main",  "z": "\xc3\xa9"}'
@@ -228,8 +229,8 @@ class Site:
     async def pass_time(self, seconds: float) -> None:
         """Move the clock, and have the worker look."""
         await self.advance(seconds)
-        await self.worker._look()
-        await self.worker._websub_tasks.tick()
+        await self.worker.poll()
+        await self.worker.websub.tick()
 
 
 def _people(db: Any) -> str:
@@ -241,14 +242,18 @@ def _people(db: Any) -> str:
 
 @asynccontextmanager
 async def site(
-    folder: Path, url: str = "sqlite", seeded: str = "", **given: Any
+    folder: Path,
+    url: str = "sqlite",
+    seeded: str = "",
+    resolver: Resolver | None = None,
+    **given: Any,
 ) -> AsyncIterator[Site]:
     """A site at work for the length of the block; `seeded` is the token where all is there."""
     clock = Shifted()
     store = open_store(url, data_dir=folder, clock=clock)
     chosen = {"websub": True, "port": 0, "allow_networks": ["127.0.0.0/8"], "jitter": 0} | given
     made = Site(store, Settings.model_validate(chosen), clock, seeded)
-    guard = make_guard(made.settings)
+    guard = make_guard(made.settings, resolver)
     made.worker = Worker(store, made.settings, guard=guard)
     try:
         with bind("127.0.0.1", 0) as bound:

@@ -24,39 +24,39 @@ from worker.settings import WorkerSettings
 
 
 def refuse_emit(db: Connection, event: str, rows: Sequence[Row]) -> None:
-    """Stands for a Tell where there is none: then nothing may happen that is to be told."""
-    raise Unusable(f"nobody here can tell of {event}")
+    """Stands for an `EventEmitter` if there is none: then nothing that emits events may happen."""
+    raise Unusable(f"no emitter is set for {event}")
 
 
 def refuse_publish(db: Connection, resource: str, repo_id: int, rows: Sequence[Row]) -> None:
-    """The same for a Show."""
-    raise Unusable(f"nobody here can say how a {resource} is")
+    """Stands for a `SnapshotPublisher` if there is none."""
+    raise Unusable(f"no publisher is set for {resource}")
 
 
 @dataclass(frozen=True, slots=True)
 class JobContext:
-    """What jobs are done with."""
+    """What jobs work with."""
 
     store: Store
     settings: WorkerSettings
-    tell: EventEmitter = refuse_emit
-    show: SnapshotPublisher = refuse_publish
+    emit: EventEmitter = refuse_emit
+    publish: SnapshotPublisher = refuse_publish
 
 
 def build_jobs(works: JobContext) -> list[ScheduledJob]:
     """Every job, as these settings have it."""
     store, settings = works.store, works.settings
     return [
-        ScheduledJob("expire", DataTrigger(expiring.next_due), partial(expire, store, works.tell)),
+        ScheduledJob("expire", DataTrigger(expiring.next_due), partial(expire, store, works.emit)),
         ScheduledJob(
             "deploy",
             RequestTrigger(deployment_jobs.next_due),
-            partial(record_deployments, store, works.tell),
+            partial(record_deployments, store, works.emit),
         ),
         ScheduledJob(
             "republish",
             RequestTrigger(republish_runs.RUNS.next_due),
-            partial(republish, store, works.show),
+            partial(republish, store, works.publish),
         ),
         *_scheduled(store, settings),
         *_imports(works),
@@ -74,7 +74,7 @@ def _imports(works: JobContext) -> list[ScheduledJob]:
     """Those of repositories from elsewhere, where the settings want that."""
     if not works.settings.imports:
         return []
-    run = partial(run_imports, works.store, works.settings, works.tell)
+    run = partial(run_imports, works.store, works.settings, works.emit)
     return [ScheduledJob("import", DataTrigger(import_rounds.next_due), run)]
 
 

@@ -1,9 +1,9 @@
-"""How the worker publishes what it changed: the composing command gives it the hub's way."""
+"""How the worker emits events of what it changed."""
 
 from collections.abc import Callable, Sequence
 
 from store import Connection, Row
 
 EventEmitter = Callable[[Connection, str, Sequence[Row]], None]
-"""`tell(db, "name.action", rows)` writes an event of each row in the transaction that changed it.
-The composing command gives it: what is told, and how, is the hub's."""
+"""`emit(db, "name.action", rows)` writes an event of each row in the transaction that changed it.
+The hub gives it, for it knows how events are serialized."""

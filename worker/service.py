@@ -1,21 +1,22 @@
-"""The worker: the dispatcher with its lease, its ear for other processes, and its jobs."""
+"""The worker: the dispatcher with its lease, wake-ups from other processes, WebSub and jobs."""
 
 import asyncio
 import contextlib
-import logging
 import os
 import socket
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from store import Connection, Store
-from store.clock import DAY, SECOND
+from store import Store
 from store.delivery import leases
-from store.errors import Busy, Invalid, Unavailable, Unusable
+from store.errors import Invalid, Unusable
+from worker.background_tasks import BackgroundTasks
 from worker.delivery.dispatcher import Dispatcher
+from worker.delivery.lease_keeper import LeaseKeeper
 from worker.delivery.metrics import WorkerMetrics
 from worker.http.addresses import Refused
-from worker.http.guard import Guard
+from worker.http.client import GuardedClient
+from worker.http.guard import Guard, Resolver
 from worker.http.transport import HttpSender, Transport
 from worker.job_table import JobContext, build_jobs, refuse_emit, refuse_publish
 from worker.jobs.projector import Projector
@@ -24,25 +25,14 @@ from worker.publishing import EventEmitter
 from worker.scheduler.job_runner import JobRunner, ScheduledJob
 from worker.scheduler.periodic import AsyncJob, PeriodicRunner, PeriodicTask, count_runs, run_once
 from worker.settings import WorkerSettings
+from worker.tuning import DEFAULTS, Tuning
 from worker.websub.tasks import WebSubTasks
 
-log = logging.getLogger("tocsin.worker")
-
-LEASE = 30 * SECOND
-# Where there can be no other worker a lease need not end: not when the clock jumps, and not when
-# the store is away for longer than that.
-LIFELONG = 36_500 * DAY
-# What is begun less than this before a lease ends may not be recorded under it.
-MARGIN = 10 * SECOND
-# After trouble with the store the others' leases are over too: so long they may come back first.
-OUTAGE_GRACE = 10.0
-POLL_INTERVAL = 5.0
 PROJECTION_INTERVAL = 1.0
-GRACE = 10.0
 
 
 class CallbackGuard:
-    """Judges callbacks when a subscription is made, in the store's words for what is wrong."""
+    """Validates callbacks when a subscription is made, with the store's errors."""
 
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
@@ -55,14 +45,18 @@ class CallbackGuard:
             raise Invalid(str(error), field="url", code="custom", resource="Hook") from None
 
 
-def make_guard(settings: WorkerSettings) -> Guard:
-    """The guard that these settings describe. Unusable for a network or port that is none."""
+def make_guard(settings: WorkerSettings, resolver: Resolver | None = None) -> Guard:
+    """The guard that these settings describe. Unusable if a network or port is invalid."""
     with _usable():
-        return Guard(allow_networks=settings.allow_networks, ports=settings.callback_ports)
+        return Guard(
+            allow_networks=settings.allow_networks,
+            ports=settings.callback_ports,
+            resolver=resolver,
+        )
 
 
 def reconfigure_guard(guard: Guard, settings: WorkerSettings) -> None:
-    """Have a guard judge by these settings. Unusable, with nothing changed, as above."""
+    """Make a guard work by these settings. Unusable, with nothing changed, if they are invalid."""
     with _usable():
         guard.allow(settings.allow_networks, settings.callback_ports)
 
@@ -75,31 +69,18 @@ def _usable() -> Iterator[None]:
         raise Unusable(f"allow_networks or callback_ports: {error}") from error
 
 
-def _renew(db: Connection, lease_id: int, lifetime: int, end_others: bool, lag: float) -> int:
-    """Prolong a lease and then, never before, end those whose time is over. Returns when it will
-    end, 0 if it has.
-    """
-    if not leases.renew(db, lease_id, lifetime, round(lag * SECOND)):
-        return 0
-    if end_others:
-        leases.release_expired(db)
-    return db.now + lifetime
-
-
-def _acquire_lease(db: Connection, holder: str, lifetime: int) -> tuple[int, int]:
-    """A new lease, and when it will end."""
-    return leases.acquire(db, holder, lifetime), db.now + lifetime
-
-
 def _transport(guard: Guard, settings: WorkerSettings) -> Transport:
-    # Whatever may be in flight to one host may be kept for the next ones: dialling anew costs
-    # more than delivering.
+    # As many connections may be kept as requests may be in flight to one host: connecting anew
+    # costs more than delivering.
     most = settings.max_in_flight
     return Transport(guard, idle_per_origin=most, idle_total=most)
 
 
 class Worker:
-    """Delivers what the store holds, from `start` to `stop`."""
+    """Delivers what the store holds, from `start` to `stop`.
+
+    `emit` and `publish` write the events of what its jobs change and republish.
+    """
 
     def __init__(
         self,
@@ -107,183 +88,158 @@ class Worker:
         settings: WorkerSettings,
         *,
         guard: Guard | None = None,
-        poster: HttpSender | None = None,
-        tell: EventEmitter = refuse_emit,
-        show: SnapshotPublisher = refuse_publish,
+        sender: HttpSender | None = None,
+        emit: EventEmitter = refuse_emit,
+        publish: SnapshotPublisher = refuse_publish,
+        tuning: Tuning = DEFAULTS,
     ) -> None:
-        self._store = store
-        self._settings = settings
+        self._store, self._settings, self._tuning = store, settings, tuning
         self.guard = guard or make_guard(settings)
-        self._guard_is_ours = guard is None
+        self._owns_guard = guard is None
         self._holder = f"{socket.gethostname()}:{os.getpid()}"
-        self._stopping: asyncio.Task[None] | None = None
-        self._transport = _transport(self.guard, settings) if poster is None else None
-        poster = poster or self._sender()
-        self.dispatcher = Dispatcher(store, settings, self.guard, poster)
-        self._websub_tasks = WebSubTasks(store, settings, self.guard, poster)
-        self.dispatcher.intake.on_websub_due = self._websub_tasks.soon
-        self._projector = Projector(store, lambda: self._lease or None)
-        self._projector.wanted = settings.reflect
-        self.dispatcher.intake.on_events_stored = self._projector.soon
-        self._emit, self._publish = tell, show
+        self._transport = _transport(self.guard, settings) if sender is None else None
+        used = sender or self._own_transport()
+        self.dispatcher = Dispatcher(store, settings, self.guard, used, tuning)
+        self.lease = LeaseKeeper(store, self.dispatcher, self._holder, tuning)
+        self._client = GuardedClient(self.guard, used)
+        self.websub = WebSubTasks(store, settings, self.guard, self._client)
+        self.projector = Projector(
+            store,
+            lambda: self.lease.lease_id,
+            enabled=settings.reflect,
+            batch_seconds=tuning.projection_batch,
+        )
+        self.jobs = JobRunner(store, tuning.overdue_head_start)
+        local = self.dispatcher.local
+        local.on_websub_due = self.websub.wake
+        local.on_events_stored = self.projector.wake
+        local.on_job_due = self.jobs.wake
+        self._emit, self._publish = emit, publish
         self._periodic = PeriodicRunner()
-        self._job_runner = JobRunner(store)
-        self.dispatcher.intake.plan = self._job_runner.soon
-        self._deaf: Callable[[], None] | None = None
-        self._lease = 0
-        self._poll_lock = asyncio.Lock()
-        self._end_others_from = 0.0
-        self._polling = self._periodic_task("look", POLL_INTERVAL, self._look)
-        self._polls: set[asyncio.Task[None]] = set()
+        self._polling = self._periodic_task("look", tuning.poll_interval, self.poll)
+        self._polls = BackgroundTasks()
+        self._stop_listening: Callable[[], None] = lambda: None
+        self._stopping: asyncio.Task[None] | None = None
 
     @property
     def measures(self) -> WorkerMetrics:
-        """What it counts."""
+        """The worker's metrics."""
         return self.dispatcher.measures
 
-    def _sender(self) -> HttpSender:
+    @property
+    def open_connections(self) -> int:
+        """How many connections to receivers are open."""
+        return 0 if self._transport is None else len(self._transport.pool)
+
+    def _own_transport(self) -> HttpSender:
         assert self._transport is not None
         return self._transport
 
     async def start(self) -> None:
-        """Take up work. Unusable when another worker has this database to itself."""
+        """Start working. Unusable if another worker has this database to itself."""
         if not self._store.engine.acquire_worker_lock():
             raise Unusable("another worker is running on this database: stop it first")
-        await self._take_lease()
+        lease_id = await self.lease.acquire()
         if self._store.engine.single_worker:
-            # What other leases hold was left by a crash: no need to wait until they end.
-            await self._store.note(leases.release_others, self._lease)
-        self._deaf = await self._store.listen(self._heard)
-        self._store.courier = self.dispatcher.intake
-        await self._look()
-        self._websub_tasks.soon()
-        self._projector.soon()
-        self._periodic.start(
-            [
-                *self._prolonging(),
-                self._polling,
-                self._periodic_task("websub", POLL_INTERVAL, self._websub_tasks.tick),
-                self._periodic_task("reflect", PROJECTION_INTERVAL, self._projector.tick),
-            ]
-        )
-        self._job_runner.start(self._table(), f"{self._holder}/{self._lease}")
+            # Other leases were left by a crash: no need to wait until they end.
+            await self._store.note(leases.release_others, lease_id)
+        self._stop_listening = await self._store.listen(self.wake)
+        self._store.courier = self.dispatcher.local
+        await self.poll()
+        self.websub.wake()
+        self.projector.wake()
+        self._periodic.start(self.periodic_tasks())
+        self.jobs.start(self._job_table(), f"{self._holder}/{lease_id}")
+
+    def periodic_tasks(self) -> list[PeriodicTask]:
+        """What this worker does again and again, whatever other workers do."""
+        interval = self._tuning.poll_interval
+        tasks = [
+            self._polling,
+            self._periodic_task("websub", interval, self.websub.tick),
+            self._periodic_task("reflect", PROJECTION_INTERVAL, self.projector.tick),
+        ]
+        if self._store.engine.single_worker:
+            return tasks
+        # Beside the poll, which may take long: the lease must not end meanwhile.
+        return [self._periodic_task("lease", interval, self.lease.renew), *tasks]
 
     def _periodic_task(self, name: str, every: float, run: AsyncJob) -> PeriodicTask:
         return PeriodicTask(name, every, count_runs(name, run, self.measures.jobs))
 
-    def _table(self) -> list[ScheduledJob]:
+    def _job_table(self) -> list[ScheduledJob]:
         jobs = build_jobs(JobContext(self._store, self._settings, self._emit, self._publish))
         return [replace(job, run=count_runs(job.name, job.run, self.measures.jobs)) for job in jobs]
 
-    async def _take_lease(self) -> None:
-        # Durable, for a database that forgot it could give the same number to another worker.
-        self._lease, ends_at = await self._store.write(
-            _acquire_lease, self._holder, self._lifetime()
-        )
-        self.dispatcher.hold(self._lease)
-        self.dispatcher.keep(ends_at - MARGIN)
+    async def poll(self) -> None:
+        """Renew the lease, and find the deliveries and jobs that no wake-up has reported."""
+        await self.lease.poll()
+        self.jobs.wake()
 
-    def _lifetime(self) -> int:
-        return LIFELONG if self._store.engine.single_worker else LEASE
-
-    async def _look(self) -> None:
-        """Keep the lease, free what others held that have ended, and take up what is due: the net
-        beneath the wake-ups.
+    def wake(self, hooks: list[int]) -> None:
+        """See to these hooks, in which another process has made something due. If there are none,
+        poll.
         """
-        async with self._poll_lock:
-            try:
-                await self._renew_lease()
-                await self.dispatcher.reconcile()
-                await self.dispatcher.scan()
-                self._job_runner.soon()
-            except Unavailable:
-                self._end_others_from = asyncio.get_running_loop().time() + OUTAGE_GRACE
-                raise
-            finally:
-                self.dispatcher.pulse.arm("looking", 2 * POLL_INTERVAL)
-
-    async def _renew_lease(self) -> None:
-        end_others = asyncio.get_running_loop().time() >= self._end_others_from
-        given = self._lease, self._lifetime(), end_others, self.dispatcher.lag
-        ends_at = await self._store.note(_renew, *given)
-        if ends_at:
-            self.dispatcher.keep(ends_at - MARGIN)
-            return
-        # This process stood still for long: what it had in hand may be another's.
-        log.warning("the lease had ended; going on under a new one")
-        await self._take_lease()
-        if end_others:
-            await self._store.note(leases.release_expired)
-
-    def _prolonging(self) -> list[PeriodicTask]:
-        # Beside the look, which may take long: the lease must not end meanwhile.
-        return (
-            []
-            if self._store.engine.single_worker
-            else [self._periodic_task("lease", POLL_INTERVAL, self._prolong)]
-        )
-
-    async def _prolong(self) -> None:
-        """Keep the lease. Where it was ended the next look takes another."""
-        lease_id = self._lease
-        given = lease_id, self._lifetime(), False, self.dispatcher.lag
-        ends_at = await self._store.note(_renew, *given)
-        if ends_at and lease_id == self._lease:
-            self.dispatcher.keep(ends_at - MARGIN)
-
-    def _heard(self, hooks: list[int]) -> None:
         if hooks:
-            self.dispatcher.intake.wake(hooks)
+            self.dispatcher.local.wake(hooks)
         else:
-            task = asyncio.get_running_loop().create_task(run_once(self._polling))
-            self._polls.add(task)
-            task.add_done_callback(self._polls.discard)
+            self._polls.start(run_once(self._polling))
 
     def change(
         self,
         settings: WorkerSettings,
-        tell: EventEmitter | None = None,
-        show: SnapshotPublisher | None = None,
+        emit: EventEmitter | None = None,
+        publish: SnapshotPublisher | None = None,
     ) -> None:
-        """Work, and perhaps tell and show, by these settings from now on. Unusable, with nothing
-        changed, for a network or port that is none.
+        """Work by these settings from now on. Unusable, with nothing changed, if a network or port
+        is invalid.
         """
         reconfigure_guard(self.guard, settings)
         self._settings = settings
-        self._emit, self._publish = tell or self._emit, show or self._publish
+        self._emit, self._publish = emit or self._emit, publish or self._publish
         self.dispatcher.change(settings)
-        self._websub_tasks.change(settings)
-        self._job_runner.change(self._table())
-        self._projector.change(settings.reflect)
+        self.websub.change(settings)
+        self.jobs.change(self._job_table())
+        self.projector.change(settings.reflect)
+        self.close_idle_connections()
+
+    def close_idle_connections(self) -> None:
+        """Use no connection again that is open now: another rule, or address, may hold by now."""
         if self._transport is not None:
-            # What was dialled by the old rules is not used for what the new ones refuse.
             self._transport.pool.renew()
 
     def start_stopping(self) -> asyncio.Task[None]:
-        """What `stop` does, without waiting for it."""
+        """Start what `stop` does, without waiting for it."""
         if self._stopping is None:
             self._stopping = asyncio.create_task(self._stop())
         return self._stopping
 
     async def stop(self) -> None:
-        """Finish what is in flight within 10 s, give back the rest; nothing stays leased."""
+        """Wait for requests in flight, 10 s at most, and give the rest back. No lease is left."""
         await self.start_stopping()
 
     async def _stop(self) -> None:
         self._periodic.stop()
-        await self._job_runner.stop()
-        if self._deaf is not None:
-            self._deaf()
-        for task in self._polls:
-            task.cancel()
-        await self._websub_tasks.stop()
-        await self._projector.stop()
-        await self.dispatcher.stop(GRACE)
-        if self._lease:
-            # Without the store the lease ends by itself.
-            with contextlib.suppress(Busy, Unavailable):
-                await self._store.note(leases.release, self._lease)
+        await self.jobs.stop()
+        self._stop_listening()
+        self._polls.cancel()
+        await self.websub.stop()
+        await self.projector.stop()
+        await self.dispatcher.stop(self._tuning.stop_grace)
+        await self.lease.release()
+        await self._client.close()
         if self._transport is not None:
             await self._transport.close()
-        if self._guard_is_ours:
+        if self._owns_guard:
             self.guard.close()
+
+    def abort(self) -> None:
+        """Stop at once, as if the process had been killed. Requests in flight are cut off and their
+        outcomes are lost. The end of the lease gives everything back.
+        """
+        self._periodic.stop()
+        self.jobs.abort()
+        self._stop_listening()
+        self._polls.cancel()
+        self.projector.abort()
+        self.dispatcher.abort()

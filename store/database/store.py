@@ -193,6 +193,14 @@ class Store:
             self._readers.shutdown()
         self.shut()
 
+    def abort(self) -> None:
+        """Stop as if the process had been killed: the engine is closed, nobody is answered, and
+        nothing is committed after this returns. `close` still has to follow.
+        """
+        self.engine.close()
+        if self._writer is not None:
+            self._writer.abort()
+
     def shut(self) -> None:
         """Close all connections, if nothing was written through the event loop."""
         for session in (*self._sessions, *self._spare):

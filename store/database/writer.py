@@ -108,6 +108,15 @@ class Writer:
         self._queue.put(None)
         await self.loop.run_in_executor(None, self._thread.join)
 
+    def abort(self) -> None:
+        """End the thread without answering whoever waits. What was queued is over when this
+        returns, committed or not.
+        """
+        self._closed = True
+        self._hand_over()
+        self._queue.put(None)
+        self._thread.join()
+
     def _run(self) -> None:
         running = True
         while running:

@@ -13,7 +13,6 @@ from store.accounts import accounts, tokens
 from store.clock import DAY, SECOND, MovableClock
 from store.repositories import interaction_limits, invitations, repositories
 from tests.benchmarks.figure import Bench, Row
-from worker.jobs import expire as module
 from worker.jobs.expire import expire
 
 MANY = 10_000
@@ -49,22 +48,25 @@ def _round(directory: Path, make: Make) -> tuple[float, float, float]:
 
 async def _expire(store: Store) -> tuple[float, float, float]:
     batches: list[float] = []
-    batch = module._batch
+    write = store.write
 
-    def timed(*given: object) -> int:
-        started = time.perf_counter()
-        try:
-            return batch(*given)
-        finally:
-            batches.append(time.perf_counter() - started)
+    async def timed(function: Callable[..., int], *given: object) -> int:
+        def batch(db: Connection) -> int:
+            started = time.perf_counter()
+            try:
+                return function(db, *given)
+            finally:
+                batches.append(time.perf_counter() - started)
+
+        return await write(batch)
 
     telling = WorkerEvents(HubSettings(base_url="https://forge.example/api/v3"))
-    module._batch = timed
+    store.write = timed  # type: ignore[assignment]
     started, worked = time.perf_counter(), time.process_time()
     try:
         await expire(store, telling)
     finally:
-        module._batch = batch
+        store.write = write  # type: ignore[method-assign]
     took, worked = time.perf_counter() - started, time.process_time() - worked
     told = store.look(lambda db: db.value("SELECT count(*) FROM event"))
     if told != MANY:

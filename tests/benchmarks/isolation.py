@@ -71,7 +71,7 @@ async def healthy_p95(port: int, bad_port: int, healthy: int, bad: int) -> float
             return percentile(store.look(_waits, healthy), 0.95) / 1000
         finally:
             # What hangs would be waited for.
-            asyncio.get_running_loop().call_later(0.1, worker.dispatcher._buffer.keep, 0)
+            asyncio.get_running_loop().call_later(0.1, worker.lease.extend, 0)
             await asyncio.wait([worker.start_stopping()], timeout=0.5)
             await store.close()
 

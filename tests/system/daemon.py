@@ -144,7 +144,7 @@ class Site:
 
     async def serve(self, *args: str, patch: str = "", **environment: str) -> Daemon:
         """Start `tocsin serve`, on the same port every time. `patch` sets a name of a module first,
-        as in `worker.service.GRACE = 1`.
+        as in `worker.tuning.DEFAULTS = worker.tuning.Tuning(stop_grace=1)`.
         """
         taken = Stopwatch()
         process = await asyncio.create_subprocess_exec(

@@ -27,7 +27,7 @@ from store import Connection, open_store
 from store.accounts import accounts, tokens
 from store.delivery import hooks
 from store.repositories import repositories
-from worker.service import GRACE
+from worker.tuning import DEFAULTS
 
 # Seconds. A minute, as an operator would see it, takes TOCSIN_TEST_OUTAGE=60.
 OUTAGE = float(os.environ.get("TOCSIN_TEST_OUTAGE", "8"))
@@ -271,7 +271,7 @@ def test_processes_end_while_the_database_is_away(trouble: Trouble) -> None:
     for process in trouble.house.running.values():
         process.popen.terminate()
     assert [process.popen.wait(PATIENCE) for process in trouble.house.running.values()] == [0, 0, 0]
-    assert taken.seconds() < GRACE + STARTS * trouble.started
+    assert taken.seconds() < DEFAULTS.stop_grace + STARTS * trouble.started
 
 
 # What is said at the start.

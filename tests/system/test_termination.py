@@ -6,7 +6,7 @@ import signal
 from daemon import Daemon, Ledger, Poster, Site, ledger
 from waiting import Stopwatch, until
 
-from worker.service import GRACE
+from worker.tuning import DEFAULTS
 
 # More than are taken in before there are 50 deliveries, whoever is the quicker.
 EVENTS = 100_000
@@ -18,7 +18,7 @@ async def in_time(daemon: Daemon, number: int = signal.SIGTERM) -> int:
     """How it ends after a signal."""
     taken = Stopwatch()
     code = await daemon.end(number)
-    assert taken.seconds() < GRACE + STARTS * daemon.started
+    assert taken.seconds() < DEFAULTS.stop_grace + STARTS * daemon.started
     return code
 
 

@@ -58,11 +58,14 @@ async def test_killed_while_much_expires(site: Site) -> None:
         assert await worker.end() == 0
 
 
+NEVER_POLLS = "worker.tuning.DEFAULTS = worker.tuning.Tuning(poll_interval=1e9)"
+
+
 async def test_at_the_moment_in_another_process(site: Site) -> None:
     """The worker sleeps until then: it is woken for what ends sooner than what it knew of, for this
     one does not look now and then.
     """
-    await site.serve("--only", "worker", patch="worker.service.LOOK_EVERY = 1e9")
+    await site.serve("--only", "worker", patch=NEVER_POLLS)
     with site.opened() as store:
         repo = store.look(repositories.find, "ada", "engine")
         assert repo is not None

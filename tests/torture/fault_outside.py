@@ -79,7 +79,7 @@ async def names(trial: Trial) -> None:
                 for found in ([], *([one] for one in FORBIDDEN), [ALLOWED, FORBIDDEN[0]]):
                     answers[:] = found
                     assert house.worker is not None
-                    house.worker._transport.pool.renew()  # type: ignore[union-attr]
+                    house.worker.close_idle_connections()
                     known = _tried(house)
                     await house.event()
                     await until(lambda known=known: _tried(house) > known)

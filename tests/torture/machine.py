@@ -2,8 +2,6 @@
 
 import asyncio
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -23,8 +21,8 @@ from store import Connection
 from store.delivery import hooks
 from tests.torture.finding import Trial
 from tests.worker.house import House, Post, said
-from worker.delivery import lane
 from worker.http.answer import ExchangeResult
+from worker.tuning import Tuning
 
 RETRIES = [0, 1, 60, 3600]
 STEPS = 40
@@ -64,7 +62,7 @@ class Hub(RuleBasedStateMachine):
         self.answers: dict[str, str] = {}
 
     async def _house(self) -> House:
-        house = House(self.place)
+        house = House(self.place, tuning=Tuning(first_cooldown=0.01, max_cooldown=0.05))
         house.network.script = self._answer
         await house.work()
         return house
@@ -138,8 +136,7 @@ class Hub(RuleBasedStateMachine):
 
     async def _settle(self) -> None:
         assert self.house.worker is not None
-        dispatcher = self.house.worker.dispatcher
-        await dispatcher.scan()
+        await self.house.worker.lease.scan()
         await until(self._still, "everything that is due is done")
 
     def _still(self) -> bool:
@@ -205,23 +202,12 @@ async def torture(trial: Trial) -> None:
     Hub.folder, Hub.stories, Hub.deliveries, Hub.crashes = trial.folder, 0, 0, 0
     broken = ""
     try:
-        with _short_rests():
-            await asyncio.to_thread(_run, trial)
+        await asyncio.to_thread(_run, trial)
     except Exception as error:  # whatever it was, it is what was found
         broken = "".join([repr(error), *getattr(error, "__notes__", ())])
     trial.find("stories", f"{trial.rounds:,}", f"{Hub.stories:,}", Hub.stories >= trial.rounds / 2)
     trial.find("deliveries, crashes", "some", f"{Hub.deliveries:,}, {Hub.crashes:,}", True)
     trial.find("other than in the model", "nothing", broken or "nothing", not broken)
-
-
-@contextmanager
-def _short_rests() -> Iterator[None]:
-    usual = lane.FIRST_COOLDOWN, lane.MAX_COOLDOWN
-    lane.FIRST_COOLDOWN, lane.MAX_COOLDOWN = 0.01, 0.05
-    try:
-        yield
-    finally:
-        lane.FIRST_COOLDOWN, lane.MAX_COOLDOWN = usual
 
 
 def _run(trial: Trial) -> None:

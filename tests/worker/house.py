@@ -21,8 +21,9 @@ from store.delivery.events import IncomingEvent, Receipt
 from store.repositories import repositories as repos
 from worker.http.answer import MAX_BODY, ExchangeResult, Withheld
 from worker.http.endpoint import Endpoint
-from worker.service import LEASE, Worker
+from worker.service import Worker
 from worker.settings import WorkerSettings
+from worker.tuning import DEFAULTS, Tuning
 
 START = parse("2026-11-21T07:33:00Z")
 LOOPBACK = ["127.0.0.0/8"]
@@ -80,7 +81,7 @@ Script = Callable[[Post], ExchangeResult | Awaitable[ExchangeResult]]
 
 
 class Network:
-    """A worker.http.transport.Poster that answers as `script` says, and remembers what was sent."""
+    """An HttpSender that answers as `script` says, and remembers what was sent."""
 
     def __init__(self, script: Script | None = None) -> None:
         self.script: Script = script or (lambda post: said())
@@ -146,13 +147,19 @@ class House:
     """A store with the repository ada/engine, and at most one worker on it."""
 
     def __init__(
-        self, folder: Path, clock: MovableClock | None = None, url: str = "sqlite"
+        self,
+        folder: Path,
+        clock: MovableClock | None = None,
+        url: str = "sqlite",
+        tuning: Tuning = DEFAULTS,
     ) -> None:
         self.folder = folder
         self.url = url
         self.clock = clock or MovableClock(START)
         self.store = self.another_store()
         self.network = Network()
+        self.tuning = tuning
+        """Of every worker that is started here."""
         self.worker: Worker | None = None
         self._lost: list[Store] = []
         self._numbers = itertools.count(1)
@@ -169,8 +176,8 @@ class House:
     async def work(self, *, real: bool = False, guard: Any = None, **settings: Any) -> Worker:
         """Start the worker, on real sockets or the scripted network."""
         chosen = WorkerSettings.model_validate({"allow_networks": LOOPBACK, "jitter": 0} | settings)
-        poster = None if real else self.network
-        self.worker = Worker(self.store, chosen, guard=guard, poster=poster)
+        sender = None if real else self.network
+        self.worker = Worker(self.store, chosen, guard=guard, sender=sender, tuning=self.tuning)
         await self.worker.start()
         return self.worker
 
@@ -187,35 +194,16 @@ class House:
         """
         worker, self.worker = self.worker, None
         assert worker is not None
-        worker.dispatcher._buffer.ended = True  # it must not go on in this process
-        worker.dispatcher.claims._closed = True
-        worker._projector._stopping = True
-        worker._periodic.stop()
-        worker._job_runner._at_work = False
-        worker._job_runner._scheduler.shutdown(wait=False)
-        assert worker._deaf is not None
-        worker._deaf()
-        for task in worker.dispatcher._tasks:
-            task.cancel()
-        self.store.engine.close()
-        self._end_writer()
+        worker.abort()
+        self.store.abort()
         self._lost.append(self.store)
         self.outlive()
         self.store = self.another_store()
 
-    def _end_writer(self) -> None:
-        """Who is dead commits nothing any more: what it has begun is over before others begin."""
-        writer = self.store._writer
-        if writer is not None:
-            writer._closed = True
-            writer._hand_over()
-            writer._queue.put(None)
-            writer._thread.join()
-
     def outlive(self) -> None:
         """Let the time of what was left leased be over, where others have to wait for that."""
         if not self.store.engine.single_worker:
-            self.clock.advance(LEASE / SECOND)
+            self.clock.advance(DEFAULTS.lease / SECOND)
 
     async def close(self) -> None:
         try:
@@ -234,9 +222,9 @@ class House:
         """Move the clock, and let the worker send what is due by then."""
         await self.advance(seconds)
         assert self.worker is not None
-        dispatcher = self.worker.dispatcher
-        await dispatcher.scan()
-        await until(lambda: dispatcher.claims._claiming is None)
+        await self.worker.lease.scan()
+        claimer = self.worker.dispatcher.claimer
+        await until(lambda: claimer.idle)
         for _ in range(10):
             await asyncio.sleep(0)
 

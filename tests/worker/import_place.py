@@ -9,6 +9,8 @@ from store import Connection, Row, Store
 from store.accounts import accounts
 from store.imports import import_contents, imports
 from store.repositories import repositories
+from worker.http.guard import Resolver
+from worker.imports.import_round import ImportPace
 from worker.jobs.run_imports import run_imports
 from worker.settings import WorkerSettings
 
@@ -20,6 +22,8 @@ class Place:
         data_dir.mkdir(exist_ok=True)
         self.store, self.source, self.data_dir = store, source, data_dir
         self.told: list[Row] = []
+        self.pace = ImportPace()
+        self.resolver: Resolver | None = None
         self.settings = WorkerSettings(data_dir=data_dir, allow_networks=["127.0.0.0/8"])
         self.octo = store.do(accounts.create, "octo")
         self.repo = store.do(repositories.create, self.octo["id"], "hello")
@@ -37,7 +41,7 @@ class Place:
 
     async def work(self, **changed: Any) -> Row:
         settings = self.settings.model_copy(update=changed)
-        await run_imports(self.store, settings, self.tell)
+        await run_imports(self.store, settings, self.tell, pace=self.pace, resolver=self.resolver)
         return self.row
 
     async def done(self, path: str = "/bells.git", **given: Any) -> Row:

@@ -1,6 +1,7 @@
-"""Claims: what is due is taken from the store hook by hook, for lanes that have room.
+"""The claimer: it claims due deliveries from the store for lanes with room, hook by hook. It gives
+back what a lane may not send.
 
-So a backlog of one endpoint is never in the way of another's, and memory holds lanes, not queues.
+So the backlog of one endpoint never delays another's, and memory holds lanes, not whole queues.
 """
 
 import asyncio
@@ -12,58 +13,69 @@ from store import Store
 from store.database.backoff import backoff_delay
 from store.delivery import deliveries
 from store.errors import Busy, Unavailable
-from worker.delivery.lane import MAX_QUEUE, Lane, QueuedDelivery
+from worker.background_tasks import BackgroundTasks
+from worker.delivery.lane import Lane, LaneTable, QueuedDelivery
 from worker.delivery.lease_buffer import LeaseBuffer
 from worker.delivery.retry_timer import RetryTimer
 from worker.delivery.watchdog import Watchdog
+from worker.tuning import DEFAULTS, Tuning
 
 log = logging.getLogger("tocsin.worker")
 
-BATCH = 128
-# With memory full of what cannot be sent, those that send still get their next few.
+# If memory is full of what cannot be sent, lanes that can send still get a few.
 CROWDED_BATCH = 8
 MAX_LANES = 200
-RETRY_DELAY = 0.5
+# Seconds after which deliveries that another worker was claiming are checked again.
 CONTENTION_DELAY = 0.05
 
 
 class Claimer:
-    """Fills lanes from the store. While memory is crowded only empty lanes get something;
-    `filled` is called with the lanes of a claim and the ids of the deliveries it brought.
+    """Fills lanes from the store, and calls `start` with each. While memory is full only empty
+    lanes get deliveries.
     """
 
     def __init__(
         self,
         store: Store,
-        hand: LeaseBuffer,
-        filled: Callable[[list[Lane], Sequence[int]], None],
-        pulse: Watchdog | None = None,
+        lanes: LaneTable,
+        buffer: LeaseBuffer,
+        start: Callable[[Lane], None],
+        watchdog: Watchdog | None = None,
+        tuning: Tuning = DEFAULTS,
     ) -> None:
         self._store = store
-        self._pulse = pulse or Watchdog()
-        self._buffer = hand
-        self._on_claimed = filled
+        self._watchdog = watchdog or Watchdog()
+        self._lanes = lanes
+        self._buffer = buffer
+        self._tuning = tuning
+        self._start = start
         self._backlog: dict[int, Lane] = {}
         self._claiming: asyncio.Task[None] | None = None
+        self._releases = BackgroundTasks()
         self._closed = False
         self._failures = 0
         self.waiting_since: float | None = None
-        """Since when claims are wanted and none was made; None while none is wanted."""
-        self.agenda = RetryTimer(store.clock, self.ring)
+        """When the first lane that waits for a claim was marked; None if none waits."""
+        self.retry_timer = RetryTimer(store.clock, self.claim_due)
+
+    @property
+    def idle(self) -> bool:
+        """Whether no claim is under way."""
+        return self._claiming is None
 
     def mark(self, lane: Lane) -> None:
-        """The store may hold something due for this lane."""
+        """Claim for this lane next time: the store may hold deliveries that are due."""
         lane.backlog = True
         self._backlog[lane.hook_id] = lane
 
-    def ring(self) -> None:
-        """Take up what has become due."""
-        for lane in self.agenda.due():
+    def claim_due(self) -> None:
+        """Claim deliveries whose time has come."""
+        for lane in self.retry_timer.pop_due():
             self.mark(lane)
-        self.soon()
+        self.claim_soon()
 
-    def soon(self) -> None:
-        """Claim for the marked lanes, once those that are under way are done."""
+    def claim_soon(self) -> None:
+        """Claim for the marked lanes, after the claim that is under way."""
         if self._claiming is not None or self._closed:
             return
         if not self._backlog:
@@ -83,20 +95,22 @@ class Claimer:
         except (Busy, Unavailable) as error:
             log.error("nothing can be claimed: %s", error)
             self._failures += 1
-            wait = backoff_delay(self._failures, first=RETRY_DELAY, longest=8 * RETRY_DELAY)
-            asyncio.get_running_loop().call_later(wait, self.soon)
+            delay = self._tuning.retry_delay
+            wait = backoff_delay(self._failures, first=delay, longest=8 * delay)
+            asyncio.get_running_loop().call_later(wait, self.claim_soon)
         finally:
             self._claiming = None
 
     @property
     def _write(self) -> Callable[..., Awaitable[Any]]:
-        # A database that forgets a claim when it crashes would give the same to another worker.
+        # If a crash of the database undid a claim, another worker could claim the same deliveries.
         return self._store.note if self._store.engine.single_worker else self._store.write
 
     def _claimable_lanes(self) -> list[Lane]:
         if self._closed or self._buffer.open_lease is None:
             return []
-        most = 0 if self._buffer.over_capacity else MAX_QUEUE - BATCH
+        tuning = self._tuning
+        most = 0 if self._buffer.over_capacity else tuning.max_queue - tuning.claim_batch
         chosen = []
         for lane in self._backlog.values():
             if not lane.full and len(lane.queue) <= most:
@@ -109,65 +123,95 @@ class Claimer:
         lease_id = self._buffer.open_lease
         assert lease_id is not None
         by_id = {lane.hook_id: lane for lane in lanes}
-        doubts = {lane.hook_id: lane.doubts for lane in lanes}
-        for lane in lanes:
-            lane.backlog = False
-            lane.claiming = True
-            del self._backlog[lane.hook_id]
-        try:
-            each = CROWDED_BATCH if self._buffer.over_capacity else BATCH
-            with self._pulse.watch("claiming"):
-                claimed, next_due = await self._write(deliveries.claim, by_id, lease_id, each)
-        except BaseException:
-            for lane in lanes:
-                self.mark(lane)
-            raise
-        finally:
-            for lane in lanes:
-                lane.claiming = False
+        before = {lane.hook_id: lane.invalidations for lane in lanes}
+        claimed, next_due = await self._claimed_rows(by_id, lease_id)
         if self._buffer.open_lease not in (lease_id, None):
-            # The lease ended meanwhile, and with it the claim.
-            self._recheck(lanes)
+            # The lease ended meanwhile, and the claim with it.
+            self._claim_again(lanes)
             return
-        # Who says that there is something due cannot say whether the hook was edited; this can.
+        # A wake-up cannot say whether the hook was edited, the claimed version can.
         for hook_id, version in {one.hook_id: one.version for one in claimed}.items():
-            by_id[hook_id].confirm(version, doubts[hook_id])
+            by_id[hook_id].confirm(version, before[hook_id])
         for one in claimed:
             by_id[one.hook_id].queue.append(
                 QueuedDelivery(one.id, one.event_id, one.attempts, one.redelivery, one.version)
             )
         self._set_next_due(by_id, next_due, {one.hook_id for one in claimed})
-        self._on_claimed(lanes, [one.id for one in claimed])
+        self._buffer.add([one.id for one in claimed])
+        for lane in lanes:
+            self._start(lane)
+
+    async def _claimed_rows(self, lanes: dict[int, Lane], lease_id: int) -> Any:
+        """What `deliveries.claim` returns. If it fails the lanes stay marked."""
+        for lane in lanes.values():
+            lane.backlog = False
+            lane.claiming = True
+            del self._backlog[lane.hook_id]
+        try:
+            each = CROWDED_BATCH if self._buffer.over_capacity else self._tuning.claim_batch
+            with self._watchdog.watch("claiming"):
+                return await self._write(deliveries.claim, lanes, lease_id, each)
+        except BaseException:
+            for lane in lanes.values():
+                self.mark(lane)
+            raise
+        finally:
+            for lane in lanes.values():
+                lane.claiming = False
 
     def _set_next_due(
         self, lanes: dict[int, Lane], next_due: dict[int, int], filled: set[int]
     ) -> None:
         now = self._store.clock.now()
-        passed_over = []
+        contended = []
         for hook_id, due_at in next_due.items():
             if due_at > now:
-                self.agenda.enter(lanes[hook_id], due_at)
+                self.retry_timer.schedule(lanes[hook_id], due_at)
             elif hook_id in filled:
                 self.mark(lanes[hook_id])
             else:
-                passed_over.append(lanes[hook_id])
-        if passed_over:
-            # Another worker is taking it at this moment: how that ends is seen a little later.
+                contended.append(lanes[hook_id])
+        if contended:
+            # Another worker is claiming them now.
             wait = backoff_delay(1, first=CONTENTION_DELAY)
-            asyncio.get_running_loop().call_later(wait, self._recheck, passed_over)
+            asyncio.get_running_loop().call_later(wait, self._claim_again, contended)
 
-    def _recheck(self, lanes: list[Lane]) -> None:
+    def _claim_again(self, lanes: list[Lane]) -> None:
         for lane in lanes:
             self.mark(lane)
-        self.soon()
+        self.claim_soon()
 
-    def forget(self, lane: Lane) -> None:
-        """Claim no more for this lane until it is marked again."""
-        self._backlog.pop(lane.hook_id, None)
+    def recheck(self, hook_id: int) -> None:
+        """Claim what is due for the hook, and check whether it was edited. The caller then calls
+        `claim_soon`.
+        """
+        lane = self._lanes.get(hook_id)
+        # For an endpoint in a cooldown this is called with every event.
+        if not (lane.stale and lane.backlog):
+            lane.invalidate()
+            self.mark(lane)
+
+    def give_back(self, lane: Lane) -> None:
+        """Return to the store what the lane has not tried."""
+        ids = self._buffer.empty(lane)
+        self.mark(lane)
+        if ids and self._buffer.lease is not None:
+            self._releases.start(self._release(lane.hook_id, self._buffer.lease, ids))
+
+    async def _release(self, hook_id: int, lease_id: int, ids: Sequence[int]) -> None:
+        await self._buffer.release(lease_id, ids)
+        self.recheck(hook_id)
+        self.claim_soon()
+
+    def stop(self) -> None:
+        """Claim nothing more."""
+        self._closed = True
+        self.retry_timer.close()
+        # The end of the lease gives everything back.
+        self._releases.cancel()
 
     async def close(self) -> None:
         """Claim nothing more, and wait for the claim that is under way."""
-        self._closed = True
-        self.agenda.close()
+        self.stop()
         if self._claiming is not None:
             await asyncio.wait([self._claiming])

@@ -1,4 +1,4 @@
-"""What is delivered: an event's body in the form a hook wants, built once for all of them."""
+"""The payloads of events in memory, in the forms that hooks ask for, built once for all."""
 
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from worker.delivery.batch_loader import BatchLoader
 # Unreserved in application/x-www-form-urlencoded: everything else is escaped.
 UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._*")
 MAX_BYTES = 32 * 1024 * 1024
-# Bytes that are read at once: of large events fewer.
+# Bytes that one read returns: fewer events if they are large.
 MAX_READ_BYTES = 4 * 1024 * 1024
 
 
@@ -29,20 +29,20 @@ def form_encode(body: bytes) -> bytes:
 
 @dataclass(slots=True)
 class Payload:
-    """An event's name, guid and body; `body` is the JSON text, or content of the type `media`."""
+    """An event's name, guid and body. `body` is JSON, or content of the type `media`."""
 
     name: str
     guid: str
     body: bytes
     media: str = JSON
     accepted_at: int | None = None
-    """When the event came in, in microseconds."""
+    """When the event was accepted, in microseconds."""
     republished: bool = False
-    """Whether it tells how things are, and not that they have changed."""
+    """Whether the event is a snapshot that was published again."""
     _form: bytes | None = None
 
     def body_as(self, content_type: str) -> bytes:
-        """The exact bytes that a hook of this content type (`json` or `form`) is sent."""
+        """The exact bytes for a hook of this payload type: `json` or `form`."""
         if content_type == "json":
             return self.body
         if self._form is None:
@@ -51,41 +51,46 @@ class Payload:
 
 
 class PayloadCache:
-    """The events in use, the least recently used ones dropped beyond a size."""
+    """The payloads in use. Beyond `max_bytes` the least recently used ones are dropped."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, max_bytes: int = MAX_BYTES) -> None:
         self._store = store
+        self._max_bytes = max_bytes
         self._loader = BatchLoader(store, _read)
         self._known: OrderedDict[int | tuple[int, str], Payload] = OrderedDict()
         self._bytes = 0
 
-    def put(self, key: int | tuple[int, str], content: Payload) -> Payload:
-        """Keep an event that is at hand."""
+    def __contains__(self, key: object) -> bool:
+        """Whether this payload can be had without reading it."""
+        return key in self._known
+
+    def put(self, key: int | tuple[int, str], payload: Payload) -> Payload:
+        """Keep a payload that need not be read. Returns the one that is kept under this key."""
         if key in self._known:
             return self._known[key]
-        self._known[key] = content
-        self._bytes += len(content.body)
-        while self._bytes > MAX_BYTES and len(self._known) > 1:
+        self._known[key] = payload
+        self._bytes += len(payload.body)
+        while self._bytes > self._max_bytes and len(self._known) > 1:
             _, dropped = self._known.popitem(last=False)
             self._bytes -= len(dropped.body)
-        return content
+        return payload
 
     async def get(self, event_id: int) -> Payload | None:
-        """The event, or None where its body is no longer kept."""
-        content = self._known.get(event_id)
-        if content is not None:
+        """The event's payload. None if it is no longer stored."""
+        payload = self._known.get(event_id)
+        if payload is not None:
             self._known.move_to_end(event_id)
-            return content
+            return payload
         found = await self._loader.get(event_id)
         return None if found is None else self.put(event_id, found)
 
     async def feed(self, event_id: int, topic: Topic, hub: str) -> Payload:
-        """A repository's feed as it was with an event."""
+        """A repository's feed as of this event."""
         key = event_id, f"{topic.self_url} {hub}"
-        content = self._known.get(key)
-        if content is not None:
+        payload = self._known.get(key)
+        if payload is not None:
             self._known.move_to_end(key)
-            return content
+            return payload
         body = await self._store.read(websub_feeds.feed, topic, hub, event_id)
         return self.put(key, Payload(topic.key, "", body, content_type(topic.key)))
 
@@ -98,8 +103,8 @@ def _read(db: Connection, event_ids: list[int]) -> dict[int, Payload | None]:
 def _payload(db: Connection, event_id: int, row: Row | None) -> Payload | None:
     if row is None or row["body"] is None:
         return None
-    content = Payload(row["name"], row["guid"], row["body"], accepted_at=row["received_at"])
-    content.republished = row["source_id"] == events.REPUBLISHED_SOURCE
+    payload = Payload(row["name"], row["guid"], row["body"], accepted_at=row["received_at"])
+    payload.republished = row["source_id"] == events.REPUBLISHED_SOURCE
     if row["name"] == CONTENT_EVENT:
-        content.media = websub.media_type_of(db, event_id) or JSON
-    return content
+        payload.media = websub.media_type_of(db, event_id) or JSON
+    return payload

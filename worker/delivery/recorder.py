@@ -1,4 +1,4 @@
-"""Hands outcomes to the store in groups, and keeps them while the store cannot take them."""
+"""The recorder: it writes outcomes to the store in groups, and keeps them during an outage."""
 
 import asyncio
 import logging
@@ -7,32 +7,34 @@ from collections.abc import Callable, Sequence
 from store import Store
 from store.database.backoff import backoff_delay
 from store.delivery import attempts
-from store.delivery.attempts import Outcome
+from store.delivery.attempts import DEAD, Outcome
 from store.errors import Busy, Unavailable
+from worker.delivery.metrics import stage_of
 from worker.delivery.watchdog import Watchdog
+from worker.tuning import DEFAULTS, Tuning
 
 log = logging.getLogger("tocsin.worker")
 
 FLUSH_INTERVAL = 0.02
 MAX_BATCH = 500
-# What is answered and not recorded is sent again after a crash: no more than these, however slow
-# the store is.
-MOST_UNRECORDED = 2000
-PAUSES = (0.1, 0.5, 1.0, 2.0, 5.0)
 
 
 class Recorder:
-    """Collects outcomes and writes them down; `recorded` hears of each group once it is safe."""
+    """Collects outcomes and records them. `on_recorded` is called with each group, and the hooks
+    that it disabled, once the group is committed.
+    """
 
     def __init__(
         self,
         store: Store,
-        recorded: Callable[[Sequence[Outcome], set[int]], None],
-        pulse: Watchdog | None = None,
+        on_recorded: Callable[[Sequence[Outcome], set[int]], None],
+        watchdog: Watchdog | None = None,
+        tuning: Tuning = DEFAULTS,
     ) -> None:
         self._store = store
-        self._pulse = pulse or Watchdog()
-        self._on_recorded = recorded
+        self._watchdog = watchdog or Watchdog()
+        self._tuning = tuning
+        self._on_recorded = on_recorded
         self._waiting: list[Outcome] = []
         self._timer: asyncio.TimerHandle | None = None
         self._writes: set[asyncio.Task[None]] = set()
@@ -41,8 +43,8 @@ class Recorder:
 
     @property
     def full(self) -> bool:
-        """Whether what is sent now could not be recorded, or not soon."""
-        return self._blocked or self._unrecorded >= MOST_UNRECORDED
+        """Whether no more may be sent: its outcome could not be recorded, or not soon."""
+        return self._blocked or self._unrecorded >= self._tuning.max_unrecorded
 
     def add(self, outcome: Outcome) -> None:
         """Record an outcome soon."""
@@ -65,36 +67,64 @@ class Recorder:
         task.add_done_callback(self._writes.discard)
 
     async def _write(self, outcomes: list[Outcome]) -> None:
-        tries, many = 0, len(outcomes)
-        disabled: set[int] = set()
+        many = len(outcomes)
+        try:
+            disabled = await self._record(outcomes)
+        except Exception:
+            # A mistake of ours must not stop all deliveries. These stay leased, for sending
+            # them again at once would only fail again.
+            log.exception("%d outcomes are lost until the worker starts anew", many)
+            outcomes, disabled = [], set()
+        self._blocked = False
+        self._unrecorded -= many
+        log_dead(outcomes)
+        self._on_recorded(outcomes, disabled)
+
+    async def _record(self, outcomes: list[Outcome]) -> set[int]:
+        """Try until the group is recorded. A lost outcome would mean that it is sent again."""
+        pauses, tries = self._tuning.record_pauses, 0
         while True:
             try:
-                with self._pulse.watch("recording"):
-                    disabled = await self._store.note(attempts.record, outcomes)
-                break
+                with self._watchdog.watch("recording"):
+                    return await self._store.note(attempts.record, outcomes)
             except (Busy, Unavailable) as error:
-                # Losing an outcome means sending again, so the same group is offered until taken.
                 if not self._blocked:
                     log.error("outcomes cannot be recorded, deliveries pause: %s", error)
                 self._blocked = True
-                longest = PAUSES[min(tries, len(PAUSES) - 1)]
+                longest = pauses[min(tries, len(pauses) - 1)]
                 await asyncio.sleep(backoff_delay(1, first=longest))
                 tries += 1
-            except Exception:
-                # A mistake of ours must not stop all deliveries. These stay leased, for sending
-                # them again at once would only fail again.
-                log.exception("%d outcomes are lost until the worker starts anew", len(outcomes))
-                outcomes = []
-                break
-        self._blocked = False
-        self._unrecorded -= many
-        self._on_recorded(outcomes, disabled)
 
     async def drain(self, seconds: float) -> None:
-        """Wait until everything is written down; what is not after so long will be sent again."""
+        """Wait so long until everything is recorded. What is not will be sent again."""
         self._flush()
         if self._writes:
             _, late = await asyncio.wait(self._writes, timeout=seconds)
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
+
+
+def log_dead(outcomes: Sequence[Outcome]) -> None:
+    """Log deliveries that have no attempt left: a line a hook. Only the status, or the stage of the
+    error, is logged: the rest came from outside.
+    """
+    dead: dict[int, list[Outcome]] = {}
+    for outcome in outcomes:
+        if outcome.state == DEAD:
+            dead.setdefault(outcome.hook_id, []).append(outcome)
+    for hook_id, group in dead.items():
+        _log_hook(hook_id, len(group), group[-1])
+
+
+def _log_hook(hook_id: int, many: int, last: Outcome) -> None:
+    why = stage_of(last.error) if last.error is not None else f"status {last.status_code}"
+    about = {"hook_id": hook_id, "delivery_id": last.delivery_id, "event_id": last.event_id}
+    log.warning(
+        "hook %d: %d deliveries are dead; the last ended with attempt %d: %s",
+        hook_id,
+        many,
+        last.number,
+        why,
+        extra={"about": about},
+    )

@@ -91,7 +91,7 @@ class SecretOverlap:
         self.refused.clear()
         return Taken(self.until, new)
 
-    def heir_of(self, before: "SecretOverlap | None") -> "SecretOverlap":
+    def inherit_from(self, before: "SecretOverlap | None") -> "SecretOverlap":
         """The one that was known before the hook was read again, if it is the same overlap: what is
         in flight still learns by that.
         """

@@ -1,14 +1,16 @@
-"""One attempt: build the request, send it, judge the answer, say what is to be recorded."""
+"""One attempt at a delivery: build the request, send it, decide, and return the outcome."""
 
 import logging
 from collections.abc import Callable
 
 import orjson
 
+from store import Store
 from store.clock import SECOND
+from store.delivery import deliveries
 from store.delivery.attempts import Outcome
 from worker.delivery.lane import QueuedDelivery
-from worker.delivery.payload_cache import Payload
+from worker.delivery.payload_cache import Payload, PayloadCache
 from worker.delivery.policy import decide
 from worker.delivery.target import MASK, Target
 from worker.http.answer import MAX_BODY, ExchangeResult, Withheld
@@ -18,52 +20,95 @@ log = logging.getLogger("tocsin.worker")
 
 # PostgreSQL takes no NUL in a text, and no screen shows one.
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
-# Answers may carry what is nobody's business but the receiver's.
+# Headers of answers that are nobody's business but the receiver's.
 SENSITIVE_HEADERS = ("set-cookie", "set-cookie2", "authorization", "proxy-authorization", "cookie")
 
 
-async def send(
-    poster: HttpSender,
-    target: Target,
-    content: Payload,
-    item: QueuedDelivery,
-    *,
-    hook_id: int,
-    lease_id: int,
-    clock: Callable[[], int],
-    may_send: Callable[[], bool],
-    may_reach: Callable[[str], bool],
-) -> Outcome:
-    """Make one attempt at a delivery; whatever goes wrong with it is in what is returned. Withheld
-    where it may not be sent any more, or not now (worker.http.transport.Poster).
-    """
-    started = clock()
-    head, answer = "", ExchangeResult()
-    timestamp = started // SECOND
-    overlap = target.overlap
-    if overlap is not None and not overlap.is_active(timestamp):
-        overlap = None
-    new_first = overlap is not None and overlap.new_first(item.delivery_id)
-    try:
-        body = content.body_as(target.content_type)
-        head = target.head(content, body, timestamp, new_first=new_first)
-        answer = await _post(poster, target, head, body, may_send, may_reach)
-    except Withheld:
-        raise
-    except Exception as error:
-        # A mistake of ours costs the attempt: what is tried again by schedule is not lost.
-        log.exception("delivery %d to hook %d", item.delivery_id, hook_id)
-        answer.error = f"internal: {type(error).__name__}: {error}"
-    outcome = _outcome(target, item, hook_id, lease_id, answer, head, started, clock())
-    if overlap is not None:
-        outcome.taken = overlap.learn(item.delivery_id, new_first, answer.status)
-    if not item.redelivery:
-        outcome.accepted_at = content.accepted_at
-    return outcome
+class DeliverySender:
+    """Makes attempts. Payloads come from `payloads`, where those of new events are."""
+
+    def __init__(self, store: Store, payloads: PayloadCache, sender: HttpSender) -> None:
+        self._store = store
+        self._payloads = payloads
+        self._sender = sender
+
+    async def attempt(
+        self,
+        target: Target | None,
+        item: QueuedDelivery,
+        hook_id: int,
+        lease_id: int,
+        may_send: Callable[[], bool],
+        may_reach: Callable[[str], bool],
+    ) -> Outcome | None:
+        """Make one attempt. None if the delivery was marked dead instead.
+
+        Raises Busy, Unavailable or Withheld (worker.http.transport.HttpSender) before anything was
+        sent. Whatever goes wrong later is in the outcome.
+        """
+        payload = await target.payload(self._payloads, item.event_id) if target else None
+        reason = _undeliverable_reason(target, payload, item, self._store.clock.now())
+        if reason is not None:
+            await self._store.note(deliveries.mark_dead, lease_id, [item.delivery_id], reason)
+            return None
+        assert target is not None
+        assert payload is not None
+        return await self._send(target, payload, item, hook_id, lease_id, may_send, may_reach)
+
+    async def _send(
+        self,
+        target: Target,
+        payload: Payload,
+        item: QueuedDelivery,
+        hook_id: int,
+        lease_id: int,
+        may_send: Callable[[], bool],
+        may_reach: Callable[[str], bool],
+    ) -> Outcome:
+        clock = self._store.clock.now
+        started = clock()
+        head, answer = "", ExchangeResult()
+        timestamp = started // SECOND
+        overlap = target.overlap
+        if overlap is not None and not overlap.is_active(timestamp):
+            overlap = None
+        new_first = overlap is not None and overlap.new_first(item.delivery_id)
+        try:
+            body = payload.body_as(target.content_type)
+            head = target.head(payload, body, timestamp, new_first=new_first)
+            answer = await _post(self._sender, target, head, body, may_send, may_reach)
+        except Withheld:
+            raise
+        except Exception as error:
+            # A mistake of ours costs the attempt: the delivery is tried again by schedule.
+            log.exception("delivery %d to hook %d", item.delivery_id, hook_id)
+            answer.error = f"internal: {type(error).__name__}: {error}"
+        outcome = _outcome(target, item, hook_id, lease_id, answer, head, started, clock())
+        if overlap is not None:
+            outcome.taken = overlap.learn(item.delivery_id, new_first, answer.status)
+        if not item.redelivery:
+            outcome.accepted_at = payload.accepted_at
+        return outcome
+
+
+def _undeliverable_reason(
+    target: Target | None, payload: Payload | None, item: QueuedDelivery, now: int
+) -> str | None:
+    """Why the delivery cannot be tried. None if it can."""
+    if target is None:
+        return "the hook is gone"
+    if target.over(now):
+        return "the lease has ended"
+    if payload is None:
+        return "the payload is no longer kept"
+    asked = bool(item.redelivery) and item.attempts == 0
+    if not target.accepts(payload.name, asked=asked):
+        return "the hook was deleted" if target.deleted else "the hook is not active"
+    return None
 
 
 async def _post(
-    poster: HttpSender,
+    sender: HttpSender,
     target: Target,
     head: str,
     body: bytes,
@@ -74,7 +119,7 @@ async def _post(
         answer = ExchangeResult()
         answer.error = target.refusal
         return answer
-    return await poster.post(
+    return await sender.post(
         target.endpoint,
         head.encode("latin-1"),
         body,
@@ -99,7 +144,7 @@ def _outcome(
     number = item.attempts + 1
     received = None if answer.status is None else _readable_head(target, answer)
     delivered = answer.status is not None and 200 <= answer.status < 300
-    verdict = decide(
+    decision = decide(
         target.policy,
         number,
         answer.status,
@@ -125,9 +170,9 @@ def _outcome(
         request_head=head,
         response_head=received,
         response_body=None if answer.status is None else _readable(target, answer.body),
-        state=verdict.state,
-        due_at=verdict.due_at,
-        disable=verdict.disable,
+        state=decision.state,
+        due_at=decision.due_at,
+        disable=decision.disable,
         disable_after=round(target.policy.disable_after * SECOND),
     )
 

@@ -1,5 +1,5 @@
-"""How much is begun at a time: whatever else the event loop has to do, above all taking in events,
-waits for no more than that.
+"""How many deliveries start in one pass of the event loop, so that all other work, above all
+receiving events, waits for no more than that.
 """
 
 import asyncio
@@ -7,31 +7,37 @@ from collections.abc import Callable
 from functools import cached_property
 from time import thread_time
 
-# A request that is begun and what comes of it cost some 70 us.
+# A request and its outcome cost some 70 us.
 MAX_STARTS = 128
-# While a crowd waits for what it writes, senders of events who may give up, deliveries have a part
-# of the time: so many, each so many seconds.
+# While many senders of events wait for their writes, deliveries have a part of the time: so many
+# starts, each so many seconds.
 CONTENDED_WRITES = 4
 CONTENDED_STARTS, CONTENDED_PAUSE = 6, 0.005
-# And more, each some COST seconds, where the loop was idle for more than this share of the time: it
-# is the disk then that the crowd waits for.
+# If the loop was idle for more than this share of the time, the senders wait for the disk. Then
+# more deliveries start, each some COST seconds.
 IDLE, COST = 0.4, 70e-6
-# Seconds for which a crowd that was there is thought to be there.
+# Seconds for which senders that waited are assumed to wait.
 CONTENDED_SECONDS = 0.03
 
 
 class StartThrottle:
-    """Counts what is begun in one pass of the loop. `awaited` says how many wait for the store;
-    `again` is called when there may be more.
+    """Counts starts. `pending_writes` says how many callers wait for the store. `resume` is called
+    when more may start. `busy_time` is the seconds that this thread has worked.
     """
 
-    def __init__(self, awaited: Callable[[], int], again: Callable[[], None]) -> None:
-        self._pending_writes = awaited
-        self._resume = again
-        self._begun = 0
+    def __init__(
+        self,
+        pending_writes: Callable[[], int],
+        resume: Callable[[], None],
+        busy_time: Callable[[], float] = thread_time,
+    ) -> None:
+        self._pending_writes = pending_writes
+        self._resume = resume
+        self._busy_time = busy_time
+        self._started = 0
         self._most = MAX_STARTS
         self._counting = False
-        self._crowded_until = 0.0
+        self._contended_until = 0.0
         self._counted_at = self._busy = 0.0
 
     @cached_property
@@ -40,13 +46,13 @@ class StartThrottle:
         return asyncio.get_running_loop()
 
     @property
-    def over(self) -> bool:
-        """Whether nothing more is to be begun for the moment."""
-        return self._begun >= self._most
+    def exhausted(self) -> bool:
+        """Whether nothing more may start in this pass."""
+        return self._started >= self._most
 
-    def begin(self) -> None:
-        """Count one more."""
-        self._begun += 1
+    def count(self) -> None:
+        """Count one start."""
+        self._started += 1
         if not self._counting:
             self._counting = True
             self._open_window()
@@ -54,8 +60,8 @@ class StartThrottle:
     def _open_window(self) -> None:
         now = self._loop.time()
         if self._pending_writes() >= CONTENDED_WRITES:
-            self._crowded_until = now + CONTENDED_SECONDS
-        if now < self._crowded_until:
+            self._contended_until = now + CONTENDED_SECONDS
+        if now < self._contended_until:
             self._most = CONTENDED_STARTS + self._extra_starts(now)
             self._loop.call_later(CONTENDED_PAUSE, self._close_window)
         else:
@@ -63,9 +69,9 @@ class StartThrottle:
             self._loop.call_soon(self._close_window)
 
     def _extra_starts(self, now: float) -> int:
-        """How many more there is time for, by what this thread did since the last portion."""
+        """How many more starts there is time for, by how busy this thread was lately."""
         passed, self._counted_at = now - self._counted_at, now
-        before, self._busy = self._busy, thread_time()
+        before, self._busy = self._busy, self._busy_time()
         busy = self._busy - before
         idle = 1 - busy / passed if passed > 0 else 0.0
         return min(
@@ -73,6 +79,6 @@ class StartThrottle:
         )
 
     def _close_window(self) -> None:
-        full, self._counting, self._begun = self.over, False, 0
+        full, self._counting, self._started = self.exhausted, False, 0
         if full:
             self._resume()

@@ -1,4 +1,4 @@
-"""A hook made ready for sending: its address parsed, its secret opened, its headers written."""
+"""A hook ready for sending: its URL parsed, its secret decrypted, its headers written."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ REPUBLISHED = "X-Hub-Republished: true\r\n"
 
 @dataclass(slots=True)
 class Target:
-    """Where a hook's deliveries go, and how. `endpoint` is None when nothing may be sent there:
+    """Where a hook's deliveries go, and how. If nothing may be sent there, `endpoint` is None and
     `refusal` says why, as "stage: message".
     """
 
@@ -37,44 +37,44 @@ class Target:
     refusal: str
     secret: str | None
     prefixes: tuple[str, ...]
-    standing: str
+    static_head: str
     """The part of the request's head that is the same for all of the hook's deliveries."""
     signer: Signer | None = None
     ends_at: int | None = None
-    """When (microseconds) nothing is sent any more."""
+    """When (microseconds) the target ends: then nothing is sent any more."""
     overlap: SecretOverlap | None = None
 
     def __repr__(self) -> str:
         return f"Target({self.url!r}, version={self.version})"
 
     def over(self, now: int) -> bool:
-        """Whether its time has ended by this moment."""
+        """Whether the target has ended by this time (microseconds)."""
         return self.ends_at is not None and self.ends_at <= now
 
     def accepts(self, name: str, *, asked: bool) -> bool:
-        """Whether an event of this name may still go there; `asked`: a person wants it sent."""
+        """Whether an event of this name may be sent there. `asked`: a person requested it."""
         if self.deleted:
             return name == "meta"
         return self.active or asked or name == "ping"
 
-    async def content(self, contents: PayloadCache, event_id: int) -> Payload | None:
-        """What an event is delivered as; None where it is no longer kept."""
-        return await contents.get(event_id)
+    async def payload(self, cache: PayloadCache, event_id: int) -> Payload | None:
+        """The payload of an event for this target. None if it is no longer stored."""
+        return await cache.get(event_id)
 
     def head(
-        self, content: Payload, body: bytes, timestamp: int, *, new_first: bool = False
+        self, payload: Payload, body: bytes, timestamp: int, *, new_first: bool = False
     ) -> str:
-        """The whole head of a request. `timestamp` is in seconds; `new_first`: of two secrets the
-        new one signs first.
+        """The whole head of a request. `timestamp` is in seconds. If `new_first`, the newer of two
+        secrets signs first.
         """
-        name, guid = content.name, content.guid
-        lines = [self.standing]
+        name, guid = payload.name, payload.guid
+        lines = [self.static_head]
         lines += [f"{x}Event: {name}\r\n{x}Delivery: {guid}\r\n" for x in self.prefixes]
         lines.append(
             f"webhook-id: {guid}\r\nwebhook-timestamp: {timestamp}\r\n"
             f"Content-Length: {len(body)}\r\n"
         )
-        if content.republished:
+        if payload.republished:
             lines.append(REPUBLISHED)
         if self.signer is not None:
             lines.append(self._signatures(self.signer, guid, body, timestamp, new_first))
@@ -93,14 +93,14 @@ class Target:
             f"webhook-signature: {standard}\r\n"
         )
 
-    def heir_of(self, before: "Target | None") -> "Target":
-        """This, with what was learned of the receiver when the hook was as it was before."""
+    def inherit_from(self, before: "Target | None") -> "Target":
+        """This target, with what was learned of the receiver before the hook was read again."""
         if self.overlap is not None and before is not None:
-            self.overlap = self.overlap.heir_of(before.overlap)
+            self.overlap = self.overlap.inherit_from(before.overlap)
         return self
 
     def mask(self, text: str) -> str:
-        """The text without the hook's secrets, which a receiver may send back."""
+        """The text without the hook's secrets: a receiver may send them back."""
         for secret in (self.secret, self.overlap and self.overlap.secret):
             text = text.replace(secret, MASK) if secret else text
         return text
@@ -109,7 +109,7 @@ class Target:
 def load_target(
     db: Connection, hook_id: int, settings: WorkerSettings, guard: Guard
 ) -> Target | None:
-    """The hook as it is now; None if it is gone with its repository."""
+    """The hook as it is now. None if it was deleted with its repository."""
     row = hooks.by_id(db, hook_id)
     if row is None:
         return None
@@ -134,7 +134,7 @@ def load_target(
         refusal=refusal,
         secret=secret,
         prefixes=tuple(settings.header_prefixes),
-        standing=_static_head(row, endpoint, settings),
+        static_head=_static_head(row, endpoint, settings),
     )
     if secret is not None:
         target.signer = Signer(secret)
@@ -143,7 +143,7 @@ def load_target(
 
 
 def _static_head(row: Row, endpoint: Endpoint | None, settings: WorkerSettings) -> str:
-    # What is refused is recorded as it would have been sent.
+    # A refused request is recorded as it would have been sent.
     lines = [f"POST {row['url'] if endpoint is None else endpoint.target} HTTP/1.1"]
     if endpoint is not None:
         lines.append(f"Host: {endpoint.authority}")

@@ -1,4 +1,4 @@
-"""Where each lane's deliveries go, as its hook is now: read again when it may have changed."""
+"""The target of each lane: read from the store again when its hook may have changed."""
 
 from collections.abc import Collection
 
@@ -13,7 +13,7 @@ from worker.settings import WorkerSettings
 
 
 class TargetCache:
-    """Keeps the lanes' targets. Reading one raises Busy or Unavailable."""
+    """Keeps the targets of lanes up to date. Reading one raises Busy or Unavailable."""
 
     def __init__(self, store: Store, settings: WorkerSettings, guard: Guard) -> None:
         self._store = store
@@ -21,14 +21,14 @@ class TargetCache:
         self._guard = guard
 
     def known(self, lane: Lane, item: QueuedDelivery) -> Target | None:
-        """Where this delivery goes, if nothing has to be read for it."""
+        """The target of this delivery, if nothing has to be read for it."""
         if lane.reading.locked() or self._is_outdated(lane, item):
             return None
         return lane.target
 
-    async def target(self, lane: Lane, item: QueuedDelivery) -> Target | None:
-        """Where this delivery goes; None where its hook is gone."""
-        # Whoever comes while it is read waits: by what it was before nothing is sent any more.
+    async def load(self, lane: Lane, item: QueuedDelivery) -> Target | None:
+        """The target of this delivery. None if its hook is gone."""
+        # Deliveries wait while it is read: nothing more is sent to the target as it was before.
         if lane.reading.locked() or self._is_outdated(lane, item):
             async with lane.reading:
                 if self._is_outdated(lane, item):
@@ -51,32 +51,32 @@ class TargetCache:
             except BaseException:
                 lane.invalidate()
                 raise
-            lane.target = None if found is None else found.heir_of(lane.target)
-            _lead(lane, found)
+            lane.target = None if found is None else found.inherit_from(lane.target)
+            _set_host(lane, found)
 
     async def check(self, lanes: Collection[Lane]) -> None:
-        """Find the lanes whose hooks were edited without a word of it."""
+        """Invalidate the lanes whose hooks were edited, should a wake-up have been lost."""
         known = {lane.hook_id for lane in lanes if lane.target is not None}
         versions = await self._store.read(subscribers.versions, known) if known else {}
         for lane in lanes:
             target = lane.target
-            # What was read meanwhile is newer than the answer.
+            # A target that was read meanwhile is newer than these versions.
             if target is None or lane.hook_id not in known:
                 continue
             if target.version != versions.get(lane.hook_id):
                 lane.invalidate()
 
     def change(self, settings: WorkerSettings, lanes: Collection[Lane]) -> None:
-        """Read all of them again, by these settings."""
+        """Read all targets again, by these settings."""
         self._settings = settings
         for lane in lanes:
-            lane.forget()
+            lane.forget_target()
 
 
-def _lead(lane: Lane, target: Target | None) -> None:
+def _set_host(lane: Lane, target: Target | None) -> None:
     endpoint = None if target is None else target.endpoint
     host = UNKNOWN_HOST if endpoint is None else endpoint.authority
     if host != lane.host:
-        # What is known of where the other one is says nothing of this one.
+        # The address of the former host says nothing of this one.
         lane.host = host
         lane.machine = UNKNOWN_HOST if endpoint is None else endpoint.host

@@ -1,6 +1,6 @@
-"""Signs of life of the delivery loop: its parts say what they are at, and by when it must be over.
+"""The watchdog of the delivery loop: its parts report what they do, and by when it must be done.
 
-What the store cannot do at the moment is no standstill: it ends with an error and is tried again.
+An outage of the store is no standstill: the call ends with an error and is tried again.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ from functools import cached_property
 
 
 class Watchdog:
-    """What is under way, and what is expected. Moments are of the event loop's clock."""
+    """What is under way, and what is expected. Times are seconds of the event loop's clock."""
 
     def __init__(self) -> None:
         self._watched: dict[object, tuple[str, float]] = {}
@@ -23,7 +23,7 @@ class Watchdog:
 
     @contextlib.contextmanager
     def watch(self, part: str) -> Iterator[None]:
-        """Something that is to end soon goes on for the length of the block."""
+        """Watch the block: it is expected to end soon."""
         token = object()
         self._watched[token] = part, self._loop.time()
         try:
@@ -32,15 +32,17 @@ class Watchdog:
             del self._watched[token]
 
     def arm(self, part: str, seconds: float) -> None:
-        """This part is to say something, or that it rests, within so many seconds."""
+        """Expect `arm` or `disarm` of this part within so many seconds."""
         self._deadlines[part] = self._loop.time() + seconds
 
-    def rest(self, part: str) -> None:
-        """Nothing is expected of this part."""
+    def disarm(self, part: str) -> None:
+        """Expect nothing of this part."""
         self._deadlines.pop(part, None)
 
-    def stuck(self, limit: float) -> str | None:
-        """What has stood still for longer than `limit` seconds, in words; None if nothing has."""
+    def stalled(self, limit: float) -> str | None:
+        """The part that has been late for more than `limit` seconds, as a message. None if there is
+        none.
+        """
         now = self._loop.time()
         moments = [*self._watched.values(), *self._deadlines.items()]
         part, since = min(moments, key=lambda moment: moment[1], default=("", now))

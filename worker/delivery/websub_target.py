@@ -1,5 +1,6 @@
-"""A WebSub subscription made ready for sending: the topic's content, and no header of ours but one
-that marks what is published again."""
+"""A WebSub subscription ready for sending: the topic's content, with no header of ours except the
+one that marks republished events.
+"""
 
 from dataclasses import dataclass
 from hmac import digest
@@ -13,47 +14,47 @@ from worker.delivery.payload_cache import Payload, PayloadCache
 from worker.delivery.policy import policy_for
 from worker.delivery.target import REPUBLISHED, Target
 from worker.http.addresses import Refused
+from worker.http.client import USER_AGENT
 from worker.http.endpoint import Endpoint
 from worker.http.guard import Guard
 from worker.settings import WorkerSettings
 
-USER_AGENT = "tocsin (WebSub; +https://www.w3.org/TR/websub/)"
 # Failing ends no subscription: that is for its lease to do.
 OPTIONS = {"disable_after": 0}
 
 
 @dataclass(slots=True)
 class WebSubTarget(Target):
-    """Where a subscriber gets a topic's content, until its lease ends."""
+    """Where a subscriber receives a topic's content, until its lease ends."""
 
     topic: Topic | None = None
     hub: str = ""
     method: str = "sha256"
 
     def accepts(self, name: str, *, asked: bool) -> bool:
-        """Whether content may still go there."""
+        """Whether content may still be sent there."""
         return self.active
 
-    async def content(self, contents: PayloadCache, event_id: int) -> Payload | None:
-        """What the topic held with this event."""
+    async def payload(self, cache: PayloadCache, event_id: int) -> Payload | None:
+        """The topic's content as of this event."""
         topic = self.topic
         if topic is not None and topic.key in FEEDS:
-            return await contents.feed(event_id, topic, self.hub)
-        found = await contents.get(event_id)
+            return await cache.feed(event_id, topic, self.hub)
+        found = await cache.get(event_id)
         return found if found is not None and is_published(found.name, found.body) else None
 
     def head(
-        self, content: Payload, body: bytes, timestamp: int, *, new_first: bool = False
+        self, payload: Payload, body: bytes, timestamp: int, *, new_first: bool = False
     ) -> str:
         """The whole head of a request."""
         assert self.topic is not None
         lines = [
-            self.standing,
-            f"Content-Type: {content.media}\r\n",
+            self.static_head,
+            f"Content-Type: {payload.media}\r\n",
             f'Link: <{self.hub}>; rel="hub", <{self.topic.self_url}>; rel="self"\r\n',
             f"Content-Length: {len(body)}\r\n",
         ]
-        if content.republished:
+        if payload.republished:
             lines.append(REPUBLISHED)
         if self.secret is not None:
             signature = digest(self.secret.encode(), body, self.method).hex()
@@ -64,7 +65,7 @@ class WebSubTarget(Target):
 def load_websub_target(
     db: Connection, hook_id: int, settings: WorkerSettings, guard: Guard
 ) -> WebSubTarget | None:
-    """The subscription that is this hook in the queue, as it is now; None if it is forgotten."""
+    """The subscription with this hook id in the queue, as it is now. None if it was deleted."""
     row = websub.by_hook(db, hook_id)
     if row is None:
         return None
@@ -89,7 +90,7 @@ def load_websub_target(
         refusal=refusal,
         secret=secret,
         prefixes=(),
-        standing=build_static_head("POST", row["callback"], endpoint),
+        static_head=_static_head(row["callback"], endpoint),
         ends_at=row["lease_ends_at"],
         topic=Topic(row["repo_id"], row["topic_key"], row["self_url"]),
         hub=row["hub"],
@@ -97,9 +98,8 @@ def load_websub_target(
     )
 
 
-def build_static_head(method: str, url: str, endpoint: Endpoint | None) -> str:
-    """The beginning of a request's head."""
-    lines = [f"{method} {url if endpoint is None else endpoint.target} HTTP/1.1"]
+def _static_head(url: str, endpoint: Endpoint | None) -> str:
+    lines = [f"POST {url if endpoint is None else endpoint.target} HTTP/1.1"]
     if endpoint is not None:
         lines.append(f"Host: {endpoint.authority}")
     lines += [f"User-Agent: {USER_AGENT}", "Accept: */*"]

@@ -14,7 +14,6 @@ MAX_HEAD = 16384
 MAX_INTERIM = 8
 EARLY = 0.002  # seconds that an alarm of an event loop may ring too soon
 ONE_WRITE = 262144  # up to here copying head and body together is cheaper than two writes
-RESTED = 0.005  # seconds after which a receiver may have closed without that being known here
 BRIEF = (
     1.0  # seconds: a connection that is closed so soon after its first answer was not to be kept
 )
@@ -70,15 +69,16 @@ class HttpConnection(asyncio.Protocol):
 
     # The exchange
 
-    def fit(self) -> bool:
+    def fit(self, fresh_seconds: float) -> bool:
         """Whether an idle connection may carry another request: its receiver has neither closed it
-        nor sent anything. A request on one that is unfit would never be read.
+        nor sent anything. A request on one that is unfit would never be read. If it was used less
+        than `fresh_seconds` ago, the event loop is trusted to know.
         """
         if self.closed or self.transport.is_closing():
             return False
         # The event loop has read what came before its last pass. To ask the system each time would
         # be a call more for every delivery to an endpoint that is busy.
-        if perf_counter() - self.since < RESTED:
+        if perf_counter() - self.since < fresh_seconds:
             return True
         readable = select.poll()
         readable.register(self.transport.get_extra_info("socket").fileno(), select.POLLIN)

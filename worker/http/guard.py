@@ -35,8 +35,8 @@ class Guard:
     """Judges URLs and addresses, and resolves names.
 
     `allow_networks`: networks in CIDR notation that may be dialled whatever the table says.
-    `ports`: ports and ranges of ports. `resolver`: replaces the system's. Raises ValueError for
-    what is no network or no port.
+    `ports`: ports and ranges of ports. `resolver`: replaces the system's. `check_seconds`: how long
+    `judge` waits for a name. Raises ValueError if a network or port is invalid.
     """
 
     def __init__(
@@ -45,10 +45,12 @@ class Guard:
         allow_networks: Iterable[str] = (),
         ports: str = PORTS,
         resolver: Resolver | None = None,
+        check_seconds: float = CHECK_SECONDS,
     ) -> None:
         self.allow(allow_networks, ports)
         self._threads = ThreadPoolExecutor(RESOLVER_THREADS, "resolve")
         self._resolver = resolver or self._system
+        self._check_seconds = check_seconds
         self._asked: dict[tuple[str, int], asyncio.Task[list[str] | OSError]] = {}
 
     def allow(self, networks: Iterable[str], ports: str) -> None:
@@ -90,7 +92,7 @@ class Guard:
         """
         endpoint = self.endpoint(url)
         try:
-            async with asyncio.timeout(CHECK_SECONDS):
+            async with asyncio.timeout(self._check_seconds):
                 await self.resolve(endpoint)
         except OSError:  # also TimeoutError
             return

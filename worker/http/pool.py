@@ -7,9 +7,12 @@ from time import perf_counter
 from worker.http.connection import HttpConnection, Origin
 
 CLOSE_SECONDS = 2.0
+# Seconds after which a receiver may have closed a connection although the event loop has not read
+# that yet.
+FRESH_SECONDS = 0.005
 # Seconds that a connection to a doubted origin rests before it is used again, and how many origins
 # are remembered.
-REST, MOST_DOUBTED = 0.1, 4096
+DOUBTED_REST, MAX_DOUBTED = 0.1, 4096
 
 
 class Pool:
@@ -21,6 +24,8 @@ class Pool:
         self._idle: dict[Origin, list[HttpConnection]] = {}
         self._count = 0
         self._doubted: dict[Origin, None] = {}
+        self.fresh_seconds, self.doubted_rest = FRESH_SECONDS, DOUBTED_REST
+        self.max_doubted = MAX_DOUBTED
         self._open: set[HttpConnection] = set()
         self._unkept: set[HttpConnection] = set()
         self._sweeper: asyncio.TimerHandle | None = None
@@ -30,16 +35,22 @@ class Pool:
         """How many connections are open, idle or not."""
         return len(self._open)
 
+    def is_doubted(self, origin: Origin) -> bool:
+        """Whether connections to an origin rest before they are used again: the origin closes them
+        without announcing it.
+        """
+        return origin in self._doubted
+
     def take(self, origin: Origin) -> HttpConnection | None:
         """An idle connection to an origin that its receiver has not closed, or None."""
         kept = self._idle.get(origin)
         doubted = origin in self._doubted
         while kept:
-            if doubted and perf_counter() - kept[0].since < REST:
+            if doubted and perf_counter() - kept[0].since < self.doubted_rest:
                 return None
             connection = kept.pop(0 if doubted else -1)
             self._count_removed(origin, kept)
-            if connection.fit():
+            if connection.fit(self.fresh_seconds):
                 return connection
             connection.drop()
         return None
@@ -89,7 +100,7 @@ class Pool:
         to stay open ends the doubt.
         """
         self._doubted[origin] = None
-        if len(self._doubted) > MOST_DOUBTED:
+        if len(self._doubted) > self.max_doubted:
             del self._doubted[next(iter(self._doubted))]
 
     def renew(self) -> None:

@@ -18,7 +18,7 @@ log = logging.getLogger("tocsin.worker")
 
 REPLACED = "replaced.git"
 # How often a folder is emptied at most, and the seconds between.
-TRIES, AGAIN_AFTER = 40, 0.05
+TRIES, RETRY_AFTER = 40, 0.05
 ROUND = re.compile(r"[0-9]{1,18}-[0-9]{1,18}")
 
 
@@ -94,7 +94,7 @@ def write_private_file(path: Path, lines: Iterable[str], mode: int = 0o600) -> N
     path.write_text("".join(f"{line}\n" for line in lines))
 
 
-def remove_tree(folder: Path) -> None:
+def remove_tree(folder: Path, retry_after: float = RETRY_AFTER) -> None:
     """Remove a folder with all that is in it, as far as that can be done.
 
     A program whose worker was killed, or that was killed itself, may have a last file to write. So
@@ -104,7 +104,7 @@ def remove_tree(folder: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
         if not folder.exists():
             return
-        time.sleep(AGAIN_AFTER)
+        time.sleep(retry_after)
     log.warning("a folder of an import cannot be removed for now: %s", folder.name)
 
 

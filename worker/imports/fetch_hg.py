@@ -81,12 +81,12 @@ class MercurialFetcher:
         if found := RECEIVING.search(line):
             begin, end = RECEIVED[found[1]]
             part = (end - begin) * int(found[2]) // max(1, int(found[3]))
-            self._steps.tell(import_percent=min(begin + part, end))
+            self._steps.report(import_percent=min(begin + part, end))
 
     def _taking(self, line: str) -> None:
         if found := TAKING.search(line):
             part = (RESOLVED - TAKEN) * int(found[1]) // max(1, int(found[2]))
-            self._steps.tell(import_percent=TAKEN + part)
+            self._steps.report(import_percent=TAKEN + part)
 
     def _problem(self, error: CommandFailed, proxy: ImportProxy) -> Exception:
         if proxy.refused is not None:

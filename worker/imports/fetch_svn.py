@@ -127,7 +127,7 @@ class SubversionFetcher:
     def _heard(self, line: str) -> None:
         if REVISION.match(line):
             self._count += 1
-            self._steps.tell(commit_count=self._count)
+            self._steps.report(commit_count=self._count)
 
     async def _rename(self) -> None:
         """Have branches and tags be called as in git."""

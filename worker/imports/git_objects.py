@@ -12,7 +12,7 @@ from typing import IO
 
 IMPORTED_REFS = "refs/tocsin/source/"
 OWN_REFS = "refs/tocsin/"
-MOST_OBJECT = 64 * 1024 * 1024
+MAX_OBJECT_BYTES = 64 * 1024 * 1024
 PERSON = re.compile(rb"(author|committer|tagger) (.*?) ?<([^>\n]*)>(.*)", re.DOTALL)
 
 
@@ -53,8 +53,12 @@ def check_exit(process: Process) -> None:
         raise UnsupportedHistory("git could not read or write the history")
 
 
-def objects(repo: Path, *selected: str) -> Iterator[tuple[str, bytes]]:
-    """Hash and content of each object that git lists with these arguments."""
+def objects(
+    repo: Path, *selected: str, max_bytes: int = MAX_OBJECT_BYTES
+) -> Iterator[tuple[str, bytes]]:
+    """Hash and content of each object that git lists with these arguments. UnsupportedHistory if
+    one is larger than `max_bytes`.
+    """
     with (
         start_git(repo, *selected) as listing,
         start_git(repo, "cat-file", "--batch", given=listing.stdout) as reading,
@@ -62,15 +66,15 @@ def objects(repo: Path, *selected: str) -> Iterator[tuple[str, bytes]]:
         assert listing.stdout is not None
         assert reading.stdout is not None
         listing.stdout.close()
-        yield from _contents(reading.stdout)
+        yield from _contents(reading.stdout, max_bytes)
     check_exit(listing)
     check_exit(reading)
 
 
-def _contents(stream: IO[bytes]) -> Iterator[tuple[str, bytes]]:
+def _contents(stream: IO[bytes], max_bytes: int) -> Iterator[tuple[str, bytes]]:
     for line in stream:
         oid, _, size = line.decode().split()
-        if int(size) > MOST_OBJECT:
+        if int(size) > max_bytes:
             raise UnsupportedHistory(f"{oid} is a commit or tag of {size} bytes")
         yield oid, stream.read(int(size))
         stream.read(1)

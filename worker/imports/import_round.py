@@ -14,8 +14,8 @@ from store.errors import StoreError
 from store.imports import import_contents, import_rounds, imports
 from store.imports.import_contents import Renamed
 from store.repositories import refs, repositories
+from worker.http.client import GuardedClient
 from worker.http.guard import Guard
-from worker.http.transport import HttpSender
 from worker.imports.directories import ImportDirectories, remove_tree, size_of
 from worker.imports.fetch_hg import MercurialFetcher
 from worker.imports.fetch_svn import SubversionFetcher
@@ -28,15 +28,12 @@ from worker.imports.probe import (
     is_svn,
     within,
 )
-from worker.imports.steps import ImportSteps, Survey, failure_message
+from worker.imports.steps import LARGE, ImportSteps, Survey, failure_message
 from worker.publishing import EventEmitter
 from worker.settings import WorkerSettings
 
 log = logging.getLogger("tocsin.worker")
 
-PROGRESS_INTERVAL = 0.25
-# Looking how much there is on disk costs more than to say how far it is.
-SIZED_EVERY = 8
 KINDS = ("git", "mercurial", "subversion")
 BROKEN = "The import could not be done. The cause is in the log of the worker."
 
@@ -58,14 +55,29 @@ class ImportResult:
 
 
 @dataclass(frozen=True, slots=True)
+class ImportPace:
+    """How often imports look at what goes on, in seconds, and what they count as a large file."""
+
+    poll: float = 1.0
+    """Between looks for imports that were requested meanwhile."""
+    progress: float = 0.25
+    """Between reports of progress."""
+    size_every: int = 8
+    """The size on disk is measured with every so many reports: it costs more than they do."""
+    large_file: int = LARGE
+    """Bytes."""
+
+
+@dataclass(frozen=True, slots=True)
 class ImportContext:
-    """What imports are done with."""
+    """What imports work with."""
 
     store: Store
     settings: WorkerSettings
     guard: Guard
-    sender: HttpSender
-    tell: EventEmitter
+    client: GuardedClient
+    emit: EventEmitter
+    pace: ImportPace = ImportPace()
 
 
 class ImportRound:
@@ -87,7 +99,7 @@ class ImportRound:
         try:
             # Not on a thread: a folder that is made while this is cut off would be nobody's.
             self._folder = self._places.begin(self._row)
-            self._steps = ImportSteps(self._folder, self._add_progress)
+            self._steps = ImportSteps(self._folder, self._add_progress, self._means.pace.large_file)
             await self._run_with_timeout()
         except ImportCancelled:
             log.info("import of repository %d: not wanted any more", self._row["repo_id"])
@@ -114,7 +126,7 @@ class ImportRound:
             work = asyncio.ensure_future(self._work())
             try:
                 beats = 0
-                while not (await asyncio.wait({work}, timeout=PROGRESS_INTERVAL))[0]:
+                while not (await asyncio.wait({work}, timeout=self._means.pace.progress))[0]:
                     beats += 1
                     await self._save_progress(beats)
                 work.result()
@@ -132,7 +144,7 @@ class ImportRound:
                 wanted = await self._store.read(import_rounds.is_current, self._row)
             if not wanted:
                 raise ImportCancelled
-        if beats % SIZED_EVERY == 0:
+        if beats % self._means.pace.size_every == 0:
             size = await asyncio.to_thread(size_of, self._folder)
             if size > self._settings.import_max_bytes:
                 raise ImportProblem(
@@ -172,7 +184,7 @@ class ImportRound:
         made, repo_id = self._steps.made, self._row["repo_id"]
         await asyncio.to_thread(self._places.put, made, repo_id)
         try:
-            return await self._store.write(_complete, self._row, result, self._means.tell)
+            return await self._store.write(_complete, self._row, result, self._means.emit)
         except ImportCancelled:
             await asyncio.to_thread(self._places.uninstall, made, repo_id)
             raise
@@ -214,7 +226,7 @@ class ImportRound:
     async def _detect(self) -> tuple[DetectedRepository, Probe]:
         row = self._row
         password = await self._store.read(imports.password_of, row)
-        probe = Probe(self._means.guard, self._means.sender, row["username"], password)
+        probe = Probe(self._means.guard, self._means.client, row["username"], password)
         url = row["vcs_url"] if row["project"] is None else within(row["vcs_url"], row["project"])
         if row["vcs"] is None:
             return await probe.detect(url), probe
@@ -235,19 +247,19 @@ class ImportRound:
         await self._finish("failure", import_rounds.stop, status, message, failed_step)
 
     async def _finish(self, outcome: str, change: Callable[..., bool], *given: Any) -> None:
-        await self._store.write(_finish, self._row, outcome, self._means.tell, change, *given)
+        await self._store.write(_finish, self._row, outcome, self._means.emit, change, *given)
 
 
 def _finish(
     db: Connection,
     row: Row,
     outcome: str,
-    tell: EventEmitter,
+    emit: EventEmitter,
     change: Callable[..., bool],
     *given: Any,
 ) -> None:
     if change(db, row, *given):
-        tell(db, "repository_import", [row | {"outcome": outcome}])
+        emit(db, "repository_import", [row | {"outcome": outcome}])
 
 
 def _save_survey(db: Connection, row: Row, survey: Survey) -> bool:
@@ -261,7 +273,7 @@ def _save_survey(db: Connection, row: Row, survey: Survey) -> bool:
     return True
 
 
-def _complete(db: Connection, row: Row, result: ImportResult, tell: EventEmitter) -> bool:
+def _complete(db: Connection, row: Row, result: ImportResult, emit: EventEmitter) -> bool:
     ended = import_rounds.complete(db, row, result.names)
     if ended is None:
         raise ImportCancelled
@@ -269,5 +281,5 @@ def _complete(db: Connection, row: Row, result: ImportResult, tell: EventEmitter
         refs.replace(db, row["repo_id"], result.refs)
         branch = (result.head or "").removeprefix("refs/heads/") or None
         repositories.imported(db, row["repo_id"], branch, result.size)
-        tell(db, "repository_import", [row | {"outcome": "success"}])
+        emit(db, "repository_import", [row | {"outcome": "success"}])
     return ended

@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from html import unescape
 from urllib.parse import quote, unquote, urljoin
 
+import httpx
+
 from worker.http.addresses import Refused
-from worker.http.answer import ExchangeResult
+from worker.http.client import GuardedClient, Reply
 from worker.http.endpoint import SOURCES, WEB, Endpoint
 from worker.http.guard import Guard
-from worker.http.transport import HttpSender
 from worker.imports.git import Remote
 
 REQUEST_TIMEOUT = 30.0
@@ -23,10 +24,10 @@ MOST_HOPS = 3
 MOST_CHOICES = 50
 AT_ONCE = 4
 GIT = "/info/refs?service=git-upload-pack"
-SMART = b"application/x-git-upload-pack-advertisement"
+SMART = "application/x-git-upload-pack-advertisement"
 DUMB = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?\t")
-MERCURIAL = b"application/mercurial-"
-SUBVERSION = b"subversion.tigris.org"
+MERCURIAL = "application/mercurial-"
+SUBVERSION = "subversion.tigris.org"
 LINK = re.compile(r"""href\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>"']+))""", re.IGNORECASE)
 DENIED = (401, 403)
 MOVED = (301, 302, 303, 307, 308)
@@ -62,7 +63,7 @@ class Probe:
     """Asks as somebody, who need not have a name."""
 
     guard: Guard
-    sender: HttpSender
+    client: GuardedClient
     username: str | None = None
     password: str | None = None
 
@@ -87,37 +88,37 @@ class Probe:
 
     async def git(self, url: str) -> DetectedRepository | None:
         """The git repository there, or None."""
-        answer, last = await self._request("GET", url.rstrip("/") + GIT)
-        kind = dict(answer.fields()).get(b"content-type", b"")
-        if answer.status != 200 or not (kind.startswith(SMART) or DUMB.match(answer.body)):
+        reply, last = await self._request("GET", url.rstrip("/") + GIT)
+        kind = reply.header("content-type") or ""
+        if reply.status != 200 or not (kind.startswith(SMART) or DUMB.match(reply.body)):
             return None
         return DetectedRepository("git", last.removesuffix(GIT)) if last.endswith(GIT) else None
 
     async def mercurial(self, url: str) -> DetectedRepository | None:
         """The Mercurial repository there, or None."""
-        answer, last = await self._request("GET", url + "?cmd=capabilities")
-        kind = dict(answer.fields()).get(b"content-type", b"")
-        there = answer.status == 200 and kind.startswith(MERCURIAL)
+        reply, last = await self._request("GET", url + "?cmd=capabilities")
+        kind = reply.header("content-type") or ""
+        there = reply.status == 200 and kind.startswith(MERCURIAL)
         return DetectedRepository("mercurial", last.partition("?")[0]) if there else None
 
     async def subversion(self, url: str) -> DetectedRepository | None:
         """The Subversion repository there, or None."""
-        answer, last = await self._request("OPTIONS", url)
-        said = b" ".join(value for name, value in answer.fields() if name == b"dav")
-        there = answer.status in (200, 204) and SUBVERSION in said
+        reply, last = await self._request("OPTIONS", url)
+        said = reply.headers.get("dav", "")
+        there = reply.status in (200, 204) and SUBVERSION in said
         return DetectedRepository("subversion", last) if there else None
 
     async def is_there(self, url: str) -> bool:
         """Whether there is anything."""
-        answer, _ = await self._request("GET", url)
-        return answer.status == 200
+        reply, _ = await self._request("GET", url)
+        return reply.status == 200
 
     async def _below(self, url: str) -> list[DetectedRepository]:
         """The git repositories that a page at the URL leads to, below it."""
-        answer, last = await self._request("GET", url.rstrip("/") + "/")
-        if answer.status != 200:
+        reply, last = await self._request("GET", url.rstrip("/") + "/")
+        if reply.status != 200:
             return []
-        names = _names(answer.body.decode("utf-8", "replace"), last)
+        names = _names(reply.body.decode("utf-8", "replace"), last)
         turn = asyncio.Semaphore(AT_ONCE)
 
         async def ask(name: str) -> DetectedRepository | None:
@@ -130,50 +131,51 @@ class Probe:
 
         return [found for found in await asyncio.gather(*map(ask, names)) if found is not None]
 
-    async def _request(self, method: str, url: str) -> tuple[ExchangeResult, str]:
-        """The answer, and where it came from. Problem for none, and where a name is asked for."""
+    async def _request(self, method: str, url: str) -> tuple[Reply, str]:
+        """The reply, and the URL that it came from. ImportProblem if there is none, or if it asks
+        for a name.
+        """
         asked = self._endpoint(url)
         for _ in range(MOST_HOPS + 1):
             endpoint = self._endpoint(url)
-            known = _is_known(endpoint, asked)
-            answer = await self.sender.post(
-                endpoint,
-                self._head(method, endpoint, known=known),
-                b"",
-                deadline=REQUEST_TIMEOUT,
-                keep=MOST_PAGE,
-            )
-            if answer.error is not None:
-                raise ImportProblem("error", f"{endpoint.host} cannot be asked: {answer.error}")
-            if answer.status in DENIED:
+            reply = await self._reply(method, endpoint, known=_is_known(endpoint, asked))
+            if reply.status in DENIED:
                 raise ImportProblem("auth_failed" if self.named else "detection_needs_auth")
-            place = dict(answer.fields()).get(b"location")
-            if answer.status not in MOVED or place is None:
-                return answer, url
-            url = urljoin(url, place.decode("latin-1")).partition("#")[0]
+            place = reply.header("location")
+            if reply.status not in MOVED or place is None:
+                return reply, url
+            url = urljoin(url, place).partition("#")[0]
         raise ImportProblem("error", "it leads from one place to the next without end")
+
+    async def _reply(self, method: str, endpoint: Endpoint, *, known: bool) -> Reply:
+        try:
+            reply = await self.client.request(
+                method,
+                endpoint,
+                headers=self._headers(known=known),
+                deadline=REQUEST_TIMEOUT,
+                max_bytes=MOST_PAGE,
+            )
+            error = reply.error
+        except httpx.TransportError as failed:
+            error = str(failed)
+        if error is not None:
+            raise ImportProblem("error", f"{endpoint.host} cannot be asked: {error}")
+        return reply
+
+    def _headers(self, *, known: bool) -> dict[str, str]:
+        # Some servers show repositories only to clients that say that they are git.
+        headers = {"User-Agent": "git/2 (tocsin)"}
+        if known and self.named:
+            pair = f"{self.username or ''}:{self.password or ''}".encode()
+            headers["Authorization"] = f"Basic {base64.b64encode(pair).decode()}"
+        return headers
 
     def _endpoint(self, url: str, schemes: Sequence[str] = WEB) -> Endpoint:
         try:
             return self.guard.endpoint(url, schemes)
         except Refused as error:
             raise ImportProblem("error", str(error)) from None
-
-    def _head(self, method: str, endpoint: Endpoint, *, known: bool) -> bytes:
-        lines = [
-            f"{method} {endpoint.target} HTTP/1.1",
-            f"Host: {endpoint.authority}",
-            # Some servers show repositories only to those who say that they are git.
-            "User-Agent: git/2 (tocsin)",
-            "Accept: */*",
-            "Accept-Encoding: identity",
-        ]
-        if known and self.named:
-            pair = f"{self.username or ''}:{self.password or ''}".encode()
-            lines.append(f"Authorization: Basic {base64.b64encode(pair).decode()}")
-        if method == "OPTIONS":
-            lines.append("Content-Length: 0")
-        return "\r\n".join([*lines, "", ""]).encode("latin-1", "replace")
 
     async def remote(self, url: str, *, asked: str) -> Remote:
         """How git is to get at a URL, which `asked` has led to: at the addresses that are judged

@@ -32,15 +32,16 @@ RECEIVED, RESOLVED = 80, 95
 COMPRESSED, WRITTEN = 40, 99
 
 ProgressReporter = Callable[..., None]
-"""`tell(import_percent=..., commit_count=..., push_percent=...)`."""
+"""`report(import_percent=..., commit_count=..., push_percent=...)`."""
 
 
 class ImportSteps:
     """Works in a folder of its own, on the repository `source.git` in it."""
 
-    def __init__(self, folder: Path, tell: ProgressReporter) -> None:
+    def __init__(self, folder: Path, report: ProgressReporter, large_file: int = LARGE) -> None:
         self.home = folder
-        self.tell = tell
+        self._large_file = large_file
+        self.report = report
         self.source = folder / "source.git"
         self.made = folder / "made.git"
 
@@ -56,7 +57,7 @@ class ImportSteps:
         return None
 
     async def fetch(self, remote: Remote) -> None:
-        """Have all that is there in `source.git`, as it is. Problem where it is not to be had."""
+        """Make all that is there in `source.git`, as it is. Problem where it is not to be had."""
         await self._git("init", "--quiet", "--bare", str(self.source))
         command = ("fetch", "--progress", "--no-tags", "--no-write-fetch-head", "--no-auto-gc")
         wanted = ("--", remote.url, f"+refs/*:{IMPORTED_REFS}*")
@@ -72,25 +73,25 @@ class ImportSteps:
             return
         percent = int(found["percent"])
         if found["what"] == "Receiving":
-            self.tell(import_percent=percent * RECEIVED // 100)
+            self.report(import_percent=percent * RECEIVED // 100)
         elif found["what"] == "Resolving":
-            self.tell(import_percent=RECEIVED + percent * (RESOLVED - RECEIVED) // 100)
+            self.report(import_percent=RECEIVED + percent * (RESOLVED - RECEIVED) // 100)
 
     async def survey(self) -> "Survey":
         """What was fetched."""
-        said = await self._python("survey", str(LARGE), heard=self._counting)
+        said = await self._python("survey", str(self._large_file), heard=self._counting)
         return Survey(orjson.loads(said))
 
     def _counting(self, line: str) -> None:
         if line.startswith("commits "):
-            self.tell(commit_count=int(line.partition(" ")[2]), import_percent=RESOLVED)
+            self.report(commit_count=int(line.partition(" ")[2]), import_percent=RESOLVED)
 
     async def rewrite(self, renamed: Mapping[str, tuple[str, str]]) -> None:
-        """Have the refs of `source.git` show the history under these names."""
+        """Make the refs of `source.git` show the history under these names."""
         await self._python("rewrite", given=orjson.dumps(renamed))
 
     async def push(self, head: str | None) -> str | None:
-        """Have `made.git` hold all that is to be kept, and nothing else. Returns its default
+        """Make `made.git` hold all that is to be kept, and nothing else. Returns its default
         branch: `head`, if that is there.
         """
         await self._git("init", "--quiet", "--bare", str(self.made))
@@ -106,9 +107,9 @@ class ImportSteps:
             return
         percent = int(found["percent"])
         if found["what"] == "Compressing":
-            self.tell(push_percent=percent * COMPRESSED // 100)
+            self.report(push_percent=percent * COMPRESSED // 100)
         elif found["what"] == "Writing":
-            self.tell(push_percent=COMPRESSED + percent * (WRITTEN - COMPRESSED) // 100)
+            self.report(push_percent=COMPRESSED + percent * (WRITTEN - COMPRESSED) // 100)
 
     async def _set_default_branch(self, head: str | None) -> str | None:
         """Name the default branch, and hide what is not the repository's own."""
@@ -142,7 +143,7 @@ class ImportSteps:
         return await run("git", *command, home=self.home, **how)
 
     async def take_over(self, module: str, other: Path, heard: LineCallback) -> None:
-        """Have all that is in a repository of another kind, on this disk, in `source.git`."""
+        """Make all that is in a repository of another kind, on this disk, in `source.git`."""
         await self._git("init", "--quiet", "--bare", str(self.source))
         await self._python(module, str(other), heard=heard)
 

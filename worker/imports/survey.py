@@ -22,7 +22,7 @@ from worker.imports.git_objects import (
     tags,
 )
 
-MOST_AUTHORS = 100_000
+MAX_AUTHORS = 100_000
 MOST_FILES = 1_000
 MOST_REFS = 200
 LONGEST_NAME = 1_000
@@ -44,25 +44,33 @@ def printable(text: bytes) -> str:
     return UNPRINTABLE.sub("", found)[:LONGEST_NAME]
 
 
-def survey(repo: Path, larger_than: int, tell: Callable[[int], None]) -> dict[str, object]:
-    """How many commits there are, who made them, and which files are large."""
+def survey(
+    repo: Path,
+    larger_than: int,
+    report: Callable[[int], None],
+    *,
+    max_authors: int = MAX_AUTHORS,
+) -> dict[str, object]:
+    """How many commits there are, who made them, and which files are large. UnsupportedHistory if
+    there are more than `max_authors`.
+    """
     authors: dict[tuple[bytes, bytes], None] = {}
     count = 0
     for count, (_, content) in enumerate(commits(repo), 1):
         authors |= dict.fromkeys(authors_of(content))
         if count % REPORT_EVERY == 0:
-            tell(count)
-            _check_authors(len(authors))
+            report(count)
+            _check_authors(len(authors), max_authors)
     for _, content in tags(repo):
         authors |= dict.fromkeys(authors_of(content))
-    _check_authors(len(authors))
+    _check_authors(len(authors), max_authors)
     found = [(author_digest(*one), printable(one[0]), printable(one[1])) for one in authors]
     return {"commits": count, "authors": found, "large": large_files(repo, larger_than)}
 
 
-def _check_authors(many: int) -> None:
-    if many > MOST_AUTHORS:
-        raise UnsupportedHistory(f"its commits have more than {MOST_AUTHORS} authors")
+def _check_authors(many: int, most: int) -> None:
+    if many > most:
+        raise UnsupportedHistory(f"its commits have more than {most} authors")
 
 
 def large_files(repo: Path, larger_than: int) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""The job that removes what has ended, at the moment that it does, and tells of it."""
+"""The job that removes what has expired, as soon as it has, and emits the events."""
 
 import asyncio
 import logging
@@ -12,20 +12,21 @@ log = logging.getLogger("tocsin.worker")
 BATCH = 250
 
 
-async def expire(store: Store, tell: EventEmitter) -> None:
-    """Remove all that has ended, a transaction a batch, each with its events: both or neither."""
+async def expire(store: Store, emit: EventEmitter, *, batch: int = BATCH) -> None:
+    """Remove everything that has expired. Each batch is one transaction, with its events."""
     for kind in EXPIRING:
         total = 0
-        while (many := await store.write(_batch, kind, tell)) == BATCH:
+        while (many := await store.write(expire_batch, kind, emit, batch)) == batch:
             total += many
-            # Others get their turn at the writer.
+            # Other writers go first.
             await asyncio.sleep(0)
         if total + many:
             log.info("%s: %d", kind.event, total + many)
 
 
-def _batch(db: Connection, kind: ExpiringKind, tell: EventEmitter) -> int:
-    rows = kind.expire(db, BATCH)
+def expire_batch(db: Connection, kind: ExpiringKind, emit: EventEmitter, limit: int) -> int:
+    """Remove so many of a kind, and emit their events. Returns how many there were."""
+    rows = kind.expire(db, limit)
     if rows:
-        tell(db, kind.event, rows)
+        emit(db, kind.event, rows)
     return len(rows)

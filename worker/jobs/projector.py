@@ -5,17 +5,16 @@ later, and deliveries may not.
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from store import Connection, Store
 from store.errors import Busy, StoreError, Unavailable
 from store.projection import projection_cursor
 from store.projection.projection_cursor import CursorMoved, Gap, PendingEvent, PendingEvents
+from worker.tuning import DEFAULTS
 
 log = logging.getLogger("tocsin.worker")
 
-# Seconds that a transaction takes up events for: everybody who writes waits behind it.
-BATCH_SECONDS = 0.003
 # The rest after it, in times of it: at most, and how much more where the writer is wanted.
 MOST, CROWD = 20, 3
 # Seconds until it is asked again whether an event that is missing comes.
@@ -30,17 +29,23 @@ class Pacer:
     has one.
     """
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        processor_time: Callable[[], float] = time.process_time,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._clock, self._processor_time, self._sleep = clock, processor_time, sleep
         self.processor = self.writer = 0.0
-        """Used by others of late: 0 to 1."""
+        """The share that others have used lately: 0 to 1."""
 
     async def rest(self, worked: float, waited: float = 0.0) -> None:
         """Rest after so many seconds of work, and so many of waiting for the writer."""
         self.writer = _mean(self.writer, waited, worked + waited)
         times = max(min(1 / (1 - self.processor + 1e-9) ** 2, MOST), 1 + CROWD * self.writer)
-        wall, processor = time.monotonic(), time.process_time()
-        await asyncio.sleep(worked * times)
-        wall, processor = time.monotonic() - wall, time.process_time() - processor
+        wall, processor = self._clock(), self._processor_time()
+        await self._sleep(worked * times)
+        wall, processor = self._clock() - wall, self._processor_time() - processor
         self.processor = _mean(self.processor, processor, wall)
 
 
@@ -51,9 +56,18 @@ def _mean(before: float, part: float, whole: float) -> float:
 class Projector:
     """Takes up what is there when it is woken. Of several workers one does it, while it lives."""
 
-    def __init__(self, store: Store, lease: Callable[[], int | None]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        lease: Callable[[], int | None],
+        *,
+        enabled: bool = True,
+        batch_seconds: float = DEFAULTS.projection_batch,
+    ) -> None:
         self._store = store
         self._lease = lease
+        self._enabled = enabled
+        self._batch_seconds = batch_seconds
         self._pace = Pacer()
         self._worked = 0.0
         """Seconds of the turn that were spent in the transaction."""
@@ -61,31 +75,38 @@ class Projector:
         self._task: asyncio.Task[None] | None = None
         self._again = False
         self._stopping = False
-        self.wanted = True
-        """Whether the settings want it done."""
 
-    def soon(self) -> None:
-        """Look for events that have come."""
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is under way."""
+        return self._task is None
+
+    def wake(self) -> None:
+        """Project the events that were stored."""
         self._again = True
         if self._task is None and self._should_run:
             self._task = asyncio.get_running_loop().create_task(self._run())
 
     async def tick(self) -> None:
         """The net beneath the wake-ups."""
-        self.soon()
+        self.wake()
 
     @property
     def _should_run(self) -> bool:
-        return self.wanted and not self._stopping
+        return self._enabled and not self._stopping
 
-    def change(self, wanted: bool) -> None:
-        """Do it, or leave it, from now on. What comes meanwhile is taken up later."""
-        self.wanted = wanted
-        self.soon()
+    def change(self, enabled: bool) -> None:
+        """Project events, or not, from now on. Events of the meantime are projected later."""
+        self._enabled = enabled
+        self.wake()
+
+    def abort(self) -> None:
+        """Start no further transaction, without waiting for the one that is under way."""
+        self._stopping = True
 
     async def stop(self) -> None:
-        """End after the turn that is under way."""
-        self._stopping = True
+        """Stop after the transaction that is under way."""
+        self.abort()
         if self._task is not None:
             _, late = await asyncio.wait([self._task], timeout=STOP_TIMEOUT)
             for task in late:
@@ -146,7 +167,9 @@ class Projector:
     ) -> tuple[int, Sequence[PendingEvent]]:
         """One transaction; returns where the cursor is then, and the items that are left."""
         try:
-            many, self._worked = await self._store.note(_advance, after, items, upto)
+            many, self._worked = await self._store.note(
+                _advance, after, items, upto, self._batch_seconds
+            )
         except (Busy, Unavailable, CursorMoved):
             raise
         except Exception as error:
@@ -175,11 +198,11 @@ class Projector:
 
 
 def _advance(
-    db: Connection, after: int, items: Sequence[PendingEvent], upto: int
+    db: Connection, after: int, items: Sequence[PendingEvent], upto: int, seconds: float
 ) -> tuple[int, float]:
     """How many were taken up, and the seconds that this took."""
     begun = time.monotonic()
-    many = projection_cursor.advance(db, after, items, upto, BATCH_SECONDS)
+    many = projection_cursor.advance(db, after, items, upto, seconds)
     return many, time.monotonic() - begun
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable
+from functools import partial
 
 from store import Connection, Store
 from store.accounts import sessions
@@ -27,32 +28,35 @@ PAUSE = 0.02
 TALLIES = 8 * DAY
 
 
-async def prune(store: Store, settings: WorkerSettings) -> None:
+async def prune(
+    store: Store, settings: WorkerSettings, *, batch: int = BATCH, pause: float = PAUSE
+) -> None:
     """Drop bodies, attempts, events, deleted hooks, what ended with WebSub, tallies, sessions and
     links of the dashboard, jobs of deployments, replays and publishing that have ended, usage and
     reports of it, and entries of the audit log, where they are older than they are kept.
     """
     now = store.clock.now()
+    drop_all = partial(_drop_in_batches, store, batch, pause)
     bodies = now - round(settings.keep_bodies * SECOND)
     attempts = now - round(settings.keep_attempts * SECOND)
-    await _in_batches(store, retention.drop_bodies, bodies)
-    await _in_batches(store, retention.drop_attempts, attempts)
-    await _in_batches(store, retention.drop_events, attempts)
+    await drop_all(retention.drop_bodies, bodies)
+    await drop_all(retention.drop_attempts, attempts)
+    await drop_all(retention.drop_events, attempts)
     await store.note(retention.drop_hooks, attempts)
     await store.note(_drop_websub, attempts)
-    await _in_batches(store, hook_secrets.drop_expired, now)
-    await _in_batches(store, minute_counters.drop, now - TALLIES)
+    await drop_all(hook_secrets.drop_expired, now)
+    await drop_all(minute_counters.drop, now - TALLIES)
     await store.note(sessions.forget)
     await store.note(deployment_jobs.forget, attempts)
     await store.note(replay_runs.RUNS.forget, attempts)
     await store.note(republish_runs.RUNS.forget, attempts)
     await clean_up(store, settings)
-    await _in_batches(store, usage.drop, day_of(now - round(settings.keep_usage * SECOND)))
+    await drop_all(usage.drop, day_of(now - round(settings.keep_usage * SECOND)))
     await reports.prune(store, settings)
     if settings.keep_audit:
         entries = now - round(settings.keep_audit * SECOND)
         await store.write(audit_check.record_pruning, entries)
-        await _in_batches(store, audit_check.drop, entries)
+        await drop_all(audit_check.drop, entries)
 
 
 def _drop_websub(db: Connection, before: int) -> None:
@@ -60,15 +64,19 @@ def _drop_websub(db: Connection, before: int) -> None:
     websub_requests.drop(db)
 
 
-async def _in_batches(
-    store: Store, drop: Callable[[Connection, int, int], int], before: int
+async def _drop_in_batches(
+    store: Store,
+    batch: int,
+    pause: float,
+    drop: Callable[[Connection, int, int], int],
+    before: int,
 ) -> None:
     total = 0
     while True:
-        many = await store.note(drop, before, BATCH)
+        many = await store.note(drop, before, batch)
         total += many
-        if many < BATCH:
+        if many < batch:
             break
-        await asyncio.sleep(PAUSE)
+        await asyncio.sleep(pause)
     if total:
         log.info("%s: %d", drop.__name__, total)

@@ -13,12 +13,12 @@ BATCH = 250
 FAILED = "The deployments could not be recorded. The cause is in the log of the worker."
 
 
-async def record_deployments(store: Store, tell: EventEmitter) -> None:
+async def record_deployments(store: Store, emit: EventEmitter, *, batch: int = BATCH) -> None:
     """Do all jobs that there are, the oldest first: a transaction a batch, with its events."""
     while (job := await store.write(deployment_jobs.begin)) is not None:
         total = 0
         try:
-            while (many := await store.write(_batch, job, tell)) is not None:
+            while (many := await store.write(_record_batch, job, emit, batch)) is not None:
                 total += many
         except (Busy, Unavailable):
             raise
@@ -29,13 +29,13 @@ async def record_deployments(store: Store, tell: EventEmitter) -> None:
         log.info("job %d: %d deployments of the cluster %s", job["id"], total, job["cluster"])
 
 
-def _batch(db: Connection, job: Row, tell: EventEmitter) -> int | None:
+def _record_batch(db: Connection, job: Row, emit: EventEmitter, limit: int) -> int | None:
     """How many were recorded; None where nothing was left to do."""
-    rows = deployment_jobs.advance(db, job, BATCH)
+    rows = deployment_jobs.advance(db, job, limit)
     if rows is None:
         return None
     for change in ("created", "updated"):
         some = [row | {"sender_id": job["account_id"]} for row in rows if row["change"] == change]
         if some:
-            tell(db, f"deployment_record.{change}", some)
+            emit(db, f"deployment_record.{change}", some)
     return len(rows)

@@ -7,6 +7,7 @@ once among several workers, and is taken up again after a crash like every other
 import asyncio
 import logging
 import time
+from collections.abc import Awaitable, Callable
 
 from store import Store
 from store.delivery import replay_runs
@@ -23,10 +24,16 @@ PAUSE = 0.005
 AHEAD = 1.0
 
 
-async def replay(store: Store, settings: WorkerSettings) -> None:
-    """Go on with all runs in turns, until none is left."""
+async def replay(
+    store: Store,
+    settings: WorkerSettings,
+    *,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> None:
+    """Work on all runs in turns, until none is left."""
     limit = max(1, min(BATCH, round(settings.replay_rate / 4)))
-    ready_at = time.monotonic()
+    ready_at = clock()
     while (run := await store.read(replay_runs.RUNS.current)) is not None:
         try:
             after, made = await store.write(replay_runs.run_step, run, limit)
@@ -34,5 +41,5 @@ async def replay(store: Store, settings: WorkerSettings) -> None:
             continue
         if after["ended_at"] is not None:
             log.info("replay %d: %d deliveries", after["id"], after["made"])
-        ready_at = max(ready_at, time.monotonic() - AHEAD) + made / settings.replay_rate
-        await asyncio.sleep(max(PAUSE, ready_at - time.monotonic()))
+        ready_at = max(ready_at, clock() - AHEAD) + made / settings.replay_rate
+        await sleep(max(PAUSE, ready_at - clock()))

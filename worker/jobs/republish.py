@@ -7,7 +7,7 @@ done once among several workers, and is taken up again after a crash like every 
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from store import Connection, Row, Store
 from store.errors import StoreError
@@ -18,24 +18,31 @@ from store.registry.republish_runs import NextBatch
 log = logging.getLogger("tocsin.worker")
 
 SnapshotPublisher = Callable[[Connection, str, int, Sequence[Row]], None]
-"""`show(db, resource, repo_id, rows)` publishes how these are, in the transaction that read them.
-The composing command gives it: how it is said is the hub's."""
+"""`publish(db, resource, repo_id, rows)` emits snapshots of the rows, in the transaction that read
+them. The hub gives it, for it knows how events are serialized."""
 
 BATCH = 50
 
 
-async def republish(store: Store, show: SnapshotPublisher) -> None:
-    """Do what was asked for, then what the schedule wants, until nothing is left."""
+async def republish(
+    store: Store,
+    publish: SnapshotPublisher,
+    *,
+    batch: int = BATCH,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> None:
+    """Finish all runs: first those that somebody requested, then those of the schedule."""
     while True:
-        begun = time.monotonic()
+        begun = clock()
         run, upcoming = await store.read(_next_batch)
         if run is None:
             return
         try:
-            many = await _publish_next(store, run, upcoming, show)
+            many = await _publish_next(store, run, upcoming, publish, batch)
         except StaleRun:
             continue
-        await asyncio.sleep(max(0.0, begun + many / run["rate"] - time.monotonic()))
+        await sleep(max(0.0, begun + many / run["rate"] - clock()))
 
 
 def _next_batch(db: Connection) -> tuple[Row | None, NextBatch | None]:
@@ -44,46 +51,51 @@ def _next_batch(db: Connection) -> tuple[Row | None, NextBatch | None]:
 
 
 async def _publish_next(
-    store: Store, run: Row, upcoming: NextBatch | None, show: SnapshotPublisher
+    store: Store, run: Row, upcoming: NextBatch | None, publish: SnapshotPublisher, batch: int
 ) -> int:
-    """Publish a batch, and return how many that were."""
+    """Publish a batch. Returns how many rows there were."""
     if upcoming is None:
         await store.write(republish_runs.finish, run, "done")
         log.info("run %d: %s: %d published again", run["id"], run["topic"], run["published"])
         return 0
     # A quarter of a second's worth: a cap that is low is kept evenly too.
-    limit = max(1, min(BATCH, run["rate"] // 4))
+    limit = max(1, min(batch, run["rate"] // 4))
     try:
-        return await store.write(_batch, run, upcoming, limit, show)
+        return await store.write(publish_batch, run, upcoming, limit, publish)
     except StoreError:
         raise
     except Exception:
-        return await _publish_one(store, run, upcoming, show)
+        return await _publish_one(store, run, upcoming, publish)
 
 
-async def _publish_one(store: Store, run: Row, upcoming: NextBatch, show: SnapshotPublisher) -> int:
+async def _publish_one(
+    store: Store, run: Row, upcoming: NextBatch, publish: SnapshotPublisher
+) -> int:
     """Publish the first of several of which one cannot be, or pass over it."""
     try:
-        return await store.write(_batch, run, upcoming, 1, show)
+        return await store.write(publish_batch, run, upcoming, 1, publish)
     except StoreError:
         raise
     except Exception as error:
         name = type(error).__name__
         log.error("run %d: a %s cannot be published: %s", run["id"], upcoming.kind.name, name)
-        return await store.write(_batch, run, upcoming, 1, None)
+        return await store.write(publish_batch, run, upcoming, 1, None)
 
 
-def _batch(
-    db: Connection, run: Row, upcoming: NextBatch, limit: int, show: SnapshotPublisher | None
+def publish_batch(
+    db: Connection, run: Row, upcoming: NextBatch, limit: int, publish: SnapshotPublisher | None
 ) -> int:
+    """Publish so many rows and advance the run. If `publish` is None they are passed over. Returns
+    how many were published. Raises StaleRun if another worker has advanced the run.
+    """
     found, place = republish_runs.read_batch(db, run, upcoming, limit)
-    published = found if show is not None else []
+    published = found if publish is not None else []
     many = sum(len(rows) for _, rows in published)
     # First: where another worker has the run, nothing is done that would have to be undone.
     republish_runs.advance(db, run, upcoming.kind, place, many)
     for repo_id, rows in published:
-        assert show is not None
-        show(db, upcoming.kind.name, repo_id, rows)
+        assert publish is not None
+        publish(db, upcoming.kind.name, repo_id, rows)
     return many
 
 

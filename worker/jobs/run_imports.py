@@ -8,25 +8,38 @@ import logging
 from store import Connection, Store
 from store.imports import import_rounds
 from store.repositories import repositories
-from worker.http.guard import Guard
+from worker.http.client import GuardedClient
+from worker.http.guard import Guard, Resolver
 from worker.http.transport import Transport
 from worker.imports.directories import ImportDirectories, remove_tree
-from worker.imports.import_round import ImportContext, ImportRound
+from worker.imports.import_round import ImportContext, ImportPace, ImportRound
 from worker.publishing import EventEmitter
 from worker.settings import WorkerSettings
 
 log = logging.getLogger("tocsin.worker")
 
-POLL_SECONDS = 1.0
 
-
-async def run_imports(store: Store, settings: WorkerSettings, tell: EventEmitter) -> None:
-    """Do all imports that there are, the oldest first; those that come meanwhile, too."""
-    guard = Guard(allow_networks=settings.allow_networks, ports=settings.callback_ports)
+async def run_imports(
+    store: Store,
+    settings: WorkerSettings,
+    emit: EventEmitter,
+    *,
+    pace: ImportPace | None = None,
+    resolver: Resolver | None = None,
+) -> None:
+    """Do all imports, the oldest first, also those that are requested meanwhile. `resolver`
+    replaces the system's.
+    """
+    guard = Guard(
+        allow_networks=settings.allow_networks, ports=settings.callback_ports, resolver=resolver
+    )
     transport = Transport(guard)
+    client = GuardedClient(guard, transport)
+    context = ImportContext(store, settings, guard, client, emit, pace or ImportPace())
     try:
-        await _run_all(ImportContext(store, settings, guard, transport, tell))
+        await _run_all(context)
     finally:
+        await client.close()
         await transport.close()
         guard.close()
 
@@ -48,7 +61,7 @@ async def _run_all(means: ImportContext) -> None:
                 # What outlived a worker that was killed may have written since the last time.
                 await clean_up(store, means.settings)
                 return
-            for task in (await asyncio.wait(running, timeout=POLL_SECONDS))[0]:
+            for task in (await asyncio.wait(running, timeout=means.pace.poll))[0]:
                 del running[task]
                 task.result()
     finally:

@@ -22,11 +22,12 @@ from store.errors import StoreError
 from store.jobs import jobs
 from store.jobs.jobs import CLAIM_TIMEOUT, JobSchedule
 from worker.scheduler.triggers import Trigger
+from worker.tuning import DEFAULTS
 
 # A job that is later than this was missed.
 MISSED_AFTER = SECOND
-# Seconds that such a job has to itself before the next one is begun beside it.
-OVERDUE_HEAD_START = 2.0
+# Seconds after which the claim of a running job is extended.
+EXTEND_EVERY = CLAIM_TIMEOUT / SECOND / 3
 # Moments that differ by less are one.
 TIMER_TOLERANCE = timedelta(milliseconds=1)
 
@@ -84,7 +85,9 @@ def save_records(db: Connection, table: Sequence[ScheduledJob]) -> list[JobRecor
     return entries
 
 
-async def run_job(store: Store, job: ScheduledJob, holder: str) -> bool:
+async def run_job(
+    store: Store, job: ScheduledJob, holder: str, *, extend_every: float = EXTEND_EVERY
+) -> bool:
     """Run a job if it is due, or asked for, and no other worker has it; record how that ended.
     False where it was not to be taken.
     """
@@ -92,7 +95,7 @@ async def run_job(store: Store, job: ScheduledJob, holder: str) -> bool:
     if taken is None:
         return False
     try:
-        await _run_claimed(store, job, holder)
+        await _run_claimed(store, job, holder, extend_every)
     except asyncio.CancelledError:
         with contextlib.suppress(StoreError):
             await asyncio.shield(store.write(jobs.release, taken))
@@ -113,11 +116,11 @@ def _complete(db: Connection, job: ScheduledJob, taken: Row) -> None:
     jobs.complete(db, taken, job.when.next(db, taken))
 
 
-async def _run_claimed(store: Store, job: ScheduledJob, holder: str) -> None:
+async def _run_claimed(store: Store, job: ScheduledJob, holder: str, extend_every: float) -> None:
     """Run it, and say all the while that it is in hand; end it where another has taken it."""
     running = asyncio.ensure_future(job.run())
     try:
-        while not (await asyncio.wait({running}, timeout=CLAIM_TIMEOUT / SECOND / 3))[0]:
+        while not (await asyncio.wait({running}, timeout=extend_every))[0]:
             held = True
             with contextlib.suppress(StoreError):
                 held = await store.note(jobs.extend_claim, job.name, holder)
@@ -139,8 +142,11 @@ class _ClaimLost(StoreError):
 class JobRunner:
     """The jobs of a table on an APScheduler, from `start` to `stop`."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(
+        self, store: Store, overdue_head_start: float = DEFAULTS.overdue_head_start
+    ) -> None:
         self._store = store
+        self._head_start = overdue_head_start
         self._table: Sequence[ScheduledJob] = ()
         self._holder = ""
         self._scheduler = AsyncIOScheduler(timezone=UTC)
@@ -161,20 +167,30 @@ class JobRunner:
         """
         self._table, self._holder, self._at_work = table, holder, True
         self._scheduler.start()
-        self.soon()
+        self.wake()
 
     def change(self, table: Sequence[ScheduledJob]) -> None:
         """Go on by another table; what is under way is finished by the old one."""
         self._table = table
-        self.soon()
+        self.wake()
 
-    def soon(self) -> None:
-        """Look at what is due."""
+    @property
+    def table(self) -> Sequence[ScheduledJob]:
+        """The jobs."""
+        return self._table
+
+    @property
+    def idle(self) -> bool:
+        """Whether no job runs and no look is under way."""
+        return self._polling is None and not self._running
+
+    def wake(self) -> None:
+        """Start the jobs that are due."""
         self._again = True
         if self._polling is None and self._at_work:
-            self._polling = asyncio.get_running_loop().create_task(self._look())
+            self._polling = asyncio.get_running_loop().create_task(self._poll())
 
-    async def _look(self) -> None:
+    async def _poll(self) -> None:
         try:
             while self._again:
                 self._again = False
@@ -200,7 +216,7 @@ class JobRunner:
             task = asyncio.get_running_loop().create_task(self._run(entry.job))
             self._running[entry.job.name] = task
             if (_moment(entry.row) or 0) < self._store.clock.now() - MISSED_AFTER:
-                await asyncio.wait({task}, timeout=OVERDUE_HEAD_START)
+                await asyncio.wait({task}, timeout=self._head_start)
 
     async def _refresh_records(self) -> list[JobRecord]:
         entries = await self._store.read(list_records, self._table)
@@ -238,7 +254,7 @@ class JobRunner:
                 )
 
     async def _on_timer(self) -> None:
-        self.soon()
+        self.wake()
 
     async def _run(self, job: ScheduledJob) -> bool:
         try:
@@ -248,13 +264,17 @@ class JobRunner:
             return False
         finally:
             del self._running[job.name]
-            self.soon()
+            self.wake()
 
-    async def stop(self) -> None:
-        """Begin nothing more, and cut off what is under way."""
+    def abort(self) -> None:
+        """Start no further job. Those under way are not waited for."""
         self._at_work = self._again = False
         if self._scheduler.running:
             self._scheduler.shutdown(wait=False)
+
+    async def stop(self) -> None:
+        """Start no further job, and cancel those under way."""
+        self.abort()
         tasks = [*self._running.values(), *([self._polling] if self._polling is not None else [])]
         for task in tasks:
             task.cancel()

@@ -1,28 +1,27 @@
-"""Fetching a topic that is hosted elsewhere: through the guard, to a bound, only if it changed."""
+"""Fetching a topic that is hosted elsewhere: through the guard, bounded, only if it changed."""
 
 import re
+
+import httpx
 
 from store import Row, Store
 from store.delivery import websub_foreign
 from store.delivery.websub_foreign import TopicContent
-from worker.delivery.websub_target import build_static_head
 from worker.http.addresses import Refused
-from worker.http.answer import ExchangeResult
-from worker.http.endpoint import Endpoint
+from worker.http.client import GuardedClient, Reply
 from worker.http.guard import Guard
-from worker.http.transport import HttpSender
 from worker.settings import WorkerSettings
 from worker.websub.feed_diff import remove_known_entries
 
 UNKNOWN = "application/octet-stream"
 FEED = re.compile(r"(application|text)/(atom\+|rss\+)?xml")
 UNCHANGED, OK = 304, 200
-# What comes again when nothing is done about it.
+# Errors that another try would not end.
 PERMANENT = ("guard:", "protocol:")
 
 
 class FetchFailed(Exception):
-    """The topic's content was not to be had; `again`: it may be another time."""
+    """The topic's content could not be fetched. `again`: another try may succeed."""
 
     def __init__(self, message: str, *, again: bool) -> None:
         super().__init__(message)
@@ -30,12 +29,12 @@ class FetchFailed(Exception):
 
 
 async def fetch_topic(
-    store: Store, settings: WorkerSettings, guard: Guard, poster: HttpSender, topic: Row
+    store: Store, settings: WorkerSettings, guard: Guard, client: GuardedClient, topic: Row
 ) -> None:
     """Fetch a topic and distribute what changed."""
     try:
-        answer = await _get(settings, guard, poster, topic)
-        content = None if answer.status == UNCHANGED else _content(answer)
+        reply = await _get(settings, guard, client, topic)
+        content = None if reply.status == UNCHANGED else _content(reply)
     except FetchFailed as trouble:
         await store.write(websub_foreign.mark_failed, topic, str(trouble), again=trouble.again)
         return
@@ -48,47 +47,50 @@ async def fetch_topic(
     await store.write(websub_foreign.distribute, topic, content)
 
 
-async def _get(
-    settings: WorkerSettings, guard: Guard, poster: HttpSender, topic: Row
-) -> ExchangeResult:
+async def _get(settings: WorkerSettings, guard: Guard, client: GuardedClient, topic: Row) -> Reply:
     try:
-        endpoint = guard.endpoint(topic["url"])
+        reply = await client.request(
+            "GET",
+            guard.endpoint(topic["url"]),
+            headers=_conditions(topic),
+            deadline=settings.timeout,
+            max_bytes=settings.websub_max_topic_bytes,
+        )
     except Refused as error:
         raise FetchFailed(f"guard: {error}", again=False) from None
-    answer = await poster.post(
-        endpoint,
-        _head(endpoint, topic),
-        b"",
-        deadline=settings.timeout,
-        keep=settings.websub_max_topic_bytes,
-    )
-    if answer.error is not None:
-        raise FetchFailed(answer.error, again=not answer.error.startswith(PERMANENT))
-    return answer
+    except httpx.TransportError as error:
+        raise _failed(str(error)) from None
+    if reply.error is not None:
+        raise _failed(reply.error)
+    return reply
 
 
-def _head(endpoint: Endpoint, topic: Row) -> bytes:
-    lines = [build_static_head("GET", "", endpoint), "Accept-Encoding: identity\r\n"]
-    if topic["etag"]:
-        lines.append(f"If-None-Match: {topic['etag']}\r\n")
-    if topic["last_modified"]:
-        lines.append(f"If-Modified-Since: {topic['last_modified']}\r\n")
-    return "".join([*lines, "\r\n"]).encode("latin-1")
+def _failed(error: str) -> FetchFailed:
+    return FetchFailed(error, again=not error.startswith(PERMANENT))
 
 
-def _content(answer: ExchangeResult) -> TopicContent:
-    status = answer.status or 0
+def _conditions(topic: Row) -> dict[str, str]:
+    known = {"If-None-Match": topic["etag"], "If-Modified-Since": topic["last_modified"]}
+    return {name: value for name, value in known.items() if value}
+
+
+def _content(reply: Reply) -> TopicContent:
+    status = reply.status
     if status != OK:
         raise FetchFailed(f"status {status}", again=status >= 500 or status == 429)
-    if answer.truncated:
+    if reply.truncated:
         raise FetchFailed("the topic is larger than websub_max_topic_bytes", again=False)
-    fields = {name: value.decode("latin-1") for name, value in reversed(answer.fields())}
-    fields = {name: value for name, value in fields.items() if value.isprintable()}
-    if fields.get(b"content-encoding", "identity").lower() != "identity":
+    encoding = _printable(reply, "content-encoding")
+    if encoding is not None and encoding.lower() != "identity":
         raise FetchFailed("the topic comes compressed though that was not asked for", again=False)
     return TopicContent(
-        answer.body,
-        fields.get(b"content-type") or UNKNOWN,
-        fields.get(b"etag"),
-        fields.get(b"last-modified"),
+        reply.body,
+        _printable(reply, "content-type") or UNKNOWN,
+        _printable(reply, "etag"),
+        _printable(reply, "last-modified"),
     )
+
+
+def _printable(reply: Reply, name: str) -> str | None:
+    value = reply.header(name)
+    return value if value is not None and value.isprintable() else None

@@ -6,12 +6,15 @@ import logging
 from collections.abc import Coroutine
 from typing import Any
 
+import httpx
+
 from store import Row, Store
 from store.clock import SECOND
 from store.delivery import websub, websub_foreign, websub_requests
 from store.errors import StoreError
+from worker.http.addresses import Refused
+from worker.http.client import GuardedClient
 from worker.http.guard import Guard
-from worker.http.transport import HttpSender
 from worker.settings import WorkerSettings
 from worker.websub.fetch import fetch_topic
 from worker.websub.verify import ask_callback, is_confirmed, new_challenge, verification_query
@@ -27,12 +30,12 @@ class WebSubTasks:
     """Does what is due when it is woken, and now and then."""
 
     def __init__(
-        self, store: Store, settings: WorkerSettings, guard: Guard, poster: HttpSender
+        self, store: Store, settings: WorkerSettings, guard: Guard, client: GuardedClient
     ) -> None:
         self._store = store
         self._settings = settings
         self._guard = guard
-        self._poster = poster
+        self._client = client
         self._polling: asyncio.Task[None] | None = None
         self._again = False
         self._tasks: set[asyncio.Task[None]] = set()
@@ -44,11 +47,11 @@ class WebSubTasks:
         """Work by these settings from now on."""
         self._settings = settings
 
-    def soon(self) -> None:
-        """Look for what is due."""
+    def wake(self) -> None:
+        """Start what is due."""
         self._again = True
         if self._polling is None and not self._stopping and self._settings.websub:
-            self._polling = asyncio.get_running_loop().create_task(self._look())
+            self._polling = asyncio.get_running_loop().create_task(self._poll())
 
     async def tick(self) -> None:
         """End what has to end, and look for what is due: the net beneath the wake-ups."""
@@ -57,9 +60,9 @@ class WebSubTasks:
         over, hidden = await self._store.read(websub.find_ended)
         if over or hidden:
             await self._store.write(websub.end_found, over, hidden)
-        self.soon()
+        self.wake()
 
-    async def _look(self) -> None:
+    async def _poll(self) -> None:
         try:
             while self._again and not self._stopping:
                 self._again = False
@@ -87,12 +90,12 @@ class WebSubTasks:
             self._wake_after(wait)
             return
         for topic in await self._store.write(websub_foreign.claim, FETCHES):
-            self._spawn(fetch_topic(self._store, self._settings, self._guard, self._poster, topic))
+            self._spawn(fetch_topic(self._store, self._settings, self._guard, self._client, topic))
 
     def _wake_after(self, wait: float) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = asyncio.get_running_loop().call_later(wait, self.soon)
+        self._timer = asyncio.get_running_loop().call_later(wait, self.wake)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(self._run(work))
@@ -107,27 +110,34 @@ class WebSubTasks:
             log.error("WebSub: %s", error)
         except Exception:
             log.exception("WebSub")
-        self.soon()
+        self.wake()
 
     async def _verify(self, request: Row) -> None:
-        challenge = new_challenge()
-        asked_at = self._store.clock.now()
-        answer = await ask_callback(
-            self._guard,
-            self._poster,
-            request["callback"],
-            verification_query(request, challenge),
-            self._settings.timeout,
-        )
-        said = answer.error or f"status {answer.status}"
-        if answer.status is None and not said.startswith("guard:"):
-            await self._store.write(websub_requests.retry_later, request, said)
+        challenge, asked_at = new_challenge(), self._store.clock.now()
+        confirmed, answered = False, True
+        try:
+            reply = await ask_callback(
+                self._guard,
+                self._client,
+                request["callback"],
+                verification_query(request, challenge),
+                self._settings.timeout,
+            )
+            result = reply.error or f"status {reply.status}"
+            confirmed = is_confirmed(reply, challenge)
+        except Refused as error:
+            result = f"guard: {error}"
+        except httpx.TransportError as error:
+            result = str(error)
+            answered = result.startswith("guard:")
+        if not answered:
+            await self._store.write(websub_requests.retry_later, request, result)
         elif request["mode"] == "denied":
-            await self._store.write(websub_requests.complete, request, said)
-        elif is_confirmed(answer, challenge):
+            await self._store.write(websub_requests.complete, request, result)
+        elif confirmed:
             await self._store.write(websub_requests.complete, request, "verified", asked_at)
         else:
-            await self._store.write(websub_requests.complete, request, f"not verified: {said}")
+            await self._store.write(websub_requests.complete, request, f"not verified: {result}")
         self._claimed_ids.discard(request["id"])
 
     async def stop(self) -> None:

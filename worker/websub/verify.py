@@ -6,28 +6,21 @@ from dataclasses import replace
 from urllib.parse import urlencode
 
 from store import Row
-from worker.delivery.websub_target import build_static_head
-from worker.http.addresses import Refused
-from worker.http.answer import ExchangeResult
+from worker.http.client import GuardedClient, Reply
 from worker.http.guard import Guard
-from worker.http.transport import HttpSender
 
 Pairs = Sequence[tuple[str, str]]
 
 
 async def ask_callback(
-    guard: Guard, poster: HttpSender, callback: str, pairs: Pairs, deadline: float
-) -> ExchangeResult:
-    """Ask a callback, byte for byte as it is, with more parameters at the end of its query."""
-    try:
-        endpoint = guard.endpoint(callback)
-    except Refused as error:
-        answer = ExchangeResult()
-        answer.error = f"guard: {error}"
-        return answer
+    guard: Guard, client: GuardedClient, callback: str, pairs: Pairs, deadline: float
+) -> Reply:
+    """Ask a callback, byte for byte as it is, with more parameters at the end of its query. Raises
+    Refused, and httpx.TransportError if no answer came.
+    """
+    endpoint = guard.endpoint(callback)
     asked = replace(endpoint, target=with_query(endpoint.target, pairs))
-    head = build_static_head("GET", "", asked) + "\r\n"
-    return await poster.post(asked, head.encode("latin-1"), b"", deadline=deadline)
+    return await client.request("GET", asked, deadline=deadline)
 
 
 def with_query(target: str, pairs: Pairs) -> str:
@@ -55,8 +48,6 @@ def verification_query(request: Row, challenge: str) -> Pairs:
     return pairs
 
 
-def is_confirmed(answer: ExchangeResult, challenge: str) -> bool:
-    """Whether an answer is a yes: any 2xx whose body is the challenge and nothing else."""
-    if answer.error is not None or answer.status is None or not 200 <= answer.status < 300:
-        return False
-    return answer.body == challenge.encode() and not answer.truncated
+def is_confirmed(reply: Reply, challenge: str) -> bool:
+    """Whether a reply confirms: any 2xx whose body is the challenge and nothing else."""
+    return reply.error is None and 200 <= reply.status < 300 and reply.body == challenge.encode()

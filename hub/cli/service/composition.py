@@ -36,7 +36,7 @@ def running_guard(settings: Settings) -> Iterator[Guard]:
 async def running_worker(store: Store, settings: Settings, guard: Guard) -> AsyncIterator[Worker]:
     """A worker at work for the length of the block."""
     telling = WorkerEvents(settings)
-    worker = Worker(store, settings, guard=guard, tell=telling, show=telling.again)
+    worker = Worker(store, settings, guard=guard, emit=telling, publish=telling.again)
     try:
         await worker.start()
         yield worker

@@ -38,11 +38,11 @@ class Daemon:
     """What went wrong when settings were read again."""
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     seeing: Observability = field(init=False)
-    _pulse: Watchdog = field(default_factory=Watchdog)
+    _watchdog: Watchdog = field(default_factory=Watchdog)
 
     def __post_init__(self) -> None:
         self.seeing = Observability(
-            self.store, stuck=lambda limit: self.pulse.stuck(limit), phase="starting"
+            self.store, stuck=lambda limit: self.watchdog.stalled(limit), phase="starting"
         )
 
     @property
@@ -51,9 +51,9 @@ class Daemon:
         return self.hub.url if self.hub is not None else "worker"
 
     @property
-    def pulse(self) -> Watchdog:
-        """The signs of life of its delivery loop, if it has one."""
-        return self._pulse if self.worker is None else self.worker.dispatcher.pulse
+    def watchdog(self) -> Watchdog:
+        """The watchdog of its delivery loop, if it has one."""
+        return self._watchdog if self.worker is None else self.worker.dispatcher.watchdog
 
     def status(self) -> str:
         """How it is, in a line."""

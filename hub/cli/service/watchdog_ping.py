@@ -33,7 +33,7 @@ async def _ping(daemon: Daemon, patience: float) -> None:
     """That this runs shows that the event loop does; the pulse shows the rest."""
     known = None
     while True:
-        stuck = daemon.pulse.stuck(patience / 2)
+        stuck = daemon.watchdog.stalled(patience / 2)
         if stuck is None:
             daemon.notifier.alive()
             daemon.notifier.status(daemon.status())
@@ -47,6 +47,6 @@ async def _ping(daemon: Daemon, patience: float) -> None:
 async def _write(daemon: Daemon) -> None:
     """The writer is asked for nothing, now and then: also a hub that is idle has one."""
     while True:
-        with daemon.pulse.watch("writing"), contextlib.suppress(StoreError):
+        with daemon.watchdog.watch("writing"), contextlib.suppress(StoreError):
             await daemon.store.note(lambda db: None)
         await asyncio.sleep(STATUS_EVERY)

@@ -30,10 +30,10 @@ from store.database.postgres.pool import ErrorTrackingConnection
 from store.delivery import attempts, deliveries, events, hooks, leases, subscribers
 from store.errors import Invalid, Missing, Unavailable
 from store.jobs import jobs
-from worker import service
 from worker.http.answer import ExchangeResult
 from worker.service import Worker
 from worker.settings import WorkerSettings
+from worker.tuning import Tuning
 
 LEASE = 30 * SECOND
 PLANS = [jobs.JobSchedule("prune", "every 600 s", 0)]
@@ -499,7 +499,7 @@ class TestConnections:
 
 
 class Network:
-    """A worker.http.transport.Poster whose receivers take everything."""
+    """A worker.http.transport.HttpSender whose receivers take everything."""
 
     def __init__(self) -> None:
         self.posts = 0
@@ -513,16 +513,13 @@ class Network:
 
 
 @pytest.fixture
-async def at_work(
-    monkeypatch: pytest.MonkeyPatch,
-) -> AsyncIterator[Callable[[Store], Any]]:
+async def at_work() -> AsyncIterator[Callable[..., Any]]:
     """Starts a worker on a store."""
-    monkeypatch.setattr(service, "POLL_INTERVAL", 0.2)
     running: list[Worker] = []
 
-    async def start(store: Store) -> Network:
-        network = Network()
-        network.worker = Worker(store, WorkerSettings(), poster=network)
+    async def start(store: Store, poll_interval: float = 0.2) -> Network:
+        network, tuning = Network(), Tuning(poll_interval=poll_interval)
+        network.worker = Worker(store, WorkerSettings(), sender=network, tuning=tuning)
         running.append(network.worker)
         await network.worker.start()
         return network
@@ -607,14 +604,14 @@ class TestWorkers:
         clock: MovableClock,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        """Between the end of a lease and the look that tells of it."""
-        monkeypatch.setattr(service, "POLL_INTERVAL", 3600.0)
-        heard = Worker._heard
+        """Between the end of a lease and the poll that finds it ended."""
+        wake = Worker.wake
+        # A wake-up for no hook in particular would poll.
         monkeypatch.setattr(
-            Worker, "_heard", lambda self, told: heard(self, told) if told else None
+            Worker, "wake", lambda self, hooks: wake(self, hooks) if hooks else None
         )
         world.hook("push", url="https://receiver.example/")
-        network = await at_work(other)
+        network = await at_work(other, poll_interval=3600.0)
         clock.advance(31)
         await asyncio.to_thread(world.arrive)
         await until(lambda: world.rows()[0]["lease_id"] is not None, "the claim")
@@ -646,7 +643,7 @@ class TestWorkers:
             raise Unavailable("the database is away")
 
         monkeypatch.setattr(other.engine._connections, "acquire", away)  # type: ignore[attr-defined]
-        await until(lambda: network.worker._end_others_from, "a look")
+        await until(lambda: network.worker.lease.outages, "a poll")
         clock.advance(60)
         monkeypatch.setattr(other.engine._connections, "acquire", borrow)  # type: ignore[attr-defined]
         await until(lambda: other.look(leases.any_live), "the lease that goes on")

@@ -69,8 +69,7 @@ async def test_networks_that_are_no_longer_allowed_are_not_used(house: House) ->
         house.hook(f"http://receiver.example:{receiver.port}/")
         await house.event()
         await until(lambda: house.states()["delivered"] == 1)
-        assert worker._transport is not None
-        assert len(worker._transport.pool) == 1
+        assert worker.open_connections == 1
         worker.change(settings(allow_networks=[]))
         await house.event()
         hook_id = house.deliveries()[0]["hook_id"]

@@ -10,28 +10,23 @@ from waiting import until
 
 from store.delivery import attempts, deliveries
 from store.errors import Unavailable
-from worker import service
-from worker.delivery import claimer, dispatcher, lease_buffer, recorder
-from worker.delivery import lane as lane_module
 from worker.http.answer import ExchangeResult
+from worker.tuning import Tuning
 
 HOOKS = 6
 STEPS = 25
 
 
-@pytest.fixture(autouse=True)
-def in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lane_module, "FIRST_COOLDOWN", 0.01)
-    monkeypatch.setattr(lane_module, "MAX_COOLDOWN", 0.05)
-    monkeypatch.setattr(lane_module, "MAX_QUEUE", 16)
-    monkeypatch.setattr(claimer, "MAX_QUEUE", 16)
-    monkeypatch.setattr(claimer, "BATCH", 8)
-    monkeypatch.setattr(claimer, "RETRY_DELAY", 0.01)
-    monkeypatch.setattr(dispatcher, "MAX_QUEUE", 16)
-    monkeypatch.setattr(dispatcher, "RETRY_DELAY", 0.01)
-    monkeypatch.setattr(lease_buffer, "MAX_BUFFERED", 40)
-    monkeypatch.setattr(recorder, "PAUSES", (0.01,))
-    monkeypatch.setattr(service, "GRACE", 0.05)
+IN_A_HURRY = Tuning(
+    first_cooldown=0.01,
+    max_cooldown=0.05,
+    max_queue=16,
+    claim_batch=8,
+    retry_delay=0.01,
+    max_buffered=40,
+    record_pauses=(0.01,),
+    stop_grace=0.05,
+)
 
 
 class Story:
@@ -41,6 +36,7 @@ class Story:
         self.house, self.monkeypatch = house, monkeypatch
         self.chance = random.Random(seed)
         self.sick = True
+        house.tuning = IN_A_HURRY
         house.network.script = self.answer
         self.hooks = [house.hook(options=self.options()) for _ in range(HOOKS)]
 
@@ -74,7 +70,7 @@ class Story:
 
     async def look(self) -> None:
         assert self.house.worker is not None
-        await self.house.worker._look()
+        await self.house.worker.poll()
 
     async def restart(self) -> None:
         await self.house.rest()
@@ -138,6 +134,6 @@ async def test_everything_ends(house: House, seed: int, monkeypatch: pytest.Monk
             assert row["attempts"] == 8 or row["reason"] == "the hook is not active"
     worker = house.worker
     assert worker is not None
-    await worker.dispatcher.scan()
-    await until(lambda: not worker.dispatcher._turns._waiting)
+    await worker.lease.scan()
+    await until(lambda: not worker.dispatcher.admission.waiting)
     assert worker.dispatcher.queued == 0

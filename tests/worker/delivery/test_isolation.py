@@ -10,10 +10,11 @@ from receivers import OK, Call, serving
 from waiting import until
 
 from store.delivery import events
-from worker.delivery import lane as lane_module
-from worker.delivery import lease_buffer
-from worker.delivery.lane import FIRST_COOLDOWN, FIRST_WINDOW, MAX_QUEUE, Lane
+from worker.delivery.lane import FIRST_WINDOW, Lane
 from worker.http.answer import ExchangeResult
+from worker.tuning import DEFAULTS, Tuning
+
+FIRST_COOLDOWN = DEFAULTS.first_cooldown
 
 
 async def quick(post: Post) -> ExchangeResult:
@@ -68,17 +69,17 @@ async def test_a_backlog_of_5000_for_a_hanging_hook_delays_nobody(house: House) 
         await house.event(name="issues")
     await until(lambda: house.states(healthy) == {"delivered": 3})
     assert house.states(hanging) == {"waiting": 5000}
-    assert len(house.leased()) <= MAX_QUEUE + FIRST_WINDOW, "memory holds lanes, not queues"
+    assert len(house.leased()) <= DEFAULTS.max_queue + FIRST_WINDOW, (
+        "memory holds lanes, not queues"
+    )
     gate.opened.set()
     await house.over(delivered=5003)
     assert worker.dispatcher.in_flight == 0
     assert worker.dispatcher.queued == 0
 
 
-async def test_hanging_hooks_that_fill_memory_leave_room_for_the_others(
-    house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(lease_buffer, "MAX_BUFFERED", 50)
+async def test_hanging_hooks_that_fill_memory_leave_room_for_the_others(house: House) -> None:
+    house.tuning = Tuning(max_buffered=50)
     gate = house.network.script = Gate([f"h{n}.example" for n in range(1, 6)])
     for _ in range(5):
         house.hook()
@@ -255,7 +256,7 @@ async def test_the_breaker_opens_gives_back_probes_and_closes(
     await house.events(20)
     await until(lambda: len(house.network.posts) == 3)
     await until(lambda: not house.leased())
-    assert hook_id in worker.dispatcher.intake.full()
+    assert hook_id in worker.dispatcher.local.full()
     assert "rests for" in caplog.text
     assert resting_until(house, hook_id) is not None
     hasten(FIRST_COOLDOWN)
@@ -268,7 +269,7 @@ async def test_the_breaker_opens_gives_back_probes_and_closes(
     house.network.script = lambda post: said()
     hasten(4 * FIRST_COOLDOWN)
     await until(lambda: house.states(hook_id)["delivered"] >= 15)
-    assert hook_id not in worker.dispatcher.intake.full()
+    assert hook_id not in worker.dispatcher.local.full()
     await house.pass_time(5)
     await house.over(delivered=20)
     assert resting_until(house, hook_id) is None
@@ -281,10 +282,8 @@ def resting_until(house: House, hook_id: int) -> int | None:
     return found
 
 
-async def test_what_arrives_during_a_rest_waits_in_the_store(
-    house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(lane_module, "FIRST_COOLDOWN", 60.0)
+async def test_what_arrives_during_a_rest_waits_in_the_store(house: House) -> None:
+    house.tuning = Tuning(first_cooldown=60.0)
     house.network.script = failing
     resting = house.hook(options={"breaker": 1})
     other = house.hook(events=["push", "issues"], options={"breaker": 0})
@@ -305,7 +304,7 @@ async def test_a_rest_ends_although_the_rate_had_a_timer(house: House) -> None:
     hook_id = house.hook(options={"breaker": 1, "rate": 100})
     worker = await house.work()
     await house.events(5)
-    await until(lambda: hook_id in worker.dispatcher.intake.full())
+    await until(lambda: hook_id in worker.dispatcher.local.full())
     hasten(FIRST_COOLDOWN / 2)
     await settle()
     assert len(house.network.posts) == 1
@@ -358,7 +357,7 @@ async def test_a_lane_without_work_is_forgotten(house: House) -> None:
     await house.over(delivered=1)
     await until(lambda: worker.dispatcher.in_flight == 0)
     assert hook_id in worker.dispatcher.lanes
-    await worker.dispatcher.scan()
+    await worker.lease.scan()
     assert hook_id not in worker.dispatcher.lanes
     await house.event()
     await house.over(delivered=2)
@@ -375,8 +374,8 @@ async def test_a_lane_that_is_being_claimed_for_is_not_made_twice(house: House) 
         )
         await house.event()
         house.store.courier = with_courier
-        await asyncio.gather(*(worker.dispatcher.scan() for _ in range(3)))
+        await asyncio.gather(*(worker.lease.scan() for _ in range(3)))
         await asyncio.sleep(0)
-        await worker.dispatcher.scan()
+        await worker.lease.scan()
     await house.over(delivered=30)
     assert house.network.most["h1.example"] == 1

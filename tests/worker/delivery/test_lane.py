@@ -7,25 +7,21 @@ from house import settle
 from waiting import until
 
 from store.clock import SECOND, MovableClock
-from worker.delivery.lane import (
-    FIRST_COOLDOWN,
-    FIRST_WINDOW,
-    MAX_COOLDOWN,
-    MAX_QUEUE,
-    Lane,
-    QueuedDelivery,
-)
+from worker.delivery.lane import FIRST_WINDOW, Lane, QueuedDelivery
 from worker.delivery.policy import policy_for
 from worker.delivery.retry_timer import LONGEST_SLEEP, RetryTimer
 from worker.delivery.target import Target
 from worker.settings import WorkerSettings
+from worker.tuning import DEFAULTS
+
+FIRST_COOLDOWN, MAX_COOLDOWN = DEFAULTS.first_cooldown, DEFAULTS.max_cooldown
 
 
 def lane(queued: int = 0, **options: object) -> Lane:
     target = Target(
         version=1, repo_id=1, url="", active=True, deleted=False, content_type="json",
         verify_tls=True, policy=policy_for(WorkerSettings(), options), endpoint=None, refusal="",
-        secret=None, prefixes=(), standing="",
+        secret=None, prefixes=(), static_head="",
     )  # fmt: skip
     made = Lane(7, target)
     made.queue.extend(QueuedDelivery(number, 1, 0, 0, 1) for number in range(queued))
@@ -53,7 +49,7 @@ def test_more_with_every_success_up_to_the_concurrency() -> None:
     busy = lane(1000, concurrency=32)
     windows = []
     for _ in range(40):
-        busy.succeeded()
+        busy.record_success()
         windows.append(busy.window)
     assert windows[:3] == [FIRST_WINDOW + 1, FIRST_WINDOW + 2, FIRST_WINDOW + 3]
     assert windows[-1] == 32
@@ -65,7 +61,7 @@ def test_half_as_many_with_every_failure() -> None:
     failing.window = 32
     windows = []
     for _ in range(7):
-        failing.failed(0.0)
+        failing.record_failure(0.0)
         windows.append(failing.window)
     assert windows == [16, 8, 4, 2, 1, 1, 1]
 
@@ -103,7 +99,7 @@ def test_without_a_rate_nothing_is_spent() -> None:
 
 def test_the_breaker_opens_after_so_many_failures_in_a_row() -> None:
     failing = lane(breaker=3)
-    assert [failing.failed(10.0) for _ in range(3)] == [0.0, 0.0, FIRST_COOLDOWN]
+    assert [failing.record_failure(10.0) for _ in range(3)] == [0.0, 0.0, FIRST_COOLDOWN]
     assert failing.full
     assert failing.wait(10.0) == FIRST_COOLDOWN
 
@@ -111,14 +107,14 @@ def test_the_breaker_opens_after_so_many_failures_in_a_row() -> None:
 def test_a_success_starts_the_count_anew() -> None:
     flaky = lane(breaker=3)
     for _ in range(10):
-        assert flaky.failed(0.0) == 0.0
-        assert flaky.failed(0.0) == 0.0
-        flaky.succeeded()
+        assert flaky.record_failure(0.0) == 0.0
+        assert flaky.record_failure(0.0) == 0.0
+        flaky.record_success()
 
 
 def test_breaker_0_never_opens() -> None:
     failing = lane(breaker=0)
-    assert not any(failing.failed(0.0) for _ in range(100))
+    assert not any(failing.record_failure(0.0) for _ in range(100))
 
 
 def test_it_rests_twice_as_long_with_every_probe_that_fails() -> None:
@@ -126,7 +122,7 @@ def test_it_rests_twice_as_long_with_every_probe_that_fails() -> None:
     rests = []
     now = 0.0
     for _ in range(9):
-        rests.append(failing.failed(now))
+        rests.append(failing.record_failure(now))
         now += rests[-1]
         failing.end_cooldown(now)
     assert rests == [5.0, 10.0, 20.0, 40.0, 80.0, 160.0, MAX_COOLDOWN, MAX_COOLDOWN, MAX_COOLDOWN]
@@ -134,16 +130,16 @@ def test_it_rests_twice_as_long_with_every_probe_that_fails() -> None:
 
 def test_what_was_in_flight_when_it_began_to_rest_does_not_lengthen_the_next_rest() -> None:
     failing = lane(breaker=3)
-    rests = [failing.failed(0.0) for _ in range(32)]
+    rests = [failing.record_failure(0.0) for _ in range(32)]
     assert [rest for rest in rests if rest] == [FIRST_COOLDOWN]
     failing.end_cooldown(FIRST_COOLDOWN)
-    assert failing.failed(FIRST_COOLDOWN) == 2 * FIRST_COOLDOWN
+    assert failing.record_failure(FIRST_COOLDOWN) == 2 * FIRST_COOLDOWN
 
 
 def test_after_the_rest_one_request_probes() -> None:
     failing = lane(10, breaker=1)
     failing.window = 32
-    failing.failed(0.0)
+    failing.record_failure(0.0)
     failing.end_cooldown(FIRST_COOLDOWN - 0.1)
     assert failing.full
     failing.end_cooldown(FIRST_COOLDOWN)
@@ -152,25 +148,25 @@ def test_after_the_rest_one_request_probes() -> None:
     assert started(failing) == 1
 
 
-def test_a_hook_that_was_seen_to_be_as_it_was_is_not_doubted() -> None:
+def test_a_target_whose_version_is_confirmed_is_used_again() -> None:
     one = lane()
     one.invalidate()
-    one.confirm(2, one.doubts)
+    one.confirm(2, one.invalidations)
     assert one.stale, "another version"
-    before = one.doubts
+    before = one.invalidations
     one.invalidate()
     one.confirm(1, before)
-    assert one.stale, "doubted since it was seen"
-    one.confirm(1, one.doubts)
+    assert one.stale, "invalidated since it was read"
+    one.confirm(1, one.invalidations)
     assert not one.stale
-    one.forget()
-    one.confirm(1, one.doubts)
+    one.forget_target()
+    one.confirm(1, one.invalidations)
     assert one.stale, "nothing is known of it"
 
 
 def test_full_is_a_queue_at_its_bound() -> None:
-    assert not lane(MAX_QUEUE - 1).full
-    assert lane(MAX_QUEUE).full
+    assert not lane(DEFAULTS.max_queue - 1).full
+    assert lane(DEFAULTS.max_queue).full
 
 
 def test_idle_only_when_nothing_would_be_lost() -> None:
@@ -185,16 +181,16 @@ def test_idle_only_when_nothing_would_be_lost() -> None:
         assert not busy.idle, name
 
 
-# The agenda.
+# The retry timer.
 
 
 class Bell:
-    """An agenda and how often it rang."""
+    """A retry timer and how often it rang."""
 
     def __init__(self) -> None:
         self.clock = MovableClock(1_000 * SECOND)
         self.rings = 0
-        self.agenda = RetryTimer(self.clock, self.ring)
+        self.timer = RetryTimer(self.clock, self.ring)
 
     def ring(self) -> None:
         self.rings += 1
@@ -204,12 +200,12 @@ class Bell:
 
     def sleeps(self, seconds: float) -> bool:
         """Whether it looks again so many seconds after what was just done."""
-        timer, now = self.agenda._timer, asyncio.get_running_loop().time()
-        return timer is not None and self.begun + seconds <= timer.when() <= now + seconds
+        wakes_at, now = self.timer.wakes_at, asyncio.get_running_loop().time()
+        return wakes_at is not None and self.begun + seconds <= wakes_at <= now + seconds
 
     def enter(self, lane: Lane, seconds: float) -> None:
         self.begun = asyncio.get_running_loop().time()
-        self.agenda.enter(lane, self.at(seconds))
+        self.timer.schedule(lane, self.at(seconds))
 
 
 @pytest.fixture
@@ -219,41 +215,41 @@ async def bell(anyio_backend: str) -> Bell:
 
 async def test_a_lane_is_due_at_its_moment(bell: Bell) -> None:
     one = Lane(1)
-    bell.agenda.enter(one, bell.at(5))
-    assert bell.agenda.due() == []
+    bell.timer.schedule(one, bell.at(5))
+    assert bell.timer.pop_due() == []
     bell.clock.advance(5)
-    assert bell.agenda.due() == [one]
+    assert bell.timer.pop_due() == [one]
     assert one.next_due is None
-    assert bell.agenda.due() == []
+    assert bell.timer.pop_due() == []
 
 
 async def test_the_earliest_entry_of_a_lane_counts(bell: Bell) -> None:
     one = Lane(1)
     for seconds in (9, 5, 7):
-        bell.agenda.enter(one, bell.at(seconds))
+        bell.timer.schedule(one, bell.at(seconds))
     bell.clock.advance(6)
-    assert bell.agenda.due() == [one]
+    assert bell.timer.pop_due() == [one]
     bell.clock.advance(6)
-    assert bell.agenda.due() == [], "the void ones are passed over"
+    assert bell.timer.pop_due() == [], "the void ones are passed over"
 
 
 async def test_lanes_come_in_the_order_of_their_moments(bell: Bell) -> None:
     lanes = [Lane(number) for number in range(5)]
     for lane, seconds in zip(lanes, (5, 1, 4, 2, 3), strict=True):
-        bell.agenda.enter(lane, bell.at(seconds))
+        bell.timer.schedule(lane, bell.at(seconds))
     bell.clock.advance(10)
-    assert [lane.hook_id for lane in bell.agenda.due()] == [1, 3, 4, 2, 0]
+    assert [lane.hook_id for lane in bell.timer.pop_due()] == [1, 3, 4, 2, 0]
 
 
 async def test_two_lanes_of_one_hook_at_one_moment(bell: Bell) -> None:
     # A lane that was forgotten and made again, while a void entry of the first is still there.
     first, second = Lane(1), Lane(1, in_flight=1)
-    bell.agenda.enter(first, bell.at(5))
+    bell.timer.schedule(first, bell.at(5))
     first.next_due = None
-    bell.agenda.enter(second, bell.at(5))
-    bell.agenda.enter(Lane(2), bell.at(5))
+    bell.timer.schedule(second, bell.at(5))
+    bell.timer.schedule(Lane(2), bell.at(5))
     bell.clock.advance(5)
-    assert [lane.hook_id for lane in bell.agenda.due()] == [1, 2]
+    assert [lane.hook_id for lane in bell.timer.pop_due()] == [1, 2]
 
 
 async def test_it_sleeps_until_the_first_but_never_for_long(bell: Bell) -> None:
@@ -261,18 +257,18 @@ async def test_it_sleeps_until_the_first_but_never_for_long(bell: Bell) -> None:
     assert bell.sleeps(LONGEST_SLEEP)
     bell.enter(Lane(2), 30)
     assert bell.sleeps(30)
-    bell.agenda.enter(Lane(3), bell.at(40))
+    bell.timer.schedule(Lane(3), bell.at(40))
     assert bell.sleeps(30)
 
 
 async def test_it_rings_for_what_is_due_already(bell: Bell) -> None:
-    bell.agenda.enter(Lane(1), bell.at(-5))
+    bell.timer.schedule(Lane(1), bell.at(-5))
     await until(lambda: bell.rings == 1)
 
 
 async def test_closed_it_rings_no_more(bell: Bell) -> None:
-    bell.agenda.enter(Lane(1), bell.at(-5))
-    bell.agenda.close()
-    bell.agenda.enter(Lane(2), bell.at(-5))
+    bell.timer.schedule(Lane(1), bell.at(-5))
+    bell.timer.close()
+    bell.timer.schedule(Lane(2), bell.at(-5))
     await settle()
     assert bell.rings == 0

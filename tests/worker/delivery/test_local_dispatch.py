@@ -14,9 +14,10 @@ from store import Store
 from store.database import notifications
 from store.database.postgres import notify
 from store.delivery import deliveries, events, outbox, replay_selection
-from worker.delivery import lane as lane_module
-from worker.delivery import lease_buffer, target_cache
-from worker.delivery.lane import MAX_QUEUE
+from worker.delivery import target_cache
+from worker.tuning import DEFAULTS, Tuning
+
+MAX_QUEUE = DEFAULTS.max_queue
 
 
 @pytest.fixture
@@ -106,7 +107,7 @@ async def test_a_full_lane_goes_through_the_store(house: House, claims: list[lis
     hook_id = house.hook()
     worker = await house.work()
     await house.events(MAX_QUEUE + 50)
-    assert hook_id in worker.dispatcher.intake.full()
+    assert hook_id in worker.dispatcher.local.full()
     in_hand = len(house.leased())
     await house.events(200)
     assert len(house.leased()) == in_hand
@@ -115,7 +116,7 @@ async def test_a_full_lane_goes_through_the_store(house: House, claims: list[lis
     gate.opened.set()
     await house.over(delivered=MAX_QUEUE + 250)
     assert claims
-    assert worker.dispatcher.intake.full() == ()
+    assert worker.dispatcher.local.full() == ()
     claims.clear()
     await house.event()
     await house.over(delivered=MAX_QUEUE + 251)
@@ -140,30 +141,27 @@ async def test_only_the_full_lane_does(house: House, claims: list[list[int]]) ->
 
 
 async def test_beyond_what_memory_holds_it_goes_through_the_store(
-    house: House, monkeypatch: pytest.MonkeyPatch, claims: list[list[int]]
+    house: House, claims: list[list[int]]
 ) -> None:
-    monkeypatch.setattr(lease_buffer, "MAX_BUFFERED", 30)
+    house.tuning = Tuning(max_buffered=30)
     gate = house.network.script = Gate(["h1.example", "h2.example"])
     for _ in range(2):
         house.hook()
     worker = await house.work()
     await house.events(50)
-    assert worker.dispatcher.intake.lease() is None
+    assert worker.dispatcher.local.lease() is None
     leased = len(house.leased())
     await house.events(100)
     assert len(house.leased()) <= leased + 2 * 16
     gate.opened.set()
     await house.over(delivered=300)
     assert claims
-    assert worker.dispatcher.intake.lease() is not None
+    assert worker.dispatcher.local.lease() is not None
     assert worker.dispatcher.queued == 0
 
 
-async def test_many_hooks_overflow_and_all_are_delivered(
-    house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(lease_buffer, "MAX_BUFFERED", 20)
-    monkeypatch.setattr(lane_module, "MAX_QUEUE", 8)
+async def test_many_hooks_overflow_and_all_are_delivered(house: House) -> None:
+    house.tuning = Tuning(max_buffered=20, max_queue=8, claim_batch=8)
     for _ in range(12):
         house.hook()
     await house.work()
@@ -287,7 +285,7 @@ async def test_a_lost_wake_up_is_made_up_by_looking(house: House, hub: Store) ->
     hub.courier.wake = lambda hooks: None  # type: ignore[method-assign]
     await house.events(3, hub)
     assert house.states() == {"waiting": 3}
-    await worker.dispatcher.scan()
+    await worker.lease.scan()
     await house.over(delivered=3)
 
 
@@ -313,8 +311,8 @@ async def test_waking_for_hooks_that_are_not_there(house: House, hub: Store) -> 
     await house.events(1, hub)
     await house.over(delivered=1)
     await until(lambda: worker.dispatcher.in_flight == 0)
-    await until(lambda: worker.dispatcher.claims._claiming is None)
-    await worker.dispatcher.scan()
+    await until(lambda: worker.dispatcher.claimer.idle)
+    await worker.lease.scan()
     assert not worker.dispatcher.lanes
 
 

@@ -71,42 +71,33 @@ async def test_one_event_to_many_form_hooks_is_encoded_once(
     assert forms == {form_encode(b'{"ref": "main"}')}
 
 
-async def test_contents_keep_to_their_size_and_read_again(
-    house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "MAX_BYTES", 100)
+async def test_payloads_beyond_the_size_are_read_again(house: House) -> None:
     receipts = [await house.event(bytes((65 + n,)) * 60) for n in range(3)]
-    contents = PayloadCache(house.store)
+    contents = PayloadCache(house.store, max_bytes=100)
     for receipt in receipts:
         content = await contents.get(receipt.event_id)
         assert content is not None
-    assert receipts[0].event_id not in contents._known
-    assert receipts[2].event_id in contents._known
+    assert receipts[0].event_id not in contents
+    assert receipts[2].event_id in contents
     again = await contents.get(receipts[0].event_id)
     assert again is not None
     assert again.body == b"A" * 60
 
 
-async def test_the_least_recently_used_is_dropped(
-    house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "MAX_BYTES", 100)
-    contents = PayloadCache(house.store)
+async def test_the_least_recently_used_is_dropped(house: House) -> None:
+    contents = PayloadCache(house.store, max_bytes=100)
     contents.put(1, Payload("push", "a", b"1" * 40))
     contents.put(2, Payload("push", "b", b"2" * 40))
     assert (await contents.get(1)) is not None
     contents.put(3, Payload("push", "c", b"3" * 40))
-    assert 1 in contents._known
-    assert 2 not in contents._known
+    assert 1 in contents
+    assert 2 not in contents
 
 
-async def test_one_larger_than_the_size_is_kept_while_it_is_alone(
-    house: House, monkeypatch
-) -> None:
-    monkeypatch.setattr(module, "MAX_BYTES", 100)
-    contents = PayloadCache(house.store)
+async def test_one_larger_than_the_size_is_kept_while_it_is_alone(house: House) -> None:
+    contents = PayloadCache(house.store, max_bytes=100)
     contents.put(1, Payload("push", "a", b"1" * 400))
-    assert 1 in contents._known
+    assert 1 in contents
 
 
 async def test_what_is_not_there_is_none(house: House) -> None:

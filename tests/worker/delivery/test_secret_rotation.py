@@ -293,7 +293,7 @@ async def test_what_was_taken_is_kept_when_the_lane_is_forgotten(house: House) -
     for _ in range(3):
         assert house.worker is not None
         await until(lambda: house.worker is not None and house.worker.dispatcher.in_flight == 0)
-        await house.worker.dispatcher.scan()
+        await house.worker.lease.scan()
         assert hook_id not in house.worker.dispatcher.lanes
         await events(house, 1)
     assert signed(house.network.posts) == [NEW] * 3
@@ -368,14 +368,13 @@ async def test_a_receiver_that_goes_back_to_the_former_secret(house: House) -> N
     assert signed(house.network.posts) == [NEW] + [OLD] * 4
 
 
-def test_what_is_remembered_of_refusals_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(secret_rotation, "MOST_REFUSED", 3)
+def test_what_is_remembered_of_refusals_has_a_bound() -> None:
     known = secret_rotation.SecretOverlap(DAY, OLD, Signer(OLD), taken=True, moved=True)
-    for number in range(10):
+    for number in range(3 * secret_rotation.MOST_REFUSED):
         assert known.new_first(number)
         assert known.learn(number, True, 403) is None
         assert not known.new_first(number)
-        assert len(known.refused) <= 3
+        assert len(known.refused) <= secret_rotation.MOST_REFUSED
 
 
 def test_an_answer_to_an_earlier_attempt_takes_nothing_back() -> None:

@@ -5,7 +5,6 @@ import asyncio
 import pytest
 
 from store import Store
-from worker.delivery import start_throttle
 from worker.delivery.start_throttle import (
     CONTENDED_PAUSE,
     CONTENDED_SECONDS,
@@ -20,8 +19,8 @@ from worker.delivery.start_throttle import (
 
 def begun_until_over(counted: StartThrottle) -> int:
     begun = 0
-    while not counted.over:
-        counted.begin()
+    while not counted.exhausted:
+        counted.count()
         begun += 1
     return begun
 
@@ -40,7 +39,7 @@ async def test_more_is_begun_with_the_next_pass() -> None:
 async def test_who_needs_less_is_not_called_again() -> None:
     again: list[None] = []
     counted = StartThrottle(lambda: 0, lambda: again.append(None))
-    counted.begin()
+    counted.count()
     for _ in range(3):
         await asyncio.sleep(0)
     assert not again
@@ -53,28 +52,27 @@ async def test_while_a_crowd_waits_for_the_store_there_are_few(
     loop = asyncio.get_running_loop()
     moment = loop.time()
     monkeypatch.setattr(loop, "time", lambda: moment)
-    # A loop that is never idle.
-    monkeypatch.setattr(start_throttle, "thread_time", loop.time)
     awaited = CONTENDED_WRITES
     again = asyncio.Event()
-    counted = StartThrottle(lambda: awaited, again.set)
+    # A loop that is never idle.
+    counted = StartThrottle(lambda: awaited, again.set, busy_time=loop.time)
     assert begun_until_over(counted) == CONTENDED_STARTS
     for _ in range(10):
         await asyncio.sleep(0)
-    assert counted.over, "a pause is longer than a pass"
+    assert counted.exhausted, "a pause is longer than a pass"
     moment += max(CONTENDED_PAUSE, CONTENDED_SECONDS)
     await again.wait()
     awaited = CONTENDED_WRITES - 1
     assert begun_until_over(counted) == MAX_STARTS, "who comes alone crowds nobody"
 
 
-async def test_what_the_loop_has_left_is_used_beside_a_crowd(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_what_the_loop_has_left_is_used_beside_a_crowd() -> None:
     def share(idle: float) -> int:
         moment = asyncio.get_running_loop().time
-        monkeypatch.setattr(start_throttle, "thread_time", lambda: moment() * (1 - idle))
-        return begun_until_over(StartThrottle(lambda: CONTENDED_WRITES, lambda: None))
+        throttle = StartThrottle(
+            lambda: CONTENDED_WRITES, lambda: None, busy_time=lambda: moment() * (1 - idle)
+        )
+        return begun_until_over(throttle)
 
     assert share(IDLE) == CONTENDED_STARTS
     half, all_of_it = share((1 + IDLE) / 2), share(1)

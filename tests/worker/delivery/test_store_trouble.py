@@ -4,9 +4,11 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from calls import counting_calls
 from engines import embedded
 from house import Gate, House, Post, said, settle
 from waiting import PATIENCE, until
@@ -14,18 +16,16 @@ from waiting import PATIENCE, until
 from store import Connection
 from store.delivery import attempts, deliveries, events, leases
 from store.errors import Busy, StoreError, Unavailable
-from worker import service
-from worker.delivery import claimer, dispatcher, recorder, target_cache
-from worker.delivery.dispatcher import Dispatcher
+from worker import delivery
+from worker.delivery import target_cache
+from worker.tuning import Tuning
 
 PAUSE = 0.02
 
 
 @pytest.fixture(autouse=True)
-def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorder, "PAUSES", (PAUSE,))
-    monkeypatch.setattr(claimer, "RETRY_DELAY", PAUSE)
-    monkeypatch.setattr(dispatcher, "RETRY_DELAY", PAUSE)
+def short_pauses(house: House) -> None:
+    house.tuning = Tuning(record_pauses=(PAUSE,), retry_delay=PAUSE)
 
 
 class Trouble:
@@ -102,16 +102,7 @@ async def test_while_nothing_can_be_recorded_nothing_is_sent(
     assert caplog.text.count("deliveries pause") == 1
 
 
-async def test_pausing_costs_nothing(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = 0
-    unpark = Dispatcher._resume_waiting
-
-    def counted(self: Dispatcher) -> None:
-        nonlocal calls
-        calls += 1
-        unpark(self)
-
-    monkeypatch.setattr(Dispatcher, "_resume_waiting", counted)
+async def test_pausing_costs_nothing(house: House) -> None:
     for _ in range(10):
         house.hook()
     await house.work()
@@ -119,10 +110,10 @@ async def test_pausing_costs_nothing(house: House, monkeypatch: pytest.MonkeyPat
         await house.event()
         await until(lambda: trouble.tried >= 2)
         await events_at_last(house, 5)
-        calls = 0
         seen = trouble.tried
-        await until(lambda: trouble.tried >= seen + 8)
-        assert calls < 100
+        with counting_calls(delivery) as calls:
+            await until(lambda: trouble.tried >= seen + 8)
+        assert calls[0] < 1000, "nothing is tried while it cannot be recorded"
     await house.over(delivered=60)
 
 
@@ -149,7 +140,7 @@ async def test_trouble_that_outlasts_a_lease_sends_nothing_twice(house: House) -
         await events_at_last(house, 5)
         await until(lambda: trouble.tried >= 3)
         house.clock.advance(3600)
-        await insisting(worker._look)
+        await insisting(worker.poll)
     await house.over(delivered=5)
     assert len(house.network.posts) == 5
     assert len(house.attempts(hook_id)) == 5
@@ -230,7 +221,7 @@ async def test_looking_is_tried_again(house: House, caplog: pytest.LogCaptureFix
     worker = await house.work()
     await house.over(delivered=3)
     with Trouble(deliveries, "waiting_hooks", Unavailable("disk full")) as trouble:
-        worker._heard([])
+        worker.wake([])
         await until(lambda: trouble.tried == 1)
         await until(lambda: "disk full" in caplog.text)
     await house.event()
@@ -275,7 +266,7 @@ async def test_a_full_disk(house: House) -> None:
     await until(lambda: len(house.network.posts) >= 12)
     worker = house.worker
     assert worker is not None
-    await until(lambda: worker.dispatcher._recorder.full)
+    await until(lambda: worker.dispatcher.admission.blocked())
     sent = len(house.network.posts)
     await settle()
     assert len(house.network.posts) <= sent + 12
@@ -290,7 +281,7 @@ async def test_what_is_answered_and_not_recorded_is_bounded(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However slow the store is: it would all be sent again after a crash."""
-    monkeypatch.setattr(recorder, "MOST_UNRECORDED", 20)
+    house.tuning = replace(house.tuning, max_unrecorded=20)
     over = asyncio.Event()
     for _ in range(3):
         house.hook(options={"concurrency": 4})
@@ -304,7 +295,7 @@ async def test_what_is_answered_and_not_recorded_is_bounded(
 
     monkeypatch.setattr(house.store, "note", slow)
     await house.events(100)
-    await until(lambda: worker.dispatcher._recorder.full)
+    await until(lambda: worker.dispatcher.admission.blocked())
     await until(lambda: worker.dispatcher.in_flight == 0)
     await settle()
     # Those that were in flight when the bound was reached are over it.
@@ -317,20 +308,13 @@ async def test_what_is_answered_and_not_recorded_is_bounded(
 # Ending in trouble.
 
 
-@pytest.fixture
-def short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(service, "GRACE", 0.1)
-
-
 async def ends(stopping: Callable[[], Any]) -> None:
     async with asyncio.timeout(PATIENCE):
         await stopping()
 
 
-async def test_stopping_does_not_wait_for_a_store_that_stays_away(
-    house: House, monkeypatch: pytest.MonkeyPatch, short_grace: None
-) -> None:
-    monkeypatch.setattr(dispatcher, "FINAL_FLUSH_SECONDS", 0.1)
+async def test_stopping_does_not_wait_for_a_store_that_stays_away(house: House) -> None:
+    house.tuning = replace(house.tuning, stop_grace=0.1, final_flush=0.1)
     house.hook()
     worker = await house.work()
     house.worker = None

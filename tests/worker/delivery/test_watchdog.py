@@ -12,36 +12,37 @@ from store import Store
 from store.delivery import attempts, deliveries
 from store.errors import Unavailable
 from worker.delivery.watchdog import Watchdog
+from worker.tuning import Tuning
 
 LIMIT = 5.0
 
 
 async def test_nothing_is_stuck_where_nothing_is_expected() -> None:
-    assert Watchdog().stuck(0) is None
+    assert Watchdog().stalled(0) is None
 
 
 async def test_what_goes_on_for_too_long() -> None:
     pulse = Watchdog()
     with pulse.watch("claiming"):
-        assert pulse.stuck(LIMIT) is None
+        assert pulse.stalled(LIMIT) is None
         hasten(2 * LIMIT)
         with pulse.watch("recording"):
-            assert str(pulse.stuck(LIMIT)).startswith("claiming: no sign of life for 10 s")
-    assert pulse.stuck(LIMIT) is None
+            assert str(pulse.stalled(LIMIT)).startswith("claiming: no sign of life for 10 s")
+    assert pulse.stalled(LIMIT) is None
 
 
 async def test_what_is_expected_and_does_not_come() -> None:
     pulse = Watchdog()
     pulse.arm("looking", LIMIT)
     hasten(1.5 * LIMIT)
-    assert pulse.stuck(LIMIT) is None, "the limit counts from the moment it was due"
+    assert pulse.stalled(LIMIT) is None, "the limit counts from the moment it was due"
     hasten(1.5 * LIMIT)
-    assert str(pulse.stuck(LIMIT)).startswith("looking: ")
+    assert str(pulse.stalled(LIMIT)).startswith("looking: ")
     pulse.arm("looking", LIMIT)
-    assert pulse.stuck(LIMIT) is None
-    pulse.rest("looking")
+    assert pulse.stalled(LIMIT) is None
+    pulse.disarm("looking")
     hasten(3 * LIMIT)
-    assert pulse.stuck(LIMIT) is None
+    assert pulse.stalled(LIMIT) is None
 
 
 async def test_a_worker_at_rest_and_at_work_is_not_stuck(house: House) -> None:
@@ -49,10 +50,10 @@ async def test_a_worker_at_rest_and_at_work_is_not_stuck(house: House) -> None:
     house.hook()
     hasten(2 * LIMIT)
     await settle()
-    assert worker.dispatcher.pulse.stuck(LIMIT) is None
+    assert worker.dispatcher.watchdog.stalled(LIMIT) is None
     await house.events(20)
     await until(lambda: house.states()["delivered"] == 20)
-    assert worker.dispatcher.pulse.stuck(LIMIT) is None
+    assert worker.dispatcher.watchdog.stalled(LIMIT) is None
 
 
 async def test_an_endpoint_that_hangs_is_no_standstill(house: House) -> None:
@@ -63,24 +64,22 @@ async def test_an_endpoint_that_hangs_is_no_standstill(house: House) -> None:
     await until(lambda: worker.dispatcher.in_flight == 1)
     hasten(2 * LIMIT)
     await settle()
-    assert worker.dispatcher.pulse.stuck(LIMIT) is None
+    assert worker.dispatcher.watchdog.stalled(LIMIT) is None
     gate.opened.set()
     await until(lambda: house.states()["delivered"] == 1)
 
 
-async def test_attempts_that_never_end_are_one(
-    house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("worker.delivery.dispatcher.MAX_ATTEMPT_SECONDS", 0)
+async def test_attempts_that_never_end_are_one(house: House) -> None:
+    house.tuning = Tuning(max_attempt=0)
     worker = await house.work()
     house.hook("https://slow.example/hook")
     gate = house.network.script = Gate(["slow.example"])
     await house.event()
     await until(lambda: worker.dispatcher.in_flight == 1)
     hasten(2 * LIMIT)
-    await until(lambda: str(worker.dispatcher.pulse.stuck(LIMIT)).startswith("attempts: "))
+    await until(lambda: str(worker.dispatcher.watchdog.stalled(LIMIT)).startswith("attempts: "))
     gate.opened.set()
-    await until(lambda: worker.dispatcher.pulse.stuck(LIMIT) is None)
+    await until(lambda: worker.dispatcher.watchdog.stalled(LIMIT) is None)
 
 
 @pytest.mark.parametrize(
@@ -105,12 +104,12 @@ async def test_a_store_that_never_answers(
     hook_id = house.hook()
     worker = await house.work()
     await house.event()
-    worker.dispatcher.intake.wake([hook_id])
+    worker.dispatcher.local.wake([hook_id])
     await asked.wait()
     hasten(2 * LIMIT)
-    await until(lambda: str(worker.dispatcher.pulse.stuck(LIMIT)).startswith(part))
+    await until(lambda: str(worker.dispatcher.watchdog.stalled(LIMIT)).startswith(part))
     released.set()
-    await until(lambda: worker.dispatcher.pulse.stuck(LIMIT) is None)
+    await until(lambda: worker.dispatcher.watchdog.stalled(LIMIT) is None)
 
 
 async def test_a_store_that_refuses_is_no_standstill(
@@ -124,9 +123,9 @@ async def test_a_store_that_refuses_is_no_standstill(
     with monkeypatch.context() as patched:
         for name in ("claim", "waiting_hooks"):
             patched.setattr(deliveries, name, full)
-        worker.dispatcher.intake.wake([hook_id])
+        worker.dispatcher.local.wake([hook_id])
         with pytest.raises(Unavailable):
-            await worker._look()
+            await worker.poll()
         hasten(2 * LIMIT)
         await settle()
-        assert worker.dispatcher.pulse.stuck(LIMIT) is None
+        assert worker.dispatcher.watchdog.stalled(LIMIT) is None

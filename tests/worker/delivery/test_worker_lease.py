@@ -14,9 +14,10 @@ from store import Connection
 from store.clock import SECOND
 from store.delivery import deliveries, leases
 from store.errors import Unavailable, Unusable
-from worker import service
+from worker.delivery.target import load_target
 from worker.service import Worker
 from worker.settings import WorkerSettings
+from worker.tuning import Tuning
 
 HOUR = 3600
 
@@ -37,7 +38,7 @@ async def test_stopping_lets_what_is_in_flight_end_and_gives_back_the_rest(house
     await until(lambda: house.network.in_flight["h1.example"] == 4)
     assert len(house.leased()) == 30
     stopping = asyncio.create_task(house.rest())
-    await until(lambda: worker.dispatcher._buffer.ended)
+    await until(lambda: worker.dispatcher.leased.closed)
     await settle(10)
     assert not stopping.done()
     gate.opened.set()
@@ -50,11 +51,9 @@ async def test_stopping_lets_what_is_in_flight_end_and_gives_back_the_rest(house
     assert len(house.network.posts) == 30
 
 
-async def test_what_hangs_is_given_back_after_a_while(
-    house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert service.GRACE == 10
-    monkeypatch.setattr(service, "GRACE", 0.05)
+async def test_what_hangs_is_given_back_after_a_while(house: House) -> None:
+    assert house.tuning.stop_grace == 10
+    house.tuning = Tuning(stop_grace=0.05)
     gate = house.network.script = Gate(["h1.example"])
     hook_id = house.hook()
     await house.work()
@@ -141,7 +140,7 @@ async def test_a_crash_before_the_outcome_is_recorded_sends_again(house: House) 
 async def test_a_second_worker_is_refused(house: House) -> None:
     await house.work()
     other = house.another_store()
-    second = Worker(other, WorkerSettings(), poster=house.network)
+    second = Worker(other, WorkerSettings(), sender=house.network)
     with pytest.raises(Unusable, match="another worker is running on this database"):
         await second.start()
     await second.stop()
@@ -181,7 +180,7 @@ async def test_the_only_worker_keeps_its_lease_whatever_the_clock_does(house: Ho
     await until(lambda: house.network.in_flight["h1.example"] == 4)
     for seconds in (HOUR, 1000 * 24 * HOUR, -2000 * 24 * HOUR, 2000 * 24 * HOUR):
         house.clock.advance(seconds)
-        await worker._look()
+        await worker.poll()
         assert house.store.look(held) == [lease_id]
     gate.opened.set()
     await house.over(delivered=20)
@@ -193,7 +192,7 @@ async def test_a_lease_is_renewed(house: House, one_of_many: None) -> None:
     (lease_id,) = house.store.look(held)
     for _ in range(20):
         house.clock.advance(20)
-        await worker._look()
+        await worker.poll()
     assert house.store.look(held) == [lease_id]
 
 
@@ -206,23 +205,27 @@ async def test_a_lease_that_is_renewed_late_is_kept_where_nobody_ended_it(
     await house.events(50)
     await until(lambda: house.network.in_flight["h1.example"] == 4)
     house.clock.advance(HOUR)
-    await worker._look()
+    await worker.poll()
     assert house.store.look(held) == [1]
     gate.opened.set()
     await house.over(delivered=50)
     assert len(house.network.posts) == 50, "nothing was sent twice"
 
 
-async def test_the_lease_is_renewed_while_a_look_takes_long(
-    house: House, one_of_many: None
+async def test_the_lease_is_renewed_while_a_poll_takes_long(
+    house: House, one_of_many: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     worker = await house.work()
-    async with worker._poll_lock:
-        for _ in range(5):
-            house.clock.advance(20)
-            await worker._prolong()
-            assert worker.dispatcher._buffer.can_send
-            assert not house.store.do(leases.release_expired)
+    slow = Slow(house, deliveries.waiting_hooks, monkeypatch)
+    polling = asyncio.create_task(worker.poll())
+    await until(lambda: slow.begun)
+    for _ in range(5):
+        house.clock.advance(20)
+        await worker.lease.renew()
+        assert worker.dispatcher.leased.can_send
+        assert not house.store.do(leases.release_expired)
+    slow.over.set()
+    await polling
     assert house.store.look(held) == [1]
 
 
@@ -235,10 +238,10 @@ async def test_after_the_clock_has_jumped_nothing_is_stuck(house: House, one_of_
     await until(lambda: house.network.in_flight["h1.example"] == 4)
     house.clock.advance(HOUR)
     house.store.do(leases.release_expired)
-    await worker._look()
+    await worker.poll()
     (second,) = house.store.look(held)
     assert second != first
-    assert worker.dispatcher.intake.lease() == second
+    assert worker.dispatcher.local.lease() == second
     await house.events(20)
     assert {row["lease_id"] for row in house.leased()} <= {second}
     gate.opened.set()
@@ -256,7 +259,7 @@ async def test_jumps_while_it_works(house: House, one_of_many: None) -> None:
         await house.events(10)
         house.clock.advance(HOUR)
         arriving = asyncio.gather(*(house.event() for _ in range(10)))
-        await worker._look()
+        await worker.poll()
         await arriving
     await house.over(delivered=600)
     assert not house.leased()
@@ -271,7 +274,7 @@ async def test_a_lease_that_another_worker_ended(house: House, one_of_many: None
     house.clock.advance(HOUR)
     house.store.do(leases.release_expired)
     await house.events(10)
-    await worker._look()
+    await worker.poll()
     gate.opened.set()
     await house.over(delivered=20)
 
@@ -291,9 +294,9 @@ async def test_a_lease_that_could_not_be_ended_at_once_is_ended_later(
     with monkeypatch.context() as patched:
         patched.setattr(leases, "release_expired", failing)
         with pytest.raises(Unavailable):
-            await worker._look()
+            await worker.poll()
     gate.opened.set()
-    await worker._look()
+    await worker.poll()
     await house.over(delivered=10)
 
 
@@ -301,19 +304,23 @@ async def test_a_lease_that_could_not_be_ended_at_once_is_ended_later(
 
 
 class Slow:
-    """Reading what is to be sent takes until `over` is set."""
+    """A function that reads takes until `over` is set. Then it may fail."""
 
-    def __init__(self, worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, house: House, function: object, monkeypatch: pytest.MonkeyPatch) -> None:
         self.over = asyncio.Event()
         self.begun = 0
-        self._read = worker.dispatcher._target_cache.target
-        monkeypatch.setattr(worker.dispatcher._target_cache, "target", self)
+        self.error: Exception | None = None
+        self._function, self._read = function, house.store.read
+        monkeypatch.setattr(house.store, "read", self)
 
-    async def __call__(self, *given: Any) -> Any:
-        target = await self._read(*given)
-        self.begun += 1
-        await self.over.wait()
-        return target
+    async def __call__(self, function: Any, *given: Any) -> Any:
+        found = await self._read(function, *given)
+        if function is self._function:
+            self.begun += 1
+            await self.over.wait()
+            if self.error is not None:
+                raise self.error
+        return found
 
 
 TakeOver = Callable[[], list[int]]
@@ -340,14 +347,14 @@ async def test_what_was_about_to_be_sent_when_the_lease_ended_is_not_sent(
 ) -> None:
     house.hook()
     worker = await house.work()
-    slow = Slow(worker, monkeypatch)
+    slow = Slow(house, load_target, monkeypatch)
     await house.event()
     await until(lambda: slow.begun)
     house.clock.advance(HOUR)
     assert len(take_over()) == 1
     slow.over.set()
     await until(lambda: worker.dispatcher.in_flight == 0)
-    await worker._look()
+    await worker.poll()
     await settle()
     assert house.network.posts == []
     assert worker.dispatcher.queued == 0
@@ -358,13 +365,13 @@ async def test_what_was_about_to_be_sent_is_not_sent_under_the_next_lease(
 ) -> None:
     house.hook()
     worker = await house.work()
-    slow = Slow(worker, monkeypatch)
+    slow = Slow(house, load_target, monkeypatch)
     await house.event()
     await until(lambda: slow.begun)
     house.clock.advance(HOUR)
     assert len(take_over()) == 1
-    await worker._look()
-    assert worker.dispatcher._buffer.can_send
+    await worker.poll()
+    assert worker.dispatcher.leased.can_send
     slow.over.set()
     await until(lambda: worker.dispatcher.in_flight == 0)
     await settle()
@@ -377,22 +384,15 @@ async def test_what_the_store_could_not_give_is_not_sent_under_the_next_lease(
 ) -> None:
     house.hook()
     worker = await house.work()
-    over, begun = asyncio.Event(), asyncio.Event()
-
-    async def away(*given: Any) -> Any:
-        begun.set()
-        await over.wait()
-        raise Unavailable("gone for a moment")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(worker.dispatcher._target_cache, "target", away)
-        await house.event()
-        await begun.wait()
-        house.clock.advance(HOUR)
-        assert len(take_over()) == 1
-        await worker._look()
-        over.set()
-        await until(lambda: worker.dispatcher.in_flight == 0)
+    slow = Slow(house, load_target, monkeypatch)
+    slow.error = Unavailable("gone for a moment")
+    await house.event()
+    await until(lambda: slow.begun)
+    house.clock.advance(HOUR)
+    assert len(take_over()) == 1
+    await worker.poll()
+    slow.over.set()
+    await until(lambda: worker.dispatcher.in_flight == 0)
     await settle()
     assert worker.dispatcher.queued == 0
     assert house.network.posts == []
@@ -404,13 +404,13 @@ async def test_what_is_offered_under_a_lease_that_has_ended_is_left_to_others(
     house.hook()
     worker = await house.work()
     offered: list[Any] = []
-    offer = worker.dispatcher.intake.dispatch
-    monkeypatch.setattr(worker.dispatcher.intake, "dispatch", offered.extend)
+    offer = worker.dispatcher.local.dispatch
+    monkeypatch.setattr(worker.dispatcher.local, "dispatch", offered.extend)
     await house.event()
     assert len(offered) == 1
     house.clock.advance(HOUR)
     assert len(take_over()) == 1
-    await worker._look()
+    await worker.poll()
     offer(offered)
     await settle()
     assert house.network.posts == []
@@ -430,7 +430,7 @@ async def test_what_arrives_after_the_lease_ended_is_not_sent_again(
     house.store.do(leases.release_expired)
     gate.opened.set()
     await house.over(delivered=4)
-    await worker._look()
+    await worker.poll()
     await settle()
     assert len(house.network.posts) == 4
     assert [row["number"] for row in house.attempts(hook_id)] == [1] * 4
@@ -459,9 +459,9 @@ async def test_the_clock_is_set_back(house: House, one_of_many: None) -> None:
     await house.events(5)
     house.clock.advance(-HOUR)
     await house.events(5)
-    await worker._look()
+    await worker.poll()
     await house.over(delivered=10)
     house.clock.advance(HOUR)
-    await worker._look()
+    await worker.poll()
     await house.events(5)
     await house.over(delivered=15)

@@ -12,8 +12,8 @@ from store.database.metrics import HistogramMetric
 from store.delivery import deliveries, leases
 from store.delivery.attempts import DEAD, DELIVERED, WAITING, Outcome
 from store.errors import Unavailable
-from worker.delivery import ended
 from worker.delivery.metrics import RESULTS, WorkerMetrics, stage_of
+from worker.delivery.recorder import log_dead
 
 
 def count(spread: HistogramMetric) -> int:
@@ -120,10 +120,11 @@ async def test_jobs_are_counted(house: House, monkeypatch: pytest.MonkeyPatch) -
         raise Unavailable("disk full")
 
     worker = await house.work()
-    await worker._polling.run()
+    (poll,) = [task for task in worker.periodic_tasks() if task.name == "look"]
+    await poll.run()
     monkeypatch.setattr(leases, "renew", away)
     with pytest.raises(Unavailable):
-        await worker._polling.run()
+        await poll.run()
     found = worker.measures.jobs.values()
     assert (found[("look", "done")], found[("look", "failed")]) == (1, 1)
     monkeypatch.undo()
@@ -184,7 +185,7 @@ class TestLag:
 
         monkeypatch.setattr(leases, "renew", renewing)
         monkeypatch.setattr(type(worker.dispatcher), "lag", 2.5)
-        await worker._look()
+        await worker.poll()
         assert said == [2_500_000]
 
 
@@ -219,7 +220,7 @@ def test_a_line_a_hook_tells_of_the_dead(caplog: pytest.LogCaptureFixture) -> No
     secret = "connect: to https://u:p@h.example/?token=hush"
     dead = [outcome(hook_id=at % 2, delivery_id=at, state=DEAD, error=secret) for at in range(10)]
     with caplog.at_level(logging.WARNING):
-        ended.log_dead([*dead, outcome()])
+        log_dead([*dead, outcome()])
     assert len(caplog.records) == 2
     assert "5 deliveries are dead; the last ended with attempt 1: connect" in caplog.text
     assert "hush" not in caplog.text

@@ -7,6 +7,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_network
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from waiting import PATIENCE
 
 from worker.http.addresses import EMBEDDING, FORBIDDEN_V4, FORBIDDEN_V6
 from worker.http.guard import Endpoint, Guard, Refused
@@ -487,7 +488,7 @@ async def test_look_ups_of_one_name_are_one():
     guard.close()
 
 
-async def test_judging_a_subscription(monkeypatch: pytest.MonkeyPatch):
+async def test_judging_a_subscription():
     async def never(host: str, port: int) -> list[str]:
         raise OSError("no such name")
 
@@ -495,15 +496,13 @@ async def test_judging_a_subscription(monkeypatch: pytest.MonkeyPatch):
         await asyncio.Event().wait()
         return []
 
-    with monkeypatch.context() as patched:
-        patched.setattr("worker.http.guard.CHECK_SECONDS", 0.02)
-        await Guard(resolver=hangs).judge("https://example.com/")
-    monkeypatch.setattr("worker.http.guard.CHECK_SECONDS", 30)
+    await Guard(resolver=hangs, check_seconds=0.02).judge("https://example.com/")
     for resolver in (never, answers([]), answers(["8.8.8.8"])):
-        await Guard(resolver=resolver).judge("https://example.com/")
+        await Guard(resolver=resolver, check_seconds=PATIENCE).judge("https://example.com/")
     for url in ("https://example.com/", "https://user@example.com/", "https://10.0.0.1/"):
+        guard = Guard(resolver=answers(["127.0.0.1"]), check_seconds=PATIENCE)
         with pytest.raises(Refused):
-            await Guard(resolver=answers(["127.0.0.1"])).judge(url)
+            await guard.judge(url)
 
 
 async def test_the_system_resolver():

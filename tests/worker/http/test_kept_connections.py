@@ -9,14 +9,13 @@ import os
 import socket
 import struct
 from collections.abc import AsyncIterator, Callable
-from typing import Any
 
 import pytest
 from house import House, settle, until
 from receivers import OK, Call, Receiver, ok, serving
 from test_transport import LOOPBACK, anyio_backend, opened, post, settled
 
-from worker.http import connection, pool
+from worker.http import connection
 from worker.http.answer import Withheld
 from worker.http.guard import Guard
 from worker.http.transport import ExchangeResult, Transport
@@ -137,9 +136,9 @@ def speak(sock: socket.socket) -> None:
 
 @pytest.mark.parametrize("end", [shut, disconnect, speak])
 async def test_what_was_closed_before_the_request_costs_no_attempt(
-    transport: Transport, end: Callable[[socket.socket], None], monkeypatch: pytest.MonkeyPatch
+    transport: Transport, end: Callable[[socket.socket], None]
 ) -> None:
-    monkeypatch.setattr(connection, "RESTED", -1.0)
+    transport.pool.fresh_seconds = -1.0
     handler = Held()
     async with serving(handler) as receiver:
         assert (await post(transport, receiver)).status == 200
@@ -155,7 +154,7 @@ async def test_what_was_closed_before_the_request_costs_no_attempt(
 async def test_a_connection_that_has_just_been_used_is_not_looked_at(
     transport: Transport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "RESTED", 3600.0)
+    transport.pool.fresh_seconds = 3600.0
     monkeypatch.delattr(connection.select, "poll")
     async with serving(ok) as receiver:
         for _ in range(3):
@@ -214,9 +213,7 @@ async def test_who_closes_after_each_answer_fails_once_at_most(transport: Transp
         assert receiver.connections >= 29
 
 
-async def test_the_doubt_ends_with_a_connection_that_stays_open(
-    transport: Transport, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_doubt_ends_with_a_connection_that_stays_open(transport: Transport) -> None:
     async def only_first(call: Call) -> None:
         await (once if call.receiver.connections == 1 else ok)(call)
 
@@ -227,22 +224,20 @@ async def test_the_doubt_ends_with_a_connection_that_stays_open(
         for count in (2, 3):
             assert (await post(transport, receiver)).status == 200
             assert receiver.connections == count
-        monkeypatch.setattr(pool, "REST", 0.0)
+        transport.pool.doubted_rest = 0.0
         assert (await post(transport, receiver)).status == 200
-        monkeypatch.setattr(pool, "REST", 3600.0)
+        transport.pool.doubted_rest = 3600.0
         for _ in range(3):
             assert (await post(transport, receiver)).status == 200
         assert receiver.connections == 3
 
 
-async def test_so_many_doubts_are_remembered(
-    transport: Transport, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pool, "MOST_DOUBTED", 2)
+async def test_so_many_doubts_are_remembered(transport: Transport) -> None:
+    transport.pool.max_doubted = 2
+    origins = []
     for _ in range(4):
         async with serving(once) as receiver:
             await post(transport, receiver)
             await settled(transport, 0)
-    doubted: Any = transport.pool._doubted
-    assert len(doubted) == 2
-    assert receiver.port in {origin[2] for origin in doubted}
+        origins.append(("http", "127.0.0.1", receiver.port, True))
+    assert [transport.pool.is_doubted(each) for each in origins] == [False, False, True, True]

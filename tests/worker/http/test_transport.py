@@ -6,6 +6,7 @@ import os
 import socket
 import ssl
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,8 @@ import pytest
 from receivers import OK, Call, Receiver, deaf, ok, repeats, says, self_signed, serving, silent
 from waiting import PATIENCE, until
 
+from worker.http.client import GuardedClient, GuardedTransport
 from worker.http.guard import Endpoint, Guard
-from worker.http.httpx_adapter import HttpxAdapter, Over
 from worker.http.transport import MAX_BODY, ExchangeResult, HttpSender, Transport
 
 LOOPBACK = ["127.0.0.0/8", "::1/128"]
@@ -668,8 +669,8 @@ async def test_a_large_body_and_an_endless_answer_over_tls(tmp_path: Path):
 # The httpx side
 
 
-def over(transport: Transport) -> Over:
-    return Over(Guard(allow_networks=LOOPBACK), transport)
+def over(transport: Transport) -> GuardedTransport:
+    return GuardedTransport(Guard(allow_networks=LOOPBACK), transport)
 
 
 async def test_the_transport_serves_httpx():
@@ -704,25 +705,62 @@ async def test_httpx_exceptions(handler: Any, error: type[Exception]):
             await client.post("http://10.0.0.1/")
 
 
-async def test_a_mock_transport_in_place_of_ours():
-    seen: list[httpx.Request] = []
+async def test_the_client_sends_the_endpoint_byte_for_byte():
+    async with serving(ok) as receiver, opened() as transport:
+        guard = Guard(allow_networks=LOOPBACK)
+        client = GuardedClient(guard, transport)
+        target = "/a/../b//%7e?q=|{}&x=%zz"
+        endpoint = replace(guard.endpoint(receiver.url), target=target)
+        reply = await client.request("GET", endpoint, deadline=PATIENCE, headers={"X-A": "b"})
+        assert (reply.status, reply.body, reply.truncated, reply.error) == (200, b"ok", False, None)
+        head = receiver.heads[0].decode().split("\r\n")
+        assert head[0] == f"GET {target} HTTP/1.1"
+        assert {line.partition(":")[0].lower() for line in head[1:] if line} == {
+            "host", "user-agent", "accept", "accept-encoding", "x-a",
+        }  # fmt: skip
+        await client.close()
 
-    def answer_to(request: httpx.Request) -> httpx.Response:
-        seen.append(request)
-        if request.url.path == "/slow":
-            raise httpx.ReadTimeout("late", request=request)
-        if request.url.path == "/gone":
-            raise httpx.ConnectError("nobody there", request=request)
-        return httpx.Response(202, content=b"x" * 100, headers={"X-A": "b"})
 
-    through: HttpSender = HttpxAdapter(httpx.MockTransport(answer_to))
-    answer = await post(through, "https://example.com/a?b=%41", b"body", keep=10)
-    assert (answer.status, answer.body, answer.truncated) == (202, b"x" * 10, True)
-    assert (b"x-a", b"b") in answer.fields()
-    assert (seen[0].content, seen[0].url.raw_path) == (b"body", b"/a?b=%41")
-    assert seen[0].headers["x-hook"] == "1"
-    assert (await post(through, "https://example.com/slow")).error == "timeout: wait: late"
-    assert (await post(through, "https://example.com/gone")).error == "connect: nobody there"
+async def test_the_client_keeps_no_cookies_follows_nothing_and_decompresses_nothing():
+    packed = gzip.compress(b"x" * 100_000)
+    answer = (
+        b"HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nSet-Cookie: a=b\r\n"
+        b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%b" % (len(packed), packed)
+    )
+    async with serving(says(answer)) as receiver, opened() as transport:
+        guard = Guard(allow_networks=LOOPBACK)
+        client = GuardedClient(guard, transport)
+        for _ in range(2):
+            reply = await client.request("GET", guard.endpoint(receiver.url), deadline=PATIENCE)
+            assert (reply.status, reply.body) == (302, packed)
+            assert reply.header("location") == "/elsewhere"
+        assert not any(b"cookie" in head.lower() for head in receiver.heads)
+        assert len(receiver.heads) == 2
+        endpoint = guard.endpoint(receiver.url)
+        reply = await client.request("GET", endpoint, deadline=PATIENCE, max_bytes=10)
+        assert (reply.body, reply.truncated) == (packed[:10], True)
+        await client.close()
+
+
+async def test_a_body_that_breaks_off_is_a_reply_with_an_error():
+    broken = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"
+    async with serving(says(broken, close=True)) as receiver, opened() as transport:
+        guard = Guard(allow_networks=LOOPBACK)
+        client = GuardedClient(guard, transport)
+        reply = await client.request("GET", guard.endpoint(receiver.url), deadline=PATIENCE)
+        assert (reply.status, reply.body) == (200, b"half")
+        assert str(reply.error).startswith("read: ")
+        await client.close()
+
+
+async def test_the_client_dials_no_address_that_the_guard_refuses():
+    async with serving(ok) as receiver, opened(Guard()) as transport:
+        endpoint = Guard(allow_networks=LOOPBACK).endpoint(receiver.url)
+        client = GuardedClient(Guard(), transport)
+        with pytest.raises(httpx.ConnectError, match="guard: "):
+            await client.request("GET", endpoint, deadline=PATIENCE)
+        assert receiver.connections == 0
+        await client.close()
 
 
 async def settled(transport: Transport, count: int) -> None:

@@ -203,7 +203,6 @@ async def test_the_proxy(site: HgSite) -> None:
     async with proxy_to(guard, endpoint) as proxy:
         known = base64.b64encode(f"{USER}:{proxy.token}".encode()).decode()
         pass_ = f"Proxy-Authorization: Basic {known}\r\n"
-        guard._resolver = _loopback
         get = f"GET http://bells.invalid/ HTTP/1.1\r\n{pass_}\r\n"
         assert (await asked(proxy.port, get)).startswith("HTTP/1.1 403 ")
         assert "127.0.0.1 (an address of bells.invalid) is refused" in str(proxy.refused)

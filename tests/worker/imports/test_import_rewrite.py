@@ -5,7 +5,13 @@ from pathlib import Path
 import pytest
 from git_site import ADA, BOB, git, stream
 
-from worker.imports.git_objects import IMPORTED_REFS, MOST_OBJECT, UnsupportedHistory, authors_of
+from worker.imports.git_objects import (
+    IMPORTED_REFS,
+    MAX_OBJECT_BYTES,
+    UnsupportedHistory,
+    authors_of,
+    objects,
+)
 from worker.imports.rewrite import rewrite
 from worker.imports.survey import author_digest, printable, survey
 
@@ -162,19 +168,18 @@ def test_two_that_become_the_same(repo: Path) -> None:
     assert git(repo, "rev-parse", "one") == git(repo, "rev-parse", "other")
 
 
-def test_what_is_too_large(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_too_large(repo: Path) -> None:
     point(repo, "heads/main", commit(repo))
-    assert MOST_OBJECT > 1024
-    monkeypatch.setattr("worker.imports.git_objects.MOST_OBJECT", 10)
+    assert MAX_OBJECT_BYTES > 1024
+    assert len([*objects(repo, "rev-list", "--all")]) == 1
     with pytest.raises(UnsupportedHistory, match="bytes"):
-        survey(repo, 100, lambda count: None)
+        [*objects(repo, "rev-list", "--all", max_bytes=10)]
 
 
-def test_too_many_authors(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_authors(repo: Path) -> None:
     point(repo, "heads/main", commit(repo))
-    monkeypatch.setattr("worker.imports.survey.MOST_AUTHORS", 0)
     with pytest.raises(UnsupportedHistory, match="more than 0 authors"):
-        survey(repo, 100, lambda count: None)
+        survey(repo, 100, lambda count: None, max_authors=0)
 
 
 def test_who_is_who() -> None:

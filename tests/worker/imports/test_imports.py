@@ -17,6 +17,7 @@ from store import Connection, Row, Store
 from store.imports import import_contents, import_rounds, imports
 from store.repositories import refs, repositories
 from worker.imports import directories, steps
+from worker.imports.import_round import ImportPace
 from worker.jobs.run_imports import clean_up, run_imports
 
 PASSWORD = "open sesame / ä"
@@ -230,12 +231,10 @@ async def test_files_that_are_said_to_be_elsewhere(place: GitPlace, tmp_path: Pa
         assert other.seen == []
 
 
-async def test_the_name_is_resolved_once(place: GitPlace, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_name_is_resolved_once(place: GitPlace) -> None:
     """What git dials is what was judged, whatever the name means to git."""
     port = place.site.url.rpartition(":")[2]
-    monkeypatch.setattr(
-        "worker.jobs.run_imports.Guard._system", lambda self, host, port: _addresses("127.0.0.1")
-    )
+    place.resolver = lambda host, port: _addresses("127.0.0.1")
     url = f"http://bells.invalid:{port}/bells.git"
     place.store.do(imports.start, place.repo["id"], place.octo["id"], url)
     assert (await place.work())["status"] == "complete"
@@ -342,8 +341,8 @@ async def test_the_store_is_gone(place: GitPlace) -> None:
 
 
 @on_each
-async def test_large_files(place: GitPlace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steps, "LARGE", 20_000)
+async def test_large_files(place: GitPlace) -> None:
+    place.pace = ImportPace(large_file=20_000)
     place.site.repository("large", stream(3, 30_000))
     row = await place.done("/large.git")
     assert (row["large_files_count"], row["large_files_size"]) == (3, 90_000)
@@ -358,7 +357,7 @@ async def test_large_files(place: GitPlace, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 async def test_progress_of_a_large_one(place: GitPlace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("worker.imports.import_round.PROGRESS_INTERVAL", 0.02)
+    place.pace = ImportPace(progress=0.02)
     place.site.repository("large", stream(800, 5_000))
     place.site.pause = 0.02
     seen = [place.start("/large.git")]
@@ -381,10 +380,8 @@ async def test_progress_of_a_large_one(place: GitPlace, monkeypatch: pytest.Monk
     assert place.row["commit_count"] == 800
 
 
-async def test_what_was_not_yet_told_does_not_undo_it(
-    place: GitPlace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("worker.imports.import_round.PROGRESS_INTERVAL", 60)
+async def test_progress_that_was_not_yet_reported_does_not_undo_the_end(place: GitPlace) -> None:
+    place.pace = ImportPace(progress=60)
     place.site.repository("large", stream(800, 100))
     row = await place.done("/large.git")
     assert (row["status"], row["commit_count"]) == ("complete", 800)
@@ -453,11 +450,8 @@ def running(data_dir: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("setting", "value"), [("import_timeout", 0.5), ("import_max_bytes", 200_000)]
 )
-async def test_bounds(
-    place: GitPlace, monkeypatch: pytest.MonkeyPatch, setting: str, value: float
-) -> None:
-    monkeypatch.setattr("worker.imports.import_round.SIZED_EVERY", 1)
-    monkeypatch.setattr("worker.imports.import_round.PROGRESS_INTERVAL", 0.02)
+async def test_bounds(place: GitPlace, setting: str, value: float) -> None:
+    place.pace = ImportPace(progress=0.02, size_every=1)
     place.site.repository("large", stream(50, 20_000))
     place.site.pause = 0.05
     place.start("/large.git")
@@ -491,8 +485,8 @@ async def test_so_many_at_once(place: GitPlace, monkeypatch: pytest.MonkeyPatch)
         at_once -= 1
 
     monkeypatch.setattr(steps.ImportSteps, "fetch", fetching)
-    monkeypatch.setattr("worker.jobs.run_imports.POLL_SECONDS", 0.02)
-    await run_imports(place.store, place.settings, place.tell)
+    pace = ImportPace(poll=0.02)
+    await run_imports(place.store, place.settings, place.tell, pace=pace)
     assert place.outcomes == ["success"] * 3
     assert most == 2
 
@@ -560,7 +554,6 @@ async def test_what_outlived_a_killed_worker_is_removed_after_the_next_import(
 def test_a_folder_is_emptied_until_nobody_writes_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(directories, "AGAIN_AFTER", 0)
     writes = 3
     empty = shutil.rmtree
 
@@ -572,11 +565,11 @@ def test_a_folder_is_emptied_until_nobody_writes_there(
             (folder / "objects").mkdir(parents=True)
 
     monkeypatch.setattr(directories.shutil, "rmtree", emptied)
-    directories.remove_tree(tmp_path / "7-17")
+    directories.remove_tree(tmp_path / "7-17", retry_after=0)
     assert (writes, [*tmp_path.iterdir()]) == (0, [])
     assert not caplog.records
     writes = -1
-    directories.remove_tree(tmp_path / "7-17")
+    directories.remove_tree(tmp_path / "7-17", retry_after=0)
     assert "cannot be removed for now: 7-17" in caplog.text
     monkeypatch.undo()
 

@@ -19,8 +19,7 @@ from store.errors import Unavailable, Unusable
 from store.registry import expiring
 from store.repositories import interaction_limits, invitations, repositories
 from worker.job_table import JobContext, build_jobs, refuse_emit
-from worker.jobs import expire as module
-from worker.jobs.expire import expire
+from worker.jobs.expire import expire, expire_batch
 from worker.service import Worker
 from worker.settings import WorkerSettings
 
@@ -144,9 +143,7 @@ async def test_in_batches_each_with_its_events(
     clock: MovableClock,
     tell: WorkerEvents,
     open_one: None,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "BATCH", 4)
     store.do(limit_many, seed.octo["id"], 10)
     clock.advance(1)
     calls: list[int] = []
@@ -158,7 +155,7 @@ async def test_in_batches_each_with_its_events(
         tell(db, event, rows)
 
     with pytest.raises(Unavailable):
-        await expire(store, failing)
+        await expire(store, failing, batch=4)
     assert calls == [4, 4, 2]
     assert store.look(left)[0] == 2
     assert ended(store)["interaction_limit"] == 8
@@ -191,7 +188,7 @@ async def test_as_few_statements_for_many(
         clock.advance(1)
         with monkeypatch.context() as patched:
             asked = statements(patched)
-            rows = store.do(module._batch, expiring.EXPIRING[0], tell)
+            rows = store.do(expire_batch, expiring.EXPIRING[0], tell, many)
             counts.append(len(asked))
         assert rows == many
     # Rows go in by 64, 16, 4 and 1.
@@ -217,7 +214,7 @@ async def test_the_worker_is_woken_for_what_ends_sooner(
 ) -> None:
     """With a real clock: nobody looks, and yet it is gone and told of at its moment."""
     store = open_store("sqlite", data_dir=tmp_path)
-    worker = Worker(store, WorkerSettings(), tell=WorkerEvents(settings))
+    worker = Worker(store, WorkerSettings(), emit=WorkerEvents(settings))
     try:
         await worker.start()
         owner = store.do(accounts.create, "ada")

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import logging
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,6 +19,7 @@ from store.repositories import refs, repositories
 from worker.jobs import projector as module
 from worker.service import Worker
 from worker.settings import WorkerSettings
+from worker.tuning import Tuning
 
 
 def issue(number: int, **more: Any) -> bytes:
@@ -104,10 +104,8 @@ async def test_large_events_are_read_a_few_at_a_time(
     assert taken_up(house) == 5
 
 
-async def test_each_once_whatever_happens_to_the_worker(
-    house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "BATCH_SECONDS", 1e-9)
+async def test_each_once_whatever_happens_to_the_worker(house: House) -> None:
+    house.tuning = Tuning(projection_batch=1e-9)
     await house.events(100)
     for _ in range(5):
         before = taken_up(house)
@@ -165,8 +163,8 @@ async def test_nothing_is_lost_while_the_store_is_in_trouble(
     worker = await house.work()
     await house.event()
     for _ in range(4):
-        await until(lambda: worker._projector._task is None)
-        worker._projector.soon()
+        await until(lambda: worker.projector.idle)
+        worker.projector.wake()
     await done(house)
     assert taken_up(house) == 1
     assert state(house)["skipped"] == 0
@@ -201,15 +199,15 @@ async def test_events_that_retention_dropped_are_no_reason_to_wait(house: House)
 async def test_only_where_the_settings_want_it(house: House) -> None:
     worker = await house.work(reflect=False)
     await house.event()
-    await worker._projector.tick()
-    assert worker._projector._task is None
+    await worker.projector.tick()
+    assert worker.projector.idle
     assert taken_up(house) == 0
     worker.change(WorkerSettings(reflect=True))
     await done(house)
     assert taken_up(house) == 1
 
 
-async def test_it_rests_the_longer_the_more_others_do(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_it_rests_the_longer_the_more_others_do() -> None:
     wall = processor = 0.0
     share = 0.0
     slept: list[float] = []
@@ -220,10 +218,7 @@ async def test_it_rests_the_longer_the_more_others_do(monkeypatch: pytest.Monkey
         processor += seconds * share
         slept.append(round(seconds, 1))
 
-    clock = SimpleNamespace(monotonic=lambda: wall, process_time=lambda: processor)
-    monkeypatch.setattr(module, "time", clock)
-    monkeypatch.setattr(module, "asyncio", SimpleNamespace(sleep=sleep))
-    pace = module.Pacer()
+    pace = module.Pacer(lambda: wall, lambda: processor, sleep)
     for share in (0.0, 0.9, 0.9, 0.9, 1.5, 1.5, 1.5, 1.5, 1.5, 1.5, 0.0, 0.0):  # noqa: B007
         await pace.rest(1.0)
     assert slept[:4] == [1.0, 1.0, 3.3, 9.5]
@@ -263,7 +258,7 @@ async def test_of_several_workers_one_does_it(house: House) -> None:
         pytest.skip("there is one worker at a time")
     await house.work()
     other = house.another_store()
-    second = Worker(other, WorkerSettings(jitter=0), poster=house.network)
+    second = Worker(other, WorkerSettings(jitter=0), sender=house.network)
     await second.start()
     try:
         await asyncio.gather(house.events(200), house.events(200, other))
@@ -271,7 +266,7 @@ async def test_of_several_workers_one_does_it(house: House) -> None:
         assert taken_up(house) == 400
         holder = state(house)["lease_id"]
         assert house.worker is not None
-        assert holder in (house.worker._lease, second._lease)
+        assert holder in (house.worker.lease.lease_id, second.lease.lease_id)
     finally:
         await second.stop()
         await other.close()

@@ -15,16 +15,10 @@ from store.artifacts.deployment_records import Deployment, DeploymentPlace
 from store.clock import SECOND
 from store.errors import Conflict, Unavailable
 from store.repositories import repositories
-from worker.jobs import record_deployments as module
 from worker.jobs.record_deployments import FAILED, record_deployments
 
 BATCH = 20
 MANY = 2 * BATCH + 5
-
-
-@pytest.fixture(autouse=True)
-def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "BATCH", BATCH)
 
 
 @pytest.fixture
@@ -88,12 +82,12 @@ async def test_cut_off_it_goes_on(kept: Store, settings: HubSettings) -> None:
     job_id = ask(kept, MANY)
     tell = Trouble(settings, 2, Unavailable("the disk is full"))
     with pytest.raises(Unavailable):
-        await record_deployments(kept, tell)
+        await record_deployments(kept, tell, batch=BATCH)
     row = job(kept, job_id)
     assert (row["status"], row["total_count"]) == ("processing", BATCH)
     assert count(kept, "deployment_record") == count(kept, "event") == BATCH
     assert kept.look(deployment_jobs.next_due) == row["created_at"]
-    await record_deployments(kept, tell)
+    await record_deployments(kept, tell, batch=BATCH)
     row = job(kept, job_id)
     assert (row["status"], row["total_count"], row["errors"]) == ("completed", MANY, [])
     assert count(kept, "deployment_record") == count(kept, "event") == MANY
@@ -104,7 +98,7 @@ async def test_what_goes_wrong_for_good(
     kept: Store, settings: HubSettings, caplog: pytest.LogCaptureFixture
 ) -> None:
     first, second = ask(kept, MANY), ask(kept, 1, "sun")
-    await record_deployments(kept, Trouble(settings, 2, ValueError("a mistake")))
+    await record_deployments(kept, Trouble(settings, 2, ValueError("a mistake")), batch=BATCH)
     row = job(kept, first)
     assert (row["status"], row["total_count"]) == ("failed", BATCH)
     assert row["errors"] == [{"message": FAILED}]
@@ -112,7 +106,7 @@ async def test_what_goes_wrong_for_good(
     assert f"the deployments of job {first} cannot be recorded" in caplog.text
     # It keeps nobody waiting: not the next job, and not the cluster.
     assert job(kept, second)["status"] == "completed"
-    await record_deployments(kept, WorkerEvents(settings))
+    await record_deployments(kept, WorkerEvents(settings), batch=BATCH)
     assert job(kept, ask(kept, 1))["status"] == "pending"
 
 
@@ -121,7 +115,7 @@ async def test_two_at_it(kept: Store, settings: HubSettings) -> None:
     job_id = ask(kept, MANY)
     begun = kept.do(deployment_jobs.begin)
     assert begun is not None
-    await record_deployments(kept, WorkerEvents(settings))
+    await record_deployments(kept, WorkerEvents(settings), batch=BATCH)
     assert kept.do(deployment_jobs.advance, begun, BATCH) is None
     assert job(kept, job_id)["total_count"] == MANY == count(kept, "event")
 
@@ -139,7 +133,7 @@ async def test_the_oldest_first(kept: Store, settings: HubSettings, clock: Any) 
         ids.append(ask(kept, 1, cluster))
         clock.advance(1)
     assert kept.look(deployment_jobs.next_due) == clock.now() - 3 * SECOND
-    await record_deployments(kept, WorkerEvents(settings))
+    await record_deployments(kept, WorkerEvents(settings), batch=BATCH)
     told = bodies(kept, "deployment_record")
     assert [each["deployment_record"]["cluster"] for each in told] == ["a", "b", "c"]
     assert {job(kept, job_id)["status"] for job_id in ids} == {"completed"}
@@ -149,7 +143,7 @@ async def test_those_that_ended_are_forgotten(
     kept: Store, settings: HubSettings, clock: Any
 ) -> None:
     ask(kept, 1, "a")
-    await record_deployments(kept, WorkerEvents(settings))
+    await record_deployments(kept, WorkerEvents(settings), batch=BATCH)
     clock.advance(1)
     ask(kept, 1, "b")
     assert kept.do(deployment_jobs.forget, clock.now()) == 1

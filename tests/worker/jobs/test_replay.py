@@ -1,15 +1,13 @@
 """The job that goes on with replays: to their end, in turns, no faster than it may."""
 
-from types import SimpleNamespace
 from typing import Any
 
-import pytest
 from house import House
 from waiting import until
 
 from store.delivery import replay_runs
 from store.delivery.replay_selection import ReplaySelection
-from worker.jobs import replay as module
+from worker.jobs.replay import replay
 from worker.settings import WorkerSettings
 
 
@@ -42,9 +40,7 @@ async def test_what_was_asked_for_before_is_taken_up(house: House) -> None:
     await until(lambda: run_of(house, run["id"])["made"] == 3)
 
 
-async def test_no_faster_than_it_may_and_not_once_cancelled(
-    house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_no_faster_than_it_may_and_not_once_cancelled(house: House) -> None:
     house.hook()
     await house.events(20)
     run = ask(house)
@@ -56,9 +52,7 @@ async def test_no_faster_than_it_may_and_not_once_cancelled(
             house.store.do(replay_runs.cancel, run["id"])
 
     # A clock that stands still, and sleep that takes no time.
-    monkeypatch.setattr(module, "asyncio", SimpleNamespace(sleep=sleep))
-    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: 0.0))
-    await module.replay(house.store, WorkerSettings(replay_rate=10))
+    await replay(house.store, WorkerSettings(replay_rate=10), clock=lambda: 0.0, sleep=sleep)
     # A quarter of a second's at a time; and of what took no time, none is made up for.
     assert run_of(house, run["id"])["made"] == 6
     assert [round(seconds, 1) for seconds in slept] == [0.2, 0.4, 0.6]

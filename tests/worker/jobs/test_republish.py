@@ -4,9 +4,8 @@ import asyncio
 import itertools
 import re
 import threading
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import orjson
@@ -37,8 +36,7 @@ from store.registry import republish_runs
 from store.registry.snapshot_sources import SNAPSHOT_SOURCES
 from store.repositories import interaction_limits, pull_request_caps, repositories, watching
 from worker.job_table import JobContext, build_jobs
-from worker.jobs import republish as module
-from worker.jobs.republish import republish, request_scheduled
+from worker.jobs.republish import publish_batch, republish, request_scheduled
 from worker.settings import WorkerSettings
 
 DIGEST = f"sha256:{'b' * 64}"
@@ -108,10 +106,16 @@ def ask(store: Store, topic: str = "*/*/events/*", **given: Any) -> Row:
     return store.do(lambda db: republish_runs.create(db, wanted, total, **given))
 
 
-async def published(store: Store, telling: WorkerEvents, topic: str, **given: Any) -> list[Row]:
+async def published(
+    store: Store,
+    telling: WorkerEvents,
+    topic: str,
+    pace: Mapping[str, Any] | None = None,
+    **given: Any,
+) -> list[Row]:
     before = len(told(store))
     ask(store, topic, **given)
-    await republish(store, telling.again)
+    await republish(store, telling.again, **(pace or {}))
     return told(store)[before:]
 
 
@@ -228,9 +232,8 @@ def _many(db: Connection, world: World, n: int) -> None:
 
 
 async def test_what_has_not_changed_is_passed_over_in_batches(
-    world: World, telling: WorkerEvents, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
+    world: World, telling: WorkerEvents, clock: MovableClock
 ) -> None:
-    monkeypatch.setattr(module, "BATCH", 3)
     world.store.do(_many, world, 14)
     clock.advance(3600)
     since = clock.now()
@@ -242,16 +245,13 @@ async def test_what_has_not_changed_is_passed_over_in_batches(
             issues.put(db, world.vault.repo, given, projection_table.projected_events(db))
 
     world.store.do(change)
-    rows = await published(world.store, telling, "octo/*/events/issues", since=since)
+    rows = await published(world.store, telling, "octo/*/events/issues", {"batch": 3}, since=since)
     assert [row["payload"]["issue"]["number"] for row in rows] == changed
 
 
 @pytest.mark.parametrize("at", [1, 2, 4, 6])
-async def test_cut_off_it_is_gone_on_with(
-    world: World, telling: WorkerEvents, monkeypatch: pytest.MonkeyPatch, at: int
-) -> None:
+async def test_cut_off_it_is_gone_on_with(world: World, telling: WorkerEvents, at: int) -> None:
     """Whatever was not committed was not published; nothing is missed, nothing comes twice."""
-    monkeypatch.setattr(module, "BATCH", 7)
     world.store.do(_many, world, 20)
     ask(world.store, "octo/*/events/issues")
     steps = itertools.count(1)
@@ -262,10 +262,10 @@ async def test_cut_off_it_is_gone_on_with(
             raise asyncio.CancelledError
 
     with pytest.raises(asyncio.CancelledError):
-        await republish(world.store, dying)
+        await republish(world.store, dying, batch=7)
     before = len(told(world.store))
     assert before < 40
-    await republish(world.store, telling.again)
+    await republish(world.store, telling.again, batch=7)
     numbers = [
         (row["repo_id"], row["payload"]["issue"]["number"])
         for row in told(world.store)
@@ -280,9 +280,9 @@ async def test_two_workers_do_no_step_twice(world: World, telling: WorkerEvents)
     run = ask(world.store, "octo/hello/events/issues")
     upcoming = world.store.look(republish_runs.next_batch, run)
     assert upcoming is not None
-    world.store.do(module._batch, run, upcoming, 5, telling.again)
+    world.store.do(publish_batch, run, upcoming, 5, telling.again)
     with pytest.raises(StaleRun):
-        world.store.do(module._batch, run, upcoming, 5, telling.again)
+        world.store.do(publish_batch, run, upcoming, 5, telling.again)
     await republish(world.store, telling.again)
     numbers = [row["payload"]["issue"]["number"] for row in told(world.store)]
     assert len([n for n in numbers if n >= 1000]) == 20
@@ -351,14 +351,11 @@ async def test_one_that_cannot_be_published_keeps_nothing_back(
     assert "a secret" not in caplog.text
 
 
-async def test_no_faster_than_it_may(
-    world: World, telling: WorkerEvents, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_no_faster_than_it_may(world: World, telling: WorkerEvents) -> None:
     world.store.do(_many, world, 10)
     pauses: list[float] = []
-    monkeypatch.setattr(module, "asyncio", SimpleNamespace(sleep=_counting(pauses)))
-    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: 0.0))
-    rows = await published(world.store, telling, "octo/*/events/issues", rate=8)
+    still = {"clock": lambda: 0.0, "sleep": _counting(pauses)}
+    rows = await published(world.store, telling, "octo/*/events/issues", still, rate=8)
     assert sum(pauses) == pytest.approx(len(rows) / 8)
     assert max(pauses) == 2 / 8, "spread over the second"
 

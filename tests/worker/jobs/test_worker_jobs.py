@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from functools import partial
 
 import pytest
 from house import House, said
@@ -9,15 +10,15 @@ from waiting import PATIENCE, until
 
 from store import Connection
 from store.audit import audit_check, audit_log
+from store.clock import SECOND
 from store.database.metrics import CounterMetric
 from store.delivery import attempts, events, hooks, retention
 from store.errors import Unavailable
 from store.jobs import jobs
-from worker import service
-from worker.jobs import prune as module
 from worker.jobs.prune import prune
 from worker.scheduler.periodic import PeriodicRunner, PeriodicTask, count_runs
 from worker.settings import WorkerSettings
+from worker.tuning import DEFAULTS
 
 DAY = 86_400
 
@@ -36,9 +37,10 @@ async def test_the_table(house: House) -> None:
     worker = await house.work()
     # Where others may claim too, the lease is prolonged on its own, whatever a look waits for.
     lease = [] if house.store.engine.single_worker else ["lease"]
-    assert worker._periodic.names == [*lease, "look", "websub", "reflect"]
-    assert 3 * service.POLL_INTERVAL <= service.LEASE / 1e6, "a lease outlives a look that fails"
-    table = {job.name: job.when.words for job in worker._table()}
+    names = [task.name for task in worker.periodic_tasks()]
+    assert names == [*lease, "look", "websub", "reflect"]
+    assert 3 * DEFAULTS.poll_interval <= DEFAULTS.lease / SECOND, "it outlives a poll that fails"
+    table = {job.name: job.when.words for job in worker.jobs.table}
     await until(lambda: len(house.store.look(jobs.every)) == len(table))
     found = {row["name"]: row["schedule"] for row in house.store.look(jobs.every)}
     assert found == table
@@ -84,13 +86,10 @@ async def test_a_beat_that_fails_goes_on(caplog: pytest.LogCaptureFixture) -> No
 # Pruning.
 
 
-@pytest.fixture
-def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "BATCH", 3)
-    monkeypatch.setattr(module, "PAUSE", 0)
+prune_few_at_a_time = partial(prune, batch=3, pause=0)
 
 
-async def test_pruning_keeps_to_the_settings(house: House, small_batches: None) -> None:
+async def test_pruning_keeps_to_the_settings(house: House) -> None:
     settings = WorkerSettings()
     assert (settings.keep_attempts, settings.keep_bodies) == (30 * DAY, 7 * DAY)
     hook_id = house.hook()
@@ -105,12 +104,12 @@ async def test_pruning_keeps_to_the_settings(house: House, small_batches: None) 
         (0.2, {"hook": 1}),
     ):
         house.clock.advance(days * DAY)
-        await prune(house.store, settings)
+        await prune_few_at_a_time(house.store, settings)
         assert house.store.look(count) == +Counter(expected), days
     assert house.store.look(attempts.page, hook_id, limit=10) == []
 
 
-async def test_the_audit_log_is_kept_longest(house: House, small_batches: None) -> None:
+async def test_the_audit_log_is_kept_longest(house: House) -> None:
     assert WorkerSettings().keep_audit == 400 * DAY
 
     def write(db: Connection) -> None:
@@ -127,14 +126,14 @@ async def test_the_audit_log_is_kept_longest(house: House, small_batches: None) 
         (9, WorkerSettings(), 1),
     ):
         house.clock.advance(days * DAY)
-        await prune(house.store, settings)
+        await prune_few_at_a_time(house.store, settings)
         assert len(house.store.look(audit_log.page, limit=10)) == left
     chain = house.store.look(audit_check.start_check)
     house.store.look(audit_check.check, chain, 10)
     assert (chain.begun, chain.count, chain.problems) == (9, 1, [])
 
 
-async def test_what_still_waits_is_kept(house: House, small_batches: None) -> None:
+async def test_what_still_waits_is_kept(house: House) -> None:
     house.network.script = lambda post: said(500)
     house.hook(options={"disable_after": 0, "breaker": 0})
     await house.work()
@@ -143,23 +142,21 @@ async def test_what_still_waits_is_kept(house: House, small_batches: None) -> No
     await house.rest()
     house.clock.advance(100 * DAY)
     async with asyncio.timeout(PATIENCE):
-        await prune(house.store, WorkerSettings())
+        await prune_few_at_a_time(house.store, WorkerSettings())
     assert house.store.look(count) == +Counter(event=10, delivery=10, hook=1, bodies=10)
     house.network.script = lambda post: said()
     await house.work()
     await house.over(delivered=10)
 
 
-async def test_what_waits_is_not_in_the_way_of_what_may_go(
-    house: House, small_batches: None
-) -> None:
+async def test_what_waits_is_not_in_the_way_of_what_may_go(house: House) -> None:
     receipts = [await house.event(name="push") for _ in range(5)]
     hook_id = house.hook()
     await house.events(5)
     house.store.do(hooks.disable, hook_id, "a test")
     late = [await house.event() for _ in range(5)]
     house.clock.advance(8 * DAY)
-    await prune(house.store, WorkerSettings())
+    await prune_few_at_a_time(house.store, WorkerSettings())
     for receipt in receipts + late:
         row = house.store.look(events.get, receipt.event_id)
         assert row is not None
@@ -181,7 +178,6 @@ async def test_deleted_hooks_go_with_their_attempts(house: House) -> None:
 async def test_others_get_their_turn_between_batches(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "BATCH", 2)
     order: list[str] = []
     drop = retention.drop_bodies
 
@@ -193,7 +189,7 @@ async def test_others_get_their_turn_between_batches(
     monkeypatch.setattr(retention, "drop_bodies", spied)
     await house.events(20)
     house.clock.advance(8 * DAY)
-    pruning = asyncio.create_task(prune(house.store, WorkerSettings()))
+    pruning = asyncio.create_task(prune(house.store, WorkerSettings(), batch=2))
     await until(lambda: "prune" in order)
     await house.event()
     order.append("event")
@@ -208,6 +204,6 @@ async def test_the_worker_prunes_by_its_settings(house: House) -> None:
     await house.event()
     await house.over(delivered=1)
     house.clock.advance(61)
-    (pruning,) = [job for job in worker._table() if job.name == "prune"]
+    (pruning,) = [job for job in worker.jobs.table if job.name == "prune"]
     await pruning.run()
     assert house.store.look(count)["bodies"] == 0

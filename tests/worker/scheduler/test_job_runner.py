@@ -18,6 +18,7 @@ from store.jobs import jobs
 from worker.scheduler import job_runner as module
 from worker.scheduler.job_runner import JobRunner, ScheduledJob, run_job
 from worker.scheduler.triggers import CalendarTrigger, DataTrigger, IntervalTrigger, Trigger
+from worker.tuning import DEFAULTS
 
 NIGHTLY = "15 0 * * *"
 
@@ -32,6 +33,7 @@ class Place:
         self.scripts: dict[str, Callable[[], Awaitable[None]]] = {}
         self.table: list[ScheduledJob] = []
         self.timetables: list[JobRunner] = []
+        self.head_start = DEFAULTS.overdue_head_start
         self.stores = [self.store]
 
     def another_store(self) -> Store:
@@ -48,7 +50,7 @@ class Place:
         return made
 
     def start(self, holder: str = "one", store: Store | None = None) -> JobRunner:
-        made = JobRunner(store or self.store)
+        made = JobRunner(store or self.store, self.head_start)
         made.start(self.table, holder)
         self.timetables.append(made)
         return made
@@ -57,13 +59,13 @@ class Place:
         """Move the clock; then comes the next look."""
         self.clock.advance(seconds)
         for each in self.timetables:
-            each.soon()
+            each.wake()
         await self.quiet()
 
     async def quiet(self) -> None:
         """Wait until nothing is looked at and nothing runs."""
         await settle(5)
-        await until(lambda: not any(t._polling or t._running for t in self.timetables))
+        await until(lambda: all(each.idle for each in self.timetables))
 
     def row(self, name: str) -> Row:
         found = self.store.look(jobs.get, name)
@@ -153,10 +155,8 @@ async def test_a_worker_that_was_away(place: Place) -> None:
     assert place.row("hourly")["due_at"] - place.clock.now() < HOUR
 
 
-async def test_overdue_jobs_do_not_run_side_by_side(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "OVERDUE_HEAD_START", PATIENCE)
+async def test_overdue_jobs_do_not_run_side_by_side(place: Place) -> None:
+    place.head_start = PATIENCE
     running: list[str] = []
 
     def slowly(name: str) -> Callable[[], Awaitable[None]]:
@@ -180,10 +180,8 @@ async def test_overdue_jobs_do_not_run_side_by_side(
     assert {place.row(name)["outcome"] for name in place.runs} == {"done"}
 
 
-async def test_one_that_takes_long_holds_up_nobody(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "OVERDUE_HEAD_START", 0.01)
+async def test_one_that_takes_long_holds_up_nobody(place: Place) -> None:
+    place.head_start = 0.01
     opened = asyncio.Event()
     place.job("long", at(place, 1))
     place.job("short", at(place, 2))
@@ -193,7 +191,7 @@ async def test_one_that_takes_long_holds_up_nobody(
     place.start()
     await until(lambda: place.runs == ["long", "short"])
     place.clock.advance(90_000)
-    place.timetables[0].soon()
+    place.timetables[0].wake()
     await until(lambda: place.runs[-1] == "later")
     opened.set()
     await place.quiet()
@@ -264,7 +262,7 @@ async def test_asked_for_by_hand(place: Place) -> None:
     class Courier:
         def wake(self, hooks: Any) -> None:
             assert list(hooks) == [jobs.JOBS_WAKEUP]
-            timetable.soon()
+            timetable.wake()
 
     place.store.courier = Courier()  # type: ignore[assignment]
     await place.store.write(jobs.request_run, "nightly")
@@ -305,10 +303,7 @@ async def test_after_a_crash(place: Place) -> None:
     assert place.row("long")["outcome"] == "done"
 
 
-async def test_who_takes_too_long_to_say_that_it_goes_on(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "CLAIM_TIMEOUT", SECOND // 20)
+async def test_a_claim_that_is_extended_too_late_is_lost(place: Place) -> None:
     ended: list[bool] = []
 
     async def long() -> None:
@@ -321,7 +316,7 @@ async def test_who_takes_too_long_to_say_that_it_goes_on(
     place.scripts["long"] = long
     place.clock.advance(2)
     await place.store.write(module.save_records, place.table)
-    running = asyncio.create_task(run_job(place.store, job, "one"))
+    running = asyncio.create_task(run_job(place.store, job, "one", extend_every=0.02))
     await until(lambda: place.runs == ["long"])
     # Meanwhile somebody else found that nothing was heard of it.
     place.clock.advance(jobs.CLAIM_TIMEOUT / SECOND)
@@ -373,7 +368,7 @@ async def test_a_store_in_trouble(
     await until(lambda: "cannot be recorded: disk full" in caplog.text)
     assert place.runs == []
     monkeypatch.setattr(jobs, "claim", take)
-    timetable.soon()
+    timetable.wake()
     await until(lambda: place.runs == ["often"])
     await place.quiet()
 

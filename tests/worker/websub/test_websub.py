@@ -297,9 +297,8 @@ async def asked_again(place: Site, callback: str) -> None:
 async def test_5_3_a_callback_that_the_guard_refuses_is_never_dialled(
     anyio_backend: str, tmp_path: Path
 ) -> None:
-    async with peer() as one, site(tmp_path, allow_networks=[]) as place:
+    async with peer() as one, site(tmp_path, allow_networks=[], resolver=_loopback) as place:
         callback = f"http://127.0.0.1.nip.example:{one.port}/"
-        place.worker.guard._resolver = _loopback
         await place.ask(mode="subscribe", topic=place.topic(), callback=callback)
         await until(lambda: place.store.look(requests.page, limit=9)[0]["outcome"])
         assert "guard" in place.store.look(requests.page, limit=9)[0]["outcome"]
@@ -395,7 +394,7 @@ async def test_what_only_members_see_of_an_issue_is_nobodys_business(
 
 
 async def test_what_was_under_way_is_done_by_the_next_worker(place: Site, subscriber: Peer) -> None:
-    await place.worker._websub_tasks.stop()
+    await place.worker.websub.stop()
     await place.ask(mode="subscribe", topic=place.topic(), callback=subscriber.url)
     assert place.store.look(requests.any_due)
     taken = place.store.do(requests.claim, 10)

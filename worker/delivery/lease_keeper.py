@@ -1,0 +1,135 @@
+"""The worker's lease: it is renewed in time, and each poll finds what no wake-up has reported."""
+
+import asyncio
+import contextlib
+import logging
+
+from store import Connection, Store
+from store.clock import DAY, SECOND
+from store.delivery import deliveries, leases
+from store.errors import Busy, Unavailable
+from worker.delivery.dispatcher import Dispatcher
+from worker.tuning import DEFAULTS, Tuning
+
+log = logging.getLogger("tocsin.worker")
+
+# If there can be no other worker, the lease need not end: neither when the clock jumps nor after a
+# long outage of the store.
+LIFELONG = 36_500 * DAY
+# What starts less than this before the lease ends may not be recorded under it.
+MARGIN = 10 * SECOND
+
+
+class LeaseKeeper:
+    """Keeps the lease that a dispatcher works under. `holder` names the worker."""
+
+    def __init__(
+        self, store: Store, dispatcher: Dispatcher, holder: str, tuning: Tuning = DEFAULTS
+    ) -> None:
+        self._store = store
+        self._dispatcher = dispatcher
+        self._holder = holder
+        self._tuning = tuning
+        self._lock = asyncio.Lock()
+        self._end_others_from = 0.0
+        self.lease_id: int | None = None
+        self.outages = 0
+        """How many polls have failed because the store was unavailable."""
+
+    @property
+    def _lifetime(self) -> int:
+        return LIFELONG if self._store.engine.single_worker else self._tuning.lease
+
+    async def acquire(self) -> int:
+        """Take a new lease, and return its id."""
+        # Durable, for a database that forgot it could give the same number to another worker.
+        given = self._holder, self._lifetime
+        lease_id, ends_at = await self._store.write(_acquire, *given)
+        self.lease_id = lease_id
+        for lane in self._dispatcher.lanes:
+            if lane.queue:
+                # These are under another lease: they are left to other workers.
+                self._dispatcher.claimer.give_back(lane)
+        self._dispatcher.leased.adopt_lease(lease_id)
+        self.extend(ends_at - MARGIN)
+        return lease_id
+
+    def extend(self, until: int) -> None:
+        """Send until this time (microseconds), when the lease may end."""
+        self._dispatcher.leased.extend(until)
+        self._dispatcher.admission.wake()
+
+    async def release(self) -> None:
+        """Give everything back that is leased. During an outage the lease ends by itself."""
+        if self.lease_id is not None:
+            with contextlib.suppress(Busy, Unavailable):
+                await self._store.note(leases.release, self.lease_id)
+
+    async def poll(self) -> None:
+        """Renew the lease, end expired leases of others, and read what is due.
+
+        This finds what no wake-up has reported.
+        """
+        async with self._lock:
+            try:
+                await self._renew_or_acquire()
+                await self._dispatcher.leased.reconcile()
+                await self.scan()
+            except Unavailable:
+                self.outages += 1
+                now = asyncio.get_running_loop().time()
+                self._end_others_from = now + self._tuning.outage_grace
+                raise
+            finally:
+                self._dispatcher.watchdog.arm("looking", 2 * self._tuning.poll_interval)
+
+    async def scan(self) -> None:
+        """Read from the store what is due and which hooks were edited."""
+        lanes, claimer = self._dispatcher.lanes, self._dispatcher.claimer
+        await self._dispatcher.targets.check([*lanes])
+        for hook_id, due_at in (await self._store.read(deliveries.waiting_hooks)).items():
+            claimer.retry_timer.schedule(lanes.get(hook_id), due_at)
+        lanes.remove_idle()
+        claimer.claim_due()
+
+    async def renew(self) -> None:
+        """Renew the lease, beside a poll that may take long. If it has ended the next poll takes
+        another.
+        """
+        lease_id = self.lease_id
+        ends_at = await self._renewed(lease_id, end_others=False)
+        if ends_at and lease_id == self.lease_id:
+            self.extend(ends_at - MARGIN)
+
+    async def _renew_or_acquire(self) -> None:
+        end_others = asyncio.get_running_loop().time() >= self._end_others_from
+        ends_at = await self._renewed(self.lease_id, end_others=end_others)
+        if ends_at:
+            self.extend(ends_at - MARGIN)
+            return
+        # This process stood still for long: another worker may have its deliveries.
+        log.warning("the lease had ended; going on under a new one")
+        await self.acquire()
+        if end_others:
+            await self._store.note(leases.release_expired)
+
+    async def _renewed(self, lease_id: int | None, *, end_others: bool) -> int:
+        assert lease_id is not None, "nothing is renewed before it is acquired"
+        lag = self._dispatcher.lag
+        return await self._store.note(_renew, lease_id, self._lifetime, end_others, lag)
+
+
+def _acquire(db: Connection, holder: str, lifetime: int) -> tuple[int, int]:
+    """A new lease, and when it will end."""
+    return leases.acquire(db, holder, lifetime), db.now + lifetime
+
+
+def _renew(db: Connection, lease_id: int, lifetime: int, end_others: bool, lag: float) -> int:
+    """Renew a lease. Only then the leases of others that have expired are ended. Returns when the
+    lease will end, 0 if it has ended.
+    """
+    if not leases.renew(db, lease_id, lifetime, round(lag * SECOND)):
+        return 0
+    if end_others:
+        leases.release_expired(db)
+    return db.now + lifetime
