@@ -1,4 +1,4 @@
-"""The jobs in one table: which job, when. The store keeps what is due of them."""
+"""The table of jobs: which job, and when. The store keeps when each is due."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -71,7 +71,7 @@ def build_jobs(works: JobContext) -> list[ScheduledJob]:
 
 
 def _imports(works: JobContext) -> list[ScheduledJob]:
-    """Those of repositories from elsewhere, where the settings want that."""
+    """The import of repositories, if the settings allow it."""
     if not works.settings.imports:
         return []
     run = partial(run_imports, works.store, works.settings, works.emit)
@@ -79,7 +79,7 @@ def _imports(works: JobContext) -> list[ScheduledJob]:
 
 
 def _scheduled(store: Store, settings: WorkerSettings) -> list[ScheduledJob]:
-    """What begins to publish, where the settings want that."""
+    """The job that starts republishing, if the settings have a schedule for it."""
     if settings.republish_at is None:
         return []
     run = partial(request_scheduled, store, settings.republish_topics, settings.republish_rate)

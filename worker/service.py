@@ -206,7 +206,7 @@ class Worker:
     def close_idle_connections(self) -> None:
         """Use no connection again that is open now: another rule, or address, may hold by now."""
         if self._transport is not None:
-            self._transport.pool.renew()
+            self._transport.pool.retire()
 
     def start_stopping(self) -> asyncio.Task[None]:
         """Start what `stop` does, without waiting for it."""

@@ -1,5 +1,5 @@
-"""Reading from the store in crowds: what is asked for while other things are being read is read
-together, for a question to a server costs more than its answer.
+"""Reading from the store in batches: requests that come during a read are read together, for a
+round trip to a server costs more than the rows.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ class BatchLoader(Generic[T]):
         self._task: asyncio.Task[None] | None = None
 
     async def get(self, key: int) -> T:
-        """What has this id. Errors as of `Store.read`."""
+        """The item with this id. Raises the errors of `Store.read`."""
         if self._store.engine.inline:
             return (await self._store.read(self._read, [key]))[key]
         future = self._requested.get(key)
@@ -56,7 +56,7 @@ class BatchLoader(Generic[T]):
 def _settle(future: asyncio.Future[T], answer: T | Exception) -> None:
     if isinstance(answer, Exception):
         future.set_exception(answer)
-        # Whoever asked may be gone by now.
+        # The caller may be cancelled by now.
         future.exception()
     else:
         future.set_result(answer)

@@ -1,4 +1,4 @@
-"""What the worker counts: attempts and what came of them, jobs, and how full its hands are."""
+"""The worker's metrics: attempts and their results, jobs, and how much waits."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -28,13 +28,13 @@ LATENCY_BUCKETS = (
     86_400,
 )
 ATTEMPT_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
-# Where an attempt may fail; whatever else an error says is told of as `other`.
+# Where an attempt may fail. Every other stage counts as `other`.
 STAGES = ("guard", "secret", "resolve", "connect", "tls", "send", "wait", "read")
 RESULTS = ("2xx", "3xx", "4xx", "5xx", "timeout", "protocol", "internal", "other", *STAGES)
 
 
 class WorkerMetrics(MetricSet):
-    """Counted by the group of outcomes that was recorded, not by the delivery."""
+    """Counted for each group of outcomes that is recorded, not for each delivery."""
 
     def __init__(self) -> None:
         self.deliveries = CounterMetric(
@@ -77,9 +77,9 @@ class WorkerMetrics(MetricSet):
         )
 
     def recorded(self, outcomes: Sequence[Outcome], disabled: int) -> None:
-        """Count attempts that were written down, and the hooks that this disabled."""
-        said = Counter([o.status_code if o.error is None else o.error for o in outcomes])
-        for what, many in said.items():
+        """Count recorded attempts, and the hooks that they disabled."""
+        results = Counter([o.status_code if o.error is None else o.error for o in outcomes])
+        for what, many in results.items():
             self.attempts.add(_result(what), many=many)
         self.durations.observe_all([o.duration / SECOND for o in outcomes])
         states = Counter([o.state for o in outcomes])

@@ -1,4 +1,4 @@
-"""What an answer means for a delivery: done, to be tried again and when, or over."""
+"""The decision after an attempt: delivered, to be tried again and when, or dead."""
 
 import random
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ GONE = 410
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The settings with what one hook changes of them. Times are seconds."""
+    """The settings, with the options of one hook. Times are seconds."""
 
     retries: tuple[float, ...]
     jitter: float
@@ -29,7 +29,7 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The state a delivery goes to, and the moment (microseconds) it is due again or ended."""
+    """The next state of a delivery, and the time (microseconds) that it is due again or ended."""
 
     state: int
     due_at: int
@@ -62,7 +62,7 @@ def decide(
     retry_after: str | None,
     now: int,
 ) -> Decision:
-    """The verdict on attempt `number` (1 for the first) that ended at `now`."""
+    """The decision after attempt `number` (1 for the first), which ended at `now`."""
     if error is None and status is not None and 200 <= status < 300:
         return Decision(DELIVERED, now)
     if status == GONE:
@@ -75,7 +75,7 @@ def decide(
 
 
 def parse_retry_after(header: str, now: int) -> float:
-    """The seconds that a Retry-After asks for, at most a day; 0 for what cannot be read."""
+    """The seconds that a Retry-After asks for, at most a day. 0 if it is invalid."""
     text = header.strip()
     if text.isascii() and text.isdigit():
         return min(float(text[:12]), MAX_RETRY_AFTER)

@@ -1,9 +1,9 @@
 """The time in which a hook's deliveries are signed with two secrets, its former and its new one.
 
-A receiver has one or the other, and which one nobody tells: the headers that hold one signature
-are by the former secret until they are refused, then by the new one. Once the receiver has taken
-that, the new one comes first for good: the store keeps it, for all workers. The other signature
-goes along, and `webhook-signature` has both, as its standard says.
+A receiver knows one of them, and does not say which. Headers with room for one signature use the
+former secret until it is refused, then the new one. Once the receiver has accepted that, the new
+secret comes first for good: the store keeps this for all workers. An additional header has the
+other signature, and `webhook-signature` has both, as its standard says.
 """
 
 from dataclasses import dataclass, field
@@ -14,36 +14,36 @@ from store.delivery import hook_secrets
 from store.delivery.hook_secrets import Taken
 from worker.delivery.sign import Signer
 
-# What says nothing of the signature: too slow, gone, too large, too early, too many.
+# Statuses that say nothing of the signature: too slow, gone, too large, too early, too many.
 UNRELATED_STATUSES = (408, 410, 413, 425, 429)
-# Deliveries remembered at most of those that a receiver refused after it had taken the new secret.
+# Deliveries to remember that a receiver refused although it had accepted the new secret.
 MOST_REFUSED = 1000
 
 
 @dataclass(slots=True)
 class SecretOverlap:
-    """A former secret, good until a moment (microseconds)."""
+    """A former secret, valid until a time (microseconds)."""
 
     until: int
     secret: str
     signer: Signer
-    taken: bool = False
-    """The receiver has refused the former secret and taken the new one."""
-    moved: bool = False
-    """The former one was refused last: the new one is tried."""
+    confirmed: bool = False
+    """The receiver has refused the former secret and accepted the new one."""
+    prefers_new: bool = False
+    """The former secret was refused last: the new one is tried."""
     refused: set[int] = field(default_factory=set)
-    """Deliveries that were refused by the new secret after it had been taken."""
+    """Deliveries that were refused with the new secret although it was confirmed."""
 
     def __repr__(self) -> str:
         return f"Overlap(until={self.until})"
 
     def is_active(self, timestamp: int) -> bool:
-        """Whether it is still good at a moment, in seconds."""
+        """Whether it is still valid at this time (seconds)."""
         return timestamp * SECOND < self.until
 
     def new_first(self, delivery_id: int) -> bool:
-        """Whether the next attempt at this delivery is signed by the new secret first."""
-        return delivery_id not in self.refused if self.taken else self.moved
+        """Whether the new secret signs the next attempt at this delivery first."""
+        return delivery_id not in self.refused if self.confirmed else self.prefers_new
 
     def signatures(
         self, new: Signer, guid: str, body: bytes, timestamp: int, *, new_first: bool
@@ -58,55 +58,55 @@ class SecretOverlap:
         )
 
     def learn(self, delivery_id: int, new_first: bool, status: int | None) -> Taken | None:
-        """Take in how an attempt was answered. Returns what is to be kept, where this shows it."""
+        """Learn from the answer to an attempt. Returns what the store has to keep, if anything."""
         if status is None:
             return None
         accepted = 200 <= status < 300
         refused = 400 <= status < 500 and status not in UNRELATED_STATUSES
-        if self.taken:
+        if self.confirmed:
             return self._learn_of_one(delivery_id, new_first, accepted, refused)
         if accepted and new_first:
-            return self._take(new=True)
-        if refused and new_first == self.moved:
-            self.moved = not new_first
+            return self._decide(new=True)
+        if refused and new_first == self.prefers_new:
+            self.prefers_new = not new_first
         return None
 
     def _learn_of_one(
         self, delivery_id: int, new_first: bool, accepted: bool, refused: bool
     ) -> Taken | None:
-        # What else a receiver refuses is no reason to begin anew for all deliveries: only the next
-        # attempt at this one is by the former secret, and what comes of that decides.
+        # A receiver may refuse for other reasons: only the next attempt at this delivery uses the
+        # former secret, and its answer decides.
         if refused and new_first:
             if len(self.refused) >= MOST_REFUSED:
                 self.refused.clear()
             self.refused.add(delivery_id)
         elif accepted and not new_first and delivery_id in self.refused:
-            return self._take(new=False)
+            return self._decide(new=False)
         elif accepted or refused:
             self.refused.discard(delivery_id)
         return None
 
-    def _take(self, *, new: bool) -> Taken:
-        self.taken = self.moved = new
+    def _decide(self, *, new: bool) -> Taken:
+        self.confirmed = self.prefers_new = new
         self.refused.clear()
         return Taken(self.until, new)
 
     def inherit_from(self, before: "SecretOverlap | None") -> "SecretOverlap":
-        """The one that was known before the hook was read again, if it is the same overlap: what is
-        in flight still learns by that.
+        """The overlap from before the hook was read again, if it is the same: requests in flight
+        still refer to it.
         """
         if before is None or (before.until, before.secret) != (self.until, self.secret):
             return self
-        before.taken = self.taken
-        before.moved = self.taken or before.moved
+        before.confirmed = self.confirmed
+        before.prefers_new = self.confirmed or before.prefers_new
         return before
 
 
 def current_overlap(db: Connection, hook: Row) -> SecretOverlap | None:
-    """The overlap of a hook's secrets that lasts now."""
+    """The overlap of a hook's secrets now, None if there is none."""
     found = hook_secrets.previous_secret(db, hook)
     if found is None or hook["secret"] is None:
         return None
     secret, until = found
-    taken = bool(hook["secret_taken"])
-    return SecretOverlap(until, secret, Signer(secret), taken=taken, moved=taken)
+    confirmed = bool(hook["secret_taken"])
+    return SecretOverlap(until, secret, Signer(secret), confirmed=confirmed, prefers_new=confirmed)

@@ -1,4 +1,4 @@
-"""What came of an exchange with a receiver."""
+"""The result of an exchange with a receiver."""
 
 import os
 import socket
@@ -12,7 +12,7 @@ class Withheld(Exception):
 
 
 class ExchangeResult:
-    """What came of an exchange.
+    """The answer to a request, or the error.
 
     `status` is None when no complete head came. `head` is the header block as it was received,
     without the status line and the blank line; `body` the first bytes of the body, as they were
@@ -39,11 +39,11 @@ class ExchangeResult:
         return [(name.lower(), value.strip(b" \t")) for name, _, value in lines]
 
     def __repr__(self) -> str:
-        return f"Answer({self.status}, {len(self.body)} bytes, error={self.error!r})"
+        return f"ExchangeResult({self.status}, {len(self.body)} bytes, error={self.error!r})"
 
 
 def error_text(error: BaseException) -> str:
-    """What an error says, without its number; its kind when it says nothing."""
+    """The message of an error, without its number. If there is none, the name of its class."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"certificate verify failed: {error.verify_message}"
     if isinstance(error, OSError) and not isinstance(error, ssl.SSLError | socket.gaierror):

@@ -14,7 +14,7 @@ MAX_HEAD = 16384
 MAX_INTERIM = 8
 EARLY = 0.002  # seconds that an alarm of an event loop may ring too soon
 ONE_WRITE = 262144  # up to here copying head and body together is cheaper than two writes
-BRIEF = (
+EARLY_CLOSE = (
     1.0  # seconds: a connection that is closed so soon after its first answer was not to be kept
 )
 SAFE = (b"GET ", b"HEAD ")  # methods that change nothing (RFC 9110, section 9.2.1)
@@ -27,11 +27,11 @@ Origin = tuple[str, str, int, bool]
 class ConnectionOwner(Protocol):
     """Where a connection belongs."""
 
-    def opened(self, connection: "HttpConnection") -> None: ...
+    def add(self, connection: "HttpConnection") -> None: ...
 
     def release(self, connection: "HttpConnection") -> None: ...
 
-    def forget(self, connection: "HttpConnection") -> None: ...
+    def on_closed(self, connection: "HttpConnection") -> None: ...
 
 
 class _StopParsing(Exception):
@@ -39,23 +39,46 @@ class _StopParsing(Exception):
 
 
 class HttpConnection(asyncio.Protocol):
-    """One connection; `home` gets it back when an exchange has left it fit for another.
+    """One connection. `owner` gets it back when an exchange has left it usable.
 
-    `exchanges`: how many it has carried. `since`: when the last one ended. `brief`: its receiver
-    closed it soon after the first, without having said so. `transport`: what it writes to, set when
-    it is made.
+    `exchanges`: how many it has carried. `since`: when the last one ended. `closed_early`: the
+    receiver closed it soon after the first, without having announced that. `transport`: what it
+    writes to, set when it is made.
     """
 
     __slots__ = (
-        "_again", "_alarm", "_answer", "_body", "_done", "_first", "_interim", "_loop", "_parser",
-        "_paused", "_raw", "_reusable", "_room", "_seconds", "_started", "_waiter", "_when", "_why",
-        "address", "brief", "closed", "exchanges", "home", "origin", "since", "transport",
+        "_again",
+        "_alarm",
+        "_answer",
+        "_body",
+        "_done",
+        "_first",
+        "_interim",
+        "_loop",
+        "_parser",
+        "_paused",
+        "_raw",
+        "_reusable",
+        "_room",
+        "_seconds",
+        "_started",
+        "_waiter",
+        "_when",
+        "_why",
+        "address",
+        "closed",
+        "closed_early",
+        "exchanges",
+        "origin",
+        "owner",
+        "since",
+        "transport",
     )  # fmt: skip
 
-    def __init__(self, home: ConnectionOwner, origin: Origin, address: str) -> None:
-        self.home, self.origin, self.address = home, origin, address
+    def __init__(self, owner: ConnectionOwner, origin: Origin, address: str) -> None:
+        self.owner, self.origin, self.address = owner, origin, address
         self.transport: asyncio.Transport
-        self.closed = self.brief = False
+        self.closed = self.closed_early = False
         self.exchanges = 0
         self.since = 0.0
         self._answer: ExchangeResult | None = None
@@ -69,7 +92,7 @@ class HttpConnection(asyncio.Protocol):
 
     # The exchange
 
-    def fit(self, fresh_seconds: float) -> bool:
+    def is_usable(self, fresh_seconds: float) -> bool:
         """Whether an idle connection may carry another request: its receiver has neither closed it
         nor sent anything. A request on one that is unfit would never be read. If it was used less
         than `fresh_seconds` ago, the event loop is trusted to know.
@@ -83,7 +106,7 @@ class HttpConnection(asyncio.Protocol):
         readable = select.poll()
         readable.register(self.transport.get_extra_info("socket").fileno(), select.POLLIN)
         if readable.poll(0):
-            self._left()
+            self._note_close()
             return False
         return True
 
@@ -141,7 +164,7 @@ class HttpConnection(asyncio.Protocol):
             seconds = self._seconds
             self._fail(f"timeout: {self._stage()}: no whole answer within {seconds:g} s")
 
-    def leave(self, answer: ExchangeResult) -> None:
+    def cancel(self, answer: ExchangeResult) -> None:
         """Close the connection if the exchange for `answer` is still going on."""
         if self._answer is answer:
             self._answer = self._waiter = None
@@ -163,7 +186,7 @@ class HttpConnection(asyncio.Protocol):
         # Not asserted: uvloop's transports do not inherit from asyncio's.
         self.transport = cast("asyncio.Transport", transport)
         self._parser = HttpResponseParser(self)
-        self.home.opened(self)
+        self.owner.add(self)
 
     def data_received(self, data: bytes) -> None:
         answer = self._answer
@@ -185,20 +208,20 @@ class HttpConnection(asyncio.Protocol):
             self._finish(answer)
 
     def eof_received(self) -> None:
-        self._left()
+        self._note_close()
         self._on_closed(None)
         # A transport with unsent bytes would wait for a receiver that may never read them.
         self.drop()
 
     def connection_lost(self, exc: Exception | None) -> None:
         if not self.closed:
-            self._left()
+            self._note_close()
         self.closed = True
         if self._alarm is not None:
             self._alarm.cancel()
             self._alarm = None
         self._on_closed(None if exc is None else error_text(exc))
-        self.home.forget(self)
+        self.owner.on_closed(self)
 
     def pause_writing(self) -> None:
         self._paused = True
@@ -258,9 +281,9 @@ class HttpConnection(asyncio.Protocol):
 
     # How it ends
 
-    def _left(self) -> None:
+    def _note_close(self) -> None:
         """Take note that the receiver has closed the connection."""
-        self.brief = self.exchanges == 1 and perf_counter() - self.since < BRIEF
+        self.closed_early = self.exchanges == 1 and perf_counter() - self.since < EARLY_CLOSE
 
     def _finish(self, answer: ExchangeResult) -> None:
         waiter = self._waiter
@@ -273,7 +296,7 @@ class HttpConnection(asyncio.Protocol):
         abandoned = waiter.done()
         if self._reusable and not abandoned and not self.transport.get_write_buffer_size():
             self.exchanges += 1
-            self.home.release(self)
+            self.owner.release(self)
         else:
             self.drop()
         if not abandoned:

@@ -106,7 +106,7 @@ class Dialler:
             connection.transport = transport
         except BaseException:
             connection.drop()
-            self._pool.forget(connection)  # asyncio does not always tell that it was lost
+            self._pool.on_closed(connection)  # asyncio does not always tell that it was lost
             raise
 
     def _context(self, verify: bool) -> ssl.SSLContext:

@@ -41,7 +41,7 @@ class Pool:
         """
         return origin in self._doubted
 
-    def take(self, origin: Origin) -> HttpConnection | None:
+    def acquire(self, origin: Origin) -> HttpConnection | None:
         """An idle connection to an origin that its receiver has not closed, or None."""
         kept = self._idle.get(origin)
         doubted = origin in self._doubted
@@ -50,12 +50,12 @@ class Pool:
                 return None
             connection = kept.pop(0 if doubted else -1)
             self._count_removed(origin, kept)
-            if connection.fit(self.fresh_seconds):
+            if connection.is_usable(self.fresh_seconds):
                 return connection
             connection.drop()
         return None
 
-    def opened(self, connection: HttpConnection) -> None:
+    def add(self, connection: HttpConnection) -> None:
         """Take note of a new connection."""
         self._open.add(connection)
         if self.closing:
@@ -83,11 +83,11 @@ class Pool:
         if self._sweeper is None:
             self._sweep_later()
 
-    def forget(self, connection: HttpConnection) -> None:
+    def on_closed(self, connection: HttpConnection) -> None:
         """Take note that a connection is closed."""
         self._open.discard(connection)
         self._unkept.discard(connection)
-        if connection.brief:
+        if connection.closed_early:
             self._doubt(connection.origin)
         if connection in self._idle.get(connection.origin, ()):
             self._remove(connection)
@@ -103,7 +103,7 @@ class Pool:
         if len(self._doubted) > self.max_doubted:
             del self._doubted[next(iter(self._doubted))]
 
-    def renew(self) -> None:
+    def retire(self) -> None:
         """Keep none of these connections: idle ones are closed, others when they are done."""
         for connection in [one for kept in self._idle.values() for one in kept]:
             self._remove(connection).close()

@@ -1,4 +1,4 @@
-"""The HTTP/1.1 client of the deliveries: judged addresses, one deadline, kept connections."""
+"""The HTTP/1.1 client of deliveries: checked addresses, one deadline, kept connections."""
 
 import asyncio
 import ssl
@@ -17,7 +17,7 @@ __all__ = ["MAX_BODY", "ExchangeResult", "HttpSender", "Transport"]
 
 
 class HttpSender(Protocol):
-    """Whoever can send a request: the Transport, or a stand-in for it in tests."""
+    """Sends requests: the Transport, or a substitute."""
 
     async def post(
         self,
@@ -34,9 +34,9 @@ class HttpSender(Protocol):
         """Send a ready request head (request line to blank line) and body.
 
         `deadline` in seconds covers everything from resolving to the end of the answer. `keep` is
-        how many bytes of the answer's body are read. Network failures are in the Answer's `error`.
+        how many bytes of the answer's body are read. Network failures are in the result's `error`.
         `may_send` is asked right before the first byte is sent, and `may_reach` with each address
-        before a connection to it is opened or used: Withheld where one says no.
+        before a connection to it is opened or used. Withheld if one returns False.
         """
         ...
 
@@ -79,12 +79,12 @@ class Transport:
         may_send: Callable[[], bool] | None = None,
         may_reach: Callable[[str], bool] | None = None,
     ) -> ExchangeResult:
-        """See Poster."""
+        """See HttpSender."""
         started = perf_counter()
         when = self._loop.time() + deadline
         answer = ExchangeResult()
         origin = (endpoint.scheme, endpoint.host, endpoint.port, verify_tls)
-        connection = self.pool.take(origin)
+        connection = self.pool.acquire(origin)
         try:
             if connection is None:
                 connection = await self._dialler.dial(
@@ -102,7 +102,7 @@ class Transport:
                 )
         except asyncio.CancelledError:
             if connection is not None:
-                connection.leave(answer)
+                connection.cancel(answer)
             raise
         except DialError as error:
             answer.error = str(error)

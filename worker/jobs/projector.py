@@ -15,7 +15,7 @@ from worker.tuning import DEFAULTS
 
 log = logging.getLogger("tocsin.worker")
 
-# The rest after it, in times of it: at most, and how much more where the writer is wanted.
+# The pause after a transaction, as a multiple of it: at most, and more if others wait to write.
 MOST, CROWD = 20, 3
 # Seconds until it is asked again whether an event that is missing comes.
 GAP_POLL_SECONDS = 0.02
@@ -54,7 +54,7 @@ def _mean(before: float, part: float, whole: float) -> float:
 
 
 class Projector:
-    """Takes up what is there when it is woken. Of several workers one does it, while it lives."""
+    """Projects stored events when it is woken. Of several workers one does it while it lives."""
 
     def __init__(
         self,

@@ -13,9 +13,12 @@ from store.assistant.reports import PART, ReportPart
 
 
 class ReportDraft:
-    """Takes lines; `file` is where they go, and every PART bytes of them into the store, too."""
+    """Takes lines and writes them to `file`, and every `part_bytes` of them to the store, too."""
 
-    def __init__(self, store: Store, report_id: int, file: IO[bytes]) -> None:
+    def __init__(
+        self, store: Store, report_id: int, file: IO[bytes], part_bytes: int = PART
+    ) -> None:
+        self._part_bytes = part_bytes
         self.report_id = report_id
         self._store = store
         self._file = file
@@ -28,8 +31,8 @@ class ReportDraft:
     async def add(self, lines: Iterable[bytes]) -> None:
         """Write these lines."""
         await asyncio.to_thread(self._take, lines)
-        while len(self._waiting) >= PART:
-            await self._put(PART)
+        while len(self._waiting) >= self._part_bytes:
+            await self._put(self._part_bytes)
 
     def _take(self, lines: Iterable[bytes]) -> None:
         for line in lines:
@@ -49,7 +52,7 @@ class ReportDraft:
         self._file.write(part)
 
     async def end(self) -> ReportPart:
-        """Write what is left, and tell what it has come to."""
+        """Write the rest, and return the size and digest of all."""
         if self._waiting:
             await self._put(len(self._waiting))
         return ReportPart(self.report_id, self._lines, self._size, self._digest.hexdigest())
@@ -57,7 +60,7 @@ class ReportDraft:
 
 @contextlib.asynccontextmanager
 async def open_drafts(
-    store: Store, data_dir: Path, begun: dict[str, int]
+    store: Store, data_dir: Path, begun: dict[str, int], part_bytes: int = PART
 ) -> AsyncIterator[dict[str, ReportDraft]]:
     """By kind, a draft of each report that was begun; in the end their files are in place, or, if
     this fails, there are none.
@@ -69,6 +72,7 @@ async def open_drafts(
                 store,
                 report_id,
                 stack.enter_context(report_files.write(report_files.path(data_dir, report_id))),
+                part_bytes,
             )
             for kind, report_id in begun.items()
         }

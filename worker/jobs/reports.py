@@ -12,7 +12,7 @@ from pathlib import Path
 
 from store import Connection, Row, Store
 from store.assistant import report_files, reports, usage_days, usage_names, usage_sums
-from store.assistant.reports import OF_A_DAY, OF_A_WINDOW, ReportPart
+from store.assistant.reports import OF_A_DAY, OF_A_WINDOW, PART, ReportPart
 from store.assistant.usage_sums import SumBatch
 from store.clock import HOUR, SECOND
 from store.enterprises import enterprises
@@ -42,14 +42,16 @@ class ReportTask:
     """The day that has its reports then."""
 
 
-async def make(store: Store, settings: WorkerSettings) -> None:
-    """Make all reports that are to be made."""
+async def make(store: Store, settings: WorkerSettings, *, part_bytes: int = PART) -> None:
+    """Make all reports that are due. The store gets each in parts of so many bytes."""
     report_files.clear(settings.data_dir, (store.clock.now() - HOUR) / SECOND)
     report_files.remove(settings.data_dir, await store.write(reports.give_up))
     for row in await store.read(usage_days.unmade):
-        await _make(store, settings.data_dir, await store.read(_of_day, row["id"]))
+        task = await store.read(_of_day, row["id"])
+        await _make(store, settings.data_dir, task, part_bytes)
     for window in await store.read(usage_days.windows):
-        await _make(store, settings.data_dir, await store.read(_of_window, window))
+        task = await store.read(_of_window, window)
+        await _make(store, settings.data_dir, task, part_bytes)
 
 
 async def prune(store: Store, settings: WorkerSettings) -> None:
@@ -93,14 +95,14 @@ def _of_window(db: Connection, window: Row) -> ReportTask | None:
     return ReportTask(OF_A_WINDOW, enterprise_id, first, last, version, day_ids)
 
 
-async def _make(store: Store, data_dir: Path, task: ReportTask | None) -> None:
+async def _make(store: Store, data_dir: Path, task: ReportTask | None, part_bytes: int) -> None:
     if task is None:
         return
     frame = await store.read(_frame, task)
     begun = await store.write(
         reports.begin, task.kinds, task.enterprise_id, task.first, task.last, task.version
     )
-    async with open_drafts(store, data_dir, begun) as opened:
+    async with open_drafts(store, data_dir, begun, part_bytes) as opened:
         await _fill(store, task.day_ids, frame, opened)
         made = [await draft.end() for draft in opened.values()]
     await store.write(_finish, task, made)

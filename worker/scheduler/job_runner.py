@@ -1,8 +1,8 @@
-"""Runs the jobs of a table, each at its time and once however many workers there are.
+"""Runs the jobs of a table, each at its time and once, however many workers there are.
 
-What is due is in the store. APScheduler wakes this process at the next of those times; whoever
-changes what is due wakes it before; and a look every few seconds finds what neither did: a clock
-that jumped, a worker that died.
+The store keeps when they are due. APScheduler wakes this process at the next of these times. A
+change in the store wakes it earlier. A poll every few seconds finds what is left: after a clock has
+jumped, or a worker has died.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from worker.tuning import DEFAULTS
 MISSED_AFTER = SECOND
 # Seconds after which the claim of a running job is extended.
 EXTEND_EVERY = CLAIM_TIMEOUT / SECOND / 3
-# Moments that differ by less are one.
+# Times that differ by less are the same.
 TIMER_TOLERANCE = timedelta(milliseconds=1)
 
 log = logging.getLogger("tocsin.worker")
@@ -36,7 +36,7 @@ log = logging.getLogger("tocsin.worker")
 
 @dataclass(frozen=True, slots=True)
 class ScheduledJob:
-    """Something that is done at its time. It may be cut off, and is then run again."""
+    """A job and its trigger. A run that is cut off is repeated."""
 
     name: str
     when: Trigger
@@ -44,7 +44,7 @@ class ScheduledJob:
 
 
 class JobRecord(NamedTuple):
-    """A job as it stands: what is kept of it, and whether that is still right."""
+    """A job with its row, and whether the row differs from the stored one."""
 
     job: ScheduledJob
     row: Row
@@ -52,7 +52,7 @@ class JobRecord(NamedTuple):
 
 
 def list_records(db: Connection, table: Sequence[ScheduledJob]) -> list[JobRecord]:
-    """How these jobs stand, the first to be due first."""
+    """The records of these jobs, the first to be due first."""
     known = {row["name"]: row for row in jobs.every(db)}
     found = [_entry(db, job, known.get(job.name)) for job in table]
     return sorted(found, key=lambda entry: (_moment(entry.row) or 0, entry.job.name))
@@ -69,14 +69,14 @@ def _entry(db: Connection, job: ScheduledJob, row: Row | None) -> JobRecord:
 
 
 def _moment(row: Row) -> int | None:
-    """When it is wanted: asked for, or due."""
+    """When it is due or was requested, whichever is earlier."""
     asked: int | None = row["asked_at"]
     due: int | None = row["due_at"]
     return due if asked is None else asked if due is None else min(asked, due)
 
 
 def save_records(db: Connection, table: Sequence[ScheduledJob]) -> list[JobRecord]:
-    """Keep how they stand."""
+    """Store the records that have changed, and return all."""
     entries = list_records(db, table)
     rows = [entry.row for entry in entries if entry.changed]
     jobs.save_schedules(
@@ -89,22 +89,22 @@ async def run_job(
     store: Store, job: ScheduledJob, holder: str, *, extend_every: float = EXTEND_EVERY
 ) -> bool:
     """Run a job if it is due, or asked for, and no other worker has it; record how that ended.
-    False where it was not to be taken.
+    False if it could not be claimed.
     """
-    taken = await store.write(jobs.claim, job.name, holder)
-    if taken is None:
+    claimed = await store.write(jobs.claim, job.name, holder)
+    if claimed is None:
         return False
     try:
         await _run_claimed(store, job, holder, extend_every)
     except asyncio.CancelledError:
         with contextlib.suppress(StoreError):
-            await asyncio.shield(store.write(jobs.release, taken))
+            await asyncio.shield(store.write(jobs.release, claimed))
         raise
     except Exception as error:
         log.error("job %s: %s", job.name, error, exc_info=not isinstance(error, StoreError))
-        await store.write(jobs.fail, taken, _error_text(error))
+        await store.write(jobs.fail, claimed, _error_text(error))
     else:
-        await store.write(_complete, job, taken)
+        await store.write(_complete, job, claimed)
     return True
 
 
@@ -112,12 +112,12 @@ def _error_text(error: Exception) -> str:
     return str(error) if isinstance(error, StoreError) else f"{type(error).__name__}: see the log"
 
 
-def _complete(db: Connection, job: ScheduledJob, taken: Row) -> None:
-    jobs.complete(db, taken, job.when.next(db, taken))
+def _complete(db: Connection, job: ScheduledJob, claimed: Row) -> None:
+    jobs.complete(db, claimed, job.when.next(db, claimed))
 
 
 async def _run_claimed(store: Store, job: ScheduledJob, holder: str, extend_every: float) -> None:
-    """Run it, and say all the while that it is in hand; end it where another has taken it."""
+    """Run it, and extend its claim meanwhile. If another worker has claimed it, cancel it."""
     running = asyncio.ensure_future(job.run())
     try:
         while not (await asyncio.wait({running}, timeout=extend_every))[0]:
@@ -133,10 +133,10 @@ async def _run_claimed(store: Store, job: ScheduledJob, holder: str, extend_ever
 
 
 class _ClaimLost(StoreError):
-    """Another worker has it by now."""
+    """Another worker has claimed it."""
 
     def __str__(self) -> str:
-        return "it took so long to say that it goes on that another worker has taken it"
+        return "its claim was extended too late: another worker has claimed it"
 
 
 class JobRunner:
@@ -158,19 +158,17 @@ class JobRunner:
 
     @property
     def next_runs(self) -> dict[str, datetime]:
-        """When this process is woken for which job."""
+        """When this process wakes for each job."""
         return {job.id: job.next_run_time for job in self._scheduler.get_jobs()}
 
     def start(self, table: Sequence[ScheduledJob], holder: str) -> None:
-        """Take up what is overdue, in order, and be there for what will be due; `holder` tells
-        this one from all others.
-        """
+        """Run what is overdue, in order, and then what becomes due. `holder` names this worker."""
         self._table, self._holder, self._at_work = table, holder, True
         self._scheduler.start()
         self.wake()
 
     def change(self, table: Sequence[ScheduledJob]) -> None:
-        """Go on by another table; what is under way is finished by the old one."""
+        """Use another table. Running jobs are finished by the old one."""
         self._table = table
         self.wake()
 
@@ -181,7 +179,7 @@ class JobRunner:
 
     @property
     def idle(self) -> bool:
-        """Whether no job runs and no look is under way."""
+        """Whether no job runs and no poll is under way."""
         return self._polling is None and not self._running
 
     def wake(self) -> None:
@@ -197,20 +195,20 @@ class JobRunner:
                 await self._release_abandoned()
                 await self._start_due()
         except StoreError as error:
-            # The next look is in some seconds.
+            # The next poll is in some seconds.
             log.error("jobs wait for the store: %s", error)
         finally:
             self._polling = None
 
     async def _release_abandoned(self) -> None:
-        """Free what a crash has left in hand, where it can be nobody's."""
+        """Release the claims that a crash has left, if there can be no other worker."""
         if not self._cleared and self._store.engine.single_worker:
             await self._store.write(jobs.release_all)
         self._cleared = True
 
     async def _start_due(self) -> None:
-        """Begin all that is due. What is overdue is begun in order, one after the other; whatever
-        takes long is not waited for.
+        """Start everything that is due. Overdue jobs start in order, one after the other. A long
+        one does not hold up the next.
         """
         while (entry := self._next_due(await self._refresh_records())) is not None:
             task = asyncio.get_running_loop().create_task(self._run(entry.job))
@@ -225,7 +223,7 @@ class JobRunner:
         return entries
 
     def _next_due(self, entries: Sequence[JobRecord]) -> JobRecord | None:
-        """The first that is due; without one, this process is woken for the next."""
+        """The first that is due. If there is none, set the timers."""
         now = self._store.clock.now()
         waiting = [entry for entry in entries if entry.job.name not in self._running]
         for entry in waiting:

@@ -1,4 +1,4 @@
-"""What each worker does every few seconds, by the event loop's clock: nobody puts that one back."""
+"""Periodic tasks of each worker, by the event loop's clock, which is never set back."""
 
 import asyncio
 import logging
@@ -17,7 +17,7 @@ log = logging.getLogger("tocsin.worker")
 
 @dataclass(frozen=True, slots=True)
 class PeriodicTask:
-    """Something that each worker does for itself every so many seconds."""
+    """A task that each worker runs for itself every so many seconds."""
 
     name: str
     every: float
@@ -25,7 +25,7 @@ class PeriodicTask:
 
 
 def count_runs(name: str, run: AsyncJob, runs: CounterMetric) -> AsyncJob:
-    """The same, with each time counted as done or failed."""
+    """The same function, with each run counted as done or failed."""
 
     async def counting() -> None:
         try:
@@ -38,42 +38,37 @@ def count_runs(name: str, run: AsyncJob, runs: CounterMetric) -> AsyncJob:
     return counting
 
 
-async def run_once(beat: PeriodicTask) -> None:
-    """Do it once. What the store cannot do now is done the next time."""
+async def run_once(task: PeriodicTask) -> None:
+    """Run it once. An error of the store is logged: the next run tries again."""
     try:
-        await beat.run()
+        await task.run()
     except StoreError as error:
-        log.error("%s: %s", beat.name, error)
+        log.error("%s: %s", task.name, error)
 
 
-async def _run_forever(beat: PeriodicTask) -> None:
+async def _run_forever(task: PeriodicTask) -> None:
     while True:
-        # Workers that were started together do not all come at the same moment for ever.
+        # Workers that started together do not stay in step.
         share = random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311 - spreads load, keeps no secret
-        await asyncio.sleep(beat.every * share)
+        await asyncio.sleep(task.every * share)
         try:
-            await run_once(beat)
+            await run_once(task)
         except Exception:
-            log.exception("%s", beat.name)
+            log.exception("%s", task.name)
 
 
 class PeriodicRunner:
-    """Keeps some of these going, from `start` to `stop`; a run of each at a time."""
+    """Runs periodic tasks from `start` to `stop`, each one run at a time."""
 
     def __init__(self) -> None:
-        self._tasks: list[asyncio.Task[None]] = []
+        self._running: list[asyncio.Task[None]] = []
 
-    def start(self, beats: Sequence[PeriodicTask]) -> None:
-        """Begin, with the pause."""
+    def start(self, tasks: Sequence[PeriodicTask]) -> None:
+        """Start them. The first run follows the first pause."""
         loop = asyncio.get_running_loop()
-        self._tasks += [loop.create_task(_run_forever(beat), name=beat.name) for beat in beats]
-
-    @property
-    def names(self) -> list[str]:
-        """What is kept going."""
-        return [task.get_name() for task in self._tasks]
+        self._running += [loop.create_task(_run_forever(task), name=task.name) for task in tasks]
 
     def stop(self) -> None:
-        """Begin nothing more, and cut off what is under way."""
-        for task in self._tasks:
+        """Cancel all of them."""
+        for task in self._running:
             task.cancel()

@@ -1,7 +1,7 @@
-"""When jobs are due: after a pause, by the calendar, or at the moment that the data says.
+"""When jobs are due: at intervals, by the calendar, or when the data says so.
 
-Each answers from what is kept of a job alone, so that a clock that jumped, or a worker that was
-away, changes nothing but which runs are overdue. All times are UTC.
+Each trigger decides by the stored row of a job alone. So a clock that jumped, or a worker that was
+away, only changes which runs are overdue. All times are UTC.
 """
 
 from collections.abc import Callable
@@ -23,13 +23,13 @@ class Trigger(Protocol):
 
     @property
     def words(self) -> str:
-        """How an operator reads it."""
+        """The schedule as an operator reads it."""
 
     def due(self, db: Connection, row: Row | None) -> int | None:
-        """When it is due, as of now, by what is kept of it; None for never, as things stand."""
+        """When the job with this row is due, in microseconds. None if it is not due for now."""
 
     def next(self, db: Connection, row: Row) -> int | None:
-        """When it is due again after the run that is kept in this row."""
+        """When it is due again after the run in this row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class IntervalTrigger:
     def due(self, db: Connection, row: Row | None) -> int | None:
         if row is None or row["due_at"] is None:
             return db.now
-        # Further off than that it was put by a clock that was ahead.
+        # A later time was set by a clock that was ahead.
         return min(int(row["due_at"]), db.now + round(self.seconds * SECOND))
 
     def next(self, db: Connection, row: Row) -> int | None:
@@ -54,26 +54,28 @@ class IntervalTrigger:
 
 @dataclass(frozen=True, slots=True)
 class DataTrigger:
-    """When the data says: `look` tells the earliest moment that there is something to be done."""
+    """When the data says so: `next_due` returns the earliest time that there is work."""
 
-    look: Callable[[Connection], int | None]
+    next_due: Callable[[Connection], int | None]
 
     @property
     def words(self) -> str:
         return "at the moment"
 
     def due(self, db: Connection, row: Row | None) -> int | None:
-        return self.look(db)
+        return self.next_due(db)
 
     def next(self, db: Connection, row: Row) -> int | None:
-        return self.look(db)
+        return self.next_due(db)
 
 
 class RequestTrigger(DataTrigger):
-    """As soon as somebody has asked for it, which `look` tells; it is late for nobody's clock."""
+    """As soon as somebody has requested it: `next_due` returns when. A clock that is ahead does
+    not delay it.
+    """
 
     def due(self, db: Connection, row: Row | None) -> int | None:
-        asked = self.look(db)
+        asked = self.next_due(db)
         return None if asked is None else min(asked, db.now)
 
     def next(self, db: Connection, row: Row) -> int | None:
@@ -83,7 +85,7 @@ class RequestTrigger(DataTrigger):
 class CalendarTrigger:
     """As five fields of cron say: minute, hour, day of the month, month, day of the week.
 
-    ValueError for what is no such text. Where both days are named, both have to be right.
+    ValueError if the text is invalid. If both days are given, both have to match.
     """
 
     def __init__(self, text: str) -> None:
@@ -113,31 +115,31 @@ class CalendarTrigger:
         return self._unserved(db.now, row["started_at"] if on_time else row["served_at"])
 
     def _unserved(self, now: int, served_at: int | None) -> int | None:
-        """The next time that was not served before, by a clock that was put back since."""
+        """The next time that was not served already. If the clock was set back, some were."""
         first = self.due_after(now)
         if first is None or served_at is None or served_at < first:
             return first
         second = self.due_after(first)
-        # A clock that was further ahead than that is no guide.
+        # That clock was further ahead: it says nothing.
         return first if second is not None and served_at >= second else second
 
     def due_after(self, moment: int) -> int | None:
-        """The first time after a moment; None where there is none."""
-        # The trigger would give this very moment, if it were one.
+        """The first time after this one (microseconds). None if there is none."""
+        # The trigger would return this very time, if it matches.
         start = datetime.fromtimestamp(moment // SECOND + 1, UTC)
         found = self._trigger.get_next_fire_time(None, start)
         return None if found is None else round(found.timestamp()) * SECOND
 
 
 def validate_cron(text: str) -> str:
-    """The text, if it is one for a Calendar. ValueError if it is not, or names no day at all."""
+    """The text, if it is valid for a CalendarTrigger. ValueError if it is not, or never matches."""
     if CalendarTrigger(text).due_after(0) is None:
         raise ValueError(f"{text!r} names no time that there will ever be")
     return text
 
 
 def _weekdays(field: str) -> str:
-    """By name, for the numbers of cron begin with Sunday and those of the trigger with Monday."""
+    """By name: the numbers of cron begin with Sunday, the trigger's with Monday."""
     if not any(char.isdigit() for char in field):
         return field
     try:

@@ -315,7 +315,7 @@ async def test_what_was_taken_holds_for_another_worker(house: House) -> None:
     target = next(iter(house.worker.dispatcher.lanes)).target if house.worker else None
     assert target is not None
     assert target.overlap is not None
-    assert not target.overlap.taken
+    assert not target.overlap.confirmed
     row = house.hook_row(hook_id)
     house.store.do(hook_secrets.learn, hook_id, Taken(row["previous_until"], new=True))
     house.network.posts.clear()
@@ -369,7 +369,7 @@ async def test_a_receiver_that_goes_back_to_the_former_secret(house: House) -> N
 
 
 def test_what_is_remembered_of_refusals_has_a_bound() -> None:
-    known = secret_rotation.SecretOverlap(DAY, OLD, Signer(OLD), taken=True, moved=True)
+    known = secret_rotation.SecretOverlap(DAY, OLD, Signer(OLD), confirmed=True, prefers_new=True)
     for number in range(3 * secret_rotation.MOST_REFUSED):
         assert known.new_first(number)
         assert known.learn(number, True, 403) is None

@@ -188,8 +188,7 @@ async def test_many_steps_and_parts(
 ) -> None:
     opened.do(many, world, DAY, 50, 3)
     monkeypatch.setattr(usage_sums, "PAGE", 7)
-    monkeypatch.setattr(report_file, "PART", 1000)
-    await make(opened, settings)
+    await make(opened, settings, part_bytes=1000)
     found = lines(opened, world, settings, "users-1-day")
     totals = [one for one in found if one["dimension"] == "total"]
     assert [one["user_id"] for one in totals] == [1_000_000 + user for user in range(50)]
