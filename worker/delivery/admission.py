@@ -13,12 +13,24 @@ ends that calls `wake`.
 import asyncio
 from collections.abc import Callable
 from functools import cached_property
+from time import thread_time
 
 from worker.delivery.concurrency import UNKNOWN_HOST, FairSemaphore, Permit
 from worker.delivery.lane import Lane
-from worker.delivery.start_throttle import StartThrottle
 from worker.settings import WorkerSettings
 from worker.tuning import DEFAULTS, Tuning
+
+# A request and its outcome cost some 70 us.
+MAX_STARTS = 128
+# While many senders of events wait for their writes, deliveries have a part of the time: so many
+# starts, each so many seconds.
+CONTENDED_WRITES = 4
+CONTENDED_STARTS, CONTENDED_PAUSE = 6, 0.005
+# If the loop was idle for more than this share of the time, the senders wait for the disk. Then
+# more deliveries start, each some COST seconds.
+IDLE, COST = 0.4, 70e-6
+# Seconds for which senders that waited are assumed to wait.
+CONTENDED_SECONDS = 0.03
 
 
 class Admission:
@@ -36,7 +48,7 @@ class Admission:
         rested: Callable[[Lane], None],
         tuning: Tuning = DEFAULTS,
     ) -> None:
-        self._semaphore = FairSemaphore(settings.max_in_flight, settings.max_in_flight_per_host)
+        self.semaphore = FairSemaphore(settings.max_in_flight, settings.max_in_flight_per_host)
         self._throttle = StartThrottle(pending_writes, self.wake)
         self.blocked = blocked
         self._start = start
@@ -50,32 +62,12 @@ class Admission:
         # Kept: to ask for it is a system call in Python 3.11, and there are many a delivery.
         return asyncio.get_running_loop()
 
-    @property
-    def in_flight(self) -> int:
-        """How many requests are in flight."""
-        return self._semaphore.in_flight
-
-    @property
-    def waiting(self) -> int:
-        """How many lanes wait for the shared limits."""
-        return self._semaphore.waiting
-
-    @property
-    def waiting_since(self) -> float | None:
-        """Since when a lane waits although its host has room."""
-        return self._semaphore.waiting_since()
-
-    @property
-    def held(self) -> int:
-        """How many lanes wait because their machine is at its limit."""
-        return self._semaphore.held
-
     def change(self, settings: WorkerSettings) -> None:
         """Apply these limits from now on."""
-        self._semaphore.change(settings.max_in_flight, settings.max_in_flight_per_host)
+        self.semaphore.change(settings.max_in_flight, settings.max_in_flight_per_host)
         self.wake()
 
-    def admit(self, lane: Lane, *, others_first: bool) -> Permit | None:
+    def admit(self, lane: Lane, others_first: bool) -> Permit | None:
         """A permit for the lane's next delivery. None if it may not start now.
 
         If `others_first`, lanes that wait for a permit of the same machine go before.
@@ -83,8 +75,13 @@ class Admission:
         if self.closed or not lane.can_start():
             return None
         now = self._loop.time()
-        if (others_first and self._semaphore.is_contended(lane.machine)) or not self._room(lane):
-            self._semaphore.enqueue(lane, now)
+        contended = others_first and self.semaphore.is_contended(lane.machine)
+        if (
+            contended
+            or self._is_paused()
+            or not self.semaphore.can_acquire(lane.host, lane.machine)
+        ):
+            self.semaphore.enqueue(lane, now)
             return None
         wait = lane.wait(now)
         if wait > 0:
@@ -92,10 +89,7 @@ class Admission:
             return None
         lane.count_request(now)
         lane.in_flight += 1
-        return self._semaphore.acquire(lane.host, lane.machine)
-
-    def _room(self, lane: Lane) -> bool:
-        return not self._is_paused() and self._semaphore.can_acquire(lane.host, lane.machine)
+        return self.semaphore.acquire(lane.host, lane.machine)
 
     def _is_paused(self) -> bool:
         return self._throttle.exhausted or self.blocked()
@@ -112,9 +106,9 @@ class Admission:
         """Whether the lane has to release its permit before its next delivery."""
         if self.closed or self._is_paused() or lane.cooldown_until:
             return True
-        if self._semaphore.any_could_start():
+        if self.semaphore.any_could_start():
             return True
-        if self._semaphore.has_waiting(lane.machine) and self._loop.time() >= permit.until:
+        if self.semaphore.has_waiting(lane.machine) and self._loop.time() >= permit.until:
             return True
         return lane.in_flight > lane.limit or lane.rate is not None
 
@@ -124,14 +118,14 @@ class Admission:
         """
         if permit.host != UNKNOWN_HOST or lane.host == UNKNOWN_HOST:
             return True
-        return self._semaphore.assign_host(permit, lane.host, lane.machine)
+        return self.semaphore.assign_host(permit, lane.host, lane.machine)
 
     def may_reach(self, lane: Lane, permit: Permit, address: str) -> bool:
         """Count the request for the machine that it is about to be sent to. False if that is at its
         limit: the lane then waits for that machine.
         """
         lane.machine = address
-        return self._semaphore.assign_machine(permit, address)
+        return self.semaphore.assign_machine(permit, address)
 
     def update_limits(self, lane: Lane, *, delivered: bool) -> float:
         """Adjust the lane's limits to an outcome. Returns the seconds of the cooldown if one
@@ -148,11 +142,11 @@ class Admission:
     def release(self, lane: Lane, permit: Permit) -> None:
         """Count the request as ended. The caller then calls `wake`."""
         lane.in_flight -= 1
-        self._semaphore.release(permit)
+        self.semaphore.release(permit)
 
     def wake(self) -> None:
         """Start the lanes whose turn it is at the shared limits."""
-        while not self._is_paused() and (lane := self._semaphore.dequeue()) is not None:
+        while not self._is_paused() and (lane := self.semaphore.dequeue()) is not None:
             self._start(lane)
 
     def wake_after(self, lane: Lane, seconds: float) -> None:
@@ -170,3 +164,66 @@ class Admission:
             self.wake_after(lane, lane.cooldown_until - now)
         else:
             self._on_rested(lane)
+
+
+class StartThrottle:
+    """Counts starts. `pending_writes` says how many callers wait for the store. `resume` is called
+    when more may start. `busy_time` is the seconds that this thread has worked.
+    """
+
+    def __init__(
+        self,
+        pending_writes: Callable[[], int],
+        resume: Callable[[], None],
+        busy_time: Callable[[], float] = thread_time,
+    ) -> None:
+        self._pending_writes = pending_writes
+        self._resume = resume
+        self._busy_time = busy_time
+        self._started = 0
+        self._most = MAX_STARTS
+        self._counting = False
+        self._contended_until = 0.0
+        self._counted_at = self._busy = 0.0
+        self.exhausted = False
+        """Nothing more may start in this pass."""
+
+    @cached_property
+    def _loop(self) -> asyncio.AbstractEventLoop:
+        # Kept: to ask for it is a system call in Python 3.11.
+        return asyncio.get_running_loop()
+
+    def count(self) -> None:
+        """Count one start."""
+        self._started += 1
+        if not self._counting:
+            self._counting = True
+            self._open_window()
+        self.exhausted = self._started >= self._most
+
+    def _open_window(self) -> None:
+        now = self._loop.time()
+        if self._pending_writes() >= CONTENDED_WRITES:
+            self._contended_until = now + CONTENDED_SECONDS
+        if now < self._contended_until:
+            self._most = CONTENDED_STARTS + self._extra_starts(now)
+            self._loop.call_later(CONTENDED_PAUSE, self._close_window)
+        else:
+            self._most = MAX_STARTS
+            self._loop.call_soon(self._close_window)
+
+    def _extra_starts(self, now: float) -> int:
+        """How many more starts there is time for, by how busy this thread was lately."""
+        passed, self._counted_at = now - self._counted_at, now
+        before, self._busy = self._busy, self._busy_time()
+        busy = self._busy - before
+        idle = 1 - busy / passed if passed > 0 else 0.0
+        return min(
+            round(max(idle - IDLE, 0.0) * CONTENDED_PAUSE / COST), MAX_STARTS - CONTENDED_STARTS
+        )
+
+    def _close_window(self) -> None:
+        full, self._counting, self._started = self.exhausted, False, 0
+        self.exhausted = False
+        if full:
+            self._resume()

@@ -15,7 +15,7 @@ from store.delivery import deliveries
 from store.errors import Busy, Unavailable
 from worker.background_tasks import BackgroundTasks
 from worker.delivery.lane import Lane, LaneTable, QueuedDelivery
-from worker.delivery.lease_buffer import LeaseBuffer
+from worker.delivery.leased import LeasedDeliveries
 from worker.delivery.retry_timer import RetryTimer
 from worker.delivery.watchdog import Watchdog
 from worker.tuning import DEFAULTS, Tuning
@@ -38,7 +38,7 @@ class Claimer:
         self,
         store: Store,
         lanes: LaneTable,
-        buffer: LeaseBuffer,
+        leased: LeasedDeliveries,
         start: Callable[[Lane], None],
         watchdog: Watchdog | None = None,
         tuning: Tuning = DEFAULTS,
@@ -46,7 +46,7 @@ class Claimer:
         self._store = store
         self._watchdog = watchdog or Watchdog()
         self._lanes = lanes
-        self._buffer = buffer
+        self._leased = leased
         self._tuning = tuning
         self._start = start
         self._backlog: dict[int, Lane] = {}
@@ -107,10 +107,10 @@ class Claimer:
         return self._store.note if self._store.engine.single_worker else self._store.write
 
     def _claimable_lanes(self) -> list[Lane]:
-        if self._closed or self._buffer.open_lease is None:
+        if self._closed or self._leased.open_lease is None:
             return []
         tuning = self._tuning
-        most = 0 if self._buffer.over_capacity else tuning.max_queue - tuning.claim_batch
+        most = 0 if self._leased.over_capacity else tuning.max_queue - tuning.claim_batch
         chosen = []
         for lane in self._backlog.values():
             if not lane.full and len(lane.queue) <= most:
@@ -120,12 +120,12 @@ class Claimer:
         return chosen
 
     async def _claim_for(self, lanes: list[Lane]) -> None:
-        lease_id = self._buffer.open_lease
+        lease_id = self._leased.open_lease
         assert lease_id is not None
         by_id = {lane.hook_id: lane for lane in lanes}
         before = {lane.hook_id: lane.invalidations for lane in lanes}
         claimed, next_due = await self._claimed_rows(by_id, lease_id)
-        if self._buffer.open_lease not in (lease_id, None):
+        if self._leased.open_lease not in (lease_id, None):
             # The lease ended meanwhile, and the claim with it.
             self._claim_again(lanes)
             return
@@ -137,7 +137,7 @@ class Claimer:
                 QueuedDelivery(one.id, one.event_id, one.attempts, one.redelivery, one.version)
             )
         self._set_next_due(by_id, next_due, {one.hook_id for one in claimed})
-        self._buffer.add([one.id for one in claimed])
+        self._leased.add([one.id for one in claimed])
         for lane in lanes:
             self._start(lane)
 
@@ -148,7 +148,7 @@ class Claimer:
             lane.claiming = True
             del self._backlog[lane.hook_id]
         try:
-            each = CROWDED_BATCH if self._buffer.over_capacity else self._tuning.claim_batch
+            each = CROWDED_BATCH if self._leased.over_capacity else self._tuning.claim_batch
             with self._watchdog.watch("claiming"):
                 return await self._write(deliveries.claim, lanes, lease_id, each)
         except BaseException:
@@ -193,13 +193,13 @@ class Claimer:
 
     def give_back(self, lane: Lane) -> None:
         """Return to the store what the lane has not tried."""
-        ids = self._buffer.empty(lane)
+        ids = self._leased.empty(lane)
         self.mark(lane)
-        if ids and self._buffer.lease is not None:
-            self._releases.start(self._release(lane.hook_id, self._buffer.lease, ids))
+        if ids and self._leased.lease is not None:
+            self._releases.start(self._release(lane.hook_id, self._leased.lease, ids))
 
     async def _release(self, hook_id: int, lease_id: int, ids: Sequence[int]) -> None:
-        await self._buffer.release(lease_id, ids)
+        await self._leased.release(lease_id, ids)
         self.recheck(hook_id)
         self.claim_soon()
 

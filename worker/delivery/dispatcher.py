@@ -16,8 +16,7 @@ from worker.delivery.admission import Admission
 from worker.delivery.claimer import Claimer
 from worker.delivery.concurrency import Permit
 from worker.delivery.lane import Lane, LaneTable, QueuedDelivery
-from worker.delivery.lease_buffer import LeaseBuffer
-from worker.delivery.local_dispatch import LocalDispatcher
+from worker.delivery.leased import LeasedDeliveries, LocalDispatcher
 from worker.delivery.metrics import WorkerMetrics
 from worker.delivery.payload_cache import PayloadCache
 from worker.delivery.recorder import Recorder
@@ -52,9 +51,16 @@ class Dispatcher:
         self.watchdog = Watchdog()
         self._recorder = Recorder(store, self._on_recorded, self.watchdog, tuning)
         self.lanes = LaneTable(tuning)
-        self.leased = LeaseBuffer(store, tuning)
+        self.leased = LeasedDeliveries(store, tuning)
         self.claimer = Claimer(store, self.lanes, self.leased, self._start, self.watchdog, tuning)
-        self.local = LocalDispatcher(self.lanes, self.leased, payloads, self.claimer, self._start)
+        self.local = LocalDispatcher(
+            self.lanes,
+            self.leased,
+            payloads,
+            start=self._start,
+            recheck=self.claimer.recheck,
+            claim_soon=self.claimer.claim_soon,
+        )
         self.admission = Admission(
             settings,
             blocked=lambda: self._recorder.full or not self.leased.can_send,
@@ -69,7 +75,7 @@ class Dispatcher:
         self.measures.in_flight.read = lambda: self.in_flight
         self.measures.buffered.read = lambda: self.queued
         self.measures.cooling_down.read = lambda: self.lanes.cooling_down
-        self.measures.held.read = lambda: self.admission.held
+        self.measures.held.read = lambda: self.admission.semaphore.held
 
     @cached_property
     def _loop(self) -> asyncio.AbstractEventLoop:
@@ -85,9 +91,9 @@ class Dispatcher:
     def _start(self, lane: Lane) -> None:
         """Start as many of the lane's deliveries as may be in flight."""
         others_first = False
-        while (permit := self.admission.admit(lane, others_first=others_first)) is not None:
+        while lane.queue and (permit := self.admission.admit(lane, others_first)) is not None:
             others_first = True
-            if self.in_flight == 1:
+            if self.admission.semaphore.in_flight == 1:
                 self._reset_watchdog()
             self._tasks.start(self._run(lane, self._next(lane), permit))
         self.lanes.update_full(lane)
@@ -120,7 +126,7 @@ class Dispatcher:
 
     def _end(self, lane: Lane, permit: Permit) -> None:
         self.admission.release(lane, permit)
-        if not self.in_flight:
+        if not self.admission.semaphore.in_flight:
             self._reset_watchdog()
         if not self.leased.closed:
             self.admission.wake()
@@ -211,19 +217,12 @@ class Dispatcher:
     @property
     def in_flight(self) -> int:
         """How many requests are in flight."""
-        return self.admission.in_flight
+        return self.admission.semaphore.in_flight
 
     @property
     def queued(self) -> int:
         """How many deliveries wait in memory."""
         return self.leased.queued
-
-    @property
-    def lag(self) -> float:
-        """For how many seconds something has waited for this worker, and not for its endpoint."""
-        waits = (self.admission.waiting_since, self.claimer.waiting_since)
-        now = self._loop.time()
-        return max(now - min((since for since in waits if since is not None), default=now), 0.0)
 
     def change(self, settings: WorkerSettings) -> None:
         """Work by these settings from the next attempt of each hook on."""

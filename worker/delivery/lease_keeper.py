@@ -40,6 +40,14 @@ class LeaseKeeper:
     def _lifetime(self) -> int:
         return LIFELONG if self._store.engine.single_worker else self._tuning.lease
 
+    @property
+    def lag(self) -> float:
+        """For how many seconds something has waited for this worker, and not for its endpoint."""
+        dispatcher = self._dispatcher
+        waits = (dispatcher.admission.semaphore.waiting_since(), dispatcher.claimer.waiting_since)
+        now = asyncio.get_running_loop().time()
+        return max(now - min((since for since in waits if since is not None), default=now), 0.0)
+
     async def acquire(self) -> int:
         """Take a new lease, and return its id."""
         # Durable, for a database that forgot it could give the same number to another worker.
@@ -115,8 +123,7 @@ class LeaseKeeper:
 
     async def _renewed(self, lease_id: int | None, *, end_others: bool) -> int:
         assert lease_id is not None, "nothing is renewed before it is acquired"
-        lag = self._dispatcher.lag
-        return await self._store.note(_renew, lease_id, self._lifetime, end_others, lag)
+        return await self._store.note(_renew, lease_id, self._lifetime, end_others, self.lag)
 
 
 def _acquire(db: Connection, holder: str, lifetime: int) -> tuple[int, int]:

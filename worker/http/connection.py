@@ -47,32 +47,9 @@ class HttpConnection(asyncio.Protocol):
     """
 
     __slots__ = (
-        "_again",
-        "_alarm",
-        "_answer",
-        "_body",
-        "_done",
-        "_first",
-        "_interim",
-        "_loop",
-        "_parser",
-        "_paused",
-        "_raw",
-        "_reusable",
-        "_room",
-        "_seconds",
-        "_started",
-        "_waiter",
-        "_when",
-        "_why",
-        "address",
-        "closed",
-        "closed_early",
-        "exchanges",
-        "origin",
-        "owner",
-        "since",
-        "transport",
+        "_again", "_alarm", "_answer", "_body", "_done", "_first", "_interim", "_loop", "_parser",
+        "_paused", "_raw", "_reusable", "_room", "_seconds", "_started", "_waiter", "_when", "_why",
+        "address", "closed", "closed_early", "exchanges", "origin", "owner", "since", "transport",
     )  # fmt: skip
 
     def __init__(self, owner: ConnectionOwner, origin: Origin, address: str) -> None:

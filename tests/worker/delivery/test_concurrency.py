@@ -235,7 +235,7 @@ async def test_600_hooks_on_one_host_make_no_more_requests_than_it_may_have(hous
     for _ in range(3):
         await house.event()
     await until(lambda: house.states(quick) == {"delivered": 4})
-    assert worker.dispatcher.lag == 0, "nothing waits for this worker"
+    assert worker.lease.lag == 0, "nothing waits for this worker"
     gate.opened.set()
     await house.over(delivered=4 * (len(slow) + 1))
     assert house.network.most["slow.example"] == 8

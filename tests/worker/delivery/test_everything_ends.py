@@ -135,5 +135,5 @@ async def test_everything_ends(house: House, seed: int, monkeypatch: pytest.Monk
     worker = house.worker
     assert worker is not None
     await worker.lease.scan()
-    await until(lambda: not worker.dispatcher.admission.waiting)
+    await until(lambda: not worker.dispatcher.admission.semaphore.waiting)
     assert worker.dispatcher.queued == 0

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from store import Store
-from worker.delivery.start_throttle import (
+from worker.delivery.admission import (
     CONTENDED_PAUSE,
     CONTENDED_SECONDS,
     CONTENDED_STARTS,

@@ -38,7 +38,7 @@ async def test_counts_are_what_happened(house: House) -> None:
     assert count(measures.durations) == 60
     assert total(measures.durations) == pytest.approx(60 * 0.001)
     assert (measures.in_flight.read(), measures.buffered.read()) == (0, 0)
-    assert worker.dispatcher.lag == 0
+    assert worker.lease.lag == 0
 
 
 async def test_failures_and_retries(house: House) -> None:
@@ -140,7 +140,7 @@ class TestLag:
         await until(lambda: house.network.in_flight["h1.example"] == 1)
         hasten(5)
         await settle()
-        assert worker.dispatcher.lag == 0
+        assert worker.lease.lag == 0
         gate.opened.set()
         await house.over(delivered=20)
 
@@ -152,11 +152,11 @@ class TestLag:
         worker = await house.work(max_in_flight=1)
         await house.event()
         await until(lambda: len(house.network.posts) == 1)
-        first = worker.dispatcher.lag
-        await until(lambda: worker.dispatcher.lag > max(first, 0.02))
+        first = worker.lease.lag
+        await until(lambda: worker.lease.lag > max(first, 0.02))
         gate.opened.set()
         await house.over(delivered=2)
-        assert worker.dispatcher.lag == 0
+        assert worker.lease.lag == 0
 
     async def test_a_store_that_gives_nothing_makes_it_lag(
         self, house: House, monkeypatch: pytest.MonkeyPatch
@@ -169,8 +169,8 @@ class TestLag:
         with monkeypatch.context() as patched:
             patched.setattr(deliveries, "claim", away)
             house.store.courier.wake([1])
-            await until(lambda: worker.dispatcher.lag > 0.02)
-        await until(lambda: worker.dispatcher.lag == 0)
+            await until(lambda: worker.lease.lag > 0.02)
+        await until(lambda: worker.lease.lag == 0)
 
     async def test_it_is_said_with_the_lease(
         self, house: House, monkeypatch: pytest.MonkeyPatch
@@ -184,7 +184,7 @@ class TestLag:
             return renew(db, lease_id, lifetime, lag)
 
         monkeypatch.setattr(leases, "renew", renewing)
-        monkeypatch.setattr(type(worker.dispatcher), "lag", 2.5)
+        monkeypatch.setattr(type(worker.lease), "lag", 2.5)
         await worker.poll()
         assert said == [2_500_000]
 

@@ -1,20 +1,26 @@
-"""The deliveries that this worker has leased and keeps in memory: under which lease, until when."""
+"""The deliveries that this worker has leased and holds in memory, and how it gets those of events
+that are stored in this process.
+"""
 
 import asyncio
 import logging
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from store import Store
 from store.database.backoff import backoff_delay
+from store.database.notifications import LeasedEvent
 from store.delivery import deliveries, leases
+from store.delivery.websub import WEBSUB_WAKEUP
 from store.errors import Busy, Unavailable
-from worker.delivery.lane import Lane, QueuedDelivery
+from store.jobs.jobs import JOBS_WAKEUP
+from worker.delivery.lane import Lane, LaneTable, QueuedDelivery
+from worker.delivery.payload_cache import Payload, PayloadCache
 from worker.tuning import DEFAULTS, Tuning
 
 log = logging.getLogger("tocsin.worker")
 
 
-class LeaseBuffer:
+class LeasedDeliveries:
     """`lease` is the lease that deliveries are claimed under, `ids` are those that are in memory.
     They may be sent until a time that moves on with every renewal of the lease.
     """
@@ -117,3 +123,75 @@ class LeaseBuffer:
     def finish(self, ids: Iterable[int]) -> None:
         """Forget deliveries whose outcomes are recorded."""
         self.ids.difference_update(ids)
+
+
+def _ignore() -> None:
+    pass
+
+
+class LocalDispatcher:
+    """A `notifications.WorkerNotifier`: the store announces here what is new or due. It calls
+    `lease` and `full` on the writer's thread too.
+
+    `start` starts what a lane may have in flight. `recheck` and `claim_soon` are the claimer's.
+    """
+
+    def __init__(
+        self,
+        lanes: LaneTable,
+        leased: LeasedDeliveries,
+        payloads: PayloadCache,
+        *,
+        start: Callable[[Lane], None],
+        recheck: Callable[[int], None],
+        claim_soon: Callable[[], None],
+    ) -> None:
+        self._lanes = lanes
+        self._leased = leased
+        self._payloads = payloads
+        self._start, self._recheck, self._claim_soon = start, recheck, claim_soon
+        self.on_websub_due: Callable[[], None] = _ignore
+        """Called when a WebSub request or topic may be due."""
+        self.on_job_due: Callable[[], None] = _ignore
+        """Called when a job may be due earlier than known."""
+        self.on_events_stored: Callable[[], None] = _ignore
+        """Called when events were stored."""
+
+    def lease(self) -> int | None:
+        """The lease for deliveries of new events. None if they shall wait in the store."""
+        return None if self._leased.over_capacity else self._leased.open_lease
+
+    def full(self) -> Collection[int]:
+        """Hooks whose new deliveries shall wait in the store."""
+        return self._lanes.full
+
+    def dispatch(self, offers: Sequence[LeasedEvent]) -> None:
+        """Put the deliveries of new events into lanes, and start them."""
+        touched: dict[int, Lane] = {}
+        for offer in offers:
+            if offer.lease_id != self._leased.lease:
+                continue  # the lease has ended meanwhile: a poll finds the deliveries
+            payload = Payload(offer.name, offer.guid, offer.body, accepted_at=offer.accepted_at)
+            payload.republished = offer.republished
+            self._payloads.put(offer.event_id, payload)
+            self._leased.add([delivery_id for delivery_id, _, _ in offer.deliveries])
+            for delivery_id, hook_id, version in offer.deliveries:
+                lane = touched[hook_id] = self._lanes.get(hook_id)
+                lane.queue.append(QueuedDelivery(delivery_id, offer.event_id, 0, 0, version))
+        for lane in touched.values():
+            self._start(lane)
+
+    def wake(self, hooks: Iterable[int]) -> None:
+        """Claim what is due for these hooks, and check whether they were edited."""
+        for hook_id in hooks:
+            if hook_id == WEBSUB_WAKEUP:
+                self.on_websub_due()
+            elif hook_id == JOBS_WAKEUP:
+                self.on_job_due()
+            else:
+                self._recheck(hook_id)
+        self._claim_soon()
+
+    def arrived(self) -> None:
+        """Report that events were stored."""
+        self.on_events_stored()
