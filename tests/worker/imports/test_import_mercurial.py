@@ -175,7 +175,7 @@ async def asked(port: int, request: str) -> str:
 
 
 async def test_the_proxy(site: HgSite) -> None:
-    guard = Guard(allow_networks=["127.0.0.0/8"])
+    guard = Guard(allow_networks=["127.0.0.0/8"], resolver=_loopback)
     there = site.url.removeprefix("http://")
     async with proxy_to(guard, guard.endpoint(f"{site.url}/")) as proxy:
         known = base64.b64encode(f"{USER}:{proxy.token}".encode()).decode()
