@@ -32,6 +32,7 @@ from store.database.postgres.connections import PostgresSession
 from store.database.postgres.errors import Raw
 from store.database.postgres.pool import PostgresPool
 from store.database.sqlite.connections import SqliteSession
+from store.errors import Unavailable
 
 ENGINES = ["sqlite", "postgres"]
 # Row by row, where there ever was one: TRUNCATE makes new files for each table.
@@ -228,10 +229,19 @@ class Lasting(PostgresPool):
         """All that it has, once every one is back and none is in the making; None where that does
         not come to be.
         """
-        pool = self._pool
-        if not _soon(lambda: len(pool._pool) == pool._nconns):
+        stats = self._pool.get_stats
+        if not _soon(lambda: stats()["pool_available"] == stats()["pool_size"]):
             return None
-        return list(pool._pool)
+        found: list[Raw] = []
+        try:
+            while len(found) < stats()["pool_size"]:
+                found.append(self.acquire())
+        except Unavailable:
+            return None
+        finally:
+            for raw in found:
+                self.give_back(raw)
+        return found
 
 
 def _soon(condition: Callable[[], bool]) -> bool:

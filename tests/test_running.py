@@ -84,7 +84,7 @@ def test_a_run_that_is_ended_leaves_nothing_behind(
     process = start(HANGING.format(reached=str(reached), patience=PATIENCE), *workers)
     wait_until(lambda: reached.exists() or process.poll() is not None, "the test")
     assert process.poll() is None, process.communicate()
-    servers = {pid: folder for pid in marked(process) if (folder := warden._data(pid))}
+    servers = {pid: folder for pid in marked(process) if (folder := warden.data_directory(pid))}
     assert servers
     assert len(marked(process)) > len(servers) + 1
     process.send_signal(how)
@@ -101,7 +101,7 @@ def test_a_worker_that_is_killed_leaves_nothing_behind(start: Start, tmp_path: P
     )  # fmt: skip
     wait_until(lambda: reached.exists() or process.poll() is not None, "the test")
     assert process.poll() is None, process.communicate()
-    parents = dict(warden._parents())
+    parents = dict(warden.parents_of_all())
     (worker,) = (pid for pid in marked(process) if parents[pid] == process.pid)
     os.kill(worker, signal.SIGKILL)
     output, _ = process.communicate(timeout=PATIENCE)

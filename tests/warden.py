@@ -47,14 +47,14 @@ def watch() -> None:
 
 def left(mark: str) -> set[int]:
     """The processes with a mark, and all children of theirs that are not this one."""
-    parents = dict(_parents())
+    parents = dict(parents_of_all())
     found = {pid for pid in parents if _has(pid, mark)}
     while more := {pid for pid, parent in parents.items() if parent in found} - found:
         found |= more
     return found - {os.getpid()}
 
 
-def _parents() -> Iterator[tuple[int, int]]:
+def parents_of_all() -> Iterator[tuple[int, int]]:
     for folder in PROC.iterdir():
         if folder.name.isdecimal():
             try:
@@ -72,7 +72,7 @@ def _has(pid: int, mark: str) -> bool:
         return False
 
 
-def _data(pid: int) -> Path | None:
+def data_directory(pid: int) -> Path | None:
     """The data directory of a PostgreSQL server."""
     try:
         arguments = (PROC / str(pid) / "cmdline").read_bytes().split(b"\0")
@@ -88,7 +88,7 @@ def end(mark: str) -> None:
     folders = set()
     ends = time.monotonic() + SOON
     while found := left(mark):
-        servers = {pid: folder for pid in found if (folder := _data(pid)) is not None}
+        servers = {pid: folder for pid in found if (folder := data_directory(pid)) is not None}
         folders |= {*servers.values()}
         for pid in found:
             # A server that is killed leaves its shared memory behind.

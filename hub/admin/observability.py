@@ -1,6 +1,7 @@
 """The state of a process that monitoring reads. It outlives applications, which may be rebuilt."""
 
 import os
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -27,14 +28,16 @@ class Observability:
     stuck: Callable[[float], str | None] = lambda limit: None
     """Returns a message if a part of the delivery loop gave no sign of life for `limit` seconds."""
     phase: Literal["starting", "serving", "ending"] = "serving"
+    clock: Callable[[], float] = time.monotonic
+    """The clock of the caches, in seconds."""
     figures: TTLCache[DeliveryStats] = field(init=False)
     writable: TTLCache[int] = field(init=False)
     """Writes a probe, and returns the number of migration steps that this program does not know."""
 
     def __post_init__(self) -> None:
         store = self.store
-        self.figures = TTLCache(lambda: store.read(figures.collect))
-        self.writable = TTLCache(lambda: store.write(_probe))
+        self.figures = TTLCache(lambda: store.read(figures.collect), clock=self.clock)
+        self.writable = TTLCache(lambda: store.write(_probe), clock=self.clock)
 
     async def close(self) -> None:
         """Stop the running look-ups."""

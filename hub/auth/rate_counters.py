@@ -49,8 +49,11 @@ class RateCounters:
     Safe for several threads; some methods require `lock` to be held.
     """
 
-    def __init__(self, store: Store, failed_login_seconds: float) -> None:
+    def __init__(
+        self, store: Store, failed_login_seconds: float, *, max_subjects: int = MAX_SUBJECTS
+    ) -> None:
         self._store = store
+        self._max_subjects = max_subjects
         self._failed_login_seconds = failed_login_seconds
         self.lock = threading.Lock()
         self._counts: dict[str, dict[str, WindowCounter]] = {}
@@ -60,6 +63,10 @@ class RateCounters:
         self._saving: asyncio.Task[None] | None = None
         self._one_save = asyncio.Lock()
         self._forgotten = time.monotonic()
+
+    def __len__(self) -> int:
+        """Return how many callers have counters in memory."""
+        return len(self._counts)
 
     def of(self, db: Connection, key: str) -> dict[str, WindowCounter]:
         """Return a caller's counters by resource."""
@@ -171,7 +178,7 @@ class RateCounters:
 
     async def _forget(self) -> None:
         with self.lock:
-            if len(self._counts) > MAX_SUBJECTS:
+            if len(self._counts) > self._max_subjects:
                 # They are in the store and are read again when needed.
                 busy = {one.subject for one in self._changed}
                 self._counts = {key: self._counts[key] for key in busy if key in self._counts}

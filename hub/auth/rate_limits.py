@@ -19,7 +19,9 @@ POINTS, CONTENT, CONTENT_HOURLY, BAD_TOKENS = "points", "content", "content/hour
 class RateLimits:
     """The rate limits of this hub. Safe for several threads."""
 
-    def __init__(self, store: Store, settings: HubSettings) -> None:
+    def __init__(
+        self, store: Store, settings: HubSettings, counters: RateCounters | None = None
+    ) -> None:
         self._settings = settings
         self._known = _quotas(settings, settings.rate_limits)
         self._anonymous = _quotas(settings, settings.rate_limits | settings.rate_limits_anonymous)
@@ -27,7 +29,10 @@ class RateLimits:
         self._content = Quota(settings.content_per_minute, MINUTE)
         self._content_hourly = Quota(settings.content_per_hour, HOUR)
         self._bad_tokens = Quota(settings.failed_tokens, settings.failed_login_seconds)
-        self._counts = RateCounters(store, float(settings.failed_login_seconds))
+        # One that has counted nothing yet is false.
+        if counters is None:
+            counters = RateCounters(store, float(settings.failed_login_seconds))
+        self.counters = counters
         self._at_work: dict[str, int] = {}
 
     def quotas(self, subject: RateSubject) -> dict[str, Quota]:
@@ -52,8 +57,8 @@ class RateLimits:
         wanted = [(POINTS, self._points, points)]
         if created:
             wanted += [(CONTENT, self._content, 1), (CONTENT_HOURLY, self._content_hourly, 1)]
-        counts = self._counts.of(db, subject.key)
-        with self._counts.lock:
+        counts = self.counters.of(db, subject.key)
+        with self.counters.lock:
             count = self._count(counts, subject, category, quota, now)
             if count.used >= quota.limit:
                 status = RateStatus(category, quota.limit, count.used, count.end)
@@ -65,39 +70,39 @@ class RateLimits:
                     raise TooFast(one.end - now, ticket.status.headers())
             self._begin(ticket)
             for one, amount in [(count, 1), *((one, amount) for one, _, amount in taken)]:
-                self._counts.take(one, amount)
+                self.counters.take(one, amount)
             ticket.charged = True
         return ticket
 
     def look(self, db: Connection, subject: RateSubject, category: str = "core") -> RateCharge:
         """Return the caller's status without charging anything."""
-        counts = self._counts.of(db, subject.key)
+        counts = self.counters.of(db, subject.key)
         quota = self.quotas(subject)[category]
-        with self._counts.lock:
+        with self.counters.lock:
             count = self._count(counts, subject, category, quota, db.now // SECOND)
             return RateCharge(subject, quota, count)
 
     def statuses(self, db: Connection, subject: RateSubject) -> list[RateStatus]:
         """Return the caller's status for every category, refreshed from the store."""
-        self._counts.load(db, subject.key)
+        self.counters.load(db, subject.key)
         return [self.look(db, subject, name).status for name in self.quotas(subject)]
 
     def record_bad_token(self, db: Connection, subject: RateSubject) -> bool:
         """Count a wrong token. Return whether the limit was reached already."""
-        counts = self._counts.of(db, subject.key)
+        counts = self.counters.of(db, subject.key)
         quota = self._bad_tokens
-        with self._counts.lock:
+        with self.counters.lock:
             count = self._count(counts, subject, BAD_TOKENS, quota, db.now // SECOND)
             if count.used >= quota.limit:
                 return True
-            self._counts.take(count, 1)
+            self.counters.take(count, 1)
         return False
 
     def refund(self, ticket: RateCharge) -> None:
         """Give back the charge for the request's category."""
         if ticket.charged:
-            with self._counts.lock:
-                self._counts.take(ticket.count, -1)
+            with self.counters.lock:
+                self.counters.take(ticket.count, -1)
                 ticket.charged = False
 
     def _begin(self, ticket: RateCharge) -> None:
@@ -113,11 +118,11 @@ class RateLimits:
         if ticket is not None and ticket.at_work:
             ticket.at_work = False
             key = ticket.subject.key
-            with self._counts.lock:
+            with self.counters.lock:
                 self._at_work[key] -= 1
                 if not self._at_work[key]:
                     del self._at_work[key]
-        self._counts.save_later()
+        self.counters.save_later()
 
     def _count(
         self,
@@ -127,11 +132,11 @@ class RateLimits:
         quota: Quota,
         now: int,
     ) -> WindowCounter:
-        return self._counts.running(counts, subject.key, resource, quota.window, now)
+        return self.counters.running(counts, subject.key, resource, quota.window, now)
 
     async def close(self) -> None:
         """Write the changes."""
-        await self._counts.close()
+        await self.counters.close()
 
 
 def _quotas(settings: HubSettings, numbers: dict[str, int]) -> dict[str, Quota]:

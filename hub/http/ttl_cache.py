@@ -9,11 +9,20 @@ T = TypeVar("T")
 
 
 class TTLCache(Generic[T]):
-    """Caches the result of `ask` for some seconds. `ask` never runs twice at the same time."""
+    """Caches the result of `ask` for some seconds of `clock`.
 
-    def __init__(self, ask: Callable[[], Awaitable[T]], seconds: float = 1.0) -> None:
+    `ask` never runs twice at the same time.
+    """
+
+    def __init__(
+        self,
+        ask: Callable[[], Awaitable[T]],
+        seconds: float = 1.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._ask = ask
-        self._seconds = seconds
+        self._clock = clock
+        self.seconds = seconds
         self._until = 0.0
         self._asking: asyncio.Task[T] | None = None
 
@@ -23,7 +32,7 @@ class TTLCache(Generic[T]):
         Raises TimeoutError after `patience` seconds. `ask` then runs on, so that the next caller
         waits for the same call.
         """
-        if self._asking is None or (self._asking.done() and time.monotonic() >= self._until):
+        if self._asking is None or (self._asking.done() and self._clock() >= self._until):
             self._asking = asyncio.get_running_loop().create_task(self._fresh())
             # If all callers have timed out, an unread error would be logged by asyncio.
             self._asking.add_done_callback(lambda task: task.cancelled() or task.exception())
@@ -36,7 +45,11 @@ class TTLCache(Generic[T]):
         try:
             return await self._ask()
         finally:
-            self._until = time.monotonic() + self._seconds
+            self._until = self._clock() + self.seconds
+
+    def expire(self) -> None:
+        """Have the next caller run `ask` again."""
+        self._until = self._clock()
 
     async def close(self) -> None:
         """Cancel a running `ask`."""

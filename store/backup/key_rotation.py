@@ -44,7 +44,7 @@ def rotate_secrets(store: Store) -> Iterator[tuple[EncryptedColumn, RotationResu
         total = RotationResult()
         after: Sequence[Any] | None = ()
         while after is not None:
-            after, done = store.do(_portion, one, after)
+            after, done = store.do(rotate_portion, one, after)
             total.add(done)
         yield one, total
 
@@ -65,11 +65,11 @@ def _writers(db: Connection, one: EncryptedColumn) -> frozenset[str]:
     return db.writers(one.table)
 
 
-def _portion(
+def rotate_portion(
     db: Connection, one: EncryptedColumn, after: Sequence[Any]
 ) -> tuple[tuple[Any, ...] | None, RotationResult]:
     """Process the next values. Return the key after which to continue, or None at the end."""
-    rows = _rows(db, one, after)
+    rows = read_portion(db, one, after)
     done = RotationResult(len(rows))
     for row in rows:
         if db.vault.sealed_with_current_key(row["sealed"]):
@@ -82,7 +82,8 @@ def _portion(
     return last, done
 
 
-def _rows(db: Connection, one: EncryptedColumn, after: Sequence[Any]) -> list[Row]:
+def read_portion(db: Connection, one: EncryptedColumn, after: Sequence[Any]) -> list[Row]:
+    """Return the next sealed values of a column with the keys of their rows."""
     key = ", ".join(one.key)
     given = dict(zip(NAMES, after, strict=False))
     beyond = f"AND ({key}) > ({', '.join(f':{name}' for name in given)})" if after else ""

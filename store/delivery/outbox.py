@@ -48,7 +48,7 @@ def emit(
 
     With `only_hook`, that hook alone gets it, whether it subscribes to it or not, as for a ping.
     """
-    arrival = _change(name, action, repo_id, payload)
+    arrival = make_event(name, action, repo_id, payload)
     if only_hook is None:
         (receipt,) = accept_all(db, [arrival])
         return receipt
@@ -57,7 +57,7 @@ def emit(
 
 def republish(db: Connection, states: Sequence[SnapshotEvent]) -> None:
     """Write snapshots as events, marked so that receivers do not take them for changes."""
-    arrivals = [_change(*_parts(one.event), one.repo_id, MARK | one.payload) for one in states]
+    arrivals = [make_event(*_parts(one.event), one.repo_id, MARK | one.payload) for one in states]
     for arrival in arrivals:
         arrival.source_id = REPUBLISHED_SOURCE
     everybody = [one.only_hook is None for one in states]
@@ -82,9 +82,12 @@ def emit_many(
     db: Connection, name: str, action: str | None, changes: Sequence[tuple[int, dict[str, Any]]]
 ) -> None:
     """Write many changes as events. Each is a repository's id (0: none) and a payload."""
-    accept_all(db, [_change(name, action, repo_id, payload) for repo_id, payload in changes])
+    accept_all(db, [make_event(name, action, repo_id, payload) for repo_id, payload in changes])
 
 
-def _change(name: str, action: str | None, repo_id: int, payload: dict[str, Any]) -> IncomingEvent:
+def make_event(
+    name: str, action: str | None, repo_id: int, payload: dict[str, Any]
+) -> IncomingEvent:
+    """Return a change as an event."""
     body = orjson.dumps(payload if action is None else {"action": action, **payload})
     return IncomingEvent(repo_id, uuid7.new(), repo_id, name, body, action, source_id=LOCAL_SOURCE)

@@ -67,13 +67,13 @@ class DeliveryStats:
 
 def collect(db: Connection) -> DeliveryStats:
     """Return the current state."""
-    due, later = _waiting(db)
+    due, later = count_waiting(db)
     return DeliveryStats(
         db.now,
         oldest_due_at(db),
         due,
         later,
-        _held(db),
+        count_held(db),
         _hooks(db, "failing_since"),
         _hooks(db, "disabled_reason"),
         _leases(db),
@@ -117,7 +117,7 @@ def _oldest_held(db: Connection) -> int | None:
     return found
 
 
-def _waiting(db: Connection) -> tuple[int, int]:
+def count_waiting(db: Connection) -> tuple[int, int]:
     """Return how many deliveries are due, and how many will be."""
     counted = db.tuples(
         "SELECT count(*), sum(CASE WHEN f.due_at <= :now THEN 1 ELSE 0 END)"
@@ -130,7 +130,8 @@ def _waiting(db: Connection) -> tuple[int, int]:
     return due, every - due
 
 
-def _held(db: Connection) -> int:
+def count_held(db: Connection) -> int:
+    """Return how many deliveries workers hold."""
     counted: int = db.value(
         "SELECT count(*) FROM (SELECT x.due_at FROM delivery x WHERE x.lease_id IS NOT NULL"
         " ORDER BY x.lease_id, x.due_at LIMIT :most) AS f",

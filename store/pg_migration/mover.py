@@ -36,10 +36,9 @@ class Mover:
     """Migrates `source` to `target`. After any error, the migration can be continued."""
 
     def __init__(self, source: SqliteSource, target: "PostgresTarget") -> None:
-        self._source = source
+        self.source = source
         self._target = target
         self.tell: TableProgress = lambda *_: None
-        self._tables = source.tables
 
     @property
     def shown(self) -> str:
@@ -49,26 +48,26 @@ class Mover:
     @property
     def path(self) -> Path:
         """Return the path of the migrated database."""
-        return self._source.path
+        return self.source.path
 
     @property
     def closed(self) -> bool:
         """Return whether the database refuses writes."""
-        return self._source.closed() is not None
+        return self.source.closed() is not None
 
     # The beginning.
 
     def begin(self) -> None:
         """Begin or continue the migration. Raises Unusable if that is not possible."""
-        ours, theirs = self._source.key(), self._target.key()
-        reason = self._source.closed()
+        ours, theirs = self.source.key(), self._target.key()
+        reason = self.source.closed()
         if reason is not None and (ours is None or ours != theirs):
             raise Unusable(reason)
         if theirs is None:
             self._begin()
         elif ours != theirs:
             raise Unusable("another database is being moved to the target: give it an empty one")
-        if self._target.steps() != self._source.steps():
+        if self._target.steps() != self.source.steps():
             raise Unusable(
                 "the move was begun by another version of tocsin: begin again with an empty target"
             )
@@ -83,12 +82,12 @@ class Mover:
             )
         self._refuse_company()
         self._target.migrate()
-        here = {table.name: set(table.columns) for table in self._tables}
+        here = {table.name: set(table.columns) for table in self.source.tables}
         there = {name: found for name, found in self._target.columns().items() if is_copied(name)}
         if here != there:
             raise Unusable("the tables of the database and of the target differ")
         key = str(uuid.uuid4())
-        self._source.begin(key)
+        self.source.begin(key)
         self._target.begin(key)
 
     def _refuse_company(self) -> None:
@@ -115,34 +114,34 @@ class Mover:
 
     def follow(self) -> int:
         """Copy the new and changed rows. Return how many rows that were."""
-        number = self._source.mark()
+        number = self.source.mark()
         moved = 0
-        for table in self._tables:
-            for firsts in self._source.log.changed(table, number):
+        for table in self.source.tables:
+            for firsts in self.source.log.changed(table, number):
                 moved += self._target.erase(table, firsts)
-        for table in self._tables:
+        for table in self.source.tables:
             moved += self._renew(table, number) + self._extend(table)
-        self._source.forget(number)
+        self.source.forget(number)
         return moved
 
     def _renew(self, table: Table, number: int) -> int:
         """Copy the recorded rows again that the copy has passed."""
         reached = self._target.reached(table)
         moved = 0
-        for firsts in self._source.log.changed(table, number):
+        for firsts in self.source.log.changed(table, number):
             behind = [first for first in firsts if reached is not None and first <= reached]
-            for rows in self._source.groups(table, behind):
+            for rows in self.source.groups(table, behind):
                 self._target.put(table, rows)
                 moved += len(rows)
         return moved
 
     def _extend(self, table: Table) -> int:
         """Copy the rows up to the table's mark."""
-        reached, high = self._target.reached(table), self._source.log.high(table)
+        reached, high = self._target.reached(table), self.source.log.high(table)
         if high is None or high == reached:
             return 0
-        moved, total = 0, self._source.count(table, reached, high)
-        for rows in self._source.after(table, reached, high):
+        moved, total = 0, self.source.count(table, reached, high)
+        for rows in self.source.after(table, reached, high):
             self._target.extend(table, rows, rows[-1][0])
             moved += len(rows)
             self.tell("copying", table.name, moved, total)
@@ -154,8 +153,8 @@ class Mover:
 
         Afterwards the target has statistics for queries.
         """
-        comparison = Comparison(self._source, self._target, self.tell)
-        compared = [comparison.compare(table) for table in self._tables]
+        comparison = Comparison(self.source, self._target, self.tell)
+        compared = [comparison.compare(table) for table in self.source.tables]
         comparison.judge()
         self._target.analyze()
         return compared
@@ -164,7 +163,7 @@ class Mover:
 
     def alone(self) -> bool:
         """Acquire the worker's lock. Return False if a worker has it."""
-        return self._source.alone()
+        return self.source.alone()
 
     def switch(self) -> SwitchResult:
         """Close the database and finish the target. Raises Unusable if a worker is running."""
@@ -173,7 +172,7 @@ class Mover:
         if not self.closed:
             self.catch_up()
             self._refuse_company()
-            self._source.refuse_writes(
+            self.source.refuse_writes(
                 f"this database was closed by `tocsin migrate`: its installation is at {self.shown}"
                 " now: set store to it. If the move was interrupted,"
                 " run it again with --switch"
@@ -183,23 +182,23 @@ class Mover:
         pause = time.monotonic() - began
         # The migration is finished, whether or not this succeeds.
         with suppress(StoreError):
-            self._source.end()
+            self.source.end()
         return SwitchResult(compared, pause)
 
     def _finish(self) -> list[TableCheck]:
         nothing_done = True
         try:
             self.follow()
-            comparison = Comparison(self._source, self._target, self.tell)
-            compared = [comparison.count(table) for table in self._tables]
+            comparison = Comparison(self.source, self._target, self.tell)
+            compared = [comparison.count(table) for table in self.source.tables]
             comparison.judge()
-            numbered = {t: self._source.highest(t) for t in self._tables if t.has_integer_key}
+            numbered = {t: self.source.highest(t) for t in self.source.tables if t.has_integer_key}
             with self._target.finished(numbered):
                 nothing_done = False
         except BaseException:
             # If a commit failed, it may still have taken place. Then the database stays closed.
             if nothing_done:
-                self._source.allow_writes()
+                self.source.allow_writes()
             raise
         return compared
 
@@ -211,11 +210,11 @@ class Mover:
         if self.closed:
             if not self._unfinished():
                 raise Unusable("the move may be finished: name its own target")
-            self._source.allow_writes()
-        self._source.end()
+            self.source.allow_writes()
+        self.source.end()
 
     def _unfinished(self) -> bool:
         """Return whether the migration that closed the database is known to be unfinished."""
         if self._target.key() is not None:
-            return self._target.key() == self._source.key()
-        return self.shown in (self._source.closed() or "") and not self._target.held()
+            return self._target.key() == self.source.key()
+        return self.shown in (self.source.closed() or "") and not self._target.held()

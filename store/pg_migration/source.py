@@ -115,7 +115,7 @@ class SqliteSource:
 
     def begin(self, key: str) -> None:
         """Start to record changes for the migration with this key. Drop an earlier migration."""
-        self._write(lambda: self.log.begin(key))
+        self.write(lambda: self.log.begin(key))
         self._key = key
 
     def mark(self) -> int:
@@ -137,7 +137,7 @@ class SqliteSource:
                 )
             return function()
 
-        return self._write(moving)
+        return self.write(moving)
 
     def forget(self, number: int) -> None:
         """Delete the records up to this number, because these changes are copied."""
@@ -171,13 +171,14 @@ class SqliteSource:
             self.log.allow_writes()
             self._session.execute(f"DELETE FROM migration WHERE number = {CLOSED}")
 
-        self._write(opening)
+        self.write(opening)
 
     def end(self) -> None:
         """Stop recording changes. A closed database stays closed."""
-        self._write(self.log.end)
+        self.write(self.log.end)
 
-    def _write(self, function: Callable[[], T]) -> T:
+    def write(self, function: Callable[[], T]) -> T:
+        """Call a function in its own transaction."""
         self._session.begin(Clock().now(), write=True)
         try:
             result = function()

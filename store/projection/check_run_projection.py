@@ -43,7 +43,7 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> Row | N
         return None
     if "pull_requests" in given:
         fields["pulls"] = check_suites.pulls_of(given)
-    return _write(db, suite, number, before, fields)
+    return write_run(db, suite, number, before, fields)
 
 
 def _older(fields: Row, before: Row) -> bool:
@@ -57,7 +57,10 @@ def _moment(row: Row) -> int:
     return int(row["completed_at"] or row["started_at"] or 0)
 
 
-def _write(db: Connection, suite: Row, number: int, before: Row | None, fields: Row) -> Row | None:
+def write_run(
+    db: Connection, suite: Row, number: int, before: Row | None, fields: Row
+) -> Row | None:
+    """Create a check run or update the one before. Return None if nothing was written."""
     if before is not None:
         return check_runs.update(db, before, fields)
     if "name" not in fields:

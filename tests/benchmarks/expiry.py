@@ -5,6 +5,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from hub.settings import HubSettings
 from hub.worker_events import WorkerEvents

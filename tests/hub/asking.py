@@ -36,7 +36,7 @@ def _held(change: Callable[..., IncomingEvent]) -> Callable[..., IncomingEvent]:
 rate_counters.INTERVAL = 3600.0
 
 # Whatever a test makes the hub tell, by whichever way.
-outbox._change = _held(outbox._change)
+outbox.make_event = _held(outbox.make_event)
 
 
 async def judge(url: str) -> None:

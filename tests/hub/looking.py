@@ -2,7 +2,8 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Mapping
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from html import unescape
 from typing import Any
@@ -109,12 +110,13 @@ async def browsing(
     *,
     host: str = HERE,
     last: bool = True,
+    clock: Callable[[], float] = time.monotonic,
     **settings: Any,
 ) -> AsyncIterator[Browser]:
     """A browser of a hub with these settings, signed in with a token where one is given. The store
     is closed after the `last` one.
     """
-    seeing = Observability(store)
+    seeing = Observability(store, clock=clock)
     app = create_app(store, HubSettings(**settings), judge, seeing=seeing)
     transport = httpx.ASGITransport(app, client=("192.0.2.7", 1))
     headers = {"User-Agent": "tests"}

@@ -72,6 +72,10 @@ class ConnectionLimiter:
         self.open += 1
         return peer
 
+    def waiting(self) -> list[Waiting]:
+        """Return the connections that process no request."""
+        return [one for peer in self._peers.values() for one in peer.waiting]
+
     def leave(self, peer: Peer) -> None:
         """Count one connection less."""
         self.open -= 1

@@ -137,7 +137,7 @@ class Protocol(HttpToolsProtocol):
         room = self._room - len(data)
         if room >= 0:
             self._room = room
-            self._feed(data)
+            self.feed(data)
         else:
             self._feed_pieces(memoryview(data))
 
@@ -148,13 +148,14 @@ class Protocol(HttpToolsProtocol):
                 break
             piece, rest = rest[: self._room], rest[self._room :]
             self._room -= len(piece)
-            self._feed(piece)
+            self.feed(piece)
         if self._phase == ENDING:
             self._to_discard -= len(rest)
             if self._to_discard < 0:
                 self.transport.close()
 
-    def _feed(self, data: bytes | memoryview) -> None:
+    def feed(self, data: bytes | memoryview) -> None:
+        """Parse data from the client. Refuse what is not HTTP."""
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade:

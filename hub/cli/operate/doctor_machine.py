@@ -88,9 +88,9 @@ def check_clocks(settings: Settings) -> Iterator[Finding]:
             f"the file system of {settings.data_dir} is {apart:+.0f} s from this machine's clock",
             "set the clock of the machine that serves the file system",
         )
-    synchronised = _by_timedatectl()
+    synchronised = ask_timedatectl()
     if synchronised is None:
-        synchronised = _by_kernel()
+        synchronised = ask_kernel()
     if synchronised is False:
         yield warning(about, "it is not kept right by any time service", "timedatectl set-ntp true")
     else:
@@ -105,7 +105,8 @@ def _file_system_ahead(folder: Path) -> float | None:
         return None
 
 
-def _by_timedatectl() -> bool | None:
+def ask_timedatectl() -> bool | None:
+    """Return whether systemd says that the clock is synchronized, or None if it does not say."""
     program = shutil.which("timedatectl")
     if program is None:
         return None
@@ -117,7 +118,8 @@ def _by_timedatectl() -> bool | None:
     return {"yes": True, "no": False}.get(done.stdout.strip())
 
 
-def _by_kernel() -> bool | None:
+def ask_kernel() -> bool | None:
+    """Return whether the kernel says that the clock is synchronized, or None."""
     # struct timex: `status` is its sixth long's place, and it is larger on no platform.
     timex = (ctypes.c_long * 64)()
     try:

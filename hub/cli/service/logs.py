@@ -135,7 +135,7 @@ def _cut(text: str, most: int) -> str:
 
 def set_up(level: str, form: str = "auto") -> None:
     """Log what is of this level or more severe, in the form `human`, `json` or `auto`."""
-    journal = _in_journal()
+    journal = is_journal()
     if form == "auto":
         form = "human" if journal or sys.stderr.isatty() else "json"
     handler = logging.StreamHandler(sys.stderr)
@@ -146,7 +146,7 @@ def set_up(level: str, form: str = "auto") -> None:
         logging.getLogger(name).setLevel(max(least, logging.getLevelName(level.upper())))
 
 
-def _in_journal() -> bool:
+def is_journal() -> bool:
     """Whether standard error is the journal's stream, as systemd says it is."""
     named = os.environ.get("JOURNAL_STREAM")
     try:

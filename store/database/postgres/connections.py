@@ -19,6 +19,8 @@ from store.errors import Contended, StoreError, Unavailable
 T = TypeVar("T")
 # For this many rows or more, COPY is cheaper than INSERT, though it takes two round trips.
 COPIED = 4
+# Statements that write nothing; an EXPLAIN of this form does not run its statement.
+READS = ("SELECT", "WITH", "EXPLAIN (FORMAT")
 # In one round trip.
 UNSYNCED = "BEGIN; SET LOCAL synchronous_commit = off"
 
@@ -53,7 +55,7 @@ class PostgresSession(Statements):
 
     def _check(self, sql: str) -> None:
         assert self._raw is not None, "a statement outside of a transaction"
-        if not self._write and not sql.startswith(("SELECT", "WITH")):
+        if not self._write and not sql.startswith(READS):
             raise StoreError("a read does not write: each of its statements is committed by itself")
 
     def insert_many(

@@ -56,11 +56,11 @@ class PostgresEngine:
         self._conninfo = _checked(url, self._measured)
         self._vault = vault
         self._notifier = courier
-        self._connections = PostgresPool(self._conninfo, self._measured)
-        self._remote_notifier = PostgresNotifier(self._connections)
+        self.connections = PostgresPool(self._conninfo, self._measured)
+        self._remote_notifier = PostgresNotifier(self.connections)
 
     def session(self, *, bounded: bool = False) -> Session:
-        return PostgresSession(self._connections, self._vault, self._notifier)
+        return PostgresSession(self.connections, self._vault, self._notifier)
 
     def acquire_worker_lock(self) -> bool:
         return True
@@ -73,7 +73,7 @@ class PostgresEngine:
 
     def close(self) -> None:
         self._remote_notifier.close()
-        self._connections.close()
+        self.connections.close()
 
 
 def _checked(url: str, clock: PostgresClock) -> str:

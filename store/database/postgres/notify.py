@@ -34,7 +34,7 @@ class PostgresNotifier(RemoteNotifier):
         self._connections = connections
         self._queue: queue.SimpleQueue[list[int] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
-        self._failing = False
+        self.failing = False
         """Whether sending fails at present, which is logged once."""
 
     def wake(self, hooks: Iterable[int]) -> None:
@@ -62,15 +62,15 @@ class PostgresNotifier(RemoteNotifier):
             raw = self._connections.acquire()
             try:
                 with translate_errors():
-                    raw.execute("SELECT pg_notify(%s, %s)", [CHANNEL, _message(hooks)])
+                    raw.execute("SELECT pg_notify(%s, %s)", [CHANNEL, format_hooks(hooks)])
             finally:
                 self._connections.give_back(raw)
-            self._failing = False
+            self.failing = False
         except (StoreError, psycopg.Error) as error:
             # Not every database that speaks PostgreSQL's protocol has NOTIFY.
-            if not self._failing:
+            if not self.failing:
                 log.warning("wake-ups are not sent, workers find it by themselves: %s", error)
-            self._failing = True
+            self.failing = True
 
     def close(self) -> None:
         """Send the remaining notifications, then end the thread."""
@@ -80,7 +80,8 @@ class PostgresNotifier(RemoteNotifier):
             self._thread = None
 
 
-def _message(hooks: set[int]) -> str:
+def format_hooks(hooks: set[int]) -> str:
+    """Return the message for these hooks; if they are too many, it names none."""
     message = orjson.dumps(sorted(hooks))
     return message.decode() if len(hooks) <= MOST_HOOKS and len(message) <= MOST_BYTES else "[]"
 

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -29,13 +28,29 @@ KEPT = 1.0
 Later = Callable[[], None]
 
 
+class SteppedClock:
+    """Seconds that pass when a test says so."""
+
+    seconds = 1000.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+    def move(self) -> None:
+        """Pass the time for which nothing is asked again."""
+        self.seconds += 1.1 * KEPT
+
+
+kept_for = SteppedClock()
+
+
 @asynccontextmanager
 async def probed(
     store: Store, seeing: Observability | None = None, **settings: Any
 ) -> AsyncIterator[httpx.AsyncClient]:
     """A client at this machine."""
-    seeing = seeing or Observability(store)
-    assert seeing.figures._seconds == seeing.writable._seconds == KEPT
+    seeing = seeing or Observability(store, clock=kept_for)
+    assert seeing.figures.seconds == seeing.writable.seconds == KEPT
     app = create_app(store, HubSettings(**settings), judge, seeing=seeing)
     transport = httpx.ASGITransport(app)
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
@@ -55,15 +70,10 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def later(monkeypatch: pytest.MonkeyPatch) -> Later:
+def later() -> Later:
     """What is kept is so until this is called: a moment takes as long as the test says."""
-    now = [1000.0]
-    monkeypatch.setattr("hub.http.ttl_cache.time", SimpleNamespace(monotonic=lambda: now[0]))
-
-    def call() -> None:
-        now[0] += 1.1 * KEPT
-
-    return call
+    kept_for.seconds = 1000.0
+    return kept_for.move
 
 
 def failing(answer: httpx.Response) -> dict[str, Row]:
@@ -125,7 +135,7 @@ async def test_a_database_that_somebody_holds(
     store: Store, later: Later, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is said within the bound, without a queue behind it, and it comes back."""
-    seeing = Observability(store)
+    seeing = Observability(store, clock=kept_for)
     async with probed(store, seeing) as client:
         assert await ready(client) == {}
         other = store.engine.session()
@@ -241,7 +251,7 @@ class TestKept:
             asked += 1
             raise Unavailable("away")
 
-        kept = TTLCache(ask, seconds=KEPT)
+        kept = TTLCache(ask, KEPT, kept_for)
         for _ in range(3):
             with pytest.raises(Unavailable):
                 await kept.get(PATIENCE)

@@ -242,7 +242,7 @@ async def test_a_store_that_does_not_answer_is_not_waited_for(
     assert await hub.value("tocsin_store_up") == 1
     monkeypatch.setattr(metrics, "PATIENCE", 0.05)
     monkeypatch.setattr(store, "read", never)
-    hub.seeing.figures._until = 0.0
+    hub.seeing.figures.expire()
     assert await hub.value("tocsin_store_up") == 0
     assert await hub.value("tocsin_requests_total", door="admin", status="200") == 2
 

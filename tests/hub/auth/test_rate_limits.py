@@ -13,7 +13,9 @@ from engines import ENGINES, engine_url
 from waiting import PATIENCE
 
 from hub.app import create_app
+from hub.auth import rate_counters
 from hub.auth.quotas import RateCharge, RateSubject
+from hub.auth.rate_counters import RateCounters
 from hub.auth.rate_limits import RateLimits
 from hub.http.client_address import ClientAddresses
 from hub.http.errors import TooFast
@@ -187,17 +189,18 @@ def test_text_and_header_tell_the_same_wait(seconds: int, header: bytes, said: s
     assert str(error).endswith(f" limit. Please wait {said} before you try again.")
 
 
-def test_how_many_at_once(store: Store) -> None:
+async def test_how_many_at_once(store: Store) -> None:
     counted = RateLimits(store, HubSettings(most_concurrent=2))
     charge = lambda db: counted.charge(db, USER, "core")  # noqa: E731
-    first, _ = store.look(charge), store.look(charge)
+    first, second = store.look(charge), store.look(charge)
+    assert first.at_work
+    assert second.at_work
     with pytest.raises(Exception, match="secondary rate limit") as caught:
         store.look(charge)
     assert dict(caught.value.headers)[b"retry-after"] == b"1"
-    first.at_work, at_work = False, first.at_work
-    assert at_work
-    counted._at_work["user:7"] -= 1
+    counted.end(first)
     store.look(charge)
+    await counted.close()
 
 
 async def test_requests_are_at_work_until_they_are_answered(
@@ -230,7 +233,7 @@ async def hubs(url: str, tmp_path: Path, clock: MovableClock) -> AsyncIterator[l
 def charged(counted: RateLimits, store: Store, times: int = 1) -> RateCharge:
     for _ in range(times):
         ticket = store.look(counted.charge, USER, "core")
-        counted._at_work.clear()
+        counted.end(ticket)
     return ticket
 
 
@@ -251,10 +254,10 @@ async def test_counts_hold_across_hubs(hubs: list[Store]) -> None:
     counted = [RateLimits(store, HubSettings(rate_limits={"core": 10})) for store in hubs]
     for number in (0, 1, 0, 1):
         charged(counted[number], hubs[number], 2)
-        await counted[number]._counts.save()
+        await counted[number].counters.save()
     # What this one has not heard of yet is what the other wrote since.
     assert charged(counted[0], hubs[0]).status.used in (7, 9)
-    await counted[0]._counts.save()
+    await counted[0].counters.save()
     assert hubs[0].look(counted[0].look, USER).status.used == 9
     found = {one.resource: one.used for one in hubs[1].look(counted[1].statuses, USER)}
     assert found["core"] == 9
@@ -284,7 +287,7 @@ async def test_nothing_counts_twice_while_it_is_written(
 
     with monkeypatch.context() as patch:
         patch.setattr(store, "note", slow)
-        await counted._counts.save()
+        await counted.counters.save()
     seen.append(core(counted, store))
     assert seen == [4, 4, 5, 5]
     await counted.close()
@@ -307,7 +310,7 @@ async def test_what_was_read_before_it_was_written_takes_nothing_back(
     store, _ = hubs
     counted = RateLimits(store, HubSettings())
     charged(counted, store, 3)
-    await counted._counts.save()
+    await counted.counters.save()
     charged(counted, store, 2)
     read, written = threading.Event(), threading.Event()
     of, note = rate_limits.spent_by, store.note
@@ -333,7 +336,7 @@ async def test_what_was_read_before_it_was_written_takes_nothing_back(
 
     with monkeypatch.context() as patch:
         patch.setattr(store, "note", amid)
-        await counted._counts.save()
+        await counted.counters.save()
     written.set()
     assert await tasks[0] == 5
     await counted.close()
@@ -358,10 +361,10 @@ async def test_one_writing_waits_for_the_other(
         return await note(*given)
 
     monkeypatch.setattr(store, "note", slow)
-    first = asyncio.create_task(counted._counts.save())
+    first = asyncio.create_task(counted.counters.save())
     await asyncio.sleep(0)
     charged(counted, store, 2)
-    second = asyncio.create_task(counted._counts.save())
+    second = asyncio.create_task(counted.counters.save())
     await asyncio.sleep(0)
     assert core(counted, store) == 5
     gate.set()
@@ -384,7 +387,7 @@ async def test_what_cannot_be_written_is_kept(
 
     with monkeypatch.context() as patch:
         patch.setattr(store, "note", broken)
-        await counted._counts.save()
+        await counted.counters.save()
     assert charged(counted, store).status.used == 3
     await counted.close()
     assert [row["used"] for row in store.look(rate_limits.spent_by, "user:7")] == [3, 3]
@@ -404,7 +407,7 @@ async def test_an_older_window_does_not_come_back(hubs: list[Store]) -> None:
 async def test_it_is_written_by_itself(
     client: httpx.AsyncClient, store: Store, seed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hub.auth.rate_counters.INTERVAL", 0.01)
+    monkeypatch.setattr(rate_counters, "INTERVAL", 0.01)
     await client.get("/versions")
     async with asyncio.timeout(PATIENCE):
         while not (rows := store.look(rate_limits.spent_by, f"user:{seed.octo['id']}")):  # noqa: ASYNC110 - the store is what is waited for
@@ -412,15 +415,14 @@ async def test_it_is_written_by_itself(
     assert {row["resource"]: row["used"] for row in rows} == {"core": 1, "points": 1}
 
 
-async def test_many_callers_do_not_fill_the_memory(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("hub.auth.rate_counters.MAX_SUBJECTS", 10)
-    counted = RateLimits(store, HubSettings())
+async def test_many_callers_do_not_fill_the_memory(store: Store) -> None:
+    counters = RateCounters(store, 3600, max_subjects=10)
+    counted = RateLimits(store, HubSettings(), counters)
     for number in range(20):
         store.look(counted.charge, RateSubject("address", f"192.0.2.{number}"), "core")
-    await counted._counts.save()
-    assert len(counted._counts._counts) == 0
+    assert len(counters) == 20
+    await counters.save()
+    assert len(counters) == 0
     ticket = store.look(counted.charge, RateSubject("address", "192.0.2.3"), "core")
     assert ticket.status.used == 2
     await store.close()

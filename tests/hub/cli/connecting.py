@@ -129,9 +129,5 @@ class World:
         self.clients.append(Client(*there))
         return self.clients[-1]
 
-    def waiting(self) -> list[Any]:
-        """The connections on which no request is at work."""
-        return [one for peer in self.limiter._peers.values() for one in peer.waiting]
-
     def dropped(self) -> dict[str, float]:
         return {key[0]: count for key, count in self.measures.dropped.values().items() if count}

@@ -12,6 +12,7 @@ from engines import embedded
 from looking import browsing, text_of
 from ui_world import BODY, HEAD, SECRET, World
 
+from hub.ui import stream
 from store import Connection, Store
 from store.delivery import attempt_feed, hooks
 from store.errors import Unavailable
@@ -105,7 +106,7 @@ class TestTail:
 class TestLive:
     @pytest.fixture(autouse=True)
     def quick(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("hub.ui.stream.PACE", 0.02)
+        monkeypatch.setattr(stream, "PACE", 0.02)
 
     async def test_what_is_delivered_appears(self, world: World) -> None:
         world.send(world.good, "before")
@@ -166,7 +167,7 @@ class TestLive:
     async def test_no_more_than_so_many(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("hub.ui.stream.MOST", 1)
+        monkeypatch.setattr(stream, "MOST", 1)
         async with browsing(world.store, world.seed.token) as browser:
             async with browser.listening("/ui/live") as heard:
                 await heard.until("retry")

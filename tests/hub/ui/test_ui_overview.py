@@ -11,7 +11,10 @@ from looking import Browser, browsing, text_of
 from ui_world import World, hook
 from waiting import PATIENCE, Stopwatch
 
+from hub.http.ttl_cache import TTLCache
+from hub.ui import serve, stream
 from hub.ui.charts import Series, curves, nice, stacked, waterfall
+from hub.ui.pages import overview
 from store import Store
 from store.clock import HOUR, MovableClock
 from store.database.sqlite.connections import SqliteSession
@@ -26,7 +29,7 @@ def world(store: Store, seed: Any) -> World:
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """How quick the store is, is not what is looked at."""
-    monkeypatch.setattr("hub.ui.serve.PATIENCE", 30.0)
+    monkeypatch.setattr(serve, "PATIENCE", 30.0)
 
 
 def figures(page: str) -> dict[str, str]:
@@ -57,7 +60,7 @@ async def test_figures(world: World) -> None:
 async def test_what_is_added_up_is_bounded(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.send(world.good, "a")
     world.send(world.hidden, "b", "c")
-    monkeypatch.setattr("hub.ui.pages.overview.MOST_COUNTED", 60)
+    monkeypatch.setattr(overview, "MOST_COUNTED", 60)
     async with browsing(world.store, world.seed.token) as browser:
         page = await browser.page("/ui")
     assert figures(page)["Deliveries"].startswith("2 ")
@@ -110,7 +113,7 @@ async def test_charts_can_be_read_without_seeing_them(world: World) -> None:
 
 
 async def test_live(world: World, clock: MovableClock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hub.ui.stream.PACE", 0.02)
+    monkeypatch.setattr(stream, "PACE", 0.02)
     async with (
         browsing(world.store, world.seed.token) as browser,
         browser.listening("/ui/live") as heard,
@@ -164,7 +167,7 @@ def _many_more(db: Any, world: World) -> None:
 async def _costs(
     browser: Browser, places: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> dict[str, int]:
-    monkeypatch.setattr("hub.http.ttl_cache.TTLCache.get", _nothing)
+    monkeypatch.setattr(TTLCache, "get", _nothing)
     found = {}
     with monkeypatch.context() as patched:
         asked = statements(patched)

@@ -92,7 +92,7 @@ def test_an_interruption(world: World, tmp_path: Path) -> None:
         world.hook("push", secret=f"hush-{number}", url=f"https://receiver.example/{number}")
     exchanged(tmp_path / "data" / "secret.key")
     one = next(one for one in ENCRYPTED_COLUMNS if str(one) == "hook.secret")
-    world.store.do(key_rotation._portion, one, ())
+    world.store.do(key_rotation.rotate_portion, one, ())
     assert renewed(world.store)["hook.secret"] == RotationResult(7, 4, 0)
 
 
@@ -101,7 +101,7 @@ def test_what_is_changed_meanwhile_stays_changed(
 ) -> None:
     made = world.hook("push", secret="before")
     exchanged(tmp_path / "data" / "secret.key")
-    real = key_rotation._rows
+    real = key_rotation.read_portion
 
     def stale(db: Connection, *args: Any) -> Any:
         rows = real(db, *args)
@@ -111,7 +111,7 @@ def test_what_is_changed_meanwhile_stays_changed(
             hooks.update(db, hook, secret="after")
         return rows
 
-    monkeypatch.setattr(key_rotation, "_rows", stale)
+    monkeypatch.setattr(key_rotation, "read_portion", stale)
     assert renewed(world.store)["hook.secret"].many == 0
     assert secrets(world.store) == ["after"]
 

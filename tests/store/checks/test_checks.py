@@ -346,7 +346,7 @@ def test_of_one_name_a_thousand_are_kept(world: World) -> None:
         check_counts.count(db, suite["id"], Counter({CheckKind(0, "queued", "", 0): len(rows)}))
         # Numbers here are to be above.
         reflected = {**suite, "reflected": 1}
-        check_run_projection._write(
+        check_run_projection.write_run(
             db, reflected, 20_000, None, {"name": "many", "status": "queued"}
         )
 

@@ -1,5 +1,6 @@
 """A copy is of one moment, however much is written while it is made, and keeps nobody waiting."""
 
+import fcntl
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 from store_world import World, make_world
 
-from store import Store, open_store
+from store import open_store
 from store.clock import MovableClock
 from store.crypto import file_copy
 from store.database.sqlite import open_files
@@ -79,15 +80,13 @@ def test_nobody_opens_what_somebody_has_alone(tmp_path: Path) -> None:
 
 def test_a_worker_of_a_program_that_knows_no_such_lock(tmp_path: Path) -> None:
     """It holds the worker's lock alone."""
-    store: Store = open_store("sqlite", data_dir=tmp_path)
+    open_store("sqlite", data_dir=tmp_path).shut()
     database = tmp_path / "tocsin.db"
     assert not open_files.is_worker_running(database)
-    assert store.engine.acquire_worker_lock()
-    assert open_files.is_worker_running(database)
-    shared, store.engine._shared = store.engine._shared, None  # type: ignore[attr-defined]
-    file_copy.os.close(shared)
-    with pytest.raises(Conflict):
-        alone(database)
-    store.shut()
+    with open_files.worker_lock_path(database).open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert open_files.is_worker_running(database)
+        with pytest.raises(Conflict):
+            alone(database)
     assert not open_files.is_worker_running(database)
     alone(database)

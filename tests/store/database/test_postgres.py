@@ -22,10 +22,11 @@ from waiting import PATIENCE, until, wait_until
 from store import Connection, Store, open_store
 from store.clock import SECOND, Clock, MovableClock
 from store.database.migrations import steps
+from store.database.postgres import engine, pool
 from store.database.postgres.clock import PostgresClock
 from store.database.postgres.connections import PostgresSession
 from store.database.postgres.listen import listen
-from store.database.postgres.notify import CHANNEL, PostgresNotifier, _message
+from store.database.postgres.notify import CHANNEL, PostgresNotifier, format_hooks
 from store.database.postgres.pool import ErrorTrackingConnection
 from store.delivery import attempts, deliveries, events, hooks, leases, subscribers
 from store.errors import Invalid, Missing, Unavailable
@@ -424,10 +425,10 @@ class TestWakeUp:
         await until(lambda: heard == [[hook]], "the wake-up")
 
     async def test_of_many_hooks_at_once_fits(self, other: Store, heard: list[list[int]]) -> None:
-        assert _message({1, 2}) == "[1,2]"
-        assert _message(set(range(501))) == "[]"
+        assert format_hooks({1, 2}) == "[1,2]"
+        assert format_hooks(set(range(501))) == "[]"
         long = set(range(10**18, 10**18 + 450))
-        assert _message(long) == "[]"
+        assert format_hooks(long) == "[]"
         other.courier.wake(long)
         await until(lambda: heard == [[]], "the wake-up")
 
@@ -445,24 +446,24 @@ class TestWakeUp:
         # One of its own: a connection that has announced often has it prepared, and needs no name.
         with database() as named:
             store = open_store(named, data_dir=tmp_path)
-            herald = PostgresNotifier(store.engine._connections)  # type: ignore[attr-defined]
+            herald = PostgresNotifier(store.engine.connections)  # type: ignore[attr-defined]
             sql(named, "ALTER FUNCTION pg_catalog.pg_notify(text, text) RENAME TO unknown_notify")
             for _ in range(2):
                 herald.wake([1])
                 wait_until(lambda: len(caplog.records) == 1, "the warning")
             sql(named, "ALTER FUNCTION pg_catalog.unknown_notify(text, text) RENAME TO pg_notify")
             herald.wake([1])
-            wait_until(lambda: not herald._failing, "the word that got through")
+            wait_until(lambda: not herald.failing, "the word that got through")
             herald.close()
             store.shut()
         assert [record.message[:21] for record in caplog.records] == ["wake-ups are not sent"]
 
     def test_ends_at_once(self, store: Store) -> None:
         for _ in range(20):
-            herald = PostgresNotifier(store.engine._connections)  # type: ignore[attr-defined]
+            before = {*threading.enumerate()}
+            herald = PostgresNotifier(store.engine.connections)  # type: ignore[attr-defined]
             herald.wake([1])
-            thread = herald._thread
-            assert thread is not None
+            (thread,) = {*threading.enumerate()} - before
             herald.close()
             thread.join(PATIENCE)
             assert not thread.is_alive()
@@ -637,15 +638,15 @@ class TestWorkers:
         lease = world.lease(LEASE)
         (one,) = world.claim(lease, hook)
         network = await at_work(other)
-        borrow = other.engine._connections.acquire  # type: ignore[attr-defined]
+        borrow = other.engine.connections.acquire  # type: ignore[attr-defined]
 
         def away() -> Any:
             raise Unavailable("the database is away")
 
-        monkeypatch.setattr(other.engine._connections, "acquire", away)  # type: ignore[attr-defined]
+        monkeypatch.setattr(other.engine.connections, "acquire", away)  # type: ignore[attr-defined]
         await until(lambda: network.worker.lease.outages, "a poll")
         clock.advance(60)
-        monkeypatch.setattr(other.engine._connections, "acquire", borrow)  # type: ignore[attr-defined]
+        monkeypatch.setattr(other.engine.connections, "acquire", borrow)  # type: ignore[attr-defined]
         await until(lambda: other.look(leases.any_live), "the lease that goes on")
         assert len(other.look(every_lease)) == 2
         await asyncio.sleep(0.5)
@@ -726,7 +727,7 @@ class TestOpening:
     def test_waits_for_a_migration_however_long_it_takes(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("store.database.postgres.engine.OPTIONS", "-c lock_timeout=50")
+        monkeypatch.setattr(engine, "OPTIONS", "-c lock_timeout=50")
         with database() as named, ThreadPoolExecutor(1) as thread:
             first = open_store(named, data_dir=tmp_path)
             with transaction(first) as db:
@@ -837,9 +838,7 @@ class TestPlans:
 
         def explain(session: PostgresSession, statement: str, given: Any) -> Any:
             if statement.startswith(("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")):
-                write, session._write = session._write, True
                 ((plan,),) = run(session, f"EXPLAIN (FORMAT JSON) {statement}", given).fetchall()
-                session._write = write
                 found.setdefault(statement, []).extend(nodes(plan[0]["Plan"]))
             return run(session, statement, given)
 
@@ -877,7 +876,7 @@ class TestPlans:
         owner has plans kept; `mode` None is as it comes.
         """
         # One prepares all of them, and soon keeps their plans if it may.
-        monkeypatch.setattr("store.database.postgres.pool.MOST", 1)
+        monkeypatch.setattr(pool, "MOST", 1)
         with database() as named:
             options = f"&options=-c%20plan_cache_mode%3D{mode}" if mode else ""
             store = open_store(named + options, data_dir=tmp_path)

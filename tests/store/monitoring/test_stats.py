@@ -209,8 +209,8 @@ def plans(db: Connection, postgres: bool) -> list[str]:
             return ask
 
     stats.oldest_due_at(Spy())  # type: ignore[arg-type]
-    stats._waiting(Spy())  # type: ignore[arg-type]
-    stats._held(Spy())  # type: ignore[arg-type]
+    stats.count_waiting(Spy())  # type: ignore[arg-type]
+    stats.count_held(Spy())  # type: ignore[arg-type]
     word = "EXPLAIN " if postgres else "EXPLAIN QUERY PLAN "
     lines = [str(row[-1]) for sql, given in asked for row in db.tuples(word + sql, **given)]
     return [line for line in lines if re.search(r"(?i)\b(scan|search)\b.*\bx\b", line)]

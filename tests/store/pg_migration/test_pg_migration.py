@@ -424,7 +424,7 @@ def stopping(monkeypatch: pytest.MonkeyPatch, after: int) -> Iterator[None]:
     def mortal(real: Callable[..., Any]) -> Callable[..., Any]:
         def call(link: TargetConnection, *given: Any) -> Any:
             if next(left) <= 0:
-                patched.setattr(SqliteSource, "_write", dead)
+                patched.setattr(SqliteSource, "write", dead)
                 raise Stop
             return real(link, *given)
 
@@ -459,7 +459,7 @@ def closed(mover: Mover) -> None:
     """The switch up to where nothing can be written any more."""
     assert mover.alone()
     mover.catch_up()
-    mover._source.refuse_writes(f"closed for {mover.shown}")
+    mover.source.refuse_writes(f"closed for {mover.shown}")
 
 
 @pytest.mark.parametrize("part", [0.02, 0.3, 0.7, 0.99])
@@ -477,7 +477,7 @@ def test_a_switch_that_ended_without_a_word_is_finished(
     with moving() as mover:
         closed(mover)
         # Two for each table, and a few at the end.
-        statements = 2 * len(mover._tables) + len(mover._tables)
+        statements = 3 * len(mover.source.tables)
         with stopping(monkeypatch, round(part * statements)):
             mover.switch()
     # Neither may be used now.
@@ -711,7 +711,7 @@ def test_a_closed_database_can_be_opened_again_until_the_move_is_finished(
 ) -> None:
     with moving() as mover:
         mover.alone()
-        mover._source.refuse_writes(f"closed for {mover.shown}")
+        mover.source.refuse_writes(f"closed for {mover.shown}")
     with (
         database() as other,
         mover_to(other, folder) as wrong,

@@ -9,6 +9,7 @@ from asking import asking
 from asserting import BASE, assert_error, bodies, links
 from engines import statements
 
+from hub.rest import paging
 from hub.settings import HubSettings
 from store import Connection, Store
 from store.accounts import accounts, tokens
@@ -130,7 +131,7 @@ async def test_the_oldest_first_and_in_pages(
 async def test_the_page_after_much(
     hub: httpx.AsyncClient, store: Store, seed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hub.rest.paging.COUNT_LIMIT", 2)
+    monkeypatch.setattr(paging, "COUNT_LIMIT", 2)
     for number in range(4):
         make(store, seed, str(number))
     first = links(await hub.get(f"{HELLO}/comments?per_page=1"))

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import sys
 import tempfile
 
 import pytest
@@ -43,8 +44,8 @@ def test_a_record_is_one_line(journal):
 
 def test_the_journal_is_told_by_its_stream(monkeypatch):
     with tempfile.TemporaryFile("w") as stream:
-        monkeypatch.setattr("sys.stderr", stream)
-        assert not logs._in_journal()
+        monkeypatch.setattr(sys, "stderr", stream)
+        assert not logs.is_journal()
         status = os.fstat(stream.fileno())
         monkeypatch.setenv("JOURNAL_STREAM", f"{status.st_dev}:{status.st_ino}")
-        assert logs._in_journal()
+        assert logs.is_journal()

@@ -5,6 +5,7 @@ how many connections there are, over TLS, too. With real sockets.
 import asyncio
 import contextlib
 import json
+import resource
 import socket
 import time
 from collections.abc import AsyncIterator
@@ -72,14 +73,14 @@ async def test_it_answers_and_keeps_the_connection(world):
 @pytest.fixture
 def parsed(monkeypatch) -> list[int]:
     """How many bytes the parser was given, each time."""
-    fed = Protocol._feed
+    fed = Protocol.feed
     sizes: list[int] = []
 
     def counting(self: Protocol, data: bytes) -> None:
         sizes.append(len(data))
         fed(self, data)
 
-    monkeypatch.setattr(Protocol, "_feed", counting)
+    monkeypatch.setattr(Protocol, "feed", counting)
     return sizes
 
 
@@ -494,10 +495,10 @@ async def test_a_handshake_that_is_broken_off(world):
         await until(lambda: not world.limiter.open)
     await world.connect(secure=False)
     await until(lambda: world.limiter.open == 1)
-    (connection,) = world.waiting()
+    (connection,) = world.limiter.waiting()
     connection.shutdown()
     await until(lambda: not world.limiter.open)
-    assert not world.waiting()
+    assert not world.limiter.waiting()
 
 
 async def test_handshakes_count(world, secure):
@@ -532,7 +533,7 @@ async def test_a_thousand_of_them_at_once(world):
 
 def test_the_bounds_that_the_settings_set(monkeypatch):
     files = (1024, 1024)
-    monkeypatch.setattr("resource.getrlimit", lambda what: files)
+    monkeypatch.setattr(resource, "getrlimit", lambda what: files)
     assert spare_files(1000) == 256
     assert spare_files(100) == 1024 - 100 - 512
     files = (65_536, 65_536)

@@ -1,13 +1,14 @@
 """`tocsin systemd`: what is put where; and the files that come with the program."""
 
 import shlex
+import subprocess
 import tomllib
 from pathlib import Path
 
 import pytest
 from cryptography.fernet import Fernet
 
-from hub.cli.install import systemd, systemd_files
+from hub.cli.install import systemd_files
 from hub.cli.install.systemd_environment import IN_UNITS, environment
 from hub.cli.service.configuration import Settings, all_settings, configure
 from hub.cli.service.daemon import AT_START
@@ -114,8 +115,9 @@ def test_programs_that_the_units_could_not_start(run, monkeypatch, program, said
     def untouched(*args: object) -> None:
         raise AssertionError("nothing of this machine is to be changed")
 
-    monkeypatch.setattr(systemd, "_write", untouched)
-    monkeypatch.setattr(systemd, "_run", untouched)
+    monkeypatch.setattr(Path, "touch", untouched)
+    monkeypatch.setattr(Path, "write_text", untouched)
+    monkeypatch.setattr(subprocess, "run", untouched)
     assert said in run("systemd", "install", "--program", program, code=1).stderr
 
 

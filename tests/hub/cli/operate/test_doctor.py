@@ -8,6 +8,7 @@ import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import closing
+from functools import partialmethod
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +34,11 @@ Examine = Callable[..., dict[str, list[dict[str, str]]]]
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is so of this machine, and the names that it knows, are no part of most tests."""
 
-    async def resolver(self: Guard, host: str, port: int) -> list[str]:
+    async def resolver(host: str, port: int) -> list[str]:
         return ["93.184.216.34"]
 
-    monkeypatch.setattr(Guard, "_system", resolver)
-    monkeypatch.setattr(machine, "_by_timedatectl", lambda: True)
+    monkeypatch.setattr(Guard, "__init__", partialmethod(Guard.__init__, resolver=resolver))
+    monkeypatch.setattr(machine, "ask_timedatectl", lambda: True)
 
 
 @pytest.fixture
@@ -149,14 +150,14 @@ def test_what_belongs_to_somebody_else(examine, well, directory, url):
      (None, False, "warning")],
 )  # fmt: skip
 def test_the_time_service(examine, well, monkeypatch, by_systemd, by_kernel, level):
-    monkeypatch.setattr(machine, "_by_timedatectl", lambda: by_systemd)
-    monkeypatch.setattr(machine, "_by_kernel", lambda: by_kernel)
+    monkeypatch.setattr(machine, "ask_timedatectl", lambda: by_systemd)
+    monkeypatch.setattr(machine, "ask_kernel", lambda: by_kernel)
     found = examine(code=0 if level == "good" else 1)
     assert worst(found["clock"])["level"] == level
 
 
 def test_the_kernel_is_asked_for_real():
-    assert machine._by_kernel() in (True, False, None)
+    assert machine.ask_kernel() in (True, False, None)
 
 
 def test_clocks_that_differ(examine, well, monkeypatch):
@@ -356,7 +357,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """The names there are: an address, a failure, or never an answer."""
     known: dict[str, Any] = {}
 
-    async def resolver(self: Guard, host: str, port: int) -> list[str]:
+    async def resolver(host: str, port: int) -> list[str]:
         answer = known.get(host, OSError(-2, "Name or service not known"))
         if isinstance(answer, OSError):
             raise answer
@@ -364,7 +365,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
             await _never(known)
         return [answer]
 
-    monkeypatch.setattr(Guard, "_system", resolver)
+    monkeypatch.setattr(Guard, "__init__", partialmethod(Guard.__init__, resolver=resolver))
     monkeypatch.setattr(doctor_callbacks, "PATIENCE", PATIENCE)
     return known
 

@@ -1,6 +1,7 @@
 """`tocsin jobs`: what is done at its time, and having it done now."""
 
 import json
+import time
 
 import pytest
 
@@ -9,6 +10,7 @@ from store.accounts import accounts
 from store.clock import MINUTE, SECOND
 from store.delivery import event_queries, leases
 from store.jobs import jobs
+from store.registry.expiring import ExpiringKind
 from store.repositories import interaction_limits, repositories
 from worker.jobs import expire
 
@@ -58,7 +60,7 @@ def test_one_that_fails(run, listed, store: Store, monkeypatch: pytest.MonkeyPat
     def failing(*args: object) -> int:
         raise ValueError("a mistake")
 
-    monkeypatch.setattr(expire, "_batch", failing)
+    monkeypatch.setattr(expire, "EXPIRING", [ExpiringKind("bell.rung", lambda db: None, failing)])
     said = run("jobs", "run", "expire", code=1)
     assert "expire failed: ValueError: see the log" in said.stderr
     (row,) = [row for row in listed("jobs") if row["name"] == "expire"]
@@ -95,7 +97,7 @@ def test_a_worker_elsewhere_is_waited_for(run, store: Store, monkeypatch: pytest
         if len(looks) == 3:
             store.do(done_at_once)
 
-    monkeypatch.setattr("hub.cli.operate.jobs.time.sleep", work)
+    monkeypatch.setattr(time, "sleep", work)
     assert run("jobs", "run", "prune").stdout.startswith("prune: done in 0.")
     assert len(looks) == 3
     # Without it, it is done here.

@@ -92,7 +92,7 @@ def test_killed_after_any_step(rotate, run, store, path, monkeypatch, at):
     """Whatever the file is like then, everything opens, and the same command finishes."""
     (old,) = values(path)
     written = 0
-    real_replace, real_portion = KeyFileLock.replace, key_rotation._portion
+    real_replace, real_portion = KeyFileLock.replace, key_rotation.rotate_portion
 
     def replace(self: KeyFileLock, keys: list[Key]) -> None:
         nonlocal written
@@ -109,7 +109,7 @@ def test_killed_after_any_step(rotate, run, store, path, monkeypatch, at):
 
     with monkeypatch.context() as patched:
         patched.setattr(KeyFileLock, "replace", replace)
-        patched.setattr(key_rotation, "_portion", portion)
+        patched.setattr(key_rotation, "rotate_portion", portion)
         with pytest.raises(Killed):
             rotate()
     assert secrets(store) == ["hush"]

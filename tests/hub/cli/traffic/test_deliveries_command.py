@@ -9,7 +9,7 @@ from engines import embedded
 
 from hub.cli.traffic import replay as replay_command
 from store import Store
-from store.delivery import attempts, hook_secrets, hooks, rejections
+from store.delivery import attempts, hook_secrets, hooks, rejections, replay_selection
 from store.delivery.attempts import Outcome
 
 pytestmark = pytest.mark.usefixtures("url")
@@ -147,16 +147,18 @@ def test_replay(run, listed, hook_id):
 
 def test_an_interrupted_replay_says_how_to_go_on(run, listed, hook_id, monkeypatch):
     monkeypatch.setattr(replay_command, "BATCH", 1)
-    batches = replay_command._batches
+    create, batches = replay_selection.create_deliveries, []
 
     def interrupted(*args):
-        yield next(batches(*args))
-        raise KeyboardInterrupt
+        if batches:
+            raise KeyboardInterrupt
+        batches.append(create(*args))
+        return batches[0]
 
-    monkeypatch.setattr(replay_command, "_batches", interrupted)
+    monkeypatch.setattr(replay_selection, "create_deliveries", interrupted)
     stopped = run("replay", "--since", "1h", code=1)
     assert "stopped after 1 of 2; the same with --after 1 goes on" in stopped.stderr
-    monkeypatch.setattr(replay_command, "_batches", batches)
+    monkeypatch.setattr(replay_selection, "create_deliveries", create)
     assert "1 deliveries are" in run("replay", "--since", "1h", "--after", 1).stdout
     assert sorted(row["guid"] for row in listed("deliveries")) == 2 * ["guid-0"] + 2 * ["guid-1"]
 

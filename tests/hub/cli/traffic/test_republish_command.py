@@ -14,7 +14,6 @@ from store.delivery import event_queries, leases
 from store.jobs import jobs
 from store.registry import republish_runs
 from store.repositories import repositories
-from worker.jobs import republish as module
 
 
 @pytest.fixture
@@ -96,7 +95,7 @@ def test_one_that_fails(run, monkeypatch: pytest.MonkeyPatch):
         raise ValueError("a mistake")
 
     with monkeypatch.context() as broken:
-        broken.setattr(module, "_next_batch", failing)
+        broken.setattr(republish_runs, "next_batch", failing)
         said = run("republish", "--topic", "*/*/events/repository", code=1)
     assert "it failed, and is tried again later: ValueError: see the log" in said.stderr
     assert run("republish", "follow", "1").stdout.startswith("run 1: 4 published")
