@@ -6,23 +6,23 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import httpx
 import pytest
-from asking import asking
 from engines import ENGINES, engine_url, furnish
-from hypothesis import HealthCheck
-from hypothesis import settings as settings_of_examples
 from progress import Progress
 from warden import watch
 
-from hub.settings import HubSettings
-from store import Connection, Row, Store, open_store
-from store.accounts import accounts, tokens
-from store.clock import MovableClock, parse
-from store.repositories import repositories
+# A test of a pure function waits for no more than that function's imports: each fixture brings
+# along what it needs.
+if TYPE_CHECKING:
+    import httpx
+    from seed import Seed
+
+    from hub.settings import HubSettings
+    from store import Store
+    from store.clock import MovableClock
 
 # All that is made while tests are found stays to the end: looking through it for garbage, again and
 # again, takes a third of the time.
@@ -34,11 +34,6 @@ sys.dont_write_bytecode = False
 
 # Who starts them in the background has them ignore it, and all that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-
-# How quick a machine is, and that a store outlives an example, are no findings.
-IGNORED = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
-settings_of_examples.register_profile("tests", deadline=None, suppress_health_check=IGNORED)
-settings_of_examples.load_profile("tests")
 
 BASE = "https://forge.example/api/v3"
 START = "2026-11-21T07:33:00Z"
@@ -73,6 +68,12 @@ def pytest_configure(config: pytest.Config) -> None:
     watch()
     if config.pluginmanager.has_plugin("terminalreporter"):
         config.pluginmanager.register(Progress(config))
+
+
+def pytest_collectstart(collector: pytest.Collector) -> None:
+    """A module of tests by example finds their profile loaded."""
+    if isinstance(collector, pytest.Module) and "hypothesis" in collector.path.read_text("utf-8"):
+        import examples  # noqa: F401 - it loads the profile
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -116,8 +117,14 @@ def _groups(items: list[pytest.Item]) -> list[list[pytest.Item]]:
     return [groups[key] for key in sorted(groups)]
 
 
-def pytest_collection_finish() -> None:
-    """What is there now stays to the end: nobody need look through it for garbage again."""
+def pytest_collection_finish(session: pytest.Session) -> None:
+    plugins = session.config.pluginmanager
+    if "hypothesis" not in sys.modules and not plugins.has_plugin("dsession"):
+        # At the end it would import all of it, and nothing was tried by example.
+        plugins.unregister(name="hypothesispytest")
+    if "store.delivery.outbox" in sys.modules:
+        import asking  # noqa: F401 - it holds every event to the contract
+    # What is there now stays to the end: nobody need look through it for garbage again.
     gc.collect()
     gc.freeze()
     gc.enable()
@@ -129,7 +136,9 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture
-def clock() -> MovableClock:
+def clock() -> "MovableClock":
+    from store.clock import MovableClock, parse
+
     return MovableClock(parse(START))
 
 
@@ -141,50 +150,36 @@ def url(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 @pytest.fixture
-def store(url: str, tmp_path: Path, clock: MovableClock) -> Iterator[Store]:
+def store(url: str, tmp_path: Path, clock: "MovableClock") -> "Iterator[Store]":
+    from store import open_store
+
     furnish(url, tmp_path)
     opened = open_store(url, data_dir=tmp_path, clock=clock)
     yield opened
     opened.shut()
 
 
-@dataclass
-class Seed:
-    """octo administers the public octo/hello and the private octo/vault; reader may only look."""
+@pytest.fixture
+def seed(store: "Store") -> "Seed":
+    from seed import make
 
-    octo: Row
-    reader: Row
-    hello: Row
-    vault: Row
-    token: str
-    reader_token: str
-
-
-def _seed(db: Connection) -> Seed:
-    octo = accounts.create(db, "octo")
-    reader = accounts.create(db, "reader")
-    hello = repositories.create(db, octo["id"], "hello")
-    vault = repositories.create(db, octo["id"], "vault", private=True)
-    token, _ = tokens.create(db, octo["id"], scopes=["repo"])
-    reader_token, _ = tokens.create(db, reader["id"], scopes=["repo"])
-    return Seed(octo, reader, hello, vault, token, reader_token)
+    return store.do(make)
 
 
 @pytest.fixture
-def seed(store: Store) -> Seed:
-    return store.do(_seed)
+def settings() -> "HubSettings":
+    from hub.settings import HubSettings
 
-
-@pytest.fixture
-def settings() -> HubSettings:
     return HubSettings(base_url=BASE, max_event_bytes=64 * 1024, max_body_bytes=16 * 1024)
 
 
 @pytest.fixture
 async def client(
-    store: Store, seed: Seed, settings: HubSettings
-) -> AsyncIterator[httpx.AsyncClient]:
+    store: "Store", seed: "Seed", settings: "HubSettings"
+) -> "AsyncIterator[httpx.AsyncClient]":
     """A client of the hub that speaks for octo; its paths are under the API's root."""
+    from asking import asking
+
     headers = {"Authorization": f"Bearer {seed.token}"}
     async with asking(store, settings, headers=headers) as opened:
         yield opened

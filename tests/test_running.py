@@ -16,7 +16,7 @@ HERE = Path(__file__).parent
 HANGING = """
 import subprocess, sys, time
 from pathlib import Path
-from engines import server
+from postgres_databases import server
 
 def test_hanging(tmp_path):
     assert server().startswith("postgresql://")

@@ -11,7 +11,7 @@ import httpx
 from contracted import hold, hold_event
 
 from hub.app import create_app
-from hub.auth import rate_counters
+from hub.auth import authentications, rate_counters
 from hub.settings import HubSettings
 from store import Store
 from store.delivery import outbox
@@ -33,7 +33,7 @@ def _held(change: Callable[..., IncomingEvent]) -> Callable[..., IncomingEvent]:
 
 
 # What is written by itself, every second, would be among the statements that a test counts.
-rate_counters.INTERVAL = 3600.0
+rate_counters.INTERVAL = authentications.DELAY = 3600.0
 
 # Whatever a test makes the hub tell, by whichever way.
 outbox.make_event = _held(outbox.make_event)

@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from engines import statements
 from looking import browsing, text_of
+from statement_log import statements
 from ui_things import arrive, hook, operator
 
 from store import Store

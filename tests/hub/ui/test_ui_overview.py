@@ -6,8 +6,9 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from engines import embedded, statements
+from engines import embedded
 from looking import Browser, browsing, text_of
+from statement_log import statements
 from ui_world import World, hook
 from waiting import PATIENCE, Stopwatch
 

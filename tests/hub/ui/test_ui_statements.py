@@ -4,8 +4,8 @@ import re
 from typing import Any
 
 import pytest
-from engines import statements
 from looking import Browser, browsing
+from statement_log import statements
 from ui_things import arrive, hook, operator
 from usage_world import using
 

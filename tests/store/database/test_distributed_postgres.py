@@ -5,7 +5,7 @@ plain types, and on the delivery path no lock but those of the rows.
 from typing import Any
 
 import pytest
-from engines import database
+from postgres_databases import database
 from store_world import World
 
 from store import Connection, Store

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from engines import statements
+from statement_log import statements
 
 from store import Connection, Store
 from store.errors import StoreError

@@ -15,7 +15,8 @@ from typing import Any
 
 import psycopg
 import pytest
-from engines import database, engine_url
+from engines import engine_url
+from postgres_databases import database
 from store_world import START, FakeNotifier, World, make_world
 from waiting import PATIENCE, until, wait_until
 

@@ -4,7 +4,7 @@ import itertools
 from typing import Any
 
 import pytest
-from engines import statements
+from statement_log import statements
 from store_world import World
 
 from store.delivery import event_queries, hooks

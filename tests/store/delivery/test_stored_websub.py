@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import pytest
-from engines import ENGINES, database
+from engines import ENGINES
+from postgres_databases import database
 
 from store import open_store
 from store.accounts import accounts

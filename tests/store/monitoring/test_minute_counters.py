@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from engines import statements
+from statement_log import statements
 from store_world import World
 
 from store.clock import MINUTE, SECOND

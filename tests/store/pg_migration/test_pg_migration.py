@@ -11,7 +11,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from engines import database, furnish
+from engines import furnish
 from moving_world import (
     Bustle,
     Load,
@@ -23,6 +23,7 @@ from moving_world import (
     settled,
     with_bytes,
 )
+from postgres_databases import database
 from store_world import World, make_world
 
 from store import Connection, Store, open_store

@@ -180,7 +180,7 @@ async def test_as_few_statements_for_many(
     tell: WorkerEvents,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from engines import statements
+    from statement_log import statements
 
     counts = []
     for many in (1, 100):

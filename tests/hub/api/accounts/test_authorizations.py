@@ -11,7 +11,7 @@ from asserting import BASE, assert_error, bodies, links
 from cryptography.hazmat.primitives.hashes import SHA1
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 from cryptography.hazmat.primitives.twofactor.totp import TOTP
-from engines import statements
+from statement_log import statements
 
 from hub.settings import HubSettings
 from store import Connection, Row, Store

@@ -19,7 +19,7 @@ from artifact_world import (
 )
 from asking import asking
 from asserting import assert_error, bodies, links
-from engines import statements
+from statement_log import statements
 
 from hub.settings import HubSettings
 from store import Row, Store

@@ -179,6 +179,7 @@ async def test_when_the_holder_of_a_seat_authenticated(
         saved.set()
 
     monkeypatch.setattr(Authentications, "save", saving)
+    monkeypatch.setattr(authentications, "DELAY", 0.01)
 
     def token(db: Connection) -> str:
         ann = accounts.by_login(db, "ann")

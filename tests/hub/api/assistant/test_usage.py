@@ -8,7 +8,7 @@ import orjson
 import pytest
 from asking import asking
 from asserting import assert_error, signature
-from engines import statements
+from statement_log import statements
 from usage_world import Using, using
 
 from hub.settings import HubSettings

@@ -7,8 +7,8 @@ import httpx
 import pytest
 from asking import asking
 from asserting import BASE, assert_error, links
-from engines import statements
 from issue_world import SHA, Platform, issue, pull
+from statement_log import statements
 from store_world import World
 
 from hub.settings import HubSettings

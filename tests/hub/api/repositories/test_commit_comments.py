@@ -7,7 +7,7 @@ import httpx
 import pytest
 from asking import asking
 from asserting import BASE, assert_error, bodies, links
-from engines import statements
+from statement_log import statements
 
 from hub.rest import paging
 from hub.settings import HubSettings

@@ -19,7 +19,7 @@ from typing import Any
 import httpx
 import psycopg
 import pytest
-from engines import database
+from postgres_databases import database
 from rich.console import Console
 from rich.progress import Progress
 from waiting import PATIENCE, wait_until

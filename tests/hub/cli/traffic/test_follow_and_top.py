@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from engines import statements
 from running import prepare, subscribe_and_push, url_of
+from statement_log import statements
 from waiting import PATIENCE, wait_until
 
 from hub.cli.operate import top
