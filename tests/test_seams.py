@@ -14,7 +14,8 @@ PUBLIC = {"_asdict", "_fields", "_make", "_replace"}
 PATCHES = {"setattr", "delattr", "getattr", "hasattr"}
 # The worker offers too little yet.
 EXCEPTIONS = (
-    "worker/", "benchmarks/isolation.py", "passing.py", "store/database/test_postgres.py",
+    "worker/", "benchmarks/expiry.py", "benchmarks/isolation.py", "passing.py",
+    "store/database/test_postgres.py",
     "torture/fault_outside.py", "websub_site.py",
 )  # fmt: skip
 

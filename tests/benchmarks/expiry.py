@@ -5,7 +5,6 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 from hub.settings import HubSettings
 from hub.worker_events import WorkerEvents
@@ -14,6 +13,7 @@ from store.accounts import accounts, tokens
 from store.clock import DAY, SECOND, MovableClock
 from store.repositories import interaction_limits, invitations, repositories
 from tests.benchmarks.figure import Bench, Row
+from worker.jobs import expire as module
 from worker.jobs.expire import expire
 
 MANY = 10_000
@@ -49,7 +49,7 @@ def _round(directory: Path, make: Make) -> tuple[float, float, float]:
 
 async def _expire(store: Store) -> tuple[float, float, float]:
     batches: list[float] = []
-    write = store.write
+    batch = module._batch
 
     async def timed(function: Callable[..., int], *given: object) -> int:
         def batch(db: Connection) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from test_devenv_secrets import sealed
+from sealed_values import sealed
 from world_of_operations import SECRET, World
 
 from store import Row

@@ -6,7 +6,7 @@ import httpx
 import orjson
 import pytest
 from asserting import assert_error, signature
-from test_ingest import hook_for, kept, refused
+from incoming import hook_for, kept, refused
 
 from hub.settings import HubSettings
 from store import Store

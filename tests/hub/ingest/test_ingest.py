@@ -8,33 +8,18 @@ import httpx
 import orjson
 import pytest
 from asserting import assert_error, attempted, waiting
+from incoming import hook_for, kept, refused
 
 from hub.app import create_app
 from hub.settings import HubSettings
-from store import Connection, Row, Store
+from store import Connection, Store
 from store.accounts import accounts, tokens
-from store.delivery import event_queries, events, rejections
+from store.delivery import event_queries, events
 from store.errors import Busy, Contended, Unavailable
 from store.repositories import repositories
 
 ORIGIN = "https://forge.example"
 TOPIC = "/octo/hello/events/push"
-HOOKS = "/repos/octo/hello/hooks"
-
-
-def kept(store: Store) -> list[Row]:
-    return store.look(lambda db: event_queries.newest(db, limit=100))
-
-
-def refused(store: Store) -> list[Row]:
-    return store.look(lambda db: rejections.page(db))
-
-
-async def hook_for(client: httpx.AsyncClient, *names: str) -> int:
-    config = {"url": "https://receiver.example/" + "-".join(names)}
-    answer = await client.post(HOOKS, json={"config": config, "events": list(names)})
-    number: int = answer.json()["id"]
-    return number
 
 
 @pytest.mark.parametrize("path", [f"{ORIGIN}{TOPIC}", TOPIC, f"{TOPIC}.json"])

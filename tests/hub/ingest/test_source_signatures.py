@@ -8,7 +8,7 @@ import httpx
 import orjson
 import pytest
 from asserting import assert_error, signature
-from test_ingest import hook_for, kept, refused
+from incoming import hook_for, kept, refused
 
 from store import Connection, Row, Store
 from store.accounts import accounts

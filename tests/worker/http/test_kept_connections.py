@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 from house import House, settle, until
 from receivers import OK, Call, Receiver, ok, serving
-from test_transport import LOOPBACK, anyio_backend, opened, post, settled
+from transports import LOOPBACK, anyio_backend, opened, post, settled
 
 from worker.http import connection
 from worker.http.answer import Withheld

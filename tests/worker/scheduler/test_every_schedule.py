@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_job_runner import Place
+from scheduler_place import Place
 
 from hub.settings import HubSettings
 from hub.worker_events import WorkerEvents

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from house import settle
+from scheduler_place import Place
 from waiting import PATIENCE, until
 
 from store import Connection, Row, Store, open_store
@@ -17,65 +17,9 @@ from store.errors import Unavailable
 from store.jobs import jobs
 from worker.scheduler import job_runner as module
 from worker.scheduler.job_runner import JobRunner, ScheduledJob, run_job
-from worker.scheduler.triggers import CalendarTrigger, DataTrigger, IntervalTrigger, Trigger
-from worker.tuning import DEFAULTS
+from worker.scheduler.triggers import CalendarTrigger, DataTrigger, IntervalTrigger
 
 NIGHTLY = "15 0 * * *"
-
-
-class Place:
-    """A store, a clock to move, and timetables whose jobs do what a test says."""
-
-    def __init__(self, url: str, folder: Path, clock: MovableClock) -> None:
-        self.url, self.folder, self.clock = url, folder, clock
-        self.store = self.another_store()
-        self.runs: list[str] = []
-        self.scripts: dict[str, Callable[[], Awaitable[None]]] = {}
-        self.table: list[ScheduledJob] = []
-        self.timetables: list[JobRunner] = []
-        self.head_start = DEFAULTS.overdue_head_start
-        self.stores = [self.store]
-
-    def another_store(self) -> Store:
-        return open_store(self.url, data_dir=self.folder, clock=self.clock)
-
-    def job(self, name: str, when: Trigger) -> ScheduledJob:
-        async def run() -> None:
-            self.runs.append(name)
-            if name in self.scripts:
-                await self.scripts[name]()
-
-        made = ScheduledJob(name, when, run)
-        self.table.append(made)
-        return made
-
-    def start(self, holder: str = "one", store: Store | None = None) -> JobRunner:
-        made = JobRunner(store or self.store, self.head_start)
-        made.start(self.table, holder)
-        self.timetables.append(made)
-        return made
-
-    async def passed(self, seconds: float) -> None:
-        """Move the clock; then comes the next look."""
-        self.clock.advance(seconds)
-        for each in self.timetables:
-            each.wake()
-        await self.quiet()
-
-    async def quiet(self) -> None:
-        """Wait until nothing is looked at and nothing runs."""
-        await settle(5)
-        await until(lambda: all(each.idle for each in self.timetables))
-
-    def row(self, name: str) -> Row:
-        found = self.store.look(jobs.get, name)
-        assert found is not None
-        return found
-
-    async def stop(self) -> None:
-        for each in self.timetables:
-            await each.stop()
-        self.timetables.clear()
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from asking import asking
 from asserting import BASE, assert_error, bodies, links
-from nacl.public import PublicKey, SealedBox
+from sealed_values import sealed
 
 from hub.settings import HubSettings
 from store import Row, Store
@@ -37,13 +37,6 @@ async def key_of(hub: httpx.AsyncClient, at: str = AT) -> Row:
     answer = await hub.get(f"{at}/public-key")
     assert answer.status_code == 200, answer.text
     return answer.json()
-
-
-def sealed(key: Row, value: bytes = b"hush") -> Row:
-    """What to put: the value, sealed to the key."""
-    box = SealedBox(PublicKey(base64.b64decode(key["key"])))
-    encrypted = base64.b64encode(box.encrypt(value)).decode()
-    return {"encrypted_value": encrypted, "key_id": key["key_id"]}
 
 
 def value_of(store: Store, repo: Row, name: str = "key") -> bytes:

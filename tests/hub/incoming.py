@@ -1,0 +1,23 @@
+"""What tests of incoming events look at: hooks for them, and what was kept or refused."""
+
+import httpx
+
+from store import Row, Store
+from store.delivery import event_queries, rejections
+
+HOOKS = "/repos/octo/hello/hooks"
+
+
+def kept(store: Store) -> list[Row]:
+    return store.look(lambda db: event_queries.newest(db, limit=100))
+
+
+def refused(store: Store) -> list[Row]:
+    return store.look(lambda db: rejections.page(db))
+
+
+async def hook_for(client: httpx.AsyncClient, *names: str) -> int:
+    config = {"url": "https://receiver.example/" + "-".join(names)}
+    answer = await client.post(HOOKS, json={"config": config, "events": list(names)})
+    number: int = answer.json()["id"]
+    return number

@@ -1,0 +1,69 @@
+"""A store, a clock to move and timetables, for tests of what runs at its time."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from house import settle
+from waiting import until
+
+from store import Row, Store, open_store
+from store.clock import MovableClock
+from store.jobs import jobs
+from worker.scheduler.job_runner import JobRunner, ScheduledJob
+from worker.scheduler.triggers import Trigger
+from worker.tuning import DEFAULTS
+
+
+class Place:
+    """A store, a clock to move, and timetables whose jobs do what a test says."""
+
+    def __init__(self, url: str, folder: Path, clock: MovableClock) -> None:
+        self.url, self.folder, self.clock = url, folder, clock
+        self.store = self.another_store()
+        self.runs: list[str] = []
+        self.scripts: dict[str, Callable[[], Awaitable[None]]] = {}
+        self.table: list[ScheduledJob] = []
+        self.timetables: list[JobRunner] = []
+        self.head_start = DEFAULTS.overdue_head_start
+        self.stores = [self.store]
+
+    def another_store(self) -> Store:
+        return open_store(self.url, data_dir=self.folder, clock=self.clock)
+
+    def job(self, name: str, when: Trigger) -> ScheduledJob:
+        async def run() -> None:
+            self.runs.append(name)
+            if name in self.scripts:
+                await self.scripts[name]()
+
+        made = ScheduledJob(name, when, run)
+        self.table.append(made)
+        return made
+
+    def start(self, holder: str = "one", store: Store | None = None) -> JobRunner:
+        made = JobRunner(store or self.store, self.head_start)
+        made.start(self.table, holder)
+        self.timetables.append(made)
+        return made
+
+    async def passed(self, seconds: float) -> None:
+        """Move the clock; then comes the next look."""
+        self.clock.advance(seconds)
+        for each in self.timetables:
+            each.wake()
+        await self.quiet()
+
+    async def quiet(self) -> None:
+        """Wait until nothing is looked at and nothing runs."""
+        await settle(5)
+        await until(lambda: all(each.idle for each in self.timetables))
+
+    def row(self, name: str) -> Row:
+        found = self.store.look(jobs.get, name)
+        assert found is not None
+        return found
+
+    async def stop(self) -> None:
+        for each in self.timetables:
+            await each.stop()
+        self.timetables.clear()
