@@ -56,10 +56,24 @@ def nothing_yet(engine: str) -> Iterator[str]:
 
 
 @contextmanager
+def no_syncs() -> Iterator[None]:
+    """Have no transaction of this process wait for the disk: a power failure is not tested here,
+    and the waiting takes longer than most tests.
+    """
+    from store.database.sqlite import connections
+
+    with pytest.MonkeyPatch.context() as patch:
+        quick = [pragma.replace("= FULL", "= OFF") for pragma in connections.PRAGMAS]
+        patch.setattr(connections, "PRAGMAS", quick)
+        yield
+
+
+@contextmanager
 def engine_url(engine: str) -> Iterator[str]:
     """What to give `open_store` for an engine of ENGINES; empty each time."""
     if engine == "sqlite":
-        yield "sqlite"
+        with no_syncs():
+            yield "sqlite"
         return
     from postgres_databases import shared_database
 

@@ -4,12 +4,11 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
-from engines import ENGINES, engine_url, furnish
+from engines import furnish
 from store_world import START, World, make_world
 
 from store import Store, open_store
 from store.clock import MovableClock
-from store.database.sqlite import connections
 
 Opened = Callable[[], Store]
 
@@ -22,16 +21,6 @@ def anyio_backend() -> str:
 @pytest.fixture
 def clock() -> MovableClock:
     return MovableClock(START)
-
-
-@pytest.fixture(params=ENGINES)
-def url(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The engine under test: tests that use `store` run on each of these."""
-    # What is lost with the power is no concern of most tests, and waiting for the disk is long.
-    quick = [pragma.replace("= FULL", "= OFF") for pragma in connections.PRAGMAS]
-    monkeypatch.setattr(connections, "PRAGMAS", quick)
-    with engine_url(request.param) as named:
-        yield named
 
 
 @pytest.fixture

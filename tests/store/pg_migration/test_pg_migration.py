@@ -11,7 +11,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from engines import furnish
+from engines import furnish, no_syncs
 from moving_world import (
     Bustle,
     Load,
@@ -29,7 +29,6 @@ from store_world import World, make_world
 from store import Connection, Store, open_store
 from store.audit import audit_check, audit_log
 from store.clock import DAY, MINUTE, SECOND, MovableClock
-from store.database.sqlite import connections
 from store.delivery.attempts import record
 from store.errors import Conflict, StoreError, Unavailable, Unusable
 from store.pg_migration import comparison, source, target_connection
@@ -44,16 +43,16 @@ SEEDS = range(3)
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Nothing waits for the disk, a few rows are a portion already, and one pass is enough however
     long a busy machine takes for it: where each brings more than it copies they would not end.
     """
-    pragmas = [pragma.replace("= FULL", "= OFF") for pragma in connections.PRAGMAS]
-    monkeypatch.setattr(connections, "PRAGMAS", pragmas)
     monkeypatch.setattr(source, "ROWS", 3)
     monkeypatch.setattr(moving_copy, "QUICK", 3600.0)
     for module, patience in ((moving_copy, "LINGERS"), (target_connection, "PATIENCE")):
         monkeypatch.setattr(module, patience, 30.0)
+    with no_syncs():
+        yield
 
 
 @pytest.fixture
