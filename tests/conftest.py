@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from engines import ENGINES, engine_url, furnish
-from progress import Progress
-from warden import watch
+from process_watcher import watch
+from progress_report import Progress
 
 # A test of a pure function waits for no more than that function's imports: each fixture brings
 # along what it needs.
@@ -123,7 +123,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         # At the end it would import all of it, and nothing was tried by example.
         plugins.unregister(name="hypothesispytest")
     if "store.delivery.outbox" in sys.modules:
-        import asking  # noqa: F401 - it holds every event to the contract
+        import hub_client  # noqa: F401 - it holds every event to the contract
     # What is there now stays to the end: nobody need look through it for garbage again.
     gc.collect()
     gc.freeze()
@@ -178,8 +178,8 @@ async def client(
     store: "Store", seed: "Seed", settings: "HubSettings"
 ) -> "AsyncIterator[httpx.AsyncClient]":
     """A client of the hub that speaks for octo; its paths are under the API's root."""
-    from asking import asking
+    from hub_client import open_client
 
     headers = {"Authorization": f"Bearer {seed.token}"}
-    async with asking(store, settings, headers=headers) as opened:
+    async with open_client(store, settings, headers=headers) as opened:
         yield opened

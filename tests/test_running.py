@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import process_watcher
 import pytest
-import warden
 from waiting import PATIENCE, wait_until
 
 HERE = Path(__file__).parent
@@ -72,7 +72,9 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
 def marked(process: subprocess.Popen[str]) -> set[int]:
     """What a run has started, and they."""
-    return warden.left(f"{warden.MARKS}={os.environ[warden.MARKS]}{process.pid}.")
+    return process_watcher.left(
+        f"{process_watcher.MARKS}={os.environ[process_watcher.MARKS]}{process.pid}."
+    )
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
@@ -84,7 +86,9 @@ def test_a_run_that_is_ended_leaves_nothing_behind(
     process = start(HANGING.format(reached=str(reached), patience=PATIENCE), *workers)
     wait_until(lambda: reached.exists() or process.poll() is not None, "the test")
     assert process.poll() is None, process.communicate()
-    servers = {pid: folder for pid in marked(process) if (folder := warden.data_directory(pid))}
+    servers = {
+        pid: folder for pid in marked(process) if (folder := process_watcher.data_directory(pid))
+    }
     assert servers
     assert len(marked(process)) > len(servers) + 1
     process.send_signal(how)
@@ -101,7 +105,7 @@ def test_a_worker_that_is_killed_leaves_nothing_behind(start: Start, tmp_path: P
     )  # fmt: skip
     wait_until(lambda: reached.exists() or process.poll() is not None, "the test")
     assert process.poll() is None, process.communicate()
-    parents = dict(warden.parents_of_all())
+    parents = dict(process_watcher.parents_of_all())
     (worker,) = (pid for pid in marked(process) if parents[pid] == process.pid)
     os.kill(worker, signal.SIGKILL)
     output, _ = process.communicate(timeout=PATIENCE)

@@ -24,7 +24,7 @@ from store.delivery import deliveries as kept
 from store.delivery import websub
 from store.delivery import websub_requests as requests
 from store.repositories import repositories
-from tests.listening import listening
+from tests.local_server import listening
 from worker.http.guard import Resolver
 from worker.service import CallbackGuard, Worker, make_guard
 

@@ -18,8 +18,8 @@ from store import open_store
 from tests.benchmarks.figure import Bench, Row
 
 sys.path.append(str(Path(__file__).parents[1] / "hub"))
-from filling import FILL
-from world_of_operations import World, first, make, path
+from bulk_rows import FILL
+from operations_world import World, first, make, path
 
 FEW, MANY = 100, 100_000
 ASKED = 50

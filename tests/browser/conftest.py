@@ -5,9 +5,9 @@ from pathlib import Path
 
 import httpx
 import pytest
-from browsing import Guest, House
 from chromium import launched
 from daemon import ledger
+from dashboard_guests import Guest, House
 from playwright.async_api import Browser, expect
 from waiting import PATIENCE
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from chromium import violations
-from elsewhere import another_site
+from foreign_site import another_site
 from playwright.async_api import expect
 from waiting import Stopwatch, until
 

@@ -8,8 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from browsing import Guest, House
 from chromium import violations
+from dashboard_guests import Guest, House
 from pages import PAGES, Shown
 
 from hub.ui.section import ROOT

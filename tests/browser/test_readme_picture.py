@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from browsing import COOKIE
 from chromium import Watched
 from daemon import Site
+from dashboard_guests import COOKIE
 from ordinary_hour import FAILING, furnish
 from playwright.async_api import Browser, Page, expect
 

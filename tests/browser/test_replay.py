@@ -3,8 +3,8 @@
 import re
 
 import pytest
-from browsing import House
 from chromium import violations
+from dashboard_guests import House
 from playwright.async_api import expect
 from waiting import until
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 from chromium import violations
-from elsewhere import Elsewhere, another_site
+from foreign_site import Elsewhere, another_site
 from playwright.async_api import expect
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import httpx
 import pytest
+from cli_process import SECRET, Process
 from manual import README, block, blocks, manual_pages, named
 from ports import free_port
-from running import SECRET, Process
 from terminal import Terminal
 from waiting import PATIENCE, wait_until
 

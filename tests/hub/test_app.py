@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
-from asserting import BASE, assert_error
+from assertions import BASE, assert_error
 
 from hub.app import create_app
 from hub.ingest import hook_events

@@ -18,7 +18,7 @@ from store import Store, open_store
 from store.accounts import accounts, tokens
 from store.delivery import deliveries, hooks
 from store.repositories import repositories
-from tests.listening import listening
+from tests.local_server import listening
 
 ENVIRONMENT = {
     "TOCSIN_ALLOW_NETWORKS": "127.0.0.0/8",

@@ -1,6 +1,6 @@
 """What requests that delete are given, so that what the others ask for is still there."""
 
-from world_of_operations import COMMIT, World
+from operations_world import COMMIT, World
 
 from store import Connection
 from store.accounts import accounts, authorizations, grants

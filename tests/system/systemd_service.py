@@ -12,7 +12,7 @@ from daemon import Ledger, Poster
 from machine import Machine
 from waiting import PATIENCE
 
-from tests.listening import listening
+from tests.local_server import listening
 
 PLACES = 'data_dir = "/var/lib/tocsin"\nkey_file = "/etc/tocsin/secret.key"\n'
 SETTINGS = 'allow_networks = ["127.0.0.0/8"]\nrate_limiting = false\n'

@@ -10,7 +10,7 @@ from pathlib import Path
 from daemon import Site, done
 from doomed_rows import doomed
 from generated_requests import UNSIGNED
-from world_of_operations import PASSWORD, SAMPLES, SECRET, World, make
+from operations_world import PASSWORD, SAMPLES, SECRET, World, make
 
 from hub.openapi.other_endpoints import OTHER_ENDPOINTS
 from hub.operations import OPERATIONS

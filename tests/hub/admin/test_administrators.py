@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
-from asking import judge
+from hub_client import judge
 
 from hub.admin.observability import Observability
 from hub.admin_settings import AdminSettings, place

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
-from asking import judge
+from hub_client import judge
 from waiting import PATIENCE
 
 from hub.admin import health

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
-from asking import judge
+from hub_client import judge
 from prometheus_client import Metric
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as open_families
 from prometheus_client.parser import text_string_to_metric_families as families

@@ -5,7 +5,7 @@ from typing import Any
 
 import httpx
 import pytest
-from asserting import BASE, assert_error
+from assertions import BASE, assert_error
 
 from hub.api.hooks import hook_deliveries, hooks
 from store import Connection, Store

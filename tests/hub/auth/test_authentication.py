@@ -7,11 +7,11 @@ from typing import Any
 
 import httpx
 import pytest
-from asking import asking
-from asserting import BASE, assert_error
+from assertions import BASE, assert_error
 from cryptography.hazmat.primitives.hashes import SHA1
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 from cryptography.hazmat.primitives.twofactor.totp import TOTP
+from hub_client import open_client
 
 from hub.app import create_app
 from hub.settings import HubSettings
@@ -216,7 +216,7 @@ async def test_failures_hold_across_hubs(
     anyone: httpx.AsyncClient, url: str, tmp_path: Path, clock: MovableClock, settings: HubSettings
 ) -> None:
     other = open_store(url, data_dir=tmp_path, clock=clock)
-    async with asking(other, settings) as elsewhere:
+    async with open_client(other, settings) as elsewhere:
         for client in (anyone, elsewhere, anyone):
             assert (await client.get(OWN, auth=("octo", "wrong"))).status_code == 401
         for client in (elsewhere, anyone):

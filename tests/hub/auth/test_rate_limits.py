@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
-from asserting import BASE, assert_error
+from assertions import BASE, assert_error
 from engines import ENGINES, engine_url
 from waiting import PATIENCE
 

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cli_process import Process
 from click.testing import CliRunner, Result
 from engines import ENGINES, engine_url, furnish
 from installation import seed
 from isolating import isolate
-from manager import Manager
-from running import Process
+from service_manager import Manager
 
 from hub.cli import main
 from store import Store, open_store

@@ -14,8 +14,8 @@ from typing import Any
 
 import httpx
 import pytest
+from cli_process import SECRET, prepare, url_of
 from manual import MANUAL, block
-from running import SECRET, prepare, url_of
 from waiting import PATIENCE, wait_until
 
 from store import Store

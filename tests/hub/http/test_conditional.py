@@ -4,7 +4,7 @@ from typing import Any
 
 import httpx
 import pytest
-from asserting import BASE, assert_error
+from assertions import BASE, assert_error
 
 from hub.auth.access import public
 from hub.http.conditional import apply_conditions

@@ -2,7 +2,7 @@
 
 import httpx
 import pytest
-from asserting import assert_error
+from assertions import assert_error
 
 from hub.http.errors import NotAcceptable, Unsupported
 from hub.http.media import Media, negotiate

@@ -5,8 +5,8 @@ from typing import Any
 import httpx
 import orjson
 import pytest
-from asserting import assert_error, signature
-from incoming import hook_for, kept, refused
+from assertions import assert_error, signature
+from incoming_events import hook_for, kept, refused
 
 from hub.settings import HubSettings
 from store import Store

@@ -7,8 +7,8 @@ from typing import Any
 import httpx
 import orjson
 import pytest
-from asserting import assert_error, attempted, waiting
-from incoming import hook_for, kept, refused
+from assertions import assert_error, attempted, waiting
+from incoming_events import hook_for, kept, refused
 
 from hub.app import create_app
 from hub.settings import HubSettings

@@ -4,7 +4,7 @@ from typing import Any
 
 import httpx
 import pytest
-from asserting import assert_error, bodies, waiting
+from assertions import assert_error, bodies, waiting
 
 from store import Store
 from store.accounts import tokens

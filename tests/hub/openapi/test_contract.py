@@ -7,8 +7,8 @@ from typing import Any
 
 import httpx
 import pytest
-from asserting import attempted, bodies
-from contracted import Described, contract, lines, own
+from assertions import attempted, bodies
+from contract_checks import Described, contract, lines, own
 
 from hub.openapi.other_endpoints import OTHER_ENDPOINTS
 from store import Store

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asserting import BASE
+from assertions import BASE
 
 from hub.openapi.document import document
 from hub.openapi.other_endpoints import OTHER_ENDPOINTS

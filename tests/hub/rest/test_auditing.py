@@ -4,8 +4,8 @@ from typing import Any
 
 import httpx
 import pytest
-from asking import asking
-from asserting import BASE
+from assertions import BASE
+from hub_client import open_client
 
 from hub.operations import OPERATIONS
 from hub.rest.auditing import changed, declared
@@ -122,7 +122,7 @@ async def test_an_app(store: Store, seed: Any, settings: HubSettings) -> None:
         return grants.issue(db, app, seed.octo["id"], scopes=["repo"])[0]
 
     value = store.do(make)
-    async with asking(store, settings, auth=("lab-client", "s" * 40)) as client:
+    async with open_client(store, settings, auth=("lab-client", "s" * 40)) as client:
         checked = await client.post("/applications/lab-client/token", json={"access_token": value})
         assert checked.status_code == 200
         assert entries(store) == [], "to look at a token changes nothing"
@@ -155,7 +155,7 @@ async def test_where_it_came_from(
     """Only whom a trusted proxy names is believed, and the whole address is kept."""
     settings.trusted_proxies = proxies
     headers = {"Authorization": f"Bearer {seed.token}", "X-Forwarded-For": forwarded}
-    async with asking(store, settings, headers=headers) as client:
+    async with open_client(store, settings, headers=headers) as client:
         answer = await client.put("/repos/octo/hello/subscription", json={"subscribed": True})
         assert answer.status_code == 200
         (row,) = entries(store)

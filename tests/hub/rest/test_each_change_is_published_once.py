@@ -7,10 +7,10 @@ from typing import Any
 
 import httpx
 import pytest
-from asking import asking
-from asserting import bodies
-from changing import STEPS, UNTOLD, Step
-from world_of_operations import SECRET, Headers, Place, World, basic, bearer, first, make, path
+from assertions import bodies
+from hub_client import open_client
+from operations_world import SECRET, Headers, Place, World, basic, bearer, first, make, path
+from state_changes import STEPS, UNTOLD, Step
 
 from hub.operations import OPERATIONS
 from hub.settings import HubSettings
@@ -59,7 +59,7 @@ async def hub(
     store: Store, world: World, settings: HubSettings
 ) -> AsyncIterator[httpx.AsyncClient]:
     """A client that is nobody; every event that it causes is held to its declaration."""
-    async with asking(store, settings) as opened:
+    async with open_client(store, settings) as opened:
         yield opened
 
 

@@ -5,7 +5,7 @@ from typing import get_args, get_type_hints
 
 import httpx
 import pytest
-from asking import hold_event
+from hub_client import hold_event
 from jsonschema_rs import ValidationError
 
 from hub.operations import EVENTS, MODULES, OPERATIONS

@@ -12,11 +12,11 @@ from typing import Any
 
 import httpx
 import pytest
-from asking import asking
-from asserting import BASE, assert_error
+from assertions import BASE, assert_error
 from engines import furnish
+from hub_client import open_client
 from jsonschema_rs import Draft202012Validator
-from world_of_operations import (
+from operations_world import (
     SECRET,
     Headers,
     World,
@@ -141,7 +141,7 @@ async def anyone(
     anyio_backend: str, world: World, settings: HubSettings
 ) -> AsyncIterator[httpx.AsyncClient]:
     """A client without credentials."""
-    async with asking(world.store, settings) as client:
+    async with open_client(world.store, settings) as client:
         yield client
 
 
@@ -153,7 +153,7 @@ async def elsewhere(
     furnish("sqlite", tmp_path)
     store = open_store("sqlite", data_dir=tmp_path)
     made = make(store)
-    async with asking(store, settings) as client:
+    async with open_client(store, settings) as client:
         yield client, made
 
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import httpx
 import pytest
-from asking import asking
-from asserting import BASE
-from filling import FILL
-from world_of_operations import World, first, make, path
+from assertions import BASE
+from bulk_rows import FILL
+from hub_client import open_client
+from operations_world import World, first, make, path
 
 from hub.operations import OPERATIONS
 from hub.rest.operation import Operation
@@ -40,7 +40,7 @@ def world(store: Store) -> World:
 async def asker(
     store: Store, world: World, settings: HubSettings
 ) -> AsyncIterator[httpx.AsyncClient]:
-    async with asking(store, settings) as opened:
+    async with open_client(store, settings) as opened:
         yield opened
 
 
@@ -72,7 +72,7 @@ async def test_a_page_of_many_takes_as_many_statements_as_one_of_one(
     operation: Operation, store: Store, world: World, asker: httpx.AsyncClient, ran: list[str]
 ) -> None:
     fill = FILL.get(operation.id)
-    assert fill is not None, f"{operation.id} needs its line in FILL of tests/hub/filling.py"
+    assert fill is not None, f"{operation.id} needs its line in FILL of tests/hub/bulk_rows.py"
     wanted = f"{path(operation, world)}?per_page={operation.per_page[1]}"
     headers = first(operation, world)
 

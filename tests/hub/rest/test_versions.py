@@ -4,7 +4,7 @@ from typing import Annotated, Any, NotRequired
 
 import httpx
 import pytest
-from asserting import BASE, assert_error
+from assertions import BASE, assert_error
 from typing_extensions import TypedDict
 
 from hub.auth.access import public

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import orjson
 import pytest
-from asserting import BASE, assert_error
+from assertions import BASE, assert_error
 from openapi_spec_validator import validate
 
 from hub.app import create_app

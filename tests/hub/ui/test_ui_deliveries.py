@@ -8,8 +8,8 @@ import shlex
 from typing import Any
 
 import pytest
+from dashboard_client import open_dashboard, text_of
 from engines import embedded
-from looking import browsing, text_of
 from ui_world import BODY, HEAD, SECRET, World
 
 from hub.ui import stream
@@ -32,7 +32,7 @@ class TestTail:
         world.send(world.good, "a", "b")
         world.send(world.other, "c")
         world.send(world.hidden, "d")
-        async with browsing(world.store, world.seed.token) as browser:
+        async with open_dashboard(world.store, world.seed.token) as browser:
             assert guids(await browser.page("/ui/deliveries")) == ["d", "b", "a"]
             browser.client.cookies.clear()
             await browser.sign_in(world.operator)
@@ -56,7 +56,7 @@ class TestTail:
             "hook=x": [], "guid=five": ["five"], "guid=%00%27": [], "guid=none&hook=1": [],
             f"hook={failing}&event=issues": [], f"hook={good}&status=success": ["ok"],
         }  # fmt: skip
-        async with browsing(world.store, world.seed.token) as browser:
+        async with open_dashboard(world.store, world.seed.token) as browser:
             for query, expected in asked.items():
                 assert guids(await browser.page(f"/ui/deliveries?{query}")) == expected, query
             page = await browser.page("/ui/deliveries?status=failure")
@@ -75,7 +75,7 @@ class TestTail:
             hook = (world.good, world.failing)[start // 30 % 2]
             world.send(hook, *(f"n{number:03}" for number in range(start, start + 30)))
         for token in (world.seed.token, world.operator):
-            async with browsing(world.store, token, last=token == world.operator) as browser:
+            async with open_dashboard(world.store, token, last=token == world.operator) as browser:
                 seen: list[str] = []
                 place = "/ui/deliveries"
                 while place:
@@ -92,7 +92,7 @@ class TestTail:
         world.send(world.good, "rare", name="issues")
         world.send(world.good, *(f"n{number}" for number in range(25)))
         for token in (world.seed.token, world.operator):
-            async with browsing(world.store, token, last=token == world.operator) as browser:
+            async with open_dashboard(world.store, token, last=token == world.operator) as browser:
                 place, steps = "/ui/deliveries?event=issues", 0
                 while not guids(page := await browser.page(place)):
                     assert "Search further back" in text_of(page)
@@ -110,7 +110,7 @@ class TestLive:
 
     async def test_what_is_delivered_appears(self, world: World) -> None:
         world.send(world.good, "before")
-        async with browsing(world.store, world.seed.token) as browser:
+        async with open_dashboard(world.store, world.seed.token) as browser:
             page = await browser.page("/ui/deliveries")
             (place,) = re.findall(r'sse-connect="([^"]+)"', page)
             async with browser.listening(place.replace("&amp;", "&")) as heard:
@@ -126,7 +126,7 @@ class TestLive:
                        for line in text.split("\n"))  # fmt: skip
 
     async def test_filters_hold_for_what_comes(self, world: World) -> None:
-        async with browsing(world.store, world.operator) as browser:
+        async with open_dashboard(world.store, world.operator) as browser:
             place = "/ui/deliveries/live?status=failure&event=push"
             async with browser.listening(place) as heard:
                 await heard.until("retry")
@@ -139,7 +139,7 @@ class TestLive:
 
     async def test_of_one_hook(self, world: World) -> None:
         async with (
-            browsing(world.store, world.seed.token) as browser,
+            open_dashboard(world.store, world.seed.token) as browser,
             browser.listening(f"/ui/hooks/{world.good['id']}/live") as heard,
         ):
             await heard.until("retry")
@@ -149,7 +149,7 @@ class TestLive:
 
     async def test_it_ends_with_the_session(self, world: World) -> None:
         async with (
-            browsing(world.store, world.seed.token) as browser,
+            open_dashboard(world.store, world.seed.token) as browser,
             browser.listening("/ui/deliveries/live") as heard,
         ):
             await heard.until("retry")
@@ -159,7 +159,7 @@ class TestLive:
 
     @embedded("nothing in it is the engine's")
     async def test_it_is_for_who_is_signed_in(self, world: World) -> None:
-        async with browsing(world.store) as browser:
+        async with open_dashboard(world.store) as browser:
             assert (await browser.get("/ui/deliveries/live")).status_code == 303
             assert (await browser.get("/ui/live")).status_code == 303
 
@@ -168,7 +168,7 @@ class TestLive:
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(stream, "MOST", 1)
-        async with browsing(world.store, world.seed.token) as browser:
+        async with open_dashboard(world.store, world.seed.token) as browser:
             async with browser.listening("/ui/live") as heard:
                 await heard.until("retry")
                 assert (await browser.get("/ui/live")).status_code == 503
@@ -181,7 +181,7 @@ class TestLive:
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         async with (
-            browsing(world.store, world.seed.token) as browser,
+            open_dashboard(world.store, world.seed.token) as browser,
             browser.listening("/ui/deliveries/live") as heard,
         ):
             await heard.until("retry")
@@ -201,7 +201,7 @@ class TestOne:
     @embedded("nothing in it is the engine's")
     async def test_all_that_was_exchanged(self, world: World) -> None:
         (number,) = world.send(world.good, "guid-a")
-        async with browsing(world.store, world.seed.token) as browser:
+        async with open_dashboard(world.store, world.seed.token) as browser:
             page = await browser.page(f"/ui/deliveries/{number}")
             text = text_of(page)
             for said in (
@@ -216,14 +216,14 @@ class TestOne:
 
     async def test_its_attempts(self, world: World) -> None:
         (number,) = world.send(world.failing, "a", status_code=500)
-        async with browsing(world.store, world.seed.token) as browser:
+        async with open_dashboard(world.store, world.seed.token) as browser:
             text = text_of(await browser.page(f"/ui/deliveries/{number}"))
             assert "pending , next attempt" in text
             assert "All attempts" not in text
 
     async def test_who_sees_it(self, world: World) -> None:
         (number,) = world.send(world.other, "a")
-        async with browsing(world.store, world.seed.token) as browser:
+        async with open_dashboard(world.store, world.seed.token) as browser:
             assert (await browser.get(f"/ui/deliveries/{number}")).status_code == 403
             for none in ("99999", "0", "x", "1%00"):
                 assert (await browser.get(f"/ui/deliveries/{none}")).status_code == 404
@@ -234,7 +234,7 @@ class TestOne:
         head = f"{HEAD}\r\nX-Hub-Signature-256: sha256={signed}"
         (number,) = world.send(world.good, "a", request_head=head)
         (wrong,) = world.send(world.good, "b", request_head=head[:-1] + "x")
-        async with browsing(world.store, world.seed.token) as browser:
+        async with open_dashboard(world.store, world.seed.token) as browser:
             text = text_of(await browser.page(f"/ui/deliveries/{number}"))
             assert "made with the present secret" in text
             text = text_of(await browser.page(f"/ui/deliveries/{wrong}"))
@@ -244,7 +244,7 @@ class TestOne:
     async def test_as_curl(self, world: World) -> None:
         body = b"""{"it's":"$HOME `x` \\\\ \\"q\\""}"""
         (number,) = world.send(world.good, "a", body=body)
-        async with browsing(world.store, world.seed.token) as browser:
+        async with open_dashboard(world.store, world.seed.token) as browser:
             page = await browser.page(f"/ui/deliveries/{number}")
         found = re.search(r'<pre id="curl"[^>]*>(.*?)</pre>', page, re.DOTALL)
         assert found is not None
@@ -258,7 +258,7 @@ class TestOne:
     async def test_once_the_payload_is_gone(self, world: World) -> None:
         (number,) = world.send(world.good, "a")
         world.store.do(lambda db: db.execute("UPDATE event SET body = NULL"))
-        async with browsing(world.store, world.seed.token) as browser:
+        async with open_dashboard(world.store, world.seed.token) as browser:
             at = f"/ui/deliveries/{number}"
             page = await browser.page(at)
             assert "The payload has been deleted" in text_of(page)
@@ -270,7 +270,7 @@ class TestOne:
     async def test_again(self, world: World) -> None:
         (number,) = world.send(world.good, "a")
         at = f"/ui/deliveries/{number}"
-        async with browsing(world.store, world.seed.token) as browser:
+        async with open_dashboard(world.store, world.seed.token) as browser:
             answer = await browser.post(f"{at}/again", on=at)
             assert (answer.status_code, answer.headers["location"]) == (
                 303,
@@ -291,7 +291,7 @@ class TestOne:
     async def test_of_a_hook_that_is_gone(self, world: World) -> None:
         (number,) = world.send(world.good, "a")
         world.store.do(hooks.delete, world.good)
-        async with browsing(world.store, world.operator) as browser:
+        async with open_dashboard(world.store, world.operator) as browser:
             at = f"/ui/deliveries/{number}"
             assert "Redeliver" not in text_of(await browser.page(at))
             assert (await browser.post(f"{at}/again", on="/ui")).status_code == 404

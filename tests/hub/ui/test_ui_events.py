@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
-from looking import browsing, text_of
+from dashboard_client import open_dashboard, text_of
 from statement_log import statements
-from ui_things import arrive, hook, operator
+from ui_rows import arrive, hook, operator
 
 from store import Store
 from store.delivery import event_queries
@@ -15,7 +15,7 @@ async def test_events_with_those_that_nobody_wanted(store: Store, seed: Any) -> 
     store.do(hook, seed.hello, "push")
     store.do(arrive, seed.hello["id"])
     star = store.do(arrive, seed.hello["id"], name="star", action="created")
-    async with browsing(store, seed.token) as browser:
+    async with open_dashboard(store, seed.token) as browser:
         said = text_of(await browser.page("/ui/events"))
         assert "star.created" in said
         assert "no subscribers" in said
@@ -31,7 +31,7 @@ async def test_events_with_those_that_nobody_wanted(store: Store, seed: Any) -> 
 
 
 async def test_an_empty_list_says_how_to_send_an_event(store: Store, seed: Any) -> None:
-    async with browsing(store, seed.token) as browser:
+    async with open_dashboard(store, seed.token) as browser:
         said = text_of(await browser.page("/ui/events"))
         assert "No events yet" in said
         assert "curl -X POST" in said
@@ -41,14 +41,14 @@ async def test_each_sees_the_events_of_what_they_administer(store: Store, seed: 
     mine = store.do(arrive, seed.hello["id"])
     nobodys = store.do(arrive, 0, name="ping")
     root = store.do(operator)
-    async with browsing(store, seed.reader_token, last=False) as browser:
+    async with open_dashboard(store, seed.reader_token, last=False) as browser:
         assert "No events yet" in text_of(await browser.page("/ui/events"))
         assert (await browser.get(f"/ui/events/{mine}")).status_code in (403, 404)
-    async with browsing(store, seed.token, last=False) as browser:
+    async with open_dashboard(store, seed.token, last=False) as browser:
         assert f"/ui/events/{nobodys}" not in await browser.page("/ui/events")
         assert (await browser.get(f"/ui/events/{nobodys}")).status_code == 404
         await browser.page(f"/ui/events/{mine}")
-    async with browsing(store, root) as browser:
+    async with open_dashboard(store, root) as browser:
         assert f"/ui/events/{nobodys}" in await browser.page("/ui/events")
         await browser.page(f"/ui/events/{nobodys}")
         assert (await browser.get("/ui/events/99")).status_code == 404
@@ -57,7 +57,7 @@ async def test_each_sees_the_events_of_what_they_administer(store: Store, seed: 
 async def test_an_event_with_its_payload_and_deliveries(store: Store, seed: Any) -> None:
     store.do(hook, seed.hello, "push")
     event = store.do(arrive, seed.hello["id"], body=b'{"a":"<script>alert(1)</script>"}')
-    async with browsing(store, seed.token) as browser:
+    async with open_dashboard(store, seed.token) as browser:
         html = await browser.page(f"/ui/events/{event}")
         assert "<script>alert" not in html
         assert "&lt;script&gt;alert(1)" in html
@@ -70,7 +70,7 @@ async def test_an_event_with_its_payload_and_deliveries(store: Store, seed: Any)
 
 async def test_a_large_payload_is_shown_to_a_bound(store: Store, seed: Any) -> None:
     event = store.do(arrive, seed.hello["id"], body=b'{"a":"' + b"x" * 200_000 + b'"}')
-    async with browsing(store, seed.token) as browser:
+    async with open_dashboard(store, seed.token) as browser:
         html = await browser.page(f"/ui/events/{event}")
     assert len(html) < 100_000
     assert "more characters are not shown" in text_of(html)
@@ -80,7 +80,7 @@ async def test_older_events_are_led_to(
     store: Store, seed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.do(arrive, seed.hello["id"], 60)
-    async with browsing(store, seed.token) as browser:
+    async with open_dashboard(store, seed.token) as browser:
         html = await browser.page("/ui/events?event=push")
         assert html.count("/ui/events/") == 50
         assert 'href="/ui/events?event=push&amp;before=11"' in html
@@ -99,7 +99,7 @@ async def test_few_statements_however_many_events(
 ) -> None:
     store.do(hook, seed.hello, "push")
     store.do(arrive, seed.hello["id"], 40)
-    async with browsing(store, seed.token) as browser:
+    async with open_dashboard(store, seed.token) as browser:
         await browser.page(path)
         seen = statements(monkeypatch)
         await browser.page(path)
@@ -110,7 +110,7 @@ async def test_few_statements_however_many_events(
 async def test_topics_with_their_subscribers(store: Store, seed: Any) -> None:
     store.do(hook, seed.hello, "push", "star")
     store.do(hook, seed.hello, "*", url="https://all.example/")
-    async with browsing(store, seed.token) as browser:
+    async with open_dashboard(store, seed.token) as browser:
         said = text_of(await browser.page("/ui/topics"))
         assert "octo/hello 2 0" in said
         assert "octo/vault private 0 0" in said
@@ -125,7 +125,7 @@ async def test_topics_with_their_subscribers(store: Store, seed: Any) -> None:
 
 
 async def test_topics_of_others_are_not_shown(store: Store, seed: Any) -> None:
-    async with browsing(store, seed.reader_token) as browser:
+    async with open_dashboard(store, seed.reader_token) as browser:
         assert "No repositories yet" in text_of(await browser.page("/ui/topics"))
         answer = await browser.get(f"/ui/topics/{seed.vault['id']}")
         assert answer.status_code in (403, 404)

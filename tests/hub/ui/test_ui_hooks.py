@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from looking import Browser, browsing, text_of
+from dashboard_client import Browser, open_dashboard, text_of
 from ui_world import SECRET, World, hook
 
 from store import Store
@@ -21,7 +21,7 @@ def world(store: Store, seed: Any) -> World:
 
 class TestWhoSeesWhich:
     async def test_those_of_ones_repositories(self, world: World) -> None:
-        async with browsing(world.store, world.seed.token) as browser:
+        async with open_dashboard(world.store, world.seed.token) as browser:
             page = await browser.page("/ui/hooks")
             assert {"/good", "/failing", "/hidden"} == set(re.findall(r"example(/\w+)", page))
             for one in (world.good, world.hidden):
@@ -31,13 +31,13 @@ class TestWhoSeesWhich:
                 assert (await browser.get(f"/ui/hooks/{number}")).status_code == 404
 
     async def test_an_operator_sees_all(self, world: World) -> None:
-        async with browsing(world.store, world.operator) as browser:
+        async with open_dashboard(world.store, world.operator) as browser:
             page = await browser.page("/ui/hooks")
             assert len(set(re.findall(r"example(/\w+)", page))) == 4
             await browser.page(f"/ui/hooks/{world.other['id']}")
 
     async def test_a_collaborator_has_to_administer(self, world: World) -> None:
-        async with browsing(world.store, world.seed.reader_token) as browser:
+        async with open_dashboard(world.store, world.seed.reader_token) as browser:
             page = text_of(await browser.page("/ui/hooks"))
             assert "No hooks yet" in page
             assert (await browser.get(f"/ui/hooks/{world.good['id']}")).status_code == 403
@@ -45,7 +45,7 @@ class TestWhoSeesWhich:
 
     async def test_a_token_without_the_scope_sees_none(self, world: World) -> None:
         bare = world.store.do(lambda db: tokens.create(db, world.seed.octo["id"])[0])
-        async with browsing(world.store, bare) as browser:
+        async with open_dashboard(world.store, bare) as browser:
             assert "No hooks yet" in text_of(await browser.page("/ui/hooks"))
             answer = await browser.get(f"/ui/hooks/{world.good['id']}")
             assert answer.status_code == 403
@@ -57,7 +57,7 @@ class TestList:
         world.send(world.good, "a", "b")
         world.send(world.failing, "c", status_code=500, cooldown_until=clock.now() + HOUR)
         world.store.do(hooks.disable, world.hidden["id"], "it answered 410 <Gone>")
-        async with browsing(world.store, world.seed.token) as browser:
+        async with open_dashboard(world.store, world.seed.token) as browser:
             page = text_of(await browser.page("/ui/hooks"))
             for said in ("Healthy", "Circuit open", "Disabled", "it answered 410 <Gone>"):
                 assert said in page
@@ -66,7 +66,7 @@ class TestList:
 
     async def test_filters(self, world: World) -> None:
         world.send(world.failing, "c", status_code=500)
-        async with browsing(world.store, world.seed.token) as browser:
+        async with open_dashboard(world.store, world.seed.token) as browser:
             for query, expected in (
                 ("state=failing", {"/failing"}),
                 ("state=disabled", set()),
@@ -85,7 +85,7 @@ class TestList:
                 hook(db, world.seed.hello["id"], f"n{number}")
 
         world.store.do(more)
-        async with browsing(world.store, world.seed.token) as browser:
+        async with open_dashboard(world.store, world.seed.token) as browser:
             first = await browser.page("/ui/hooks")
             (older,) = re.findall(r'href="([^"]+)" rel="next"', first)
             second = await browser.page(older.replace("&amp;", "&"))
@@ -98,7 +98,7 @@ class TestList:
 class TestOne:
     async def test_what_it_says(self, world: World) -> None:
         world.send(world.good, "guid-a")
-        async with browsing(world.store, world.seed.token) as browser:
+        async with open_dashboard(world.store, world.seed.token) as browser:
             page = await browser.page(f"/ui/hooks/{world.good['id']}")
             text = text_of(page)
             for said in (
@@ -114,7 +114,7 @@ class TestOne:
     async def test_why_it_is_off_and_on_again(self, world: World) -> None:
         at = f"/ui/hooks/{world.good['id']}"
         world.store.do(hooks.disable, world.good["id"], "it answered 410")
-        async with browsing(world.store, world.seed.token) as browser:
+        async with open_dashboard(world.store, world.seed.token) as browser:
             assert "Disabled: it answered 410" in text_of(await browser.page(at))
             assert (await browser.post(f"{at}/ping", on=at)).status_code == 409
             answer = await browser.post(f"{at}/on", on=at)
@@ -128,21 +128,21 @@ class TestOne:
 
     async def test_a_ping(self, world: World) -> None:
         at = f"/ui/hooks/{world.good['id']}"
-        async with browsing(world.store, world.seed.token) as browser:
+        async with open_dashboard(world.store, world.seed.token) as browser:
             assert (await browser.post(f"{at}/ping", on=at)).status_code == 303
             sql = "SELECT e.name, d.hook_id FROM delivery d JOIN event e ON e.id = d.event_id"
             assert world.store.look(lambda db: db.tuples(sql)) == [("ping", world.good["id"])]
 
     async def test_the_latest_push_once_more(self, world: World) -> None:
         at = f"/ui/hooks/{world.good['id']}"
-        async with browsing(world.store, world.seed.token) as browser:
+        async with open_dashboard(world.store, world.seed.token) as browser:
             assert (await browser.post(f"{at}/test", on=at)).status_code == 409
             world.send(world.failing, "a")
             assert (await browser.post(f"{at}/test", on=at)).status_code == 303
 
     async def test_another_secret(self, world: World, clock: MovableClock) -> None:
         at = f"/ui/hooks/{world.good['id']}"
-        async with browsing(world.store, world.seed.token) as browser:
+        async with open_dashboard(world.store, world.seed.token) as browser:
             answer = await browser.post(f"{at}/secret", on=at)
             assert answer.status_code == 200
             (value,) = set(re.findall(r'data-copy="([0-9a-f]{64})"', answer.text))
@@ -164,7 +164,7 @@ class TestOne:
 
     async def test_each_change_is_in_the_audit_log(self, world: World) -> None:
         at = f"/ui/hooks/{world.good['id']}"
-        async with browsing(world.store, world.seed.token) as browser:
+        async with open_dashboard(world.store, world.seed.token) as browser:
             for act in ("ping", "off", "on", "secret", "secret/end"):
                 await browser.post(f"{at}/{act}", on=at)
             rows = world.store.look(
@@ -180,7 +180,7 @@ class TestOne:
 
     async def test_who_may_look_alone_changes_nothing(self, world: World) -> None:
         at = f"/ui/hooks/{world.good['id']}"
-        async with browsing(world.store, world.look_only) as browser:
+        async with open_dashboard(world.store, world.look_only) as browser:
             page = await browser.page(at)
             assert "/secret" not in page
             assert "Switch off" not in text_of(page)
@@ -192,7 +192,7 @@ class TestOne:
 
     async def test_nobody_changes_another_ones(self, world: World) -> None:
         at = f"/ui/hooks/{world.other['id']}"
-        async with browsing(world.store, world.seed.token) as browser:
+        async with open_dashboard(world.store, world.seed.token) as browser:
             for act in ("ping", "off", "secret", "links"):
                 assert (await browser.post(f"{at}/{act}")).status_code == 403, act
 
@@ -218,7 +218,7 @@ class TestLinks:
     async def test_it_shows_one_hook_and_nothing_else(self, world: World) -> None:
         (mine,) = world.send(world.good, "a")
         (theirs,) = world.send(world.failing, "b")
-        async with browsing(world.store, world.seed.token) as browser:
+        async with open_dashboard(world.store, world.seed.token) as browser:
             place = await self.link(browser, world)
             await self.follow(browser, place)
             at = f"/ui/hooks/{world.good['id']}"
@@ -238,7 +238,7 @@ class TestLinks:
                 assert (await browser.post(act, on=at)).status_code == 403
 
     async def test_what_it_ends_with_is_not_kept(self, world: World) -> None:
-        async with browsing(world.store, world.seed.token) as browser:
+        async with open_dashboard(world.store, world.seed.token) as browser:
             value = (await self.link(browser, world)).partition("link=")[2]
             rows = world.store.look(lambda db: db.all("SELECT * FROM hook_link"))
             entries = world.store.look(lambda db: db.all(f"SELECT {audit_log.CONTENT} FROM audit"))
@@ -246,7 +246,7 @@ class TestLinks:
             assert value not in str(rows) + str(entries)
 
     async def test_it_expires(self, world: World, clock: MovableClock) -> None:
-        async with browsing(world.store, world.seed.token, ui_idle=10**6) as browser:
+        async with open_dashboard(world.store, world.seed.token, ui_idle=10**6) as browser:
             place = await self.link(browser, world, "1")
             await self.follow(browser, place)
             at = f"/ui/hooks/{world.good['id']}"
@@ -258,7 +258,7 @@ class TestLinks:
 
     async def test_it_can_be_ended(self, world: World) -> None:
         at = f"/ui/hooks/{world.good['id']}"
-        async with browsing(world.store, world.seed.token) as browser:
+        async with open_dashboard(world.store, world.seed.token) as browser:
             ours = dict(browser.client.cookies)
             place = await self.link(browser, world)
             page = await browser.page(at)
@@ -277,7 +277,7 @@ class TestLinks:
             assert (await browser.get(place)).status_code == 404
 
     async def test_another_link(self, world: World) -> None:
-        async with browsing(world.store, world.seed.token) as browser:
+        async with open_dashboard(world.store, world.seed.token) as browser:
             for value in ("", "x", "a" * 43, "%00"):
                 assert (await browser.get(f"/ui/shared?link={value}")).status_code == 404
                 answer = await browser.post("/ui/shared", {"link": value})

@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
-from looking import browsing, text_of
-from tampering import forge
-from ui_things import operator
+from audit_forgery import forge
+from dashboard_client import open_dashboard, text_of
+from ui_rows import operator
 
 from hub.ui.pages import audit_log
 from store import Store
@@ -21,7 +21,7 @@ OPERATORS = ("/ui/jobs", "/ui/audit", "/ui/audit/check")
 
 @pytest.mark.parametrize("path", OPERATORS)
 async def test_the_installation_is_for_operators(store: Store, seed: Any, path: str) -> None:
-    async with browsing(store, seed.token) as browser:
+    async with open_dashboard(store, seed.token) as browser:
         assert (await browser.get(path)).status_code == 403
         menu = await browser.page("/ui/replay")
         assert f'href="{path}"' not in menu
@@ -31,13 +31,13 @@ async def test_limits_with_what_is_left_of_them(
     store: Store, seed: Any, clock: MovableClock
 ) -> None:
     now = clock.now()
-    async with browsing(store, seed.token, last=False) as browser:
+    async with open_dashboard(store, seed.token, last=False) as browser:
         said = text_of(await browser.page("/ui/limits"))
         assert "No limit is in force" in said
         assert "interaction-limits" in said
     store.do(interaction_limits.limit_repository, seed.hello, "contributors_only", now + 4 * DAY)
     clock.advance(86_400)
-    async with browsing(store, seed.token) as browser:
+    async with open_dashboard(store, seed.token) as browser:
         html = await browser.page("/ui/limits")
         assert "octo/hello" in html
         assert 'value="75.0"' in html
@@ -48,15 +48,15 @@ async def test_limits_with_what_is_left_of_them(
 async def test_limits_of_others_are_not_shown(store: Store, seed: Any, clock: MovableClock) -> None:
     ends = clock.now() + DAY
     store.do(interaction_limits.limit_account, seed.octo["id"], "existing_users", ends)
-    async with browsing(store, seed.reader_token, last=False) as browser:
+    async with open_dashboard(store, seed.reader_token, last=False) as browser:
         assert "No limit is in force" in text_of(await browser.page("/ui/limits"))
-    async with browsing(store, store.do(operator)) as browser:
+    async with open_dashboard(store, store.do(operator)) as browser:
         assert "all of octo user" in text_of(await browser.page("/ui/limits"))
 
 
 async def test_jobs_are_shown_and_run(store: Store, seed: Any, clock: MovableClock) -> None:
     now = clock.now()
-    async with browsing(store, store.do(operator)) as browser:
+    async with open_dashboard(store, store.do(operator)) as browser:
         assert "No worker has run yet" in text_of(await browser.page("/ui/jobs"))
         store.do(jobs.save_schedules, [JobSchedule("prune", "*/10 * * * *", now + HOUR)])
         store.do(jobs.save_schedules, [JobSchedule("expire", "at the moment", None)])
@@ -96,7 +96,7 @@ async def test_the_audit_log_by_what_is_asked_for(
     changed(store, 60)
     clock.advance(3600)
     changed(store, 1, "reader")
-    async with browsing(store, store.do(operator)) as browser:
+    async with open_dashboard(store, store.do(operator)) as browser:
         html = await browser.page("/ui/audit?what=repos/update")
         assert "before=12" in html
         assert "fields: name" in html
@@ -115,7 +115,7 @@ async def test_the_chain_is_checked_to_its_end(
     monkeypatch.setattr(audit_log, "PORTION", 4)
     root = store.do(operator)
     changed(store, 6)
-    async with browsing(store, root) as browser:
+    async with open_dashboard(store, root) as browser:
         html = await browser.page("/ui/audit/check")
         assert "Checking" in text_of(html)
         assert "/ui/audit/check/live" in html

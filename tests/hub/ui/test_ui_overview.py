@@ -6,8 +6,8 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from dashboard_client import Browser, open_dashboard, text_of
 from engines import embedded
-from looking import Browser, browsing, text_of
 from statement_log import statements
 from ui_world import World, hook
 from waiting import PATIENCE, Stopwatch
@@ -45,7 +45,7 @@ async def test_figures(world: World) -> None:
     world.send(world.good, "a", "b", "c")
     world.send(world.failing, "d", status_code=500)
     world.send(world.other, "e")
-    async with browsing(world.store, world.seed.token) as browser:
+    async with open_dashboard(world.store, world.seed.token) as browser:
         found = figures(await browser.page("/ui"))
         assert found["Deliveries"] == "4 0.067 a minute"
         assert found["Success rate"] == "75.0 % 1 failure"
@@ -62,7 +62,7 @@ async def test_what_is_added_up_is_bounded(world: World, monkeypatch: pytest.Mon
     world.send(world.good, "a")
     world.send(world.hidden, "b", "c")
     monkeypatch.setattr(overview, "MOST_COUNTED", 60)
-    async with browsing(world.store, world.seed.token) as browser:
+    async with open_dashboard(world.store, world.seed.token) as browser:
         page = await browser.page("/ui")
     assert figures(page)["Deliveries"].startswith("2 ")
     assert "1 repository is left out" in text_of(page)
@@ -72,7 +72,7 @@ async def test_what_waits(world: World, clock: MovableClock) -> None:
     world.send(world.failing, "d", status_code=500)
     clock.advance(seconds=400)
     for token in (world.seed.token, world.operator):
-        async with browsing(world.store, token, last=token == world.operator) as browser:
+        async with open_dashboard(world.store, token, last=token == world.operator) as browser:
             found = figures(await browser.page("/ui"))
             assert found["Pending"].startswith("1")
             assert found["Oldest due"] == "100 s"
@@ -83,7 +83,7 @@ async def test_hooks_to_look_after(world: World, clock: MovableClock) -> None:
     world.send(world.failing, "d", status_code=500)
     world.send(world.other, "x", status_code=500)
     clock.advance(seconds=HOUR // 1_000_000)
-    async with browsing(world.store, world.seed.token) as browser:
+    async with open_dashboard(world.store, world.seed.token) as browser:
         text = text_of(await browser.page("/ui?span=6h"))
     failing, slowest = text.split("Slowest endpoints")
     assert "https://receiver.example/failing octo/hello Failing 1 h ago" in failing
@@ -92,7 +92,7 @@ async def test_hooks_to_look_after(world: World, clock: MovableClock) -> None:
 
 
 async def test_nothing_yet(world: World) -> None:
-    async with browsing(world.store, world.seed.token) as browser:
+    async with open_dashboard(world.store, world.seed.token) as browser:
         for span in ("", "?span=24h", "?span=x"):
             text = text_of(await browser.page(f"/ui{span}"))
             assert "No events in this period" in text
@@ -101,7 +101,7 @@ async def test_nothing_yet(world: World) -> None:
 
 async def test_charts_can_be_read_without_seeing_them(world: World) -> None:
     world.send(world.good, "a")
-    async with browsing(world.store, world.seed.token) as browser:
+    async with open_dashboard(world.store, world.seed.token) as browser:
         page = await browser.page("/ui")
     pictures = re.findall(r"<svg[^>]*role=\"img\".*?</svg>", page, re.DOTALL)
     assert len(pictures) == 2
@@ -116,7 +116,7 @@ async def test_charts_can_be_read_without_seeing_them(world: World) -> None:
 async def test_live(world: World, clock: MovableClock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream, "PACE", 0.02)
     async with (
-        browsing(world.store, world.seed.token) as browser,
+        open_dashboard(world.store, world.seed.token) as browser,
         browser.listening("/ui/live") as heard,
     ):
         sent, waited = 0, Stopwatch()
@@ -148,7 +148,7 @@ async def test_a_page_costs_as_many_statements_of_many_as_of_few(
     token = world.operator if who == "operator" else world.seed.token
     (attempt,) = world.send(world.good, "a-1")
     places = [path.format(hook=world.good["id"], attempt=attempt) for path in PAGES]
-    async with browsing(world.store, token) as browser:
+    async with open_dashboard(world.store, token) as browser:
         few = await _costs(browser, places, monkeypatch)
         world.store.do(_many_more, world)
         for number, one in enumerate((world.good, world.failing, world.hidden)):
@@ -200,7 +200,7 @@ async def test_no_page_reads_a_table_from_end_to_end(
 
     monkeypatch.setattr(SqliteSession, "run", noting)
     for token in (world.seed.token, world.operator):
-        async with browsing(world.store, token, last=token == world.operator) as browser:
+        async with open_dashboard(world.store, token, last=token == world.operator) as browser:
             for place in places:
                 await browser.page(place)
     plans = world.store.look(lambda db: [(sql, _plan(db, sql, given)) for sql, given in asked])

@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from looking import browsing, text_of
-from ui_things import operator
+from dashboard_client import open_dashboard, text_of
+from ui_rows import operator
 from usage_world import using
 
 from hub.ui.pages.imports import without_credentials
@@ -30,7 +30,7 @@ def made(db: Any, enterprise_id: int, day: int) -> int:
 async def test_reports_with_those_that_are_being_made(store: Store, seed: Any, policy: str) -> None:
     world = store.do(using, policy=policy)
     store.do(made, world.enterprise["id"], 20_700)
-    async with browsing(store, store.do(operator)) as browser:
+    async with open_dashboard(store, store.do(operator)) as browser:
         html = await browser.page("/ui/reports")
         said = text_of(html)
         assert "users-1-day globe 2026-09-04 current" in said
@@ -48,7 +48,7 @@ async def test_the_file_of_a_report_can_be_had_by_its_link(store: Store, seed: A
     assert [row["parts"] for row in rows] in ([0, 1], [1, 0])
     assert store.look(report_queries.page, [world.enterprise["id"]], limit=9, before=1) == []
     assert store.look(report_queries.page, [], limit=9) == []
-    async with browsing(store, store.do(operator)) as browser:
+    async with open_dashboard(store, store.do(operator)) as browser:
         assert f"/reports/{number}?expires=" in await browser.page("/ui/reports")
 
 
@@ -60,13 +60,13 @@ async def test_reports_are_for_who_manages_an_enterprise(store: Store, seed: Any
     store.do(enterprises.join, world.enterprise["id"], seed.octo["id"], "member")
     value, _ = store.do(tokens.create, manager["id"], scopes=["read:enterprise"])
     member, _ = store.do(tokens.create, seed.octo["id"], scopes=["read:enterprise"])
-    async with browsing(store, value, last=False) as browser:
+    async with open_dashboard(store, value, last=False) as browser:
         assert "users-1-day" in text_of(await browser.page("/ui/reports"))
-    async with browsing(store, member, last=False) as browser:
+    async with open_dashboard(store, member, last=False) as browser:
         said = text_of(await browser.page("/ui/reports"))
         assert "No enterprises" in said
         assert "users-1-day" not in said
-    async with browsing(store, seed.token) as browser:
+    async with open_dashboard(store, seed.token) as browser:
         answer = await browser.get("/ui/reports")
         assert answer.status_code == 403
         assert "read:enterprise" in text_of(answer.text)
@@ -75,7 +75,7 @@ async def test_reports_are_for_who_manages_an_enterprise(store: Store, seed: Any
 async def test_imports_with_their_progress(store: Store, seed: Any, clock: MovableClock) -> None:
     url = "https://somebody:hush@git.example/thing.git"
     store.do(imports.start, seed.hello["id"], seed.octo["id"], url, vcs="git", password="hush too")
-    async with browsing(store, seed.token, imports=True) as browser:
+    async with open_dashboard(store, seed.token, imports=True) as browser:
         html = await browser.page("/ui/imports")
         said = text_of(html)
         assert "octo/hello https://git.example/thing.git git Importing" in said
@@ -95,17 +95,17 @@ async def test_imports_of_others_are_not_shown(store: Store, seed: Any) -> None:
     url = "https://git.example/thing.git"
     store.do(imports.start, seed.hello["id"], seed.octo["id"], url)
     looks, _ = store.do(tokens.create, seed.octo["id"], scopes=["read:repo_hook"])
-    async with browsing(store, seed.reader_token, last=False, imports=True) as browser:
+    async with open_dashboard(store, seed.reader_token, last=False, imports=True) as browser:
         assert "No imports yet" in text_of(await browser.page("/ui/imports"))
-    async with browsing(store, looks, last=False, imports=True) as browser:
+    async with open_dashboard(store, looks, last=False, imports=True) as browser:
         assert (await browser.get("/ui/imports")).status_code == 403
-    async with browsing(store, store.do(operator), imports=True) as browser:
+    async with open_dashboard(store, store.do(operator), imports=True) as browser:
         assert "octo/hello" in text_of(await browser.page("/ui/imports"))
     assert "password" not in import_queries.COLUMNS
 
 
 async def test_without_the_setting_there_are_none(store: Store, seed: Any) -> None:
-    async with browsing(store, seed.token, imports=False) as browser:
+    async with open_dashboard(store, seed.token, imports=False) as browser:
         assert (await browser.get("/ui/imports")).status_code == 404
         assert 'href="/ui/imports"' not in await browser.page("/ui/replay")
 

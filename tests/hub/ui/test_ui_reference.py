@@ -4,9 +4,9 @@ import re
 from typing import Any
 
 import pytest
+from dashboard_client import open_dashboard, text_of
 from engines import embedded
-from looking import browsing, text_of
-from ui_things import operator
+from ui_rows import operator
 
 from hub.operations import EVENTS, OPERATIONS
 from store import Store
@@ -14,7 +14,7 @@ from store import Store
 
 @embedded("nothing of it is stored")
 async def test_every_operation_and_every_schema_is_there(store: Store, seed: Any) -> None:
-    async with browsing(store, seed.token) as browser:
+    async with open_dashboard(store, seed.token) as browser:
         index = await browser.page("/ui/reference")
         for operation in OPERATIONS:
             assert f"{operation.method} {operation.path}</code>" in index
@@ -38,7 +38,7 @@ async def test_every_operation_and_every_schema_is_there(store: Store, seed: Any
 
 @embedded("nothing of it is stored")
 async def test_an_operation_says_what_it_takes_and_gives(store: Store, seed: Any) -> None:
-    async with browsing(store, seed.token) as browser:
+    async with open_dashboard(store, seed.token) as browser:
         said = text_of(await browser.page("/ui/reference/repos"))
         assert "POST /repos/{owner}/{repo}/hooks repos/create-webhook" in said
         assert "Scope of classic tokens: write:repo_hook or repo." in said
@@ -65,7 +65,7 @@ async def test_who_sees_it_the_setting_says(
     given = {None: nobody, seed.token: user, store.do(operator): root}
     for at, (token, wanted) in enumerate(given.items()):
         last = at == len(given) - 1
-        async with browsing(store, token, last=last, api_reference=setting) as browser:
+        async with open_dashboard(store, token, last=last, api_reference=setting) as browser:
             for path in ("/ui/reference", "/ui/reference/repos", "/ui/reference/schemas/Hook"):
                 assert (await browser.get(path)).status_code == wanted, path
             if token is not None:

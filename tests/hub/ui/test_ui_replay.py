@@ -4,8 +4,8 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 import pytest
-from looking import browsing, text_of
-from ui_things import arrive, hook, operator
+from dashboard_client import open_dashboard, text_of
+from ui_rows import arrive, hook, operator
 
 from hub.auth import credentials
 from hub.ui.pages import replays
@@ -22,7 +22,7 @@ from store.delivery.replay_selection import ReplaySelection
 async def test_the_count_comes_first_and_sends_nothing(store: Store, seed: Any) -> None:
     one = store.do(hook, seed.hello, "push")
     store.do(arrive, seed.hello["id"], 3)
-    async with browsing(store, seed.token) as browser:
+    async with open_dashboard(store, seed.token) as browser:
         assert "No replays yet" in text_of(await browser.page("/ui/replay"))
         page = f"/ui/replay?hook={one['id']}&repository=octo/hello&event=push&count=1"
         said = text_of(await browser.page(page))
@@ -37,7 +37,7 @@ async def test_the_count_comes_first_and_sends_nothing(store: Store, seed: Any) 
 async def test_a_replay_is_asked_for_followed_and_cancelled(store: Store, seed: Any) -> None:
     one = store.do(hook, seed.hello, "push")
     store.do(arrive, seed.hello["id"], 3)
-    async with browsing(store, seed.token) as browser:
+    async with open_dashboard(store, seed.token) as browser:
         page = f"/ui/replay?hook={one['id']}&count=1"
         answer = await browser.post("/ui/replay/start", {"hook": str(one["id"])}, on=page)
         assert (answer.status_code, answer.headers["location"]) == (303, "/ui/replay/1")
@@ -78,7 +78,7 @@ async def test_what_cannot_be_replayed_is_said(
     store: Store, seed: Any, asked: str, said: str
 ) -> None:
     store.do(hook, seed.hello, "push")
-    async with browsing(store, seed.token) as browser:
+    async with open_dashboard(store, seed.token) as browser:
         assert said in text_of(await browser.page(f"/ui/replay?count=1&{asked}"))
 
 
@@ -88,7 +88,7 @@ async def test_nobody_replays_what_is_not_theirs(store: Store, seed: Any) -> Non
         replay_runs.create, ReplaySelection(hook_id=one["id"], repo_id=seed.hello["id"]), "octo"
     )
     everything = store.do(replay_runs.create, ReplaySelection(), "root")
-    async with browsing(store, seed.reader_token, last=False) as browser:
+    async with open_dashboard(store, seed.reader_token, last=False) as browser:
         form = {"hook": str(one["id"])}
         answer = await browser.post("/ui/replay/start", form, on="/ui/replay")
         assert answer.status_code in (403, 404)
@@ -99,10 +99,10 @@ async def test_nobody_replays_what_is_not_theirs(store: Store, seed: Any) -> Non
             assert (await browser.post(f"{path}/cancel", on="/ui/replay")).status_code in (403, 404)
         assert "No replays yet" in text_of(await browser.page("/ui/replay"))
         assert len(store.look(replay_runs.page, limit=9)) == 2
-    async with browsing(store, seed.token, last=False) as browser:
+    async with open_dashboard(store, seed.token, last=False) as browser:
         assert (await browser.get(f"/ui/replay/{everything['id']}")).status_code == 404
         await browser.page(f"/ui/replay/{run['id']}")
-    async with browsing(store, store.do(operator)) as browser:
+    async with open_dashboard(store, store.do(operator)) as browser:
         await browser.page(f"/ui/replay/{everything['id']}")
         answer = await browser.post("/ui/replay/start", {}, on="/ui/replay")
         assert answer.status_code == 303
@@ -113,7 +113,7 @@ async def test_nobody_replays_what_is_not_theirs(store: Store, seed: Any) -> Non
 async def test_who_may_only_look_cannot_start_one(store: Store, seed: Any) -> None:
     store.do(hook, seed.hello, "push")
     looks, _ = store.do(tokens.create, seed.octo["id"], scopes=["read:repo_hook"])
-    async with browsing(store, looks) as browser:
+    async with open_dashboard(store, looks) as browser:
         answer = await browser.post("/ui/replay/start", {"hook": "1"}, on="/ui/replay")
         assert answer.status_code == 403
         assert store.look(replay_runs.page, limit=9) == []
@@ -126,7 +126,7 @@ async def test_many_are_counted_while_the_page_is_open(
     monkeypatch.setattr(replays, "COUNTED", 2)
     store.do(hook, seed.hello, "push")
     store.do(arrive, seed.hello["id"], 5)
-    async with browsing(store, seed.token) as browser:
+    async with open_dashboard(store, seed.token) as browser:
         html = await browser.page("/ui/replay?hook=1&count=1")
         assert "so far, still counting" in text_of(html)
         assert "/ui/replay/count?" in html

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from looking import Browser, browsing, text_of
+from dashboard_client import Browser, open_dashboard, text_of
 from ui_world import World
 
 from hub.rest.resolve import PARAMETER
@@ -88,7 +88,7 @@ async def signed_in(browser: Browser, value: str) -> None:
 
 async def test_what_a_token_s_scopes_are_not_for_is_not_done(world: World) -> None:
     found = paths(world)
-    async with browsing(world.store) as browser:
+    async with open_dashboard(world.store) as browser:
         for scopes in SCOPES:
             await signed_in(browser, token(world, *scopes))
             before = kept(world)
@@ -105,7 +105,7 @@ async def test_what_a_token_s_scopes_are_not_for_is_not_done(world: World) -> No
 
 async def test_what_a_token_s_scopes_are_not_for_is_not_seen(world: World) -> None:
     found = paths(world)
-    async with browsing(world.store) as browser:
+    async with open_dashboard(world.store) as browser:
         for scopes in ([], ["read:org"], ["user", "gist"], ["admin:enterprise"]):
             await signed_in(browser, token(world, *scopes))
             for page in PAGES:
@@ -125,7 +125,7 @@ async def test_what_a_token_s_scopes_are_not_for_is_not_seen(world: World) -> No
 async def test_what_they_are_for(world: World) -> None:
     # Of a private one there is nothing to change for them, as in the API: 404.
     place = f"/ui/hooks/{world.other['id']}"
-    async with browsing(world.store) as browser:
+    async with open_dashboard(world.store) as browser:
         for scope, looks, changes in (
             ("read:repo_hook", 200, 403),
             ("write:repo_hook", 200, 200),
@@ -147,7 +147,7 @@ async def test_what_they_are_for(world: World) -> None:
 
 async def test_jobs_are_run_with_more_than_they_are_seen_with(world: World) -> None:
     paths(world)
-    async with browsing(world.store) as browser:
+    async with open_dashboard(world.store) as browser:
         for scope, runs in (("read:enterprise", 403), ("admin:enterprise", 303)):
             await signed_in(browser, token(world, scope))
             assert ('action="/ui/jobs/prune/run"' in await browser.page("/ui/jobs")) == (
@@ -158,11 +158,11 @@ async def test_jobs_are_run_with_more_than_they_are_seen_with(world: World) -> N
 
 async def test_reports_are_an_enterprise_s(world: World) -> None:
     world.store.do(enterprises.create, "globe")
-    async with browsing(world.store, last=False) as browser:
+    async with open_dashboard(world.store, last=False) as browser:
         for scopes, status in ((["repo", "admin:org"], 403), (["read:enterprise"], 200)):
             await signed_in(browser, token(world, *scopes))
             assert (await browser.get("/ui/reports")).status_code == status
-    async with browsing(world.store, imports=True) as browser:
+    async with open_dashboard(world.store, imports=True) as browser:
         for scope, status in (("read:enterprise", 403), ("repo", 200)):
             await signed_in(browser, token(world, scope))
             for path in ("/ui/imports", "/ui/limits"):

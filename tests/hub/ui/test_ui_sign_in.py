@@ -4,8 +4,8 @@ import re
 from typing import Any
 
 import pytest
+from dashboard_client import SAME, open_dashboard, text_of
 from engines import embedded
-from looking import SAME, browsing, text_of
 
 from hub.ui.headers import POLICY
 from store import Connection, Store
@@ -22,7 +22,7 @@ ADMIN = "the administrators' token"
 async def test_who_is_not_signed_in_is_led_to_the_door_and_back(
     store: Store, seed: Any, path: str
 ) -> None:
-    async with browsing(store) as browser:
+    async with open_dashboard(store) as browser:
         answer = await browser.get(path)
         assert answer.status_code == 303
         door = answer.headers["location"]
@@ -40,7 +40,7 @@ async def test_who_is_not_signed_in_is_led_to_the_door_and_back(
 async def test_a_link_from_another_site_is_followed_once_more_by_us(
     store: Store, seed: Any
 ) -> None:
-    async with browsing(store) as browser:
+    async with open_dashboard(store) as browser:
         answer = await browser.get("/ui", headers={"Sec-Fetch-Site": "cross-site"})
     assert answer.status_code == 200
     assert 'http-equiv="refresh"' in answer.text
@@ -51,7 +51,7 @@ async def test_a_link_from_another_site_is_followed_once_more_by_us(
     "wanted", ["//evil.example", "https://evil.example/ui", "/uix", "/ui\\@evil", "/ui/a\n", ""]
 )
 async def test_one_is_led_nowhere_else(store: Store, seed: Any, wanted: str) -> None:
-    async with browsing(store) as browser:
+    async with open_dashboard(store) as browser:
         form = {"token": seed.token, "next": wanted}
         answer = await browser.post("/ui/sign-in", form, on="/ui/sign-in")
     assert answer.headers["location"] == "/ui"
@@ -59,7 +59,7 @@ async def test_one_is_led_nowhere_else(store: Store, seed: Any, wanted: str) -> 
 
 @embedded("what is remembered of it is tested beside it")
 async def test_a_cookie_for_this_alone(store: Store, seed: Any) -> None:
-    async with browsing(store) as browser:
+    async with open_dashboard(store) as browser:
         plain = (await browser.sign_in(seed.token)).headers.get_list("set-cookie")
     (session,) = [one for one in plain if one.startswith("tocsin_ui=")]
     assert re.fullmatch(r"tocsin_ui=[\w-]{43}; Path=/ui; HttpOnly; SameSite=Strict", session)
@@ -69,7 +69,7 @@ async def test_a_cookie_for_this_alone(store: Store, seed: Any) -> None:
 @embedded("what is remembered of it is tested beside it")
 async def test_under_https_it_stays_there(store: Store, seed: Any) -> None:
     base = "https://hooks.example/api/v3"
-    async with browsing(store, host="https://hooks.example", base_url=base) as browser:
+    async with open_dashboard(store, host="https://hooks.example", base_url=base) as browser:
         answer = await browser.post(
             "/ui/sign-in",
             {"token": seed.token},
@@ -81,7 +81,7 @@ async def test_under_https_it_stays_there(store: Store, seed: Any) -> None:
 
 
 async def test_what_the_cookie_holds_is_not_kept(store: Store, seed: Any) -> None:
-    async with browsing(store, seed.token) as browser:
+    async with open_dashboard(store, seed.token) as browser:
         value = browser.client.cookies["tocsin_ui"]
         rows = store.look(lambda db: db.all("SELECT * FROM ui_session"))
     assert [row["id"] for row in rows] == [sessions.digest(value)]
@@ -95,7 +95,7 @@ async def test_what_the_cookie_holds_is_not_kept(store: Store, seed: Any) -> Non
     ids=["none", "nonsense", "unknown", "well-formed", "null", "not-ascii"],
 )
 async def test_a_wrong_token(store: Store, seed: Any, value: str) -> None:
-    async with browsing(store) as browser:
+    async with open_dashboard(store) as browser:
         answer = await browser.sign_in(value)
         assert answer.status_code == 401
         assert "No such token" in text_of(answer.text)
@@ -104,14 +104,14 @@ async def test_a_wrong_token(store: Store, seed: Any, value: str) -> None:
 
 @embedded("what is remembered of it is tested beside it")
 async def test_guessing_is_ended(store: Store, seed: Any) -> None:
-    async with browsing(store, failed_tokens=3) as browser:
+    async with open_dashboard(store, failed_tokens=3) as browser:
         seen = [(await browser.sign_in("nonsense")).status_code for _ in range(5)]
         assert seen == [401, 401, 401, 403, 403]
         assert (await browser.sign_in(seed.token)).status_code == 303
 
 
 async def test_signing_out(store: Store, seed: Any) -> None:
-    async with browsing(store, seed.token) as browser:
+    async with open_dashboard(store, seed.token) as browser:
         kept = dict(browser.client.cookies)
         answer = await browser.post("/ui/sign-out")
         assert (answer.status_code, answer.headers["location"]) == (303, "/ui/sign-in")
@@ -120,7 +120,7 @@ async def test_signing_out(store: Store, seed: Any) -> None:
 
 
 async def test_it_ends_with_its_token(store: Store, seed: Any) -> None:
-    async with browsing(store, seed.token) as browser:
+    async with open_dashboard(store, seed.token) as browser:
         await browser.page("/ui")
         store.do(lambda db: db.execute("DELETE FROM token"))
         assert (await browser.get("/ui")).status_code == 303
@@ -128,7 +128,7 @@ async def test_it_ends_with_its_token(store: Store, seed: Any) -> None:
 
 
 async def test_another_value_of_the_token_is_another_token(store: Store, seed: Any) -> None:
-    async with browsing(store, seed.token) as browser:
+    async with open_dashboard(store, seed.token) as browser:
         store.do(lambda db: db.execute("UPDATE token SET hash = 'x' || hash"))
         assert (await browser.get("/ui")).status_code == 303
 
@@ -137,7 +137,7 @@ async def test_it_ends_when_its_token_expires(store: Store, seed: Any, clock: Mo
     def make(db: Connection) -> str:
         return tokens.create(db, seed.octo["id"], expires_at=db.now + 100 * SECOND)[0]
 
-    async with browsing(store, store.do(make)) as browser:
+    async with open_dashboard(store, store.do(make)) as browser:
         clock.advance(seconds=99)
         await browser.page("/ui")
         clock.advance(seconds=2)
@@ -147,22 +147,22 @@ async def test_it_ends_when_its_token_expires(store: Store, seed: Any, clock: Mo
 async def test_it_ends_unused_and_after_a_week(
     store: Store, seed: Any, clock: MovableClock
 ) -> None:
-    async with browsing(store, seed.token, ui_idle=3600, last=False) as browser:
+    async with open_dashboard(store, seed.token, ui_idle=3600, last=False) as browser:
         for _ in range(3):
             clock.advance(seconds=3000)
             await browser.page("/ui")
         clock.advance(seconds=3601)
         assert (await browser.get("/ui")).status_code == 303
-    async with browsing(store, seed.token, ui_idle=10**7) as browser:
+    async with open_dashboard(store, seed.token, ui_idle=10**7) as browser:
         clock.advance(seconds=7 * 86_400 + 1)
         assert (await browser.get("/ui")).status_code == 303
 
 
 async def test_the_administrators_token(store: Store, seed: Any) -> None:
-    async with browsing(store, ADMIN, admin_token=ADMIN, last=False) as browser:
+    async with open_dashboard(store, ADMIN, admin_token=ADMIN, last=False) as browser:
         assert "administrator" in text_of(await browser.page("/ui"))
         cookies = dict(browser.client.cookies)
-    async with browsing(store, admin_token="another one, as long") as browser:
+    async with open_dashboard(store, admin_token="another one, as long") as browser:
         browser.client.cookies.update(cookies)
         assert (await browser.get("/ui")).status_code == 303
 
@@ -173,7 +173,7 @@ async def test_who_is_an_operator(store: Store) -> None:
     def make(db: Connection, kind: str, scope: str) -> str:
         return tokens.create(db, root["id"], kind=kind, scopes=[scope])[0]
 
-    async with browsing(store) as browser:
+    async with open_dashboard(store) as browser:
         for kind, scope, expected in (
             ("personal", "read:enterprise", True),
             ("personal", "admin:enterprise", True),
@@ -203,7 +203,7 @@ class TestForgery:
         ],
     )
     async def test_from_elsewhere(self, store: Store, seed: Any, headers: dict[str, str]) -> None:
-        async with browsing(store, seed.token) as browser:
+        async with open_dashboard(store, seed.token) as browser:
             answer = await browser.post("/ui/sign-out", headers=headers)
             assert answer.status_code == 403
             assert "did not come from a page of this dashboard" in text_of(answer.text)
@@ -213,7 +213,7 @@ class TestForgery:
     async def test_without_the_form_s_token(
         self, store: Store, seed: Any, given: str | None
     ) -> None:
-        async with browsing(store, seed.token) as browser:
+        async with open_dashboard(store, seed.token) as browser:
             form = {} if given is None else {"csrf": given}
             answer = await browser.client.post("/ui/sign-out", data=form, headers=SAME)
             assert answer.status_code == 403
@@ -221,14 +221,14 @@ class TestForgery:
             await browser.page("/ui")
 
     async def test_signing_somebody_in(self, store: Store, seed: Any) -> None:
-        async with browsing(store) as browser:
+        async with open_dashboard(store) as browser:
             form = {"token": seed.token, "csrf": "0" * 64}
             answer = await browser.client.post("/ui/sign-in", data=form, headers=SAME)
             assert answer.status_code == 403
             assert "tocsin_ui" not in browser.client.cookies
 
     async def test_with_the_token_of_another_session(self, store: Store, seed: Any) -> None:
-        async with browsing(store, seed.token) as browser:
+        async with open_dashboard(store, seed.token) as browser:
             page = await browser.page("/ui")
             (theirs, *_) = re.findall(r'name="csrf" value="(\w+)"', page)
             browser.client.cookies.clear()
@@ -237,7 +237,7 @@ class TestForgery:
             assert answer.status_code == 403
 
     async def test_by_asking(self, store: Store, seed: Any) -> None:
-        async with browsing(store, seed.token) as browser:
+        async with open_dashboard(store, seed.token) as browser:
             assert (await browser.get("/ui/sign-out")).status_code == 404
             await browser.page("/ui")
 
@@ -245,7 +245,7 @@ class TestForgery:
 @embedded("what is remembered of it is tested beside it")
 class TestEveryPage:
     async def test_its_headers(self, store: Store, seed: Any) -> None:
-        async with browsing(store, seed.token) as browser:
+        async with open_dashboard(store, seed.token) as browser:
             for path in ("/ui", "/ui/sign-in", "/ui/nowhere"):
                 answer = await browser.get(path)
                 assert answer.headers["content-security-policy"] == POLICY.decode()
@@ -255,7 +255,7 @@ class TestEveryPage:
                 assert answer.headers["content-type"] == "text/html; charset=utf-8"
 
     async def test_it_loads_what_is_here(self, store: Store, seed: Any) -> None:
-        async with browsing(store, seed.token) as browser:
+        async with open_dashboard(store, seed.token) as browser:
             page = await browser.page("/ui")
             loaded = re.findall(r'<(?:script|link|img)[^>]*?(?:src|href)="([^"]+)"', page)
             assert len(loaded) >= 5
@@ -269,17 +269,17 @@ class TestEveryPage:
 
     @pytest.mark.parametrize("path", ["0/tocsin.css", "0/../serve.py", "%2e%2e/serve.py", "a/b"])
     async def test_no_other_files(self, store: Store, seed: Any, path: str) -> None:
-        async with browsing(store) as browser:
+        async with open_dashboard(store) as browser:
             assert (await browser.get(f"/ui/static/{path}")).status_code == 404
 
     async def test_what_is_not_there(self, store: Store, seed: Any) -> None:
-        async with browsing(store, seed.token) as browser:
+        async with open_dashboard(store, seed.token) as browser:
             answer = await browser.get("/ui/<script>")
             assert answer.status_code == 404
             assert "<script>" not in answer.text.replace("<script src", "")
 
     async def test_colours(self, store: Store, seed: Any) -> None:
-        async with browsing(store, seed.token) as browser:
+        async with open_dashboard(store, seed.token) as browser:
             assert 'data-theme="auto"' in await browser.page("/ui")
             answer = await browser.post("/ui/theme", {"theme": "dark", "next": "/ui"})
             assert answer.headers["location"] == "/ui"
@@ -287,7 +287,7 @@ class TestEveryPage:
             assert (await browser.post("/ui/theme", {"theme": "x"})).status_code == 403
 
     async def test_cookies_that_cannot_be_read(self, store: Store, seed: Any) -> None:
-        async with browsing(store) as browser:
+        async with open_dashboard(store) as browser:
             for cookie in ('"', "tocsin_ui=;;;", "a b=c", "tocsin_ui=%ff%00", "=" * 5000):
                 answer = await browser.get("/ui", headers={"Cookie": cookie})
                 assert answer.status_code == 303, cookie
@@ -295,13 +295,13 @@ class TestEveryPage:
 
 @embedded("what is remembered of it is tested beside it")
 async def test_it_can_be_switched_off(store: Store, seed: Any) -> None:
-    async with browsing(store, ui=False) as browser:
+    async with open_dashboard(store, ui=False) as browser:
         for path in ("/ui", "/ui/sign-in", "/ui/static/0/tocsin.css"):
             assert (await browser.get(path)).status_code in (401, 404)
 
 
 async def test_signing_in_and_out_is_in_the_audit_log(store: Store, seed: Any) -> None:
-    async with browsing(store, seed.token) as browser:
+    async with open_dashboard(store, seed.token) as browser:
         await browser.post("/ui/sign-out")
         rows = store.look(lambda db: db.all(f"SELECT {audit_log.CONTENT} FROM audit ORDER BY id"))
     assert [(row["action"], row["actor"], row["via"]) for row in rows] == [
@@ -316,7 +316,7 @@ async def test_signing_in_and_out_is_in_the_audit_log(store: Store, seed: Any) -
 async def test_a_store_that_cannot_be_reached(
     store: Store, seed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with browsing(store, seed.token) as browser:
+    async with open_dashboard(store, seed.token) as browser:
 
         async def gone(*given: Any, **named: Any) -> None:
             raise Unavailable("no disk")

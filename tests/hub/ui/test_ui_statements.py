@@ -4,9 +4,9 @@ import re
 from typing import Any
 
 import pytest
-from looking import Browser, browsing
+from dashboard_client import Browser, open_dashboard
 from statement_log import statements
-from ui_things import arrive, hook, operator
+from ui_rows import arrive, hook, operator
 from usage_world import using
 
 from hub.ui.sections import SECTIONS
@@ -93,7 +93,7 @@ async def test_few_statements_whatever_there_is(
     given = {"api_reference": "public", "imports": True, "clock": lambda: 1000.0}
     mine = [path for path in PAGES if who == "root" or not re.search("jobs|audit|reports", path)]
     asked = statements(monkeypatch)
-    async with browsing(store, token, **given) as browser:
+    async with open_dashboard(store, token, **given) as browser:
         few = {path: await counted(browser, asked, path) for path in mine}
         await browser.client.get("/ui")
         store.do(fill, seed.octo["id"], 2, 9)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tampering import forge
+from audit_forgery import forge
 
 from store import Connection, Row, Store, open_store
 from store.accounts import accounts

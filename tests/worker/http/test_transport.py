@@ -18,7 +18,7 @@ from waiting import PATIENCE
 
 from worker.http.client import GuardedClient, GuardedTransport
 from worker.http.guard import Endpoint, Guard
-from worker.http.transport import MAX_BODY, ExchangeResult, HttpSender, Transport
+from worker.http.transport import MAX_BODY, ExchangeResult, Transport
 
 __all__ = ["anyio_backend"]  # with both event loops
 

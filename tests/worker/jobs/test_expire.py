@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asserting import bodies
+from assertions import bodies
 from waiting import until
 
 from hub.settings import HubSettings

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import pytest
-from asserting import bodies
+from assertions import bodies
 
 from hub.settings import HubSettings
 from hub.worker_events import WorkerEvents

@@ -10,10 +10,10 @@ from typing import Any
 
 import orjson
 import pytest
-from asserting import bodies, signature
-from contracted import hold_event
+from assertions import bodies, signature
+from contract_checks import hold_event
 from house import House
-from world_of_operations import World, make
+from operations_world import World, make
 
 from hub import snapshots
 from hub.operations import MODULES

@@ -6,8 +6,8 @@ from typing import Any
 
 import httpx
 import pytest
-from asking import asking
-from asserting import assert_error, bodies
+from assertions import assert_error, bodies
+from hub_client import open_client
 
 from hub.settings import HubSettings
 from store import Connection, Row, Store
@@ -58,7 +58,7 @@ def held(store: Store, seed: Any) -> Held:
 @pytest.fixture
 async def lab(store: Store, held: Held, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
     """A client that asks as the app lab; its answers are held to the contract."""
-    async with asking(store, settings, auth=("lab-client", SECRET)) as opened:
+    async with open_client(store, settings, auth=("lab-client", SECRET)) as opened:
         yield opened
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import httpx
 import pytest
-from asking import asking
-from asserting import BASE, assert_error, bodies, links
+from assertions import BASE, assert_error, bodies, links
 from cryptography.hazmat.primitives.hashes import SHA1
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 from cryptography.hazmat.primitives.twofactor.totp import TOTP
+from hub_client import open_client
 from statement_log import statements
 
 from hub.settings import HubSettings
@@ -47,7 +47,7 @@ def app(store: Store, seed: Any) -> Row:
 async def own(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
     """A client that asks as octo with octo's password; its answers are held to the contract."""
     store.do(accounts.set_password, seed.octo["id"], HASHED)
-    async with asking(store, settings, auth=("octo", PASSWORD)) as opened:
+    async with open_client(store, settings, auth=("octo", PASSWORD)) as opened:
         yield opened
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import httpx
 import pytest
-from asking import asking
-from asserting import assert_error, bodies, links
+from assertions import assert_error, bodies, links
+from hub_client import open_client
 
 from hub.settings import HubSettings
 from store import Store
@@ -21,7 +21,7 @@ async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[h
     """A client that speaks for octo and may do all to its addresses; held to the contract."""
     value, _ = store.do(tokens.create, seed.octo["id"], scopes=["user"])
     headers = {"Authorization": f"Bearer {value}"}
-    async with asking(store, settings, headers=headers) as opened:
+    async with open_client(store, settings, headers=headers) as opened:
         yield opened
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import httpx
 import pytest
-from asking import asking
-from asserting import BASE, assert_error, bodies, links
+from assertions import BASE, assert_error, bodies, links
+from hub_client import open_client
 
 from hub.api.agents.agent_variables import NO_COLLABORATOR
 from hub.settings import HubSettings
@@ -71,7 +71,7 @@ def acme(store: Store) -> Acme:
 @pytest.fixture
 async def hub(store: Store, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
     bounds = settings.model_copy(update={"max_body_bytes": 1024 * 1024})
-    async with asking(store, bounds) as opened:
+    async with open_client(store, bounds) as opened:
         yield opened
 
 

@@ -16,8 +16,8 @@ from artifact_world import (
     record,
     records,
 )
-from asking import asking
-from asserting import assert_error, bodies
+from assertions import assert_error, bodies
+from hub_client import open_client
 
 from hub.settings import HubSettings
 from hub.worker_events import WorkerEvents
@@ -39,7 +39,7 @@ def acme(store: Store) -> Acme:
 @pytest.fixture
 async def hub(store: Store, acme: Acme, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
     bounds = settings.model_copy(update={"max_body_bytes": 1024 * 1024})
-    async with asking(store, bounds, headers=acme.by()) as opened:
+    async with open_client(store, bounds, headers=acme.by()) as opened:
         yield opened
 
 

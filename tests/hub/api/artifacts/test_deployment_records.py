@@ -17,8 +17,8 @@ from artifact_world import (
     record,
     records,
 )
-from asking import asking
-from asserting import assert_error, bodies, links
+from assertions import assert_error, bodies, links
+from hub_client import open_client
 from statement_log import statements
 
 from hub.settings import HubSettings
@@ -36,7 +36,7 @@ def acme(store: Store) -> Acme:
 @pytest.fixture
 async def hub(store: Store, acme: Acme, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
     bounds = settings.model_copy(update={"max_body_bytes": 1024 * 1024})
-    async with asking(store, bounds, headers=acme.by()) as opened:
+    async with open_client(store, bounds, headers=acme.by()) as opened:
         yield opened
 
 
@@ -451,7 +451,7 @@ async def test_as_many_as_there_may_be(hub: httpx.AsyncClient, store: Store) -> 
 async def test_a_larger_body_than_others_may_have(
     store: Store, acme: Acme, settings: HubSettings
 ) -> None:
-    async with asking(store, settings, headers=acme.by()) as hub:
+    async with open_client(store, settings, headers=acme.by()) as hub:
         many = [deployment(f"web-{each}", name="x" * 250) for each in range(100)]
         assert (await hub.post(CLUSTER, json=cluster(*many))).status_code == 200
 

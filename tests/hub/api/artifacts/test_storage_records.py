@@ -6,8 +6,8 @@ from typing import Any
 import httpx
 import pytest
 from artifact_world import AT, Acme, digest, make, posted, records
-from asking import asking
-from asserting import assert_error, bodies
+from assertions import assert_error, bodies
+from hub_client import open_client
 
 from hub.settings import HubSettings
 from store import Row, Store
@@ -25,7 +25,7 @@ def acme(store: Store) -> Acme:
 
 @pytest.fixture
 async def hub(store: Store, acme: Acme, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
-    async with asking(store, settings, headers=acme.by()) as opened:
+    async with open_client(store, settings, headers=acme.by()) as opened:
         yield opened
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import httpx
 import pytest
-from asking import asking
-from asserting import assert_error, bodies
+from assertions import assert_error, bodies
+from hub_client import open_client
 
 from hub.auth import authentications
 from hub.auth.authentications import Authentications
@@ -52,7 +52,7 @@ def organization_id(db: Connection) -> int:
 @pytest.fixture
 async def client(store: Store, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
     headers = {"Authorization": f"Bearer {store.do(_acme)}"}
-    async with asking(store, settings, headers=headers) as opened:
+    async with open_client(store, settings, headers=headers) as opened:
         yield opened
 
 

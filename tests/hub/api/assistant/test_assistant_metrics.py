@@ -8,8 +8,8 @@ from typing import Any
 
 import httpx
 import pytest
-from asking import asking
-from asserting import BASE, assert_error
+from assertions import BASE, assert_error
+from hub_client import open_client
 from usage_world import Using, using
 
 from hub.settings import HubSettings
@@ -67,7 +67,7 @@ def headers(store: Store, user: Row, **given: Any) -> dict[str, str]:
 async def client(
     store: Store, world: Using, settings: HubSettings
 ) -> AsyncIterator[httpx.AsyncClient]:
-    async with asking(store, settings, headers=headers(store, world.ann)) as opened:
+    async with open_client(store, settings, headers=headers(store, world.ann)) as opened:
         yield opened
 
 

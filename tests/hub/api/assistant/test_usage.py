@@ -6,8 +6,8 @@ from typing import Any
 import httpx
 import orjson
 import pytest
-from asking import asking
-from asserting import assert_error, signature
+from assertions import assert_error, signature
+from hub_client import open_client
 from statement_log import statements
 from usage_world import Using, using
 
@@ -50,7 +50,7 @@ async def client(
     store: Store, world: Using, settings: HubSettings
 ) -> AsyncIterator[httpx.AsyncClient]:
     headers = {"Authorization": f"Bearer {token(store, world.ann)}"}
-    async with asking(store, settings, headers=headers) as opened:
+    async with open_client(store, settings, headers=headers) as opened:
         yield opened
 
 

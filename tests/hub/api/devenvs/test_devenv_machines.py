@@ -5,8 +5,8 @@ from typing import Any
 
 import httpx
 import pytest
-from asking import asking
-from asserting import assert_error
+from assertions import assert_error
+from hub_client import open_client
 
 from hub.settings import HubSettings
 from store import Row, Store
@@ -36,7 +36,7 @@ def header(store: Store, account: Row, **what: Any) -> dict[str, str]:
 @pytest.fixture
 async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
     bounds = settings.model_copy(update={"trusted_proxies": ["127.0.0.0/8"]})
-    async with asking(store, bounds, headers=header(store, seed.octo)) as opened:
+    async with open_client(store, bounds, headers=header(store, seed.octo)) as opened:
         yield opened
 
 

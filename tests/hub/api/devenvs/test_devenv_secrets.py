@@ -7,8 +7,8 @@ from typing import Any
 
 import httpx
 import pytest
-from asking import asking
-from asserting import BASE, assert_error, bodies, links
+from assertions import BASE, assert_error, bodies, links
+from hub_client import open_client
 from sealed_values import sealed
 
 from hub.settings import HubSettings
@@ -29,7 +29,7 @@ async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[h
     """A client that speaks for octo, who administers both repositories."""
     bounds = settings.model_copy(update={"max_body_bytes": 1024 * 1024})
     headers = {"Authorization": f"Bearer {seed.token}"}
-    async with asking(store, bounds, headers=headers) as opened:
+    async with open_client(store, bounds, headers=headers) as opened:
         yield opened
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import httpx
 import pytest
-from asking import asking
-from asserting import BASE, assert_error, bodies, links
+from assertions import BASE, assert_error, bodies, links
+from hub_client import open_client
 
 from hub.settings import HubSettings
 from store import Connection, Store
@@ -64,7 +64,7 @@ def globe(store: Store) -> Globe:
 async def client(
     store: Store, globe: Globe, settings: HubSettings
 ) -> AsyncIterator[httpx.AsyncClient]:
-    async with asking(store, settings, headers=globe.olga) as opened:
+    async with open_client(store, settings, headers=globe.olga) as opened:
         yield opened
 
 

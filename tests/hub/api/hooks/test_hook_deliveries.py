@@ -5,7 +5,7 @@ from typing import Any
 
 import httpx
 import pytest
-from asserting import BASE, assert_error, attempted, links, waiting
+from assertions import BASE, assert_error, attempted, links, waiting
 
 from store import Connection, Store
 from store.clock import MovableClock

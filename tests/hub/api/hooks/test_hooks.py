@@ -4,7 +4,7 @@ from typing import Any
 
 import httpx
 import pytest
-from asserting import BASE, assert_error, attempted, bodies, links, waiting
+from assertions import BASE, assert_error, attempted, bodies, links, waiting
 
 from store import Store
 from store.clock import DAY, MovableClock

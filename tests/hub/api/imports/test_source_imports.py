@@ -5,8 +5,8 @@ from typing import Any
 
 import httpx
 import pytest
-from asking import asking
-from asserting import BASE, assert_error, bodies, links
+from assertions import BASE, assert_error, bodies, links
+from hub_client import open_client
 
 from hub.api.imports import source_imports
 from hub.rest.context import Services
@@ -362,7 +362,7 @@ async def test_large_files(client: httpx.AsyncClient, store: Store, seed: Any) -
 async def test_where_imports_are_off(store: Store, settings: HubSettings, seed: Any) -> None:
     off = settings.model_copy(update={"imports": False})
     headers = {"Authorization": f"Bearer {seed.token}"}
-    async with asking(store, off, headers=headers) as client:
+    async with open_client(store, off, headers=headers) as client:
         for method, path in (
             ("GET", AT),
             ("PUT", AT),

@@ -5,8 +5,8 @@ from typing import Any
 
 import httpx
 import pytest
-from asking import asking
-from asserting import BASE, assert_error, links
+from assertions import BASE, assert_error, links
+from hub_client import open_client
 from issue_world import SHA, Platform, issue, pull
 from statement_log import statements
 from store_world import World
@@ -28,7 +28,7 @@ BUG = {"name": "bug", "color": "d73a4a"}
 @pytest.fixture
 async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
     """A client without a name; its answers are held to the contract."""
-    async with asking(store, settings) as opened:
+    async with open_client(store, settings) as opened:
         yield opened
 
 

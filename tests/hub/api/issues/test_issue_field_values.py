@@ -5,8 +5,8 @@ from typing import Any
 
 import httpx
 import pytest
-from asking import asking
-from asserting import BASE, assert_error, bodies, links
+from assertions import BASE, assert_error, bodies, links
+from hub_client import open_client
 from issue_world import Platform, issue, pull
 from statement_log import statements
 from store_world import World
@@ -27,7 +27,7 @@ PRIORITIES = [("low", "green", 2), ("high", "red", 1), ("a, b", "gray", 3)]
 @pytest.fixture
 async def hub(store: Store, acme: Row, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
     """A client without a name; its answers are held to the contract."""
-    async with asking(store, settings) as opened:
+    async with open_client(store, settings) as opened:
         yield opened
 
 
@@ -430,7 +430,7 @@ async def test_writing_counts_as_content(
     store: Store, fields: dict[str, int], settings: HubSettings, writer: dict[str, str]
 ) -> None:
     few = settings.model_copy(update={"content_per_minute": 2})
-    async with asking(store, few) as hub:
+    async with open_client(store, few) as hub:
         for ask in (hub.post, hub.put):
             answer = await ask(VALUES, json=body(fields, text="a"), headers=writer)
             assert answer.status_code == 200

@@ -5,8 +5,8 @@ from typing import Any, get_args
 
 import httpx
 import pytest
-from asking import asking
-from asserting import assert_error, bodies
+from assertions import assert_error, bodies
+from hub_client import open_client
 
 from hub.api.issues.issue_field_serializers import Color
 from hub.settings import HubSettings
@@ -40,7 +40,7 @@ async def hub(
     store: Store, seed: Any, acme: Row, settings: HubSettings
 ) -> AsyncIterator[httpx.AsyncClient]:
     """A client that speaks for octo; its answers are held to the contract."""
-    async with asking(store, settings, headers=token(store, "octo")) as opened:
+    async with open_client(store, settings, headers=token(store, "octo")) as opened:
         yield opened
 
 

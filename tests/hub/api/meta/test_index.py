@@ -4,7 +4,7 @@ from typing import Any
 
 import httpx
 import pytest
-from asserting import BASE, assert_error, links
+from assertions import BASE, assert_error, links
 
 from store import Connection, Store
 from store.accounts import tokens

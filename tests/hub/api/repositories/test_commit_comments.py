@@ -5,8 +5,8 @@ from typing import Any
 
 import httpx
 import pytest
-from asking import asking
-from asserting import BASE, assert_error, bodies, links
+from assertions import BASE, assert_error, bodies, links
+from hub_client import open_client
 from statement_log import statements
 
 from hub.rest import paging
@@ -28,7 +28,7 @@ FORM = "application/vnd.service-commitcomment.{}+json"
 @pytest.fixture
 async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
     """A client without a name; its answers are held to the contract."""
-    async with asking(store, settings) as opened:
+    async with open_client(store, settings) as opened:
         yield opened
 
 
@@ -313,7 +313,7 @@ async def test_how_long_a_comment_may_be(
     store: Store, seed: Any, settings: HubSettings, octo: dict[str, str]
 ) -> None:
     large = settings.model_copy(update={"max_body_bytes": 1024 * 1024})
-    async with asking(store, large) as hub:
+    async with open_client(store, large) as hub:
         answer = await hub.post(ON, json={"body": "x" * 65_536}, headers=octo)
         assert answer.status_code == 201
         answer = await hub.post(ON, json={"body": "x" * 65_537}, headers=octo)
@@ -351,7 +351,7 @@ async def test_writing_counts_as_content(
     store: Store, seed: Any, settings: HubSettings, octo: dict[str, str]
 ) -> None:
     few = settings.model_copy(update={"content_per_minute": 2})
-    async with asking(store, few) as hub:
+    async with open_client(store, few) as hub:
         for _ in range(2):
             assert (await hub.post(ON, json={"body": "x"}, headers=octo)).status_code == 201
         answer = await hub.post(ON, json={"body": "x"}, headers=octo)

@@ -5,8 +5,8 @@ from typing import Any
 
 import httpx
 import pytest
-from asking import asking
-from asserting import BASE, assert_error, bodies, links
+from assertions import BASE, assert_error, bodies, links
+from hub_client import open_client
 
 from hub.settings import HubSettings
 from store import Connection, Row, Store
@@ -25,7 +25,7 @@ Headers = dict[str, str]
 async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
     """A client of octo's; its answers are held to the contract."""
     headers = {"Authorization": f"Bearer {seed.token}"}
-    async with asking(store, settings, headers=headers) as opened:
+    async with open_client(store, settings, headers=headers) as opened:
         yield opened
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import httpx
 import pytest
-from asking import asking
-from asserting import BASE, assert_error, links
+from assertions import BASE, assert_error, links
+from hub_client import open_client
 
 from hub.settings import HubSettings
 from store import Store
@@ -25,7 +25,7 @@ TEXT = ISC.body.replace("[year]", "2026").replace("[fullname]", "Octo").encode()
 @pytest.fixture
 async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
     """A client without a name; its answers in JSON are held to the contract."""
-    async with asking(store, settings) as opened:
+    async with open_client(store, settings) as opened:
         yield opened
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import httpx
 import pytest
-from asking import asking
-from asserting import assert_error, bodies
+from assertions import assert_error, bodies
+from hub_client import open_client
 
 from hub.settings import HubSettings
 from store import Connection, Row, Store
@@ -27,7 +27,7 @@ async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[h
     store.do(accounts.join, tower["id"], seed.octo["id"], "admin")
     store.do(accounts.join, tower["id"], seed.reader["id"], "member")
     headers = token(store, seed.octo, scopes=["repo", "admin:org"])
-    async with asking(store, settings, headers=headers) as opened:
+    async with open_client(store, settings, headers=headers) as opened:
         yield opened
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import httpx
 import pytest
-from asking import asking
-from asserting import assert_error, links
+from assertions import assert_error, links
+from hub_client import open_client
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -58,7 +58,7 @@ EVALUATIONS: list[dict[str, Any]] = [
 async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
     """A client that speaks for octo; its answers are held to the contract."""
     headers = {"Authorization": f"Bearer {seed.token}"}
-    async with asking(store, settings, headers=headers) as opened:
+    async with open_client(store, settings, headers=headers) as opened:
         yield opened
 
 

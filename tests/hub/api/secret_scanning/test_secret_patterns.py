@@ -5,8 +5,8 @@ from typing import Any
 
 import httpx
 import pytest
-from asking import asking
-from asserting import assert_error, bodies
+from assertions import assert_error, bodies
+from hub_client import open_client
 
 from hub.auth.organization_access import NOT_AN_OWNER
 from hub.settings import HubSettings
@@ -41,7 +41,7 @@ async def hub(
 ) -> AsyncIterator[httpx.AsyncClient]:
     value, _ = store.do(tokens.create, seed.octo["id"], scopes=["write:org"])
     bounds = settings.model_copy(update={"max_body_bytes": 1024 * 1024})
-    async with asking(store, bounds, headers={"Authorization": f"Bearer {value}"}) as opened:
+    async with open_client(store, bounds, headers={"Authorization": f"Bearer {value}"}) as opened:
         yield opened
 
 

@@ -6,8 +6,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
-from asking import asking
-from asserting import BASE, assert_error, links
+from assertions import BASE, assert_error, links
+from hub_client import open_client
 
 from hub.settings import HubSettings
 from store import Connection, Store
@@ -23,7 +23,7 @@ Headers = dict[str, str]
 @pytest.fixture
 async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
     """A client without a name; its answers are held to the contract."""
-    async with asking(store, settings) as opened:
+    async with open_client(store, settings) as opened:
         yield opened
 
 

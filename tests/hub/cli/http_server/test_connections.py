@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from connecting import LIMITS, Client, World
+from connection_server import LIMITS, Client, World
 from waiting import PATIENCE, until
 
 from hub.cli.http_server import protocol as protocols

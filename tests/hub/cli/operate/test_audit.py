@@ -8,7 +8,7 @@ import socket
 from pathlib import Path
 
 import pytest
-from tampering import forge
+from audit_forgery import forge
 
 import hub.cli
 from store import Connection, Store

@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx
 import pytest
-from manager import Manager
+from service_manager import Manager
 from waiting import PATIENCE
 
 from hub.cli.service import notify

@@ -6,7 +6,7 @@ import signal
 import socket
 
 import httpx
-from running import SECRET, prepare, subscribe_and_push, url_of
+from cli_process import SECRET, prepare, subscribe_and_push, url_of
 from waiting import PATIENCE
 
 from store import Store

@@ -12,9 +12,9 @@ from typing import Any
 
 import httpx
 import pytest
-from authority import DAY, Authority
+from certificate_authority import DAY, Authority
 from cryptography import x509
-from manager import Manager
+from service_manager import Manager
 from waiting import PATIENCE
 
 from hub.cli.service import tls
@@ -62,7 +62,7 @@ def secure(manager: Manager) -> str:
     return manager.url.replace("http://", "https://")
 
 
-def asking(authority: Authority) -> httpx.Client:
+def open_client(authority: Authority) -> httpx.Client:
     """Who trusts the authority."""
     return httpx.Client(
         verify=authority.trusting,
@@ -78,7 +78,7 @@ def test_https(manager, issued):
     configured(issued.folder)
     manager.start()
     assert f"listening on {secure(manager)};" in manager.until("^READY=1$")[-1]
-    with asking(issued) as client:
+    with open_client(issued) as client:
         answer = client.get(f"{secure(manager)}/")
         assert answer.is_success
         # All that it links to is where it is.
@@ -139,7 +139,7 @@ def test_another_certificate_without_a_connection_dropped(manager, issued):
     configured(issued.folder)
     manager.start()
     manager.until("^READY=1$")
-    with asking(issued) as client:
+    with open_client(issued) as client:
         assert number_of(manager, issued) == first
         kept = local_address(client.get(f"{secure(manager)}/versions"))
         configured(

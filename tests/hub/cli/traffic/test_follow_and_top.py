@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from running import prepare, subscribe_and_push, url_of
+from cli_process import prepare, subscribe_and_push, url_of
 from statement_log import statements
 from waiting import PATIENCE, wait_until
 

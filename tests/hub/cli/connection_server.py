@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from authority import Authority
+from certificate_authority import Authority
 from waiting import PATIENCE
 
 from hub.cli.http_server.connection_limiter import ConnectionLimiter

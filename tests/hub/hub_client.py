@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import httpx
-from contracted import hold, hold_event
+from contract_checks import hold, hold_event
 
 from hub.app import create_app
 from hub.auth import authentications, rate_counters
@@ -58,7 +58,7 @@ def holding(settings: HubSettings) -> Callable[[httpx.Response], Awaitable[None]
 
 
 @asynccontextmanager
-async def asking(
+async def open_client(
     store: Store, settings: HubSettings, **given: Any
 ) -> AsyncIterator[httpx.AsyncClient]:
     """A client; its paths are under the API's root. `given` goes to httpx. The store is closed."""

@@ -2,8 +2,8 @@
 would outlive it, for no signal handler and no `atexit` runs after SIGKILL, or after SIGTERM.
 
 Every process carries the marks of all test processes above it in its environment. A watcher of its
-own (`python warden.py PID MARK`) waits until the test process is gone and then ends all that have
-its mark, and their children.
+own (`python process_watcher.py PID MARK`) waits until the test process is gone and then ends all
+that have its mark, and their children.
 """
 
 import os

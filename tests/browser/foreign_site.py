@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from tests.listening import listening
+from tests.local_server import listening
 
 PAGE = """<!doctype html><title>elsewhere</title>
 <form method="post" action="{target}"><input name="csrf" value="guessed"></form>

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from filling_rows import people
-from world_of_enterprises import TEAM
-from world_of_operations import DIGEST, World
+from bulk_owners import people
+from enterprises_world import TEAM
+from operations_world import DIGEST, World
 
 from store import Connection
 

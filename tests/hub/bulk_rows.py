@@ -8,9 +8,9 @@ that a statement for each would be seen.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import filling_enterprises
-from filling_rows import numbers, people, repositories
-from world_of_operations import COMMIT, Place, World
+import bulk_enterprises
+from bulk_owners import numbers, people, repositories
+from operations_world import COMMIT, Place, World
 
 from store import Connection, Row
 
@@ -361,12 +361,12 @@ FILL: dict[str, Fill] = {
     "repos/list-invitations-for-authenticated-user": Fill(own_invitations),
     "repos/list-webhooks": Fill(hooks),
     "repos/list-webhook-deliveries": Fill(deliveries),
-    "enterprise-teams/list": Fill(filling_enterprises.teams),
-    "enterprise-team-memberships/list": Fill(filling_enterprises.members),
-    "enterprise-team-organizations/get-assignments": Fill(filling_enterprises.organizations),
-    "assistant/list-assistant-seats": Fill(filling_enterprises.seats),
-    "orgs/list-artifact-deployment-records": Fill(filling_enterprises.deployed),
-    "orgs/list-artifact-storage-records": Fill(filling_enterprises.stored),
+    "enterprise-teams/list": Fill(bulk_enterprises.teams),
+    "enterprise-team-memberships/list": Fill(bulk_enterprises.members),
+    "enterprise-team-organizations/get-assignments": Fill(bulk_enterprises.organizations),
+    "assistant/list-assistant-seats": Fill(bulk_enterprises.seats),
+    "orgs/list-artifact-deployment-records": Fill(bulk_enterprises.deployed),
+    "orgs/list-artifact-storage-records": Fill(bulk_enterprises.stored),
     "agents/list-org-variables": Fill(variables, most=1_000),
     "agents/list-selected-repos-for-org-variable": Fill(selected_repositories, most=1_000),
     "devenvs/list-repo-secrets": Fill(secrets, most=100),

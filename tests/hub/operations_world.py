@@ -11,9 +11,9 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
 
-from asserting import attempted
+from assertions import attempted
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
-from world_of_enterprises import TEAM, enterprise
+from enterprises_world import TEAM, enterprise
 
 from hub.auth.access import CLASSIC, Access
 from hub.rest.operation import Operation
@@ -231,7 +231,7 @@ def sample(operation: Operation, name: str) -> Sample:
     found = SAMPLES.get(name)
     assert found is not None, (
         f"{operation.id}: nothing stands for {{{name}}} of {operation.path}; give it a line in"
-        " SAMPLES of tests/hub/world_of_operations.py, and a row in its world"
+        " SAMPLES of tests/hub/operations_world.py, and a row in its world"
     )
     return found
 

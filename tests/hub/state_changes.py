@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from operations_world import SECRET, World
 from sealed_values import sealed
-from world_of_operations import SECRET, World
 
 from store import Row
 from store.accounts import grants

@@ -9,7 +9,7 @@ from html import unescape
 from typing import Any
 
 import httpx
-from asking import judge
+from hub_client import judge
 from starlette.types import ASGIApp
 from waiting import PATIENCE
 
@@ -104,7 +104,7 @@ class Listening:
 
 
 @asynccontextmanager
-async def browsing(
+async def open_dashboard(
     store: Store,
     token: str | None = None,
     *,
