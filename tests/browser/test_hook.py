@@ -109,7 +109,7 @@ async def test_without_a_mouse(visit, mine):
     ).to_have_count(0)
 
 
-async def test_colours(visit):
+async def test_the_theme_sets_the_colours(visit):
     guest = await visit("ada", dark=True)
     page = await guest.go("/ui/hooks")
     ground = "getComputedStyle(document.documentElement).backgroundColor"

@@ -50,7 +50,7 @@ SHOWN = [
 
 
 @pytest.mark.parametrize(("shown", "look"), SHOWN)
-async def test_a_page(visit, house: House, shown: Shown, look: str):
+async def test_page_is_accessible_and_fits_the_window(visit, house: House, shown: Shown, look: str):
     guest: Guest = await visit(shown.login, **LOOKS[look])
     page = await guest.go(path_of(shown, house), shown.status)
     assert await page.get_by_role("heading", level=1).count() == 1

@@ -15,7 +15,7 @@ async def elsewhere(anyio_backend: str) -> AsyncIterator[Elsewhere]:
         yield made
 
 
-async def test_in_and_out(visit, house):
+async def test_signing_in_and_out(visit, house):
     guest = await visit(None)
     page = await guest.go("/ui")
     await expect(page).to_have_url(re.compile(r"/ui/sign-in\?next=%2Fui$"))

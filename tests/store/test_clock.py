@@ -32,7 +32,7 @@ def test_a_movable_clock_begins_now_unless_told() -> None:
     assert abs(MovableClock().now() - Clock().now()) < MINUTE
 
 
-def test_the_units() -> None:
+def test_units_of_time() -> None:
     assert (SECOND, MINUTE, HOUR, DAY) == (10**6, 60 * 10**6, 3600 * 10**6, 86400 * 10**6)
 
 
@@ -49,7 +49,7 @@ def test_the_units() -> None:
         ("9999-12-30T23:59:59.999999Z", NEVER - 1),
     ],
 )
-def test_parse(text: str, moment: int) -> None:
+def test_moments_are_parsed(text: str, moment: int) -> None:
     assert parse(text) == moment
 
 

@@ -142,7 +142,7 @@ async def test_settings_that_are_read_at_the_start(service: Service) -> None:
         assert not receiver.got
 
 
-async def test_kill_9(service: Service) -> None:
+async def test_the_service_survives_kill_9(service: Service) -> None:
     async with ledger(0.001) as receiver:
         await service.hook(receiver.port)
         first = service.machine.main()
@@ -230,7 +230,7 @@ async def test_stopping_does_not_wait_for_an_endpoint_that_hangs(service: Servic
         assert states == {"waiting"}
 
 
-async def test_reloading(service: Service) -> None:
+async def test_the_service_is_reloaded(service: Service) -> None:
     async with ledger() as receiver:
         await service.hook(receiver.port)
         pid = service.machine.main()

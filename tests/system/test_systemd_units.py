@@ -49,7 +49,7 @@ def test_they_are_sound(units: Path) -> None:
 
 @needs_systemd
 @pytest.mark.parametrize("name", SERVICES)
-def test_exposure(units: Path, name: str) -> None:
+def test_exposure_of_the_units(units: Path, name: str) -> None:
     said = analyze("security", "--offline=true", "--no-pager", units / name)
     found = re.search(r"Overall exposure level for \S+: ([\d.]+)", said)
     assert found is not None

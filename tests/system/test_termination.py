@@ -34,7 +34,7 @@ async def ended(site: Site, poster: Poster, receiver: Ledger, number: int) -> No
     assert site.integrity() == "ok"
 
 
-async def test_under_load(site: Site) -> None:
+async def test_termination_under_load(site: Site) -> None:
     async with ledger(0.002) as receiver:
         site.hook(receiver)
         await site.serve()

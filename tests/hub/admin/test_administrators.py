@@ -317,13 +317,13 @@ class TestSettings:
             ("unix:/run/tocsin/admin.sock", Path("/run/tocsin/admin.sock")),
         ],
     )
-    def test_places(self, text: str, found: object) -> None:
+    def test_addresses_to_bind(self, text: str, found: object) -> None:
         assert place(text) == found
 
     @pytest.mark.parametrize(
         "text", ["", "9186", ":9186", "::1:9186", "host:99999", "unix:relative", "a b:1", "[::1]"]
     )
-    def test_no_places(self, text: str) -> None:
+    def test_bad_addresses_to_bind(self, text: str) -> None:
         with pytest.raises(ValueError, match="must be host:port"):
             AdminSettings(admin_bind=text)
 

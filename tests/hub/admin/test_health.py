@@ -288,7 +288,7 @@ class TestKept:
         await asyncio.sleep(0.02)
         await kept.close()
 
-    async def test_closing(self) -> None:
+    async def test_a_closed_cache_asks_no_more(self) -> None:
         async def ask() -> None:
             await asyncio.sleep(60)
 

@@ -136,7 +136,7 @@ async def test_names_are_compared_without_case(client: httpx.AsyncClient) -> Non
         ([], False, False),
     ],
 )
-async def test_scopes(
+async def test_access_by_scopes(
     anyone: httpx.AsyncClient,
     store: Store,
     seed: Any,
@@ -199,7 +199,7 @@ async def test_permissions(
             assert_error(answer, 403, reason)
 
 
-async def test_roles(anyone: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_access_by_roles(anyone: httpx.AsyncClient, store: Store, seed: Any) -> None:
     def organize(db: Connection) -> dict[str, int]:
         people = {name: accounts.create(db, name)["id"] for name in ("boss", "helper", "keeper")}
         guild = accounts.create(db, "guild", kind="Organization")

@@ -71,7 +71,7 @@ def code(store: Store, seed: Any, clock: MovableClock) -> Any:
     return lambda: totp.generate(clock.now() // SECOND).decode()
 
 
-async def test_a_password(anyone: httpx.AsyncClient) -> None:
+async def test_authentication_by_password(anyone: httpx.AsyncClient) -> None:
     assert (await anyone.get(OWN, auth=OCTO)).status_code == 200
     assert (await anyone.get(OWN, auth=("OCTO", PASSWORD))).status_code == 200
     for auth in (("octo", "wrong"), ("octo", ""), ("nobody", PASSWORD), ("\0", PASSWORD)):

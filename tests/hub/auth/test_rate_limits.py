@@ -46,7 +46,7 @@ def told(answer: httpx.Response) -> tuple[int, int, int, str]:
     return (*numbers, answer.headers["X-RateLimit-Resource"])  # type: ignore[return-value]
 
 
-async def test_every_answer_tells(
+async def test_every_answer_has_the_limit_headers(
     client: httpx.AsyncClient, seed: Any, clock: MovableClock
 ) -> None:
     for used, path in enumerate((HOOKS, f"{HOOKS}/9", "/nothing", "/versions"), 1):
@@ -74,7 +74,7 @@ async def test_all_tokens_of_a_user_share_and_installations_do_not(
         assert told(answer)[2] == used, kind
 
 
-async def test_beyond_the_limit(store: Store, seed: Any, clock: MovableClock) -> None:
+async def test_requests_beyond_the_limit(store: Store, seed: Any, clock: MovableClock) -> None:
     async with client_of(store, seed.token, rate_limits={"core": 2}) as client:
         for _ in range(2):
             assert (await client.get("/versions")).status_code == 200
@@ -129,7 +129,7 @@ async def test_without_limits(store: Store, seed: Any) -> None:
     await store.close()
 
 
-async def test_points(store: Store, seed: Any, clock: MovableClock) -> None:
+async def test_points_a_minute(store: Store, seed: Any, clock: MovableClock) -> None:
     async with client_of(store, seed.token, points_per_minute=12) as client:
         for _ in range(2):
             assert (await client.post(f"{HOOKS}/9/pings")).status_code == 404
@@ -460,7 +460,9 @@ def scope(peer: str | None, *forwarded: str) -> dict[str, Any]:
         (None, ["192.0.2.1"], "unknown"),
     ],
 )
-def test_addresses(peer: str | None, forwarded: list[str], expected: str) -> None:
+def test_client_addresses_behind_proxies(
+    peer: str | None, forwarded: list[str], expected: str
+) -> None:
     assert ClientAddresses(["10.0.0.0/8"]).address(scope(peer, *forwarded)) == expected
 
 

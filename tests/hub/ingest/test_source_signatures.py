@@ -85,7 +85,7 @@ async def test_a_bare_signature(forge: httpx.AsyncClient, header: str) -> None:
     assert (await forge.post(EVENTS, content=body, headers=lines)).status_code == 202
 
 
-async def test_a_form(forge: httpx.AsyncClient, store: Store) -> None:
+async def test_a_signed_form(forge: httpx.AsyncClient, store: Store) -> None:
     body = b"payload=%7B%22repository%22%3A+%7B%22full_name%22%3A%22octo%2Fhello%22%7D%7D"
     answer = await post(forge, body, Content_Type="application/x-www-form-urlencoded")
     assert answer.status_code == 202

@@ -78,7 +78,7 @@ async def test_multipart_with_and_without_the_prefix(client: httpx.AsyncClient, 
         ("https://forge.example/OCTO/hell%6F/events/push?x=1#y", "*/*", "form"),
     ],
 )
-async def test_topics(
+async def test_topics_to_subscribe_to(
     client: httpx.AsyncClient, topic: str, accept: str, content_type: str
 ) -> None:
     data = form(topic=topic)
@@ -190,7 +190,7 @@ async def test_one_event_cannot_be_taken_from_every_event(client: httpx.AsyncCli
         ({"secret": "ü" * 513}, "hub.secret is longer than 1024 bytes"),
     ],
 )
-async def test_refused(
+async def test_subscriptions_that_are_refused(
     client: httpx.AsyncClient, changes: dict[str, str | None], message: str
 ) -> None:
     answer = await client.post(f"{ORIGIN}/hub", data=form(**changes))
@@ -218,7 +218,7 @@ async def test_a_hook_that_another_one_has_made_impossible(client: httpx.AsyncCl
     assert_error(answer, 422, "Hook already exists on this repository")
 
 
-async def test_who_may(client: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_who_may_subscribe(client: httpx.AsyncClient, store: Store, seed: Any) -> None:
     async def status(header: str, repository: str) -> httpx.Response:
         data = form(topic=f"/octo/{repository}/events/push")
         return await client.post("/hub", data=data, headers={"Authorization": header})

@@ -125,7 +125,7 @@ def resolved(document: Described, part: dict[str, Any]) -> dict[str, Any]:
 
 
 @each
-def test_its_body(line: tuple[str, str]) -> None:
+def test_request_body_matches_the_contract(line: tuple[str, str]) -> None:
     theirs, ours = both(line)
     assert ("requestBody" in theirs) == ("requestBody" in ours)
     if "requestBody" not in theirs:

@@ -113,7 +113,9 @@ async def test_events_are_not_in_it(client: httpx.AsyncClient, store: Store) -> 
     assert entries(store) == []
 
 
-async def test_an_app(store: Store, seed: Any, settings: HubSettings) -> None:
+async def test_an_app_is_audited_as_the_actor(
+    store: Store, seed: Any, settings: HubSettings
+) -> None:
     def make(db: Any) -> str:
         _, app = apps.create(
             db, seed.reader["id"], "lab", url="https://lab.example/",

@@ -159,7 +159,9 @@ def test_all_that_is_declared_is_told() -> None:
     assert declared - told - {one for one in declared if one[0] in UNTOLD} == ELSEWHERE
 
 
-async def test_in_order(hub: httpx.AsyncClient, world: World) -> None:
+async def test_concurrent_changes_are_published_in_order(
+    hub: httpx.AsyncClient, world: World
+) -> None:
     """Of one thing that many change at once, the last event tells how it has become."""
     place: Place = world.hello
     headers = world.token(scopes=["repo"])

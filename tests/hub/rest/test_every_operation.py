@@ -218,7 +218,9 @@ def test_something_stands_for_every_parameter(operation: Operation) -> None:
 
 
 @each
-async def test_anonymous(ask: Asked, world: World, operation: Operation) -> None:
+async def test_every_operation_asked_anonymously(
+    ask: Asked, world: World, operation: Operation
+) -> None:
     at = path(operation, world)
     if operation.access.anyone:
         await ask.passes(at, {})
@@ -667,7 +669,7 @@ async def test_what_every_answer_tells(ask: Asked, world: World, operation: Oper
 
 
 @reading
-async def test_head(
+async def test_every_get_answers_head(
     anyone: httpx.AsyncClient, ask: Asked, world: World, operation: Operation
 ) -> None:
     at = path(operation, world)

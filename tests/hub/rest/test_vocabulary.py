@@ -47,7 +47,7 @@ def spoken(content: Any, words: Vocabulary = FULL, **headers: str) -> Any:
     return orjson.loads(answer.body)
 
 
-async def test_headers(mapped: httpx.AsyncClient) -> None:
+async def test_headers_are_mapped(mapped: httpx.AsyncClient) -> None:
     for prefix in ("X-Service", "X-GitHub"):
         header = {f"{prefix}-Api-Version": "2026-03-10"}
         answer = await mapped.get(HOOKS, headers=header)
@@ -118,7 +118,7 @@ async def test_permissions(mapped: httpx.AsyncClient, store: Store, seed: Any) -
     assert answer.headers["X-Accepted-GitHub-Permissions"] == "webhooks=read"
 
 
-async def test_scopes(mapped: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_scopes_are_mapped(mapped: httpx.AsyncClient, store: Store, seed: Any) -> None:
     store.do(accounts.set_password, seed.octo["id"], accounts.hash_password("open sesame"))
     for given in ("codespace", "devenv"):
         body = {"scopes": [given, "manage_billing:copilot"], "note": f"devenv {given}"}
@@ -148,7 +148,7 @@ async def test_scopes(mapped: httpx.AsyncClient, store: Store, seed: Any) -> Non
         ("/user/emails", None),
     ],
 )
-def test_paths(path: str, expected: str | None) -> None:
+def test_paths_are_mapped(path: str, expected: str | None) -> None:
     assert FULL.paths(path) == ((path,) if expected is None else (path, expected))
     assert NONE.paths(path) == (path,)
     other = path if expected is None else expected
@@ -160,7 +160,7 @@ def test_paths(path: str, expected: str | None) -> None:
     }
 
 
-def test_members() -> None:
+def test_members_of_payloads_are_mapped() -> None:
     content = {
         "performed_via_service_app": {"name": "performed_via_service_app"},
         "service": "service",
@@ -198,7 +198,7 @@ def test_without_a_vocabulary_there_is_nothing_to_do() -> None:
     assert NONE.translate_request(raw) is raw
 
 
-def test_events(store: Store, seed: Any) -> None:
+def test_events_are_mapped(store: Store, seed: Any) -> None:
     def emit(db: Connection) -> bytes:
         ctx = Context(db, Urls(BASE), None, ("issues.opened",), words=FULL)
         issue = {"performed_via_service_app": None, "urls": [f"{BASE}/user/devenvs/x"]}

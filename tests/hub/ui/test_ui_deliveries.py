@@ -28,7 +28,7 @@ def guids(page: str) -> list[str]:
 
 
 class TestTail:
-    async def test_ones_own(self, world: World) -> None:
+    async def test_deliveries_of_ones_own_hooks(self, world: World) -> None:
         world.send(world.good, "a", "b")
         world.send(world.other, "c")
         world.send(world.hidden, "d")
@@ -42,7 +42,7 @@ class TestTail:
             page = text_of(await browser.page("/ui/deliveries"))
             assert "No deliveries yet" in page
 
-    async def test_filters(self, world: World) -> None:
+    async def test_filters_of_deliveries(self, world: World) -> None:
         world.send(world.good, "ok")
         world.send(world.failing, "five", status_code=500)
         world.send(world.failing, "none", status_code=None, error="connect: refused <b>")
@@ -70,7 +70,7 @@ class TestTail:
             for query, expected in asked.items():
                 assert guids(await browser.page(f"/ui/deliveries?{query}")) == expected, query
 
-    async def test_pages(self, world: World) -> None:
+    async def test_the_list_of_deliveries_in_pages(self, world: World) -> None:
         for start in range(0, 120, 30):
             hook = (world.good, world.failing)[start // 30 % 2]
             world.send(hook, *(f"n{number:03}" for number in range(start, start + 30)))
@@ -241,7 +241,7 @@ class TestOne:
             assert "made with an earlier secret" in text
 
     @embedded("nothing in it is the engine's")
-    async def test_as_curl(self, world: World) -> None:
+    async def test_a_delivery_as_a_curl_command(self, world: World) -> None:
         body = b"""{"it's":"$HOME `x` \\\\ \\"q\\""}"""
         (number,) = world.send(world.good, "a", body=body)
         async with open_dashboard(world.store, world.seed.token) as browser:
@@ -267,7 +267,7 @@ class TestOne:
             assert answer.status_code == 422
             assert "no longer kept" in text_of(answer.text)
 
-    async def test_again(self, world: World) -> None:
+    async def test_redelivering(self, world: World) -> None:
         (number,) = world.send(world.good, "a")
         at = f"/ui/deliveries/{number}"
         async with open_dashboard(world.store, world.seed.token) as browser:

@@ -64,7 +64,7 @@ class TestList:
             clock.advance(seconds=3601)
             assert "Failing since" in text_of(await browser.page("/ui/hooks"))
 
-    async def test_filters(self, world: World) -> None:
+    async def test_filters_of_hooks(self, world: World) -> None:
         world.send(world.failing, "c", status_code=500)
         async with open_dashboard(world.store, world.seed.token) as browser:
             for query, expected in (
@@ -79,7 +79,7 @@ class TestList:
                 page = await browser.page(f"/ui/hooks?{query}")
                 assert set(re.findall(r"example(/\w+)", page)) == expected, query
 
-    async def test_pages(self, world: World) -> None:
+    async def test_the_list_of_hooks_in_pages(self, world: World) -> None:
         def more(db: Any) -> None:
             for number in range(60):
                 hook(db, world.seed.hello["id"], f"n{number}")
@@ -126,7 +126,7 @@ class TestOne:
             assert (await browser.post(f"{at}/off", on=at)).status_code == 303
             assert "Off" in text_of(await browser.page(at))
 
-    async def test_a_ping(self, world: World) -> None:
+    async def test_a_hook_is_pinged(self, world: World) -> None:
         at = f"/ui/hooks/{world.good['id']}"
         async with open_dashboard(world.store, world.seed.token) as browser:
             assert (await browser.post(f"{at}/ping", on=at)).status_code == 303
@@ -245,7 +245,7 @@ class TestLinks:
             assert len(value) == 43
             assert value not in str(rows) + str(entries)
 
-    async def test_it_expires(self, world: World, clock: MovableClock) -> None:
+    async def test_the_link_of_a_hook_expires(self, world: World, clock: MovableClock) -> None:
         async with open_dashboard(world.store, world.seed.token, ui_idle=10**6) as browser:
             place = await self.link(browser, world, "1")
             await self.follow(browser, place)

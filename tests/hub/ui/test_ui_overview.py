@@ -41,7 +41,7 @@ def figures(page: str) -> dict[str, str]:
     }
 
 
-async def test_figures(world: World) -> None:
+async def test_figures_of_the_overview(world: World) -> None:
     world.send(world.good, "a", "b", "c")
     world.send(world.failing, "d", status_code=500)
     world.send(world.other, "e")
@@ -68,7 +68,7 @@ async def test_what_is_added_up_is_bounded(world: World, monkeypatch: pytest.Mon
     assert "1 repository is left out" in text_of(page)
 
 
-async def test_what_waits(world: World, clock: MovableClock) -> None:
+async def test_waiting_deliveries_are_counted(world: World, clock: MovableClock) -> None:
     world.send(world.failing, "d", status_code=500)
     clock.advance(seconds=400)
     for token in (world.seed.token, world.operator):
@@ -113,7 +113,9 @@ async def test_charts_can_be_read_without_seeing_them(world: World) -> None:
     assert "Deliveries and events as a table" in text_of(page)
 
 
-async def test_live(world: World, clock: MovableClock, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_overview_is_updated_live(
+    world: World, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(stream, "PACE", 0.02)
     async with (
         open_dashboard(world.store, world.seed.token) as browser,

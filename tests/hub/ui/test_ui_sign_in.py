@@ -236,7 +236,7 @@ class TestForgery:
             answer = await browser.client.post("/ui/sign-out", data={"csrf": theirs}, headers=SAME)
             assert answer.status_code == 403
 
-    async def test_by_asking(self, store: Store, seed: Any) -> None:
+    async def test_no_sign_out_by_get(self, store: Store, seed: Any) -> None:
         async with open_dashboard(store, seed.token) as browser:
             assert (await browser.get("/ui/sign-out")).status_code == 404
             await browser.page("/ui")
@@ -278,7 +278,7 @@ class TestEveryPage:
             assert answer.status_code == 404
             assert "<script>" not in answer.text.replace("<script src", "")
 
-    async def test_colours(self, store: Store, seed: Any) -> None:
+    async def test_the_theme_is_kept(self, store: Store, seed: Any) -> None:
         async with open_dashboard(store, seed.token) as browser:
             assert 'data-theme="auto"' in await browser.page("/ui")
             answer = await browser.post("/ui/theme", {"theme": "dark", "next": "/ui"})

@@ -42,11 +42,11 @@ def test_how_far_a_moment_is(distance: int, said: str) -> None:
         (1, 10_080, "< 0.01"),
     ],
 )  # fmt: skip
-def test_how_often(many: int, minutes: float, said: str) -> None:
+def test_rates_are_formatted(many: int, minutes: float, said: str) -> None:
     assert formatting.rate(many, minutes) == f"{said} a minute"
 
 
-def test_moments() -> None:
+def test_moments_are_formatted() -> None:
     assert formatting.moment(NOW) == "2026-11-21 07:33:00 UTC"
     assert formatting.clock(NOW) == "07:33"
 
@@ -55,7 +55,7 @@ def test_moments() -> None:
     ("value", "said"),
     [(0, "0 B"), (999, "999 B"), (8_200, "8.2 kB"), (25_000_000, "25 MB"), (10**15, "1000 TB")],
 )
-def test_sizes(value: int, said: str) -> None:
+def test_sizes_are_formatted(value: int, said: str) -> None:
     assert formatting.size(value) == said
 
 
@@ -63,7 +63,7 @@ def test_sizes(value: int, said: str) -> None:
     ("part", "whole", "said"),
     [(0, 0, "–"), (0, 5, "0 %"), (5, 5, "100 %"), (1, 3, "33.3 %"), (99_999, 100_000, "> 99.9 %")],
 )
-def test_shares(part: int, whole: int, said: str) -> None:
+def test_percentages_are_formatted(part: int, whole: int, said: str) -> None:
     assert formatting.percent(part, whole) == said
 
 

@@ -128,7 +128,7 @@ def test_what_is_no_secret(world: World, secret: str) -> None:
         set_up(world, secret)
 
 
-def test_passwords(world: World) -> None:
+def test_stored_passwords(world: World) -> None:
     mine = world.user["id"]
     assert world.store.look(accounts.stored_password, mine) is None
     assert not accounts.password_matches("", None)

@@ -13,12 +13,12 @@ from store.repositories import repositories
 
 
 @pytest.mark.parametrize("name", ["a", "_", "A9_", "x" * 255, "github"])
-def test_a_name(name: str) -> None:
+def test_names_of_agent_variables(name: str) -> None:
     assert checked(name, "Thing") == name.upper()
 
 
 @pytest.mark.parametrize("name", ["", "9a", "a-b", "a b", "é", "ı", "a\n", "github_", "x" * 256])
-def test_no_name(name: str) -> None:
+def test_bad_names_of_agent_variables(name: str) -> None:
     with pytest.raises(Invalid, match="is no name") as raised:
         checked(name, "Thing", "secret_name")
     assert (raised.value.resource, raised.value.field) == ("Thing", "secret_name")

@@ -50,7 +50,7 @@ def numbers(store: Store, **given: object) -> list[int]:
     return [row["id"] for row in rows(store, **given)]
 
 
-def test_an_entry(store: Store, clock: MovableClock) -> None:
+def test_an_audit_entry(store: Store, clock: MovableClock) -> None:
     fields = ("active", "config.url")
     write(store, entry(1, request_id="abc", fields=fields, ids={"id": 5, "repository": 1}))
     assert rows(store) == [
@@ -110,7 +110,7 @@ async def test_of_a_group_only_what_was_done_is_in_it(store: Store) -> None:
     assert problems(store) == []
 
 
-def test_pages(store: Store, clock: MovableClock) -> None:
+def test_the_audit_log_in_pages(store: Store, clock: MovableClock) -> None:
     for number in range(1, 6):
         write(store, entry(number, ADA if number % 2 else ROOT))
         clock.advance(60)

@@ -37,7 +37,7 @@ def test_a_key_is_never_shown(path: Path) -> None:
     assert len(key.fingerprint) == 8
 
 
-def test_exchanging(path: Path) -> None:
+def test_keys_are_exchanged(path: Path) -> None:
     path.chmod(0o640)
     if os.geteuid() == 0:
         os.chown(path, 12, 34)

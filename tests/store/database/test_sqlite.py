@@ -383,7 +383,7 @@ class TestTrouble:
         await store.write(accounts.create, "bob")
         assert logins(store) == ["ada", "bob"]
 
-    async def test_full(self, world: World, sessions: list[SqliteSession]) -> None:
+    async def test_a_full_disk(self, world: World, sessions: list[SqliteSession]) -> None:
         world.hook("push")
         store, courier = world.store, FakeNotifier(held=1)
         store.courier = courier
@@ -404,7 +404,9 @@ class TestTrouble:
         assert (receipt.duplicate, receipt.deliveries) == (False, 1)
         assert len(courier.offers) == 1
 
-    async def test_read_only(self, store: Store, sessions: list[SqliteSession]) -> None:
+    async def test_a_connection_that_may_only_read(
+        self, store: Store, sessions: list[SqliteSession]
+    ) -> None:
         await store.write(accounts.create, "ada")
         sessions[0].run("PRAGMA query_only = ON", [])
         answers = await asyncio.gather(

@@ -234,7 +234,7 @@ class TestTheSameAgain:
 
 
 class TestAllOrNothing:
-    def test_keeps_all(self, world: World) -> None:
+    def test_keeps_every_event_of_a_batch(self, world: World) -> None:
         receipts = world.store.do(events.accept_all, [world.arrival(f"g-{at}") for at in range(3)])
         assert [receipt.guid for receipt in receipts] == ["g-0", "g-1", "g-2"]
 

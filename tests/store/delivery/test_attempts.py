@@ -289,7 +289,7 @@ class TestPage:
         assert self.page(world, hook, after=ids["f"]) == ""
         assert self.page(world, hook, after=ids["a"], before=ids["f"]) == "edcb"
 
-    def test_by_status(self, world: World, hook: Any, made: list[str]) -> None:
+    def test_filters_by_status(self, world: World, hook: Any, made: list[str]) -> None:
         assert self.page(world, hook, status="success") == "ba"
         assert self.page(world, hook, status="failure") == "fedc"
 
@@ -399,5 +399,5 @@ def test_the_attempts_of_a_delivery_first_to_last(world: World, hook: Any, lease
         ("A: x: y\r\nEmpty:\r\nnonsense", {"A": "x: y", "Empty": ""}),
     ],
 )
-def test_headers(head: str, wanted: dict[str, str]) -> None:
+def test_heads_are_parsed_into_headers(head: str, wanted: dict[str, str]) -> None:
     assert parse_headers(head) == wanted

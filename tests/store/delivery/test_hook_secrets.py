@@ -23,7 +23,7 @@ def secret(world: World, hook: Row) -> str | None:
     return world.store.look(hooks.secret_of, hook)
 
 
-def test_an_overlap(world: World) -> None:
+def test_the_former_secret_stays_for_the_overlap(world: World) -> None:
     hook = world.hook("push", secret="old")
     assert former(world, hook) is None
     hook = changed(world, hook, secret="new", overlap=DAY)
@@ -72,7 +72,7 @@ def test_where_there_was_none(world: World) -> None:
 
 
 @pytest.mark.parametrize("overlap", [-1, 7 * DAY + 1])
-def test_its_bounds(world: World, overlap: int) -> None:
+def test_bounds_of_the_overlap(world: World, overlap: int) -> None:
     hook = world.hook("push", secret="old")
     with pytest.raises(Invalid, match="7 days at most"):
         changed(world, hook, secret="new", overlap=overlap)
@@ -86,7 +86,7 @@ def test_a_secret_that_does_not_open_can_be_replaced(world: World) -> None:
     assert (secret(world, hook), former(world, hook)) == ("new", None)
 
 
-def test_forgetting(world: World) -> None:
+def test_former_secrets_are_forgotten(world: World) -> None:
     for number in range(5):
         url = f"https://receiver.example/{number}"
         changed(world, world.hook("push", secret="old", url=url), secret="new", overlap=DAY)

@@ -55,7 +55,7 @@ def test_a_name_is_taken_once(world: World) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "Forge", "-a", "a-", "a b", "a/b", "a" * 65, "a\n"])
-def test_a_bad_name(world: World, name: str) -> None:
+def test_bad_names_of_sources(world: World, name: str) -> None:
     with pytest.raises(Invalid):
         world.store.do(sources.create, name, "s3cret")
 

@@ -36,7 +36,7 @@ def test_subscribers_of_events(world: World) -> None:
     assert world.store.look(subscribers.counts_by_event, 99) == {}
 
 
-def test_followers(world: World) -> None:
+def test_followers_of_a_topic(world: World) -> None:
     world.store.do(follow, world.repo["id"], "push", "https://a.example/")
     world.store.do(follow, world.repo["id"], "events.atom", "https://b.example/")
     counts = world.store.look(subscribers.counts_by_event, world.repo["id"])

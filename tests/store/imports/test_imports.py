@@ -116,7 +116,7 @@ def test_a_new_beginning(store: Store, octo: Row, start: Callable[..., Row]) -> 
     assert store.look(import_rounds.next_due) is not None
 
 
-def test_choices(store: Store, octo: Row, start: Callable[..., Row]) -> None:
+def test_an_import_waits_for_a_choice(store: Store, octo: Row, start: Callable[..., Row]) -> None:
     start()
     row = taken(store)
     choices = [{"vcs": "git", "tfvc_project": "a", "human_name": "a (git)"}]
@@ -127,7 +127,7 @@ def test_choices(store: Store, octo: Row, start: Callable[..., Row]) -> None:
     assert (row["status"], row["project"], row["project_choices"]) == ("detecting", "a", [])
 
 
-def test_authors(store: Store, start: Callable[..., Row]) -> None:
+def test_authors_of_an_import(store: Store, start: Callable[..., Row]) -> None:
     repo_id = start()["repo_id"]
     store.do(import_contents.put_authors, repo_id, [ADA, BOB])
     ada, bob = store.look(import_contents.authors, repo_id, limit=5)
@@ -176,7 +176,7 @@ def test_large_files(store: Store, start: Callable[..., Row]) -> None:
     assert listed == [one._asdict() for one in found]
 
 
-def test_none_there(store: Store, repos: list[Row]) -> None:
+def test_a_repository_without_an_import(store: Store, repos: list[Row]) -> None:
     repo_id = repos[0]["id"]
     assert store.look(imports.get, repo_id) is None
     assert not store.do(imports.delete, repo_id)

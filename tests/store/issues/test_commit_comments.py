@@ -52,7 +52,7 @@ def every(world: World) -> list[Row]:
     return world.store.look(commit_comments.page, world.repo["id"], limit=100, offset=0)
 
 
-def test_it_is_kept(world: World) -> None:
+def test_a_commit_comment_is_kept(world: World) -> None:
     reflect(world, event())
     (row,) = every(world)
     author = world.store.look(accounts.by_login, "codertocat")

@@ -81,7 +81,7 @@ def test_a_failure_stays_due_and_rests(planned: World) -> None:
     assert parts(row(planned), "failures", "rests_until", "error") == [0, 0, None]
 
 
-def test_asked_for(planned: World) -> None:
+def test_a_job_that_was_asked_for(planned: World) -> None:
     planned.store.do(jobs.request_run, "prune")
     found = taken(planned)
     planned.store.do(jobs.complete, found, found["due_at"])

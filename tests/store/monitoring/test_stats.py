@@ -150,7 +150,7 @@ class TestLag:
         assert look(world).leases == []
 
 
-def test_jobs(world: World) -> None:
+def test_stats_of_jobs(world: World) -> None:
     world.store.do(jobs.save_schedules, [JobSchedule("prune", "daily", world.now)])
     (job,) = look(world).jobs
     assert (job["name"], job["failures"]) == ("prune", 0)

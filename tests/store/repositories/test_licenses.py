@@ -97,7 +97,7 @@ def test_markdown_is_rendered() -> None:
 
 
 @pytest.mark.parametrize("path", ["", "a" * 256, "a\0b", "/LICENSE"])
-def test_a_bad_path(path: str) -> None:
+def test_bad_paths_of_licenses(path: str) -> None:
     with pytest.raises(Invalid):
         LicenseFile(path, b"")
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from store.repositories.markdown import LARGEST, Rendered, to_html, to_text
 
 
-def test_every_form() -> None:
+def test_markdown_as_source_and_html() -> None:
     rendered = Rendered("# Well *done*\n\n- one\n- two & `<three>`")
     assert rendered.source == "# Well *done*\n\n- one\n- two & `<three>`"
     assert rendered.html == (

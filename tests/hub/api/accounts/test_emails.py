@@ -69,7 +69,7 @@ async def test_other_bodies(hub: httpx.AsyncClient, method: str, body: Any) -> N
 
 
 @pytest.mark.parametrize("method", ["POST", "DELETE"])
-async def test_no_json(hub: httpx.AsyncClient, method: str) -> None:
+async def test_malformed_json_of_emails(hub: httpx.AsyncClient, method: str) -> None:
     answer = await hub.request(method, EMAILS, content=b"{")
     assert_error(answer, 400, "Problems parsing JSON")
 
@@ -121,7 +121,7 @@ async def test_removing_what_is_not_there(hub: httpx.AsyncClient, store: Store, 
     assert await listed(hub) == [FIRST]
 
 
-async def test_visibility(hub: httpx.AsyncClient) -> None:
+async def test_visibility_of_an_email(hub: httpx.AsyncClient) -> None:
     assert_error(await hub.patch(VISIBILITY, json={"visibility": "public"}), 404)
     await hub.post(EMAILS, json=[FIRST, SECOND])
     assert (await hub.get(PUBLIC)).json() == []
@@ -138,7 +138,7 @@ async def test_other_visibilities(hub: httpx.AsyncClient, body: dict[str, Any]) 
     assert_error(await hub.patch(VISIBILITY, json=body), 422)
 
 
-async def test_pages(hub: httpx.AsyncClient) -> None:
+async def test_emails_in_pages(hub: httpx.AsyncClient) -> None:
     await hub.post(EMAILS, json=[f"a{number}@tower.example" for number in range(5)])
     answer = await hub.get(f"{EMAILS}?per_page=2&page=2")
     assert [each["email"][:2] for each in answer.json()] == ["a2", "a3"]
@@ -174,7 +174,7 @@ CALLS = [
 
 
 @pytest.mark.parametrize(("method", "path", "body", "scope", "level"), CALLS)
-async def test_who_may(
+async def test_who_may_see_emails(
     hub: httpx.AsyncClient,
     store: Store,
     seed: Any,

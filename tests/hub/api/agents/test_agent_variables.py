@@ -194,7 +194,7 @@ async def test_the_longest_value(hub: httpx.AsyncClient, acme: Acme) -> None:
     assert len((await hub.get(at, headers=acme.octo)).json()["value"]) == MOST_BYTES
 
 
-async def test_who_may(hub: httpx.AsyncClient, acme: Acme) -> None:
+async def test_who_may_see_agent_variables(hub: httpx.AsyncClient, acme: Acme) -> None:
     await made(hub, acme)
     for method, path in (("GET", AT), ("GET", f"{AT}/region"), ("POST", AT)):
         answer = await hub.request(method, path, headers=acme.plain, json=wanted("other"))

@@ -110,7 +110,7 @@ async def test_days_without_a_report(
         assert (answer.status_code, answer.content) == (204, b"")
 
 
-async def test_history(
+async def test_history_of_assistant_metrics(
     client: httpx.AsyncClient, store: Store, world: Using, clock: MovableClock
 ) -> None:
     clock.advance(-100 * 86_400)
@@ -163,7 +163,9 @@ async def test_a_policy_that_is_not_on(
         assert_error(await client.get(f"{AT}/{kind}"), 403, told)
 
 
-async def test_who_may(client: httpx.AsyncClient, store: Store, world: Using) -> None:
+async def test_who_may_see_assistant_metrics(
+    client: httpx.AsyncClient, store: Store, world: Using
+) -> None:
     at = f"{AT}/users-1-day?day={DAY}"
     assert_error(await client.get(at, headers=headers(store, world.ben)), 403)
     for role, status in (("member", 403), ("billing_manager", 200), ("owner", 200)):
@@ -179,7 +181,7 @@ async def test_who_may(client: httpx.AsyncClient, store: Store, world: Using) ->
 # What the links lead to.
 
 
-async def test_a_download(client: httpx.AsyncClient, link: str, tmp_path: Path) -> None:
+async def test_a_report_is_downloaded(client: httpx.AsyncClient, link: str, tmp_path: Path) -> None:
     answer = await client.get(link)
     assert (answer.status_code, answer.content) == (200, CONTENT)
     assert answer.headers["Content-Type"] == "application/x-ndjson"

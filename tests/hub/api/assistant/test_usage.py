@@ -155,7 +155,7 @@ async def test_the_first_day_of_all(
     assert "for days from 2025-10-10 to 2026-01-25" in content["errors"][0]["message"]
 
 
-async def test_bounds(client: httpx.AsyncClient, settings: HubSettings) -> None:
+async def test_bounds_of_a_usage_batch(client: httpx.AsyncClient, settings: HubSettings) -> None:
     assert_error(await client.post(AT, json=line()), 415)
     assert_error(await post(client, b""), 400)
     assert_error(await post(client, b"x" * (settings.max_event_bytes + 1)), 413)
@@ -193,7 +193,7 @@ async def test_a_full_queue(
         ("owner", {"scopes": ["admin:enterprise"]}, None),
     ],
 )
-async def test_who_may(
+async def test_who_may_report_usage(
     client: httpx.AsyncClient,
     store: Store,
     world: Using,
@@ -232,7 +232,9 @@ async def test_a_policy_that_is_off(client: httpx.AsyncClient, store: Store, wor
     assert len(kept(store)) == 1
 
 
-async def test_a_source(client: httpx.AsyncClient, store: Store, world: Using) -> None:
+async def test_a_source_reports_usage(
+    client: httpx.AsyncClient, store: Store, world: Using
+) -> None:
     del client.headers["Authorization"]
     body = lines(line())
 

@@ -229,7 +229,9 @@ async def test_what_cannot_be_said(
 
 
 @pytest.mark.parametrize("kind", ["installation", "app_user"])
-async def test_apps_write(hub: httpx.AsyncClient, store: Store, seed: Any, kind: str) -> None:
+async def test_apps_write_check_runs(
+    hub: httpx.AsyncClient, store: Store, seed: Any, kind: str
+) -> None:
     run = await made(hub, token(store, seed, "CI", kind=kind))
     assert run["app"]["name"] == "CI"
 
@@ -470,7 +472,9 @@ async def test_latest_and_all(hub: httpx.AsyncClient, mine: Headers) -> None:
     assert latest["total_count"] == 3
 
 
-async def test_filters(hub: httpx.AsyncClient, store: Store, seed: Any, mine: Headers) -> None:
+async def test_filters_of_check_runs(
+    hub: httpx.AsyncClient, store: Store, seed: Any, mine: Headers
+) -> None:
     run = await made(hub, mine, name="a")
     await made(hub, mine, name="b", status="queued")
     await made(hub, mine, name="c", conclusion="success")
@@ -494,7 +498,9 @@ async def test_filters(hub: httpx.AsyncClient, store: Store, seed: Any, mine: He
         assert_error(await hub.get(f"{path}?{query}"), 422)
 
 
-async def test_pages(hub: httpx.AsyncClient, store: Store, seed: Any, mine: Headers) -> None:
+async def test_check_runs_in_pages(
+    hub: httpx.AsyncClient, store: Store, seed: Any, mine: Headers
+) -> None:
     other = token(store, seed, "Other")
     runs = [await made(hub, who, name=str(n)) for n in range(4) for who in (mine, other)]
     path = f"{HELLO}/commits/{SHA}/check-runs"
@@ -521,7 +527,7 @@ async def test_pages(hub: httpx.AsyncClient, store: Store, seed: Any, mine: Head
         "tags%2Fv1",
     ],
 )
-async def test_refs(
+async def test_check_runs_of_a_ref(
     hub: httpx.AsyncClient, store: Store, seed: Any, mine: Headers, ref: str
 ) -> None:
     store.do(refs.put, seed.hello["id"], "refs/heads/feature/x", SHA)

@@ -74,7 +74,7 @@ async def test_what_is_known_without_being_told(hub: httpx.AsyncClient) -> None:
 # Where
 
 
-async def test_a_location(hub: httpx.AsyncClient, store: Store) -> None:
+async def test_machines_of_a_location(hub: httpx.AsyncClient, store: Store) -> None:
     only(store, "small", "WestEurope")
     for named in ("WestEurope", "westeurope", "EuropeWest"):
         assert names(await hub.get(AT, params={"location": named})) == ["small", *KNOWN]
@@ -126,7 +126,7 @@ async def test_the_location_of_an_address(hub: httpx.AsyncClient, store: Store) 
 NO_ADDRESS = ["", "here", "1.2.3", "1.2.3.4/24", "::1::", "x" * 101]
 
 
-async def test_no_address(hub: httpx.AsyncClient) -> None:
+async def test_bad_addresses_are_refused(hub: httpx.AsyncClient) -> None:
     for bad in NO_ADDRESS:
         assert_error(await hub.get(AT, params={"client_ip": bad}), 422)
 
@@ -185,7 +185,7 @@ async def test_what_was_built_ahead(hub: httpx.AsyncClient, store: Store, seed: 
 NO_REF = ["a\0b", "x" * 256]
 
 
-async def test_no_ref(hub: httpx.AsyncClient) -> None:
+async def test_bad_refs_are_refused(hub: httpx.AsyncClient) -> None:
     for bad in NO_REF:
         assert_error(await hub.get(AT, params={"ref": bad}), 422)
 

@@ -151,7 +151,7 @@ async def test_a_name_that_is_taken(client: httpx.AsyncClient, team: str) -> Non
     assert (await client.patch(team, json={"name": "SITE reliability"})).status_code == 200
 
 
-async def test_pages(client: httpx.AsyncClient) -> None:
+async def test_enterprise_teams_in_pages(client: httpx.AsyncClient) -> None:
     for number in range(3):
         await client.post(TEAMS, json={"name": f"t{number}"})
     answer = await client.get(TEAMS, params={"per_page": 2})
@@ -253,7 +253,9 @@ async def test_only_members_of_the_enterprise(
 # Who.
 
 
-async def test_who_may(client: httpx.AsyncClient, globe: Globe, team: str) -> None:
+async def test_who_may_see_enterprise_teams(
+    client: httpx.AsyncClient, globe: Globe, team: str
+) -> None:
     at = f"{team}/organizations/acme"
     for headers in (globe.mia, globe.reading, globe.ben):
         assert (await client.get(TEAMS, headers=headers)).status_code == 200

@@ -384,7 +384,7 @@ async def test_what_only_members_see(
         assert ("number" in of(answer)) == inside, permissions
 
 
-async def test_in_pages(
+async def test_issue_field_values_in_pages(
     hub: httpx.AsyncClient, fields: dict[str, int], writer: dict[str, str]
 ) -> None:
     await hub.post(VALUES, json=body(fields, text="a", number=1, date="2026-01-01"), headers=writer)

@@ -66,7 +66,7 @@ def names(field: dict[str, Any]) -> list[str]:
     return [option["name"] for option in field["options"]]
 
 
-async def test_a_field(hub: httpx.AsyncClient) -> None:
+async def test_an_issue_field_is_made(hub: httpx.AsyncClient) -> None:
     field = await make(hub, description="How soon", visibility="all")
     high, low = field.pop("options")
     assert field.pop("id")
@@ -163,7 +163,7 @@ async def test_how_many_there_may_be(hub: httpx.AsyncClient) -> None:
     assert_error(answer, 422, "an organization has at most 25 issue fields")
 
 
-async def test_an_edit(hub: httpx.AsyncClient, clock: Any) -> None:
+async def test_an_issue_field_is_edited(hub: httpx.AsyncClient, clock: Any) -> None:
     field = await make(hub, description="How soon")
     path = f"{FIELDS}/{field['id']}"
     clock.advance(60)
@@ -274,7 +274,7 @@ async def test_a_field_that_goes_is_gone_from_the_issues(
     assert_error(await hub.patch(path, json={"name": "x"}), 404)
 
 
-async def test_who_may(hub: httpx.AsyncClient, store: Store) -> None:
+async def test_who_may_change_issue_fields(hub: httpx.AsyncClient, store: Store) -> None:
     field = await make(hub)
     one = f"{FIELDS}/{field['id']}"
     member = token(store, "member")

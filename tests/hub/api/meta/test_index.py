@@ -16,7 +16,7 @@ BODY = {"config": {"url": "https://receiver.example/in"}}
 
 
 @pytest.mark.parametrize("path", [BASE, f"{BASE}/"])
-async def test_the_index(client: httpx.AsyncClient, path: str) -> None:
+async def test_the_index_of_the_api(client: httpx.AsyncClient, path: str) -> None:
     content = (await client.get(path)).json()
     assert content["rate_limit_url"] == f"{BASE}/rate_limit"
     assert content["repository_url"] == f"{BASE}/repos/{{owner}}/{{repo}}"
@@ -100,7 +100,7 @@ async def test_a_name_that_is_used_again_leads_to_what_has_it(
     assert f"/repositories/{again['id']}/" in answer.headers["Location"]
 
 
-def test_renaming(store: Store, seed: Any) -> None:
+def test_a_repository_is_renamed(store: Store, seed: Any) -> None:
     with pytest.raises(Conflict):
         store.do(repositories.rename, seed.hello, "Vault")
     with pytest.raises(Invalid):
@@ -114,7 +114,7 @@ def test_renaming(store: Store, seed: Any) -> None:
     assert found["id"] == back["id"]
 
 
-async def test_by_number(client: httpx.AsyncClient, seed: Any) -> None:
+async def test_a_repository_by_its_number(client: httpx.AsyncClient, seed: Any) -> None:
     path = f"/repositories/{seed.hello['id']}/hooks"
     for number in range(3):
         config = {"url": f"https://receiver.example/{number}"}

@@ -61,7 +61,9 @@ def make(store: Store, seed: Any, text: str = "Well *done*", sha: str = SHA, **g
     return store.do(commit_comments.create, repo, author, sha, Rendered(text), **given)
 
 
-async def test_a_comment(hub: httpx.AsyncClient, seed: Any, reader: dict[str, str]) -> None:
+async def test_a_commit_comment_is_made(
+    hub: httpx.AsyncClient, seed: Any, reader: dict[str, str]
+) -> None:
     answer = await hub.post(
         ON,
         json={"body": "Well *done*", "path": "src/a.py", "position": 4, "line": 7},
@@ -142,7 +144,9 @@ async def test_the_page_after_much(
     assert fourth.keys() == {"prev", "first"}
 
 
-async def test_the_forms(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_media_types_of_a_commit_comment(
+    hub: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
     number = make(store, seed, "Well *done* <script>x</script>")["id"]
     one = f"{HELLO}/comments/{number}"
     html = "<p>Well <em>done</em> </p>\n"
@@ -195,7 +199,7 @@ async def test_a_form_of_what_is_written(hub: httpx.AsyncClient, octo: dict[str,
     assert changed.json()["body_html"] == "<p><em>y</em></p>\n"
 
 
-async def test_an_edit(
+async def test_a_commit_comment_is_edited(
     hub: httpx.AsyncClient, store: Store, seed: Any, clock: Any, octo: dict[str, str]
 ) -> None:
     number = make(store, seed)["id"]
@@ -209,7 +213,9 @@ async def test_an_edit(
     assert (full.json()["body_text"], full.json()["body_html"]) == ("Hm", "<p>Hm</p>\n")
 
 
-async def test_gone(hub: httpx.AsyncClient, store: Store, seed: Any, octo: dict[str, str]) -> None:
+async def test_a_deleted_commit_comment(
+    hub: httpx.AsyncClient, store: Store, seed: Any, octo: dict[str, str]
+) -> None:
     one = f"{HELLO}/comments/{make(store, seed)['id']}"
     assert (await hub.delete(one, headers=octo)).status_code == 204
     assert_error(await hub.get(one), 404, "Not Found")
@@ -265,7 +271,9 @@ async def test_only_tokens_that_may_change_contents(
 
 
 @pytest.mark.parametrize("sha", ["main", "6dcb09b", "g" * 40, SHA + "0", "%00", "x" * 500])
-async def test_no_commit(hub: httpx.AsyncClient, octo: dict[str, str], sha: str) -> None:
+async def test_a_comment_on_no_commit(
+    hub: httpx.AsyncClient, octo: dict[str, str], sha: str
+) -> None:
     for answer in (
         await hub.post(f"{HELLO}/commits/{sha}/comments", json={"body": "x"}, headers=octo),
         await hub.get(f"{HELLO}/commits/{sha}/comments"),

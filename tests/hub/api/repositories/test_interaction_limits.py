@@ -77,7 +77,7 @@ def told(store: Store) -> list[tuple[str, str]]:
     ],
 )
 @pytest.mark.parametrize("path", [ORG, BELLS, MINE])
-async def test_how_long(
+async def test_how_long_a_limit_lasts(
     hub: httpx.AsyncClient, tower: Row, octo: Headers, path: str, expiry: str | None, ends: str
 ) -> None:
     given = {"limit": "contributors_only"} | ({"expiry": expiry} if expiry else {})
@@ -118,7 +118,9 @@ async def test_whose_it_is(
     }
 
 
-async def test_none(hub: httpx.AsyncClient, tower: Row, octo: Headers, store: Store) -> None:
+async def test_no_interaction_limit_is_set(
+    hub: httpx.AsyncClient, tower: Row, octo: Headers, store: Store
+) -> None:
     for path in (ORG, BELLS):
         answer = await hub.get(path, headers=octo)
         assert (answer.status_code, answer.json()) == (200, {})
@@ -251,7 +253,7 @@ async def test_what_is_told(
     assert store.look(lambda db: db.value("SELECT count(*) FROM delivery")) == 2
 
 
-async def test_who_may(
+async def test_who_may_limit_interactions(
     hub: httpx.AsyncClient, tower: Row, octo: Headers, reader: Headers, store: Store, seed: Any
 ) -> None:
     body = {"limit": "existing_users"}

@@ -119,7 +119,9 @@ async def test_accepting_makes_a_collaborator(
     assert member["repository"]["full_name"] == "octo/hello"
 
 
-async def test_declining(hub: httpx.AsyncClient, store: Store, seed: Any, reader: Headers) -> None:
+async def test_an_invitation_is_declined(
+    hub: httpx.AsyncClient, store: Store, seed: Any, reader: Headers
+) -> None:
     path = f"{MINE}/{(await invite(hub))['id']}"
     assert (await hub.delete(path, headers=reader)).status_code == 204
     assert_error(await hub.delete(path, headers=reader), 404)
@@ -277,7 +279,7 @@ async def test_what_is_told(
     assert store.look(lambda db: db.value("SELECT count(*) FROM delivery")) == 3
 
 
-async def test_pages(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_invitations_in_pages(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
     store.do(guests, 5)
     for number in range(5):
         await invite(hub, f"guest-{number}")
@@ -303,7 +305,9 @@ async def test_mine_are_those_to_me(
     assert first["id"] != second["id"]
 
 
-async def test_who_may(hub: httpx.AsyncClient, store: Store, seed: Any, reader: Headers) -> None:
+async def test_who_may_invite(
+    hub: httpx.AsyncClient, store: Store, seed: Any, reader: Headers
+) -> None:
     shown = await invite(hub)
     path = f"{SENT}/{shown['id']}"
     asked = [("GET", SENT), ("PATCH", path), ("DELETE", path), ("PUT", f"{PEOPLE}/reader")]

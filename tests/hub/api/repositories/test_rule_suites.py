@@ -97,7 +97,9 @@ async def ids(hub: httpx.AsyncClient, path: str, **query: Any) -> list[int]:
     return [suite["id"] for suite in answer.json()]
 
 
-async def test_a_suite(hub: httpx.AsyncClient, store: Store, seed: Any, tools: Row) -> None:
+async def test_a_rule_suite_is_shown(
+    hub: httpx.AsyncClient, store: Store, seed: Any, tools: Row
+) -> None:
     for repo, path in ((seed.hello, HELLO), (tools, ACME)):
         reflect(store, repo, TOLD | {"rule_evaluations": EVALUATIONS})
         item = {
@@ -157,7 +159,9 @@ async def test_who_pushed_may_be_the_sender(
     assert (await hub.get(f"{HELLO}/21")).json()["actor_name"] == "reader"
 
 
-async def test_refs(hub: httpx.AsyncClient, store: Store, seed: Any, tools: Row) -> None:
+async def test_rule_suites_of_a_ref(
+    hub: httpx.AsyncClient, store: Store, seed: Any, tools: Row
+) -> None:
     for repo, path in ((seed.hello, HELLO), (tools, ACME)):
         names = ("refs/heads/main", "refs/tags/main", "refs/heads/x/main", "refs/heads/maintain")
         for number, ref in enumerate(names, 1):
@@ -186,7 +190,9 @@ async def test_time_periods(
         assert await ids(hub, path, **query) == [1, 2]
 
 
-async def test_filters(hub: httpx.AsyncClient, store: Store, seed: Any, tools: Row) -> None:
+async def test_filters_of_rule_suites(
+    hub: httpx.AsyncClient, store: Store, seed: Any, tools: Row
+) -> None:
     active, _, tried = EVALUATIONS
     for repo, path in ((seed.hello, HELLO), (tools, ACME)):
         make(store, repo, 1, result="pass", actor_name="reader", rule_evaluations=[active])
@@ -260,7 +266,7 @@ async def test_private_ones_where_the_token_shows_them(
     assert await shown(only) == [(1, "kit"), (1, "tools"), (2, "kit")]
 
 
-async def test_pages(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+async def test_rule_suites_in_pages(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
     for number in range(1, 6):
         make(store, seed.hello, number, pushed_at=iso(NOW - number * MINUTE))
     answer = await hub.get(HELLO, params={"per_page": 2, "page": 2, "ref": "i-see-everything"})
@@ -268,7 +274,9 @@ async def test_pages(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
     assert links(answer)["last"].endswith("per_page=2&page=3&ref=i-see-everything")
 
 
-async def test_who_may(hub: httpx.AsyncClient, store: Store, seed: Any, tools: Row) -> None:
+async def test_who_may_see_rule_suites(
+    hub: httpx.AsyncClient, store: Store, seed: Any, tools: Row
+) -> None:
     make(store, tools, 1)
     make(store, seed.hello, 1)
 

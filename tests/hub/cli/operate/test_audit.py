@@ -85,7 +85,7 @@ def written(store: Store, many: int) -> None:
     store.do(write)
 
 
-def test_pages(run, listed, store: Store):
+def test_the_audit_log_in_pages(run, listed, store: Store):
     written(store, 5)
     assert [row["id"] for row in listed("audit", "--limit", 2)] == [5, 4]
     shown = run("audit", "--limit", 2)
@@ -100,7 +100,7 @@ def test_pages(run, listed, store: Store):
     )
 
 
-def test_verifying(run, store: Store):
+def test_the_audit_log_is_verified(run, store: Store):
     assert run("audit", "--verify").stdout == "0 entries from 1 on, up to 0:\n"
     written(store, 3)
     said = run("audit", "--verify").stdout

@@ -58,7 +58,7 @@ def parts(folder: Path) -> list[str]:
 # Backing up.
 
 
-def test_a_backup(run, seeded):
+def test_a_backup_is_made(run, seeded):
     said = run("backup", "copy.db")
     assert said.stdout.startswith("copy.db: ")
     assert "3 events, the last of 20" in said.stdout
@@ -107,7 +107,7 @@ def test_with_the_key(run, seeded):
 
 
 @pytest.mark.parametrize("given", [["copy.db.zst"], ["copy.db.zst", "--compress"]])
-def test_compressed(run, seeded, given):
+def test_a_compressed_backup(run, seeded, given):
     run("backup", *given)
     assert parts(seeded) == []
     content = zstd.decompress((seeded / "copy.db.zst").read_bytes())

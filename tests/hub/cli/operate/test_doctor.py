@@ -334,7 +334,7 @@ def test_a_worker_that_is_dead(examine, well):
     assert any(line.startswith("not a word of tower:2") for line in said)
 
 
-def test_backups(examine, well, url, monkeypatch):
+def test_doctor_looks_at_backups(examine, well, url, monkeypatch):
     if url != "sqlite":
         assert "PostgreSQL's" in worst(examine()["backup"])["said"]
         return
@@ -380,7 +380,7 @@ async def _never(known: dict[str, Any]) -> None:
     await asyncio.Event().wait()
 
 
-def test_callbacks(examine, well, names):
+def test_doctor_looks_at_callbacks(examine, well, names):
     known = {
         "receiver.example": "93.184.216.34", "gone.example": OSError(-2, "Name not known"),
         "inside.example": "10.0.0.1", "slow.example": None,

@@ -108,5 +108,5 @@ def test_a_worker_elsewhere_is_waited_for(run, store: Store, monkeypatch: pytest
     assert found["holder"] != "far away"
 
 
-def test_as_json(run, store: Store):
+def test_jobs_as_json(run, store: Store):
     assert {row["name"] for row in json.loads(run("jobs", "--json").stdout)} >= {"expire", "prune"}

@@ -49,7 +49,7 @@ def steps(listed) -> list[str]:
     return [row["outcome"] for row in listed("audit", "--what", "tocsin key rotate")][::-1]
 
 
-def test_in_one_go(rotate, run, listed, store, path):
+def test_the_key_is_rotated_in_one_go(rotate, run, listed, store, path):
     (old,) = key_file.read_keys(path)
     said = rotate()
     (new,) = key_file.read_keys(path)

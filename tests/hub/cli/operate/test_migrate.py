@@ -86,7 +86,7 @@ def test_what_is_refused_is_one_line(run, store: Store, target):
     run("migrate", code=2)
 
 
-def test_giving_up(run, store: Store, hook_id, target):
+def test_a_migration_is_given_up(run, store: Store, hook_id, target):
     run("migrate", "--to", target)
     assert "given up" in run("migrate", "--to", target, "--abandon").stdout
     assert "another database" in run("migrate", "--to", target, code=1).stderr
@@ -105,7 +105,7 @@ def test_an_interruption(run, store: Store, hook_id, target, monkeypatch):
     run("migrate", "--to", target)
 
 
-def test_the_bars():
+def test_progress_bars_of_a_migration():
     shown = io.StringIO()
     console = Console(file=shown, force_terminal=True, width=100)
     with Progress(*command.COLUMNS, console=console, auto_refresh=False) as progress:

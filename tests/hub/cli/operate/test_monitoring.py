@@ -162,7 +162,7 @@ def test_every_alert_is_tried() -> None:
 
 @pytest.mark.skipif(PROMTOOL is None, reason="needs promtool, of Prometheus")
 @pytest.mark.parametrize("alert", FIRES)
-def test_it_fires(alert: str, tmp_path: Path) -> None:
+def test_the_alert_fires(alert: str, tmp_path: Path) -> None:
     assert PROMTOOL is not None
     given = [{"series": name, "values": values} for name, values in FIRES[alert].items()]
     count = f'count(ALERTS{{alertname="{alert}", alertstate="firing"}})'

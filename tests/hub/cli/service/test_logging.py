@@ -65,7 +65,7 @@ def parsed(made: logging.LogRecord) -> dict[str, Any]:
 
 
 class TestForPeople:
-    def test_a_line(self) -> None:
+    def test_a_record_as_a_line(self) -> None:
         line = human(record("it is %s", "so"))
         assert re.fullmatch(rf"{TIME} WARNING tocsin\.hub it is so", line), line
 
@@ -94,7 +94,7 @@ class TestForPeople:
 
 class TestAsObjects:
     @pytest.mark.usefixtures("about")
-    def test_members(self) -> None:
+    def test_members_of_a_json_record(self) -> None:
         found = parsed(record("it is %s", "so", about={"hook_id": 3, "path": "/a\u2028b"}))
         assert re.fullmatch(TIME, found.pop("ts"))
         assert found == {
@@ -185,7 +185,7 @@ class TestWhichForm:
         assert len(lines) == 2
         return lines
 
-    def test_to_a_file(self, tmp_path: Path) -> None:
+    def test_a_log_file(self, tmp_path: Path) -> None:
         for form in ("auto", "json"):
             found = [json.loads(line) for line in self.written(form, tmp_path / form)]
             assert [one["logger"] for one in found] == ["x", "uvicorn.error"]

@@ -51,7 +51,7 @@ def outcomes(result) -> dict[str, str]:
     return {each["name"]: each["outcome"] for each in json.loads(result.stdout)["changes"]}
 
 
-def test_all_of_it(load, store: Store):
+def test_a_whole_document_is_loaded(load, store: Store):
     result = load(DOCUMENT)
     assert "8 created, 0 updated, 0 unchanged" in result.stdout
     ada = store.look(accounts.by_login, "ada")
@@ -135,11 +135,11 @@ def test_a_token_made_otherwise_is_not_changed(load):
     assert "tokens[0]: this token is known and was made otherwise" in refused.stderr
 
 
-def test_json(load):
+def test_a_json_document_is_loaded(load):
     assert outcomes(load('{"users": [{"login": "ada"}]}', "--json")) == {"ada": "created"}
 
 
-def test_a_file(run, directory):
+def test_a_document_from_a_file(run, directory):
     (directory / "state.yaml").write_text(DOCUMENT)
     run("load", directory / "state.yaml")
     run("load", directory / "none.yaml", code=2)
@@ -186,7 +186,7 @@ def test_one_failure_undoes_all(load, listed, store: Store):
         ("sources: [{name: FORGE, secret: x}]", "sources[0]: 'FORGE' is no source name"),
     ],
 )
-def test_refused(load, document, said):
+def test_bad_documents_are_refused(load, document, said):
     refused = load(document, code=1)
     assert said in refused.stderr
     assert "Traceback" not in refused.stderr

@@ -38,7 +38,7 @@ def kept(store: Store) -> tuple[Row, set[int]]:
     return row, store.look(agent_repositories.ids, row["id"])
 
 
-def test_made_once(load, store: Store):
+def test_agent_variables_are_made_once(load, store: Store):
     assert "3 created, 0 updated, 0 unchanged" in load(DOCUMENT).stdout
     row, selected = kept(store)
     assert (row["name"], row["value"], row["visibility"]) == ("REGION", "north", "selected")
@@ -77,6 +77,6 @@ def test_what_cannot_be(load, change: dict[str, Any], said: str):
     assert said in result.output
 
 
-def test_each_once(load):
+def test_agent_variables_that_are_named_twice(load):
     twice = DOCUMENT | {"agent_variables": [VARIABLE, VARIABLE | {"name": "REGION"}]}
     assert "'tower region' is there 2 times" in load(twice, code=1).output

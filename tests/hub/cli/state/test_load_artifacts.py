@@ -48,7 +48,7 @@ def kept(store: Store) -> Row:
     return store.look(deployment_records.get, tower["id"], DeploymentPlace("production"), "web")
 
 
-def test_made_once(load, store: Store):
+def test_artifacts_are_made_once(load, store: Store):
     assert "7 created, 0 updated, 0 unchanged" in load(DOCUMENT).stdout
     row = kept(store)
     assert (row["digest"], row["status"]) == (DIGEST, "deployed")
@@ -57,7 +57,7 @@ def test_made_once(load, store: Store):
     assert "0 created, 0 updated, 7 unchanged" in load(DOCUMENT).stdout
 
 
-def test_changed(load, store: Store):
+def test_changed_artifacts_are_updated(load, store: Store):
     load(DOCUMENT)
     short = {name: DEPLOYMENT[name] for name in DEPLOYMENT if name != "tags"}
     other = {
@@ -88,7 +88,7 @@ def test_what_cannot_be(load, part: str, change: dict[str, Any], said: str):
     assert said in result.output
 
 
-def test_each_once(load):
+def test_artifacts_that_are_named_twice(load):
     for part in ("attestations", "deployment_records", "storage_records"):
         twice = DOCUMENT | {part: DOCUMENT[part] * 2}
         assert "is there 2 times" in load(twice, code=1).output

@@ -41,7 +41,7 @@ def kept(store: Store) -> Row:
     return row
 
 
-def test_made_once(load, store: Store):
+def test_comments_are_made_once(load, store: Store):
     assert "3 created, 0 updated, 0 unchanged" in load(DOCUMENT).stdout
     row = kept(store)
     assert (row["foreign_id"], row["commit_id"], row["path"], row["line"]) == (
@@ -55,7 +55,7 @@ def test_made_once(load, store: Store):
     assert "0 created, 0 updated, 3 unchanged" in load(DOCUMENT).stdout
 
 
-def test_changed(load, store: Store):
+def test_changed_comments_are_updated(load, store: Store):
     load(DOCUMENT)
     changed = {key: COMMENT[key] for key in ("repository", "id", "commit", "author")}
     again = {"commit_comments": [{**changed, "body": "Hm"}]}

@@ -60,6 +60,6 @@ def test_what_cannot_be(load, change: dict[str, Any], said: str):
     assert "xxxx" not in result.output
 
 
-def test_each_once(load):
+def test_devenv_secrets_that_are_named_twice(load):
     twice = DOCUMENT | {"devenv_secrets": [SECRET, SECRET | {"name": "KEY"}]}
     assert "'ada/engine key' is there 2 times" in load(twice, code=1).output

@@ -49,7 +49,7 @@ def load(run):
     return call
 
 
-def test_made_once(load, store: Store):
+def test_devenvs_are_made_once(load, store: Store):
     assert "6 created, 0 updated, 0 unchanged" in load(DOCUMENT).stdout
     machine = store.look(devenv_machines.get, "belfry")
     assert (machine.display_name, machine.operating_system) == ("belfry", "linux")
@@ -62,7 +62,7 @@ def test_made_once(load, store: Store):
     assert "0 created, 0 updated, 6 unchanged" in load(DOCUMENT).stdout
 
 
-def test_changed(load, store: Store):
+def test_changed_devenvs_are_updated(load, store: Store):
     load(DOCUMENT)
     other: dict[str, Any] = {
         "devenv_locations": [{"name": "tower", "default": True}],

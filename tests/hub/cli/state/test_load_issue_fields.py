@@ -43,13 +43,13 @@ def values(store: Store) -> dict[str, Any]:
     return {one["name"]: [o["name"] for o in one["options"]] or one["value"] for one in rows}
 
 
-def test_made_once(load, store: Store):
+def test_issue_fields_are_made_once(load, store: Store):
     assert "5 created, 0 updated, 0 unchanged" in load(DOCUMENT).stdout
     assert values(store) == {"Urgency": ["high", "low"]}
     assert "0 created, 0 updated, 5 unchanged" in load(DOCUMENT).stdout
 
 
-def test_changed(load, store: Store):
+def test_changed_issue_fields_are_updated(load, store: Store):
     load(DOCUMENT)
     again = {
         "issue_fields": [{**FIELD, "options": [OPTIONS[1]], "description": "How soon"}],

@@ -150,7 +150,7 @@ def ages(store: Store) -> list[str]:
     return store.look(read)
 
 
-def test_ages(load, store: Store):
+def test_ages_are_loaded(load, store: Store):
     assert "8 created" in load(AGES).stdout
     assert ages(store) == [f"2020-02-0{day}" for day in (1, 3, 4, 5, 6)]
     assert "0 created, 0 updated" in load(AGES).stdout

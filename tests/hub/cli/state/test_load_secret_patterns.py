@@ -43,7 +43,7 @@ def kept(store: Store, token_type: str = "cp_1") -> Row:
     return row
 
 
-def test_made_once(load, store: Store):
+def test_secret_patterns_are_made_once(load, store: Store):
     assert "4 created, 0 updated, 0 unchanged" in load(DOCUMENT).stdout
     row = kept(store)
     assert (row["slug"], row["setting"], row["alerts"]) == ("tower-key", "enabled", 15)
@@ -53,7 +53,7 @@ def test_made_once(load, store: Store):
     assert kept(store)["version"] == row["version"]
 
 
-def test_changed(load, store: Store):
+def test_changed_secret_patterns_are_updated(load, store: Store):
     load(DOCUMENT)
     other: dict[str, Any] = {
         "secret_patterns": [

@@ -76,7 +76,7 @@ def test_hook_options(run, listed, hook_id):
     run("hooks", "set", hook_id, code=2)
 
 
-def test_events(run, listed, hook_id):
+def test_events_are_listed(run, listed, hook_id):
     assert [row["guid"] for row in listed("events")] == ["guid-x", "guid-1", "guid-0"]
     assert [row["event"] for row in listed("events", "--unwanted")] == ["fork"]
     assert len(listed("events", "--repo", "ada/bell", "--event", "push", "--limit", 1)) == 1
@@ -87,14 +87,14 @@ def test_events(run, listed, hook_id):
     )
 
 
-def test_refusals(run, listed, store: Store):
+def test_refusals_are_listed(run, listed, store: Store):
     assert run("refusals").stdout == "nothing was turned away: `tocsin events` lists what came in\n"
     store.do(lambda db: rejections.add(db, path="/events", reason="too large", size=30_000_000))
     (row,) = listed("refusals")
     assert (row["reason"], row["bytes"]) == ("too large", 30_000_000)
 
 
-def test_deliveries(run, listed, store: Store, hook_id):
+def test_deliveries_are_listed(run, listed, store: Store, hook_id):
     store.do(lambda db: attempts.record(db, [failed(hook_id)]))
     rows = listed("deliveries", "--state", "waiting", "--hook", hook_id, "--since", "1h")
     assert [(row["id"], row["status"]) for row in rows] == [(2, None), (1, 500)]
@@ -123,7 +123,7 @@ def test_a_delivery_that_was_not_tried_has_its_body(run, hook_id):
     assert '"number": 1' in run("delivery", 2).stdout
 
 
-def test_redeliver(run, listed, hook_id):
+def test_a_delivery_is_redelivered(run, listed, hook_id):
     run("redeliver", 1, 2)
     assert [row["guid"] for row in listed("deliveries")] == ["guid-1", "guid-0", "guid-1", "guid-0"]
     run("redeliver", 1, 99, code=4)
@@ -135,7 +135,7 @@ def test_a_deleted_hook_gets_nothing_again(run, store: Store, hook_id):
     assert "is gone" in run("redeliver", 1, code=4).stderr
 
 
-def test_replay(run, listed, hook_id):
+def test_events_are_replayed(run, listed, hook_id):
     assert "2 deliveries" in run("replay", "--since", "1h", "--dry-run").stdout
     assert len(listed("deliveries")) == 2
     assert "2 deliveries are on their way" in run("replay", "--since", "1h").stdout
@@ -163,7 +163,7 @@ def test_an_interrupted_replay_says_how_to_go_on(run, listed, hook_id, monkeypat
     assert sorted(row["guid"] for row in listed("deliveries")) == 2 * ["guid-0"] + 2 * ["guid-1"]
 
 
-def test_status(run, listed, hook_id):
+def test_status_counts_deliveries(run, listed, hook_id):
     found = listed("status")
     assert (found["deliveries_waiting"], found["hooks_active"]) == (2, 1)
     assert found["latest_event_at"] is not None
@@ -171,7 +171,7 @@ def test_status(run, listed, hook_id):
 
 
 @embedded("a server has a shell of its own")
-def test_sql(run, listed, hook_id):
+def test_sql_queries(run, listed, hook_id):
     assert listed("sql", "SELECT guid, text(body) AS body FROM event WHERE id = 1") == [
         {"guid": "guid-0", "body": '{"number": 0}'}
     ]

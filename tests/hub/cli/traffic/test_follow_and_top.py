@@ -44,7 +44,7 @@ def tried(store: Store, hook_id: int, status: int | None, duration: int = 20_000
     store.do(try_)
 
 
-def test_once(run, listed, store: Store, hook_id: int):
+def test_top_once(run, listed, store: Store, hook_id: int):
     tried(store, hook_id, 200)
     tried(store, hook_id, None)
     found = listed("top", "--once")

@@ -69,7 +69,7 @@ def test_how_many_it_would_be(run, store: Store):
 
 
 @pytest.mark.usefixtures("bells")
-def test_as_json(run, store: Store):
+def test_republish_runs_as_json(run, store: Store):
     given = ("--topic", "bob/*/events/repository", "--rate", "7", "--json")
     found = json.loads(run("republish", *given).stdout)
     assert (found["run"], found["rate"], found["outcome"]) == (1, 7, "done")
@@ -102,7 +102,7 @@ def test_one_that_fails(run, monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.parametrize("topic", ["ada/bell", "ada/bell/events/flood"])
-def test_no_topic(run, topic: str):
+def test_republishing_to_no_topic(run, topic: str):
     said = run("republish", "--topic", topic, code=1).stderr
     assert "is no topic: owner/repo/events/event" in said or "check_run, check_suite" in said
 
