@@ -12,12 +12,6 @@ PRIVATE = re.compile(r"_[a-z]\w*")
 # The interface of named tuples, which begins so.
 PUBLIC = {"_asdict", "_fields", "_make", "_replace"}
 PATCHES = {"setattr", "delattr", "getattr", "hasattr"}
-# The worker offers too little yet.
-EXCEPTIONS = (
-    "worker/", "benchmarks/expiry.py", "benchmarks/isolation.py", "passing.py",
-    "store/database/test_postgres.py",
-    "torture/fault_outside.py", "websub_site.py",
-)  # fmt: skip
 
 
 def private_names(source: str) -> Iterator[str]:
@@ -47,7 +41,6 @@ def test_no_test_names_what_a_package_keeps_to_itself() -> None:
     found = [
         f"{path.relative_to(TESTS)}:{name}"
         for path in sorted(TESTS.rglob("*.py"))
-        if not str(path.relative_to(TESTS)).startswith(EXCEPTIONS)
         for name in private_names(path.read_text(encoding="utf-8"))
     ]
     assert found == []

@@ -13,7 +13,6 @@ from store.accounts import accounts, tokens
 from store.clock import DAY, SECOND, MovableClock
 from store.repositories import interaction_limits, invitations, repositories
 from tests.benchmarks.figure import Bench, Row
-from worker.jobs import expire as module
 from worker.jobs.expire import expire
 
 MANY = 10_000
@@ -49,7 +48,7 @@ def _round(directory: Path, make: Make) -> tuple[float, float, float]:
 
 async def _expire(store: Store) -> tuple[float, float, float]:
     batches: list[float] = []
-    batch = module._batch
+    write = store.write
 
     async def timed(function: Callable[..., int], *given: object) -> int:
         def batch(db: Connection) -> int:
