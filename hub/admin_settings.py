@@ -4,12 +4,14 @@ import re
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, field_validator
+
+from store.settings import SettingsPart
 
 LEAST_TOKEN = 16
 
 
-class AdminSettings(BaseModel):
+class AdminSettings(SettingsPart):
     """Where metrics, health and API reference are served, and to whom."""
 
     admin_bind: str | None = Field(

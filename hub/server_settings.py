@@ -1,9 +1,11 @@
 """The settings of the HTTP server: limits on sizes, times and connections."""
 
-from pydantic import BaseModel, Field
+from pydantic import Field
+
+from store.settings import SettingsPart
 
 
-class ServerSettings(BaseModel):
+class ServerSettings(SettingsPart):
     """Limits that the server enforces before a request reaches the application."""
 
     max_header_bytes: int = Field(

@@ -2,10 +2,16 @@
 
 from pathlib import Path
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 
-class WebSubSettings(BaseModel):
+class SettingsPart(BaseModel):
+    """Settings that become part of all settings. Its validator is made when it is used alone."""
+
+    model_config = ConfigDict(defer_build=True)
+
+
+class WebSubSettings(SettingsPart):
     """WebSub settings that hub and worker must share."""
 
     websub: bool = Field(
@@ -14,7 +20,7 @@ class WebSubSettings(BaseModel):
     )
 
 
-class ImportSettings(BaseModel):
+class ImportSettings(SettingsPart):
     """Import settings that hub and worker must share."""
 
     imports: bool = Field(
@@ -24,7 +30,7 @@ class ImportSettings(BaseModel):
     )
 
 
-class DataSettings(BaseModel):
+class DataSettings(SettingsPart):
     """The location of files."""
 
     data_dir: Path = Field(
@@ -37,7 +43,7 @@ class DataSettings(BaseModel):
 DAY = 86_400
 
 
-class UsageSettings(BaseModel):
+class UsageSettings(SettingsPart):
     """Settings for the assistant's usage and its reports, which hub and worker must share."""
 
     keep_usage: float = Field(

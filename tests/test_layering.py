@@ -34,7 +34,9 @@ ORDER = {
         "http admin_settings server_settings settings auth rest ingest admin websub api operations"
         " openapi ui app snapshots worker_events cli"
     ),
-    "hub.cli": "http_server service console accounts install operate traffic playground state",
+    "hub.cli": (
+        "commands http_server service console accounts install operate traffic playground state"
+    ),
 }
 MOST_MODULES = 26
 

@@ -6,23 +6,32 @@ from pydantic import AfterValidator, Field
 
 from store.delivery.hook_options import Retries
 from store.errors import Invalid
-from store.registry.republish_runs import parse_pattern
 from store.settings import DataSettings, ImportSettings, UsageSettings, WebSubSettings
-from worker.scheduler.triggers import validate_cron
 
 DAY = 86_400
 
 
+# All commands read the settings, and few have a topic or a time in them: their modules wait.
+
+
 def _topic(text: str) -> str:
+    from store.registry.republish_runs import parse_pattern
+
     try:
         return parse_pattern(text).topic
     except Invalid as error:
         raise ValueError(str(error)) from None
 
 
+def _cron(text: str) -> str:
+    from worker.scheduler.triggers import validate_cron
+
+    return validate_cron(text)
+
+
 Topic = Annotated[str, AfterValidator(_topic)]
 """owner/repo/events/event, where each may be `*`."""
-Cron = Annotated[str, AfterValidator(validate_cron)]
+Cron = Annotated[str, AfterValidator(_cron)]
 """Five fields of cron: minute, hour, day of the month, month, day of the week, in UTC."""
 
 

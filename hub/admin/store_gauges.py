@@ -1,7 +1,6 @@
 """The store's latest figures as metrics."""
 
-from importlib.metadata import version
-
+from hub import __version__
 from store.clock import SECOND
 from store.database.metrics import GaugeMetric, GaugeValue, MetricSet
 from store.monitoring.stats import MOST, DeliveryStats
@@ -41,7 +40,7 @@ class StoreGauges(MetricSet):
         self._connect()
 
     def _connect(self) -> None:
-        self.info.read = lambda: {(version("tocsin"),): 1}
+        self.info.read = lambda: {(__version__,): 1}
         self.up.read = lambda: 0 if self.figures is None else 1
         self.backlog.read = self._backlog
         self.oldest.read = lambda: None if self.figures is None else self.figures.age / SECOND

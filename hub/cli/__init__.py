@@ -1,52 +1,21 @@
 """The command line: `tocsin COMMAND`. Each command is a module, imported when it is used."""
 
 import gc
-from difflib import get_close_matches
 from importlib import import_module
-from importlib.metadata import version
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from hub import __version__
+from hub.cli.commands import COMMANDS, SECTIONS, SHORT
 from hub.cli.console import exits
 from store.errors import StoreError
 
-# Command to the module that has it and what it is called there, in the order of the help.
-COMMANDS = {
-    "demo": "playground.demo:demo",
-    "serve": "install.serve:serve",
-    "listen": "playground.listen:listen",
-    "user": "accounts.user:user",
-    "org": "accounts.org:org",
-    "repo": "accounts.repo:repo",
-    "app": "accounts.app:app",
-    "token": "accounts.token:token",
-    "source": "accounts.source:source",
-    "load": "state.load:load",
-    "hooks": "traffic.hooks:hooks",
-    "websub": "traffic.websub:websub",
-    "events": "traffic.events:events",
-    "refusals": "traffic.refusals:refusals",
-    "deliveries": "traffic.deliveries:deliveries",
-    "delivery": "traffic.deliveries:delivery",
-    "redeliver": "traffic.redeliver:redeliver",
-    "replay": "traffic.replay:replay",
-    "republish": "traffic.republish:republish",
-    "status": "operate.status:status",
-    "top": "operate.top:top",
-    "jobs": "operate.jobs:jobs",
-    "audit": "operate.audit:audit",
-    "doctor": "operate.doctor:doctor",
-    "backup": "operate.backup:backup",
-    "restore": "operate.restore:restore",
-    "key": "operate.key:key",
-    "migrate": "operate.migrate:migrate",
-    "sql": "operate.sql:sql",
-    "settings": "install.settings:settings",
-    "systemd": "install.systemd:systemd",
-    "completion": "install.completion:completion",
-}
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+__all__ = ["COMMANDS", "main"]
 
 
 def _imported(module: str) -> ModuleType:
@@ -75,11 +44,25 @@ class Commands(click.Group):
         command: click.Command = getattr(_imported(f"hub.cli.{module}"), name)
         return command
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for section, commands in SECTIONS.items():
+            with formatter.section(section):
+                formatter.write_dl([(name, text) for name, (_, text) in commands.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem[str]]":
+        from click.shell_completion import CompletionItem
+
+        named = [name for name in COMMANDS if name.startswith(incomplete)]
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        return [*(CompletionItem(name, help=SHORT[name]) for name in named), *options]
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         named = args[0]
         if named not in COMMANDS and not named.startswith("-") and not ctx.resilient_parsing:
+            from difflib import get_close_matches
+
             close = " or ".join(map(repr, get_close_matches(named, COMMANDS)))
             meant = f"Did you mean {close}?" if close else "`tocsin --help` lists them."
             raise click.UsageError(f"No such command {named!r}. {meant}", ctx)
@@ -94,6 +77,6 @@ class Commands(click.Group):
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(version("tocsin"), prog_name="tocsin")
+@click.version_option(__version__, prog_name="tocsin")
 def main() -> None:
     """A webhook hub: takes in what happens in repositories, delivers it signed to who asked."""

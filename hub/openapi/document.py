@@ -2,12 +2,12 @@
 
 import inspect
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 
+from hub import __version__
 from hub.auth.access import Access
 from hub.openapi.components import (
     ERRORS,
@@ -61,7 +61,7 @@ def document(
         "info": {
             "title": "tocsin",
             "version": NEWEST,
-            "description": f"The API of tocsin {version('tocsin')}.",
+            "description": f"The API of tocsin {__version__}.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": server}],

@@ -85,9 +85,12 @@ class Forms(TypedDict):
     family: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Operation:
-    """An operation of the API with all that its declaration says."""
+    """An operation of the API with all that its declaration says.
+
+    Its validators are made when they are first used: most processes use few of them.
+    """
 
     group: str
     method: str
@@ -115,15 +118,37 @@ class Operation:
     steps: tuple[PathStep, ...]
     arguments: frozenset[str]
     """The function's parameters that come from the path."""
-    body: TypeAdapter[Any] | None
-    only_object: bool
-    """Whether a body that is not a JSON object is always wrong."""
-    fields: frozenset[str]
-    """The names of the body's members, and of nested members after a dot."""
-    query: TypeAdapter[Any] | None
+    body_type: Any
+    """The annotation of the argument `body`; None without one."""
+    query_type: Any
+    """The annotation of the argument `query`; None without one."""
     pages: type[Paging] | None
     answer: Any
     """The handler's return annotation, without Reply."""
+
+    @functools.cached_property
+    def body(self) -> TypeAdapter[Any] | None:
+        """The validator of its body."""
+        return None if self.body_type is None else TypeAdapter(self.body_type)
+
+    @functools.cached_property
+    def query(self) -> TypeAdapter[Any] | None:
+        """The validator of its query."""
+        return None if self.query_type is None else TypeAdapter(self.query_type)
+
+    @functools.cached_property
+    def only_object(self) -> bool:
+        """Whether a body that is not a JSON object is always wrong."""
+        return self.body is None or _is_object(self._body_schema)
+
+    @functools.cached_property
+    def fields(self) -> frozenset[str]:
+        """The names of the body's members, and of nested members after a dot."""
+        return declared(self._body_schema)
+
+    @functools.cached_property
+    def _body_schema(self) -> dict[str, Any]:
+        return {} if self.body is None else self.body.json_schema()
 
     @property
     def id(self) -> str:
@@ -155,8 +180,6 @@ def derive(
     hints = get_type_hints(function, include_extras=True)
     answer = _without_reply(hints.pop("return"))
     _check_arguments(function, hints, steps)
-    body = TypeAdapter(hints["body"]) if "body" in hints else None
-    schema = {} if body is None else body.json_schema()
     assert function.__doc__, f"{function.__name__} needs a docstring, which becomes the summary"
     return Operation(
         group=group,
@@ -182,10 +205,8 @@ def derive(
         setting=details.get("setting"),
         steps=steps,
         arguments=frozenset(step.argument for step in steps) & hints.keys(),
-        body=body,
-        only_object=body is None or _is_object(schema),
-        fields=declared(schema),
-        query=TypeAdapter(hints["query"]) if "query" in hints else None,
+        body_type=hints.get("body"),
+        query_type=hints.get("query"),
         pages=hints.get("page"),
         answer=answer,
     )

@@ -1,18 +1,22 @@
 """Rendering of templates. All values are escaped, and a missing value is an error."""
 
 from functools import cache
-from typing import Any
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from typing import TYPE_CHECKING, Any
 
 from hub.ui import formatting
 from hub.ui.assets import asset
 from hub.ui.section import ROOT
 from store.clock import iso
 
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
 
 @cache
-def _environment() -> Environment:
+def _environment() -> "Environment":
+    # Not every process shows pages.
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
     made = Environment(
         loader=PackageLoader("hub.ui", "templates"),
         autoescape=True,

@@ -2,8 +2,6 @@
 
 from collections.abc import Collection, Iterable
 
-from email_validator import EmailNotValidError, validate_email
-
 from store.database.connection import Connection, Row, json_array
 from store.errors import Invalid, Missing
 
@@ -14,6 +12,8 @@ MOST = 100
 
 def normalised(address: str) -> str:
     """Normalise an address: its domain in lower case. Raises Invalid if it is not an address."""
+    from email_validator import EmailNotValidError, validate_email
+
     try:
         return validate_email(address, check_deliverability=False).normalized
     except EmailNotValidError as error:

@@ -8,9 +8,6 @@ import base64
 import binascii
 import secrets
 
-from nacl.exceptions import CryptoError
-from nacl.public import PrivateKey, SealedBox
-
 from store.database.connection import Connection, Row
 from store.errors import Invalid
 
@@ -26,6 +23,8 @@ def get(db: Connection, repo_id: int) -> Row | None:
 
 def make(db: Connection, repo_id: int) -> Row:
     """Create a key for a repository. If another transaction was first, return the existing key."""
+    from nacl.public import PrivateKey
+
     private = PrivateKey.generate()
     db.execute(
         f"INSERT INTO devenv_key ({COLUMNS})"
@@ -44,6 +43,9 @@ def make(db: Connection, repo_id: int) -> Row:
 
 def private_key(db: Connection, repo_id: int, key_id: str, encrypted: str) -> bytes:
     """Decrypt a sealed box (base64). Raises Invalid for another key or a malformed box."""
+    from nacl.exceptions import CryptoError
+    from nacl.public import PrivateKey, SealedBox
+
     row = get(db, repo_id)
     if row is None or row["key_id"] != key_id:
         raise _wrong("key_id", "it is not the id of the repository's public key")

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-import pychoosealicense
-
 OTHER = "other"
 """The key of a license that is not known."""
 HOME = "http://choosealicense.com/licenses"
@@ -62,6 +60,9 @@ def get(key: str) -> License | None:
 
 
 def _read(key: str) -> License:
+    # Importing the package reads data, which takes as long as importing half of the store.
+    import pychoosealicense
+
     known = pychoosealicense.get_license(key)
     return License(
         key=key,

@@ -4,9 +4,6 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from licenseclassifier import identify_license
-from markdown_it import MarkdownIt
-
 from store.database.connection import Connection, Row, json_array
 from store.errors import Invalid
 from store.repositories import license_catalog
@@ -44,13 +41,22 @@ class LicenseFile:
         text = self.content.decode(errors="replace")
         self.license = recognise(text)
         markdown = self.path.lower().endswith(MARKDOWN)
-        self.html = MarkdownIt("commonmark").render(text.replace("\0", "")) if markdown else None
+        self.html = _rendered(text) if markdown else None
         blob = b"blob %d\0" % len(self.content) + self.content
         self.sha = hashlib.sha1(blob, usedforsecurity=False).hexdigest()
 
 
+def _rendered(text: str) -> str:
+    from markdown_it import MarkdownIt
+
+    made: str = MarkdownIt("commonmark").render(text.replace("\0", ""))
+    return made
+
+
 def recognise(text: str) -> str:
     """Return the key of the one known license that this text matches, or OTHER."""
+    from licenseclassifier import identify_license
+
     found = identify_license(text)
     whole = [match for match in found if match.end - match.start >= MENTION] or found
     keys = {match.id.lower() for match in whole}

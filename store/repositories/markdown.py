@@ -6,16 +6,16 @@ Rendering may take long, so it belongs outside of transactions.
 import html
 import re
 from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING
 
-import nh3
-from markdown_it import MarkdownIt
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
 
 LARGEST = 512 * 1024
 """In characters of HTML. A table can expand a short text greatly; beyond this limit, the Markdown
 source is shown.
 """
-
-_markdown = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
 
 @dataclass(slots=True)
@@ -33,9 +33,19 @@ class Rendered:
         self.text = to_text(self.html)
 
 
+@cache
+def _markdown() -> "MarkdownIt":
+    # Only who renders a text waits for what renders it.
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark").enable(["table", "strikethrough"])
+
+
 def to_html(source: str) -> str:
     """Return sanitised HTML."""
-    made = _markdown.render(source.replace("\0", ""))
+    import nh3
+
+    made = _markdown().render(source.replace("\0", ""))
     if len(made) > LARGEST:
         made = f"<pre>{html.escape(source[: LARGEST // 8])}</pre>"
     return nh3.clean(made)
@@ -43,5 +53,7 @@ def to_html(source: str) -> str:
 
 def to_text(shown: str) -> str:
     """Return the text of this HTML."""
+    import nh3
+
     plain = html.unescape(nh3.clean(shown, tags=set()))
     return re.sub(r"\n{3,}", "\n\n", plain).strip()

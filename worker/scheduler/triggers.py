@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol
 
-from apscheduler.triggers.cron import CronTrigger
-
 from store import Connection, Row
 from store.clock import SECOND
 
@@ -93,6 +91,9 @@ class CalendarTrigger:
         if len(fields) != FIELDS:
             raise ValueError(f"{text!r} has not the five fields of cron")
         self.words = text
+        # The settings are read by all commands, and few of them name a time.
+        from apscheduler.triggers.cron import CronTrigger
+
         minute, hour, day, month, weekday = fields
         self._trigger = CronTrigger(
             minute=minute,

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
+from functools import cache
 from typing import Annotated, Any, NotRequired
 
 from annotated_types import Ge, Le, MaxLen, MinLen
@@ -80,7 +81,9 @@ class Counted(TypedDict):
     engaged: NotRequired[bool | None]
 
 
-LINE: TypeAdapter[Counted] = TypeAdapter(Counted)
+@cache
+def _validator() -> TypeAdapter[Counted]:
+    return TypeAdapter(Counted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +145,7 @@ class UsageDoor:
 def _line(number: int, text: bytes, days: range) -> UsageLine:
     read_object(text)
     try:
-        said = LINE.validate_json(text, strict=True)
+        said = _validator().validate_json(text, strict=True)
     except ValidationError as error:
         raise Rejected(" ".join(messages_of(error))) from None
     day = usage_days.number(said["day"])

@@ -3,7 +3,6 @@
 import base64
 import html
 
-import nh3
 from typing_extensions import TypedDict
 
 from hub.auth.access import on_repo, public
@@ -152,6 +151,8 @@ def _reply(param: str, body: bytes) -> TypedReply:
 def rendered(file: Row) -> str:
     """Render a license file as safe HTML: Markdown as such, other text preformatted."""
     if file["html"] is not None:
+        import nh3
+
         return nh3.clean(file["html"])
     text = bytes(file["content"]).decode(errors="replace")
     return f"<pre>{html.escape(text)}</pre>"

@@ -4,15 +4,17 @@ A listing is rows of one shape, a dict each; the table's headings are its keys.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import orjson
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from store import clock
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
 
 # Lines are not folded: what is in them is to be copied, and terminals wrap by themselves.
 WIDE = 1_000
@@ -27,8 +29,10 @@ def format_time(moment: int | None) -> Time | None:
     return None if moment is None else Time(moment)
 
 
-def console(*, error: bool = False) -> Console:
+def console(*, error: bool = False) -> "Console":
     """Where to write to: made anew, because tests exchange the streams."""
+    from rich.console import Console
+
     return Console(stderr=error, highlight=False)
 
 
@@ -37,13 +41,17 @@ def print_rows(rows: Sequence[Mapping[str, Any]], *, as_json: bool, empty: str) 
     if as_json:
         click.echo(dumps(rows))
     elif rows:
+        from rich.console import Console
+
         Console(highlight=False, width=WIDE).print(table(rows))
     else:
         click.echo(empty)
 
 
-def table(rows: Sequence[Mapping[str, Any]]) -> Table:
+def table(rows: Sequence[Mapping[str, Any]]) -> "Table":
     """A table of rows that all have the keys of the first; columns with nothing are left out."""
+    from rich.table import Table
+
     names = [name for name in rows[0] if any(row[name] not in (None, {}, []) for row in rows)]
     made = Table(box=None, pad_edge=False, header_style="bold")
     for name in names:
@@ -58,19 +66,26 @@ def _is_number(value: Any) -> bool:
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool | Time))
 
 
-def cell(value: Any) -> Text:
+def cell(value: Any) -> "Text":
     """A value as people read it, without power over the terminal."""
+    from rich.text import Text
+
+    return Text(plain(value), style="dim" if value is None else "")
+
+
+def plain(value: Any) -> str:
+    """A value as text, without power over the terminal."""
     if value is None:
-        return Text("-", style="dim")
+        return "-"
     if isinstance(value, bool):
-        return Text("yes" if value else "no")
+        return "yes" if value else "no"
     if isinstance(value, Time):
-        return Text(clock.iso(value).replace("T", " ").removesuffix("Z"))
+        return clock.iso(value).replace("T", " ").removesuffix("Z")
     if isinstance(value, Mapping):
-        return Text(printable(", ".join(f"{key}={each}" for key, each in value.items()) or "-"))
+        return printable(", ".join(f"{key}={each}" for key, each in value.items()) or "-")
     if isinstance(value, str) or not isinstance(value, Iterable):
-        return Text(printable(str(value)))
-    return Text(printable(", ".join(map(str, value)) or "-"))
+        return printable(str(value))
+    return printable(", ".join(map(str, value)) or "-")
 
 
 def printable(text: str, *, lines: bool = False) -> str:

@@ -22,7 +22,7 @@ def status(store: Store, as_json: bool) -> None:
         click.echo(output.dumps(found))
         return
     for name, value in found.items():
-        click.echo(f"{name.replace('_', ' '):22} {output.cell(value)}")
+        click.echo(f"{name.replace('_', ' '):22} {output.plain(value)}")
 
 
 def _status(db: Connection) -> Row:

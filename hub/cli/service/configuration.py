@@ -12,15 +12,8 @@ from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
 import orjson
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import ConfigDict, Field, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
-from pydantic_settings import (
-    BaseSettings,
-    EnvSettingsSource,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-    TomlConfigSettingsSource,
-)
 
 from hub.settings import HubSettings
 from store.errors import Unusable
@@ -31,10 +24,11 @@ PREFIX = "TOCSIN_"
 PLACES = (Path("/etc/tocsin/tocsin.toml"), Path("tocsin.toml"))
 
 
-class Settings(HubSettings, WorkerSettings, StoreSettings, BaseSettings):
+# The plugin of mypy gives each part a constructor of its own, which none of them has.
+class Settings(HubSettings, WorkerSettings, StoreSettings):  # type: ignore[misc]
     """All settings. Made directly it takes what it is given and defaults; see `configure`."""
 
-    model_config = SettingsConfigDict(extra="forbid", env_prefix=PREFIX, env_ignore_empty=True)
+    model_config = ConfigDict(extra="forbid", validate_default=True)
 
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="what is logged to standard error: this and what is more severe"
@@ -45,39 +39,33 @@ class Settings(HubSettings, WorkerSettings, StoreSettings, BaseSettings):
         "on a terminal and in the journal and as JSON elsewhere (`auto`)",
     )
 
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        # The other sources are read one by one in `configure`, which remembers which said what.
-        return (init_settings,)
+
+def _environment() -> dict[str, Any]:
+    """The settings that environment variables give; an empty one gives none."""
+    named = {f"{PREFIX}{name}".upper(): name for name in Settings.model_fields}
+    return {
+        named[variable.upper()]: _value(Settings.model_fields[named[variable.upper()]], text)
+        for variable, text in os.environ.items()
+        if text and variable.upper() in named
+    }
 
 
-class Environment(EnvSettingsSource):
-    """Environment variables; a list is JSON or separated by commas."""
-
-    def prepare_field_value(
-        self, field_name: str, field: FieldInfo, value: Any, value_is_complex: bool
-    ) -> Any:
-        if not isinstance(value, str) or not _is_list(field.annotation):
-            return super().prepare_field_value(field_name, field, value, value_is_complex)
-        if not value.lstrip().startswith("["):
-            return [part.strip() for part in value.split(",")]
-        try:
-            return orjson.loads(value)
-        except orjson.JSONDecodeError:
-            return value  # validation says what is wrong, and where
+def _value(field: FieldInfo, text: str) -> Any:
+    """A list is JSON or separated by commas, a table is JSON, everything else is text."""
+    if _is_any_of(field.annotation, (list,)) and not text.lstrip().startswith("["):
+        return [part.strip() for part in text.split(",")]
+    if not _is_any_of(field.annotation, (list, dict)):
+        return text
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text  # validation says what is wrong, and where
 
 
-def _is_list(annotation: Any) -> bool:
+def _is_any_of(annotation: Any, kinds: tuple[type, ...]) -> bool:
     if get_origin(annotation) in (Union, types.UnionType):
-        return any(_is_list(part) for part in get_args(annotation))
-    return get_origin(annotation) is list
+        return any(_is_any_of(part, kinds) for part in get_args(annotation))
+    return get_origin(annotation) in kinds
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +97,7 @@ def _layers(
     path = _file(config)
     if path is not None:
         yield str(path), _read(path)
-    yield None, Environment(Settings)()
+    yield None, _environment()
     yield "command line", {name: value for name, value in given.items() if value is not None}
 
 
@@ -122,8 +110,7 @@ def _file(config: Path | None) -> Path | None:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        path.read_bytes()  # the source takes a missing file for an empty one
-        return TomlConfigSettingsSource(Settings, path)()
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise Unusable(f"cannot read the settings file {path}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
