@@ -7,9 +7,15 @@ StoreError
   Invalid      a value is not allowed
   Busy         too many writes are queued
   Unavailable  the database cannot be written or reached at this moment
-  Contended    two transactions conflicted, and this one was rolled back
+    Contended    two transactions conflicted, and this one was rolled back
   Unusable     the configuration or the database cannot be used
+    Absent       a file or a database does not exist
+    InUse        another process uses it
+    Unprepared   something else has to be done first: a right, a program, a driver
 """
+
+import errno
+import os
 
 
 class StoreError(Exception):
@@ -59,3 +65,35 @@ class Contended(Unavailable):
 
 class Unusable(StoreError):
     """The configuration or the database cannot be used. The message states the remedy."""
+
+
+class Absent(Unusable):
+    """A file or a database does not exist."""
+
+
+class InUse(Unusable):
+    """Another process uses it."""
+
+
+class Unprepared(Unusable):
+    """Something else has to be done first. The message states what."""
+
+
+_KINDS: dict[int, type[StoreError]] = {
+    errno.ENOENT: Absent,
+    errno.ENOTDIR: Absent,
+    errno.EACCES: Unprepared,
+    errno.EPERM: Unprepared,
+    errno.EADDRINUSE: InUse,
+    errno.ENOSPC: Unavailable,
+    errno.EDQUOT: Unavailable,
+}
+_RIGHTS = "run the command as root (sudo), or as the user that tocsin runs as"
+
+
+def from_os_error(said: str, error: OSError) -> StoreError:
+    """Translate an error of the operating system, with the remedy if there is one."""
+    reason = error.strerror or str(error)
+    if error.errno in (errno.EACCES, errno.EPERM) and os.geteuid() != 0:
+        reason = f"{reason}: {_RIGHTS}"
+    return _KINDS.get(error.errno or 0, Unusable)(f"{said}: {reason}")

@@ -69,7 +69,7 @@ class StoreSettings(DataSettings):
     store: str = Field(
         "sqlite",
         description="the database: `sqlite` (in `data_dir`), `sqlite:///path/to/file`, or "
-        "`postgresql://...` with the extra `tocsin[postgres]`",
+        "`postgresql://...` with the extra `postgres`",
     )
     key_file: Path | None = Field(
         None,

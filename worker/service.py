@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from store import Store
 from store.delivery import leases
-from store.errors import Invalid, Unusable
+from store.errors import InUse, Invalid, Unusable
 from worker.background_tasks import BackgroundTasks
 from worker.delivery.dispatcher import Dispatcher
 from worker.delivery.lease_keeper import LeaseKeeper
@@ -136,9 +136,9 @@ class Worker:
         return self._transport
 
     async def start(self) -> None:
-        """Start working. Unusable if another worker has this database to itself."""
+        """Start working. InUse if another worker has this database to itself."""
         if not self._store.engine.acquire_worker_lock():
-            raise Unusable("another worker is running on this database: stop it first")
+            raise InUse("another worker is running on this database: stop it first")
         lease_id = await self.lease.acquire()
         if self._store.engine.single_worker:
             # Other leases were left by a crash: no need to wait until they end.

@@ -10,7 +10,7 @@ import click
 from hub import __version__
 from hub.cli.commands import COMMANDS, SECTIONS, SHORT
 from hub.cli.console import exits
-from store.errors import StoreError
+from store.errors import StoreError, from_os_error
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -72,8 +72,17 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except StoreError as error:
-            click.ClickException(str(error)).show()
-            raise click.exceptions.Exit(exits.code_of(error)) from None
+            raise _ended(error) from None
+        except OSError as error:
+            # Without a file's name it is the pipe, or a mistake of this program.
+            if error.filename is None:
+                raise
+            raise _ended(from_os_error(f"cannot use {error.filename}", error)) from None
+
+
+def _ended(error: StoreError) -> click.exceptions.Exit:
+    click.ClickException(str(error)).show()
+    return click.exceptions.Exit(exits.code_of(error))
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -16,7 +16,7 @@ from store.crypto import file_copy
 from store.crypto.file_copy import ProgressCallback
 from store.database.body_codec import zstd
 from store.database.sqlite import file
-from store.errors import Conflict, Unusable
+from store.errors import Conflict, Unavailable, Unusable, from_os_error
 
 PACKED = ".zst"
 KEY = ".key"
@@ -74,7 +74,9 @@ def create_backup(
                 _put(key.read_bytes(), keyed)
             part.replace(target)
         file_copy.fsync(target.parent)
-    except (OSError, sqlite3.Error) as error:
+    except OSError as error:
+        raise from_os_error(f"the backup {target} cannot be created", error) from error
+    except sqlite3.Error as error:
         raise Unusable(f"the backup {target} cannot be created: {error}") from error
     seconds = time.monotonic() - began
     return Backup(target, size, seconds, found.events, found.latest, keyed)
@@ -100,7 +102,7 @@ def _check_room(database: Path, folder: Path, *, packed: bool) -> None:
     needed = file.size(database) * (2 if packed else 1) + SPARE
     free = shutil.disk_usage(folder).free
     if free < needed:
-        raise Unusable(
+        raise Unavailable(
             f"the backup needs {needed >> 20} MB in {folder}, and {free >> 20} MB are free:"
             " make room, or back up to another place"
         )

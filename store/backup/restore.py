@@ -20,7 +20,7 @@ from store.database.sqlite import file, private_file
 from store.database.sqlite.connections import SqliteSession
 from store.database.sqlite.file import DatabaseSummary
 from store.database.sqlite.private_file import BESIDE
-from store.errors import Unusable
+from store.errors import Unusable, from_os_error
 from store.pg_migration.tables import no_notifier
 
 CHUNK = 1024 * 1024
@@ -78,7 +78,9 @@ def _unpack(source: Path, target: Path) -> None:
         with opened as read, target.open("wb") as written:
             shutil.copyfileobj(read, written, CHUNK)
         file_copy.fsync(target)
-    except (OSError, EOFError, zstd.ZstdError) as error:
+    except OSError as error:
+        raise from_os_error(f"the backup {source} cannot be read", error) from error
+    except (EOFError, zstd.ZstdError) as error:
         raise Unusable(f"the backup {source} cannot be read: {error}") from error
 
 
@@ -136,7 +138,7 @@ def replace_database(backup: PreparedBackup, database: Path, now: int) -> Path |
         backup.path.replace(database)
         file_copy.fsync(database.parent)
     except OSError as error:
-        raise Unusable(f"{database} cannot be replaced: {error}") from error
+        raise from_os_error(f"{database} cannot be replaced", error) from error
     return aside
 
 

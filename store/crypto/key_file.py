@@ -16,7 +16,7 @@ from pathlib import Path
 from cryptography.fernet import Fernet
 
 from store.crypto.file_copy import chown_like, fsync
-from store.errors import Conflict, Unusable
+from store.errors import Conflict, Unusable, from_os_error
 
 NEXT = "next"
 
@@ -52,7 +52,7 @@ def read_keys(path: Path) -> list[Key]:
     try:
         text = path.read_bytes()
     except OSError as error:
-        raise Unusable(f"cannot read the key file {path}: {error.strerror}") from error
+        raise from_os_error(f"cannot read the key file {path}", error) from error
     return parse(text)
 
 
@@ -89,7 +89,7 @@ def write_new(path: Path, keys: Sequence[Key]) -> None:
     except FileExistsError:
         raise
     except OSError as error:
-        raise Unusable(f"cannot create the key file {path}: {error.strerror}") from error
+        raise from_os_error(f"cannot create the key file {path}", error) from error
 
 
 class KeyFileLock:
@@ -109,7 +109,7 @@ class KeyFileLock:
                 descriptor = _locked(aside)
                 aside.replace(self.path)
         except OSError as error:
-            raise Unusable(f"cannot write the key file {self.path}: {error.strerror}") from error
+            raise from_os_error(f"cannot write the key file {self.path}", error) from error
         fsync(self.path.parent)
         os.close(self._descriptor)
         self._descriptor = descriptor
@@ -127,7 +127,7 @@ def lock_key_file(path: Path) -> Iterator[KeyFileLock]:
     except BlockingIOError:
         raise Conflict(f"the key file {path} is being changed by another process") from None
     except OSError as error:
-        raise Unusable(f"cannot read the key file {path}: {error.strerror}") from error
+        raise from_os_error(f"cannot read the key file {path}", error) from error
     try:
         yield holder
     finally:

@@ -15,7 +15,10 @@ from store.database.notifications import WorkerNotifier
 from store.database.sqlite import pre_upgrade_backup, private_file
 from store.database.sqlite.engine import SqliteEngine
 from store.database.store import Store
-from store.errors import Unusable
+from store.errors import Absent, Unprepared, Unusable, from_os_error
+
+DRIVER = "pip install 'psycopg[binary,pool]>=3.2,<4'"
+"""What brings the driver of PostgreSQL, into the environment that tocsin runs in."""
 
 
 def open_store(
@@ -37,9 +40,9 @@ def open_store(
     key_path = key_file or data_dir / "secret.key"
     if not is_server_url(url):
         path = sqlite_path(url, data_dir)
-        if not create and not path.exists():
-            raise Unusable(f"there is no database at {path}: `tocsin serve` makes one")
-    new = create and key_file is None and not key_path.exists()
+        if not create and not exists(path):
+            raise Absent(f"there is no database at {path}: `tocsin serve` makes one")
+    new = create and key_file is None and not exists(key_path)
     vault = Vault([generate().value], key_path) if new else open_vault(key_path, create=False)
     store = Store(_engine(url, data_dir, vault), clock)
     with _close_on_error(store):
@@ -102,9 +105,7 @@ def _engine(
     try:
         from store.database.postgres.engine import PostgresEngine
     except ImportError as error:
-        raise Unusable(
-            f"PostgreSQL needs an extra ({error}): pip install 'tocsin[postgres]'"
-        ) from None
+        raise Unprepared(f"PostgreSQL needs its driver ({error}): {DRIVER}") from None
     return lambda courier: PostgresEngine(url, vault, courier)
 
 
@@ -113,7 +114,18 @@ def make_directory(data_dir: Path) -> None:
     try:
         data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise Unusable(f"cannot create the data directory {data_dir}: {error.strerror}") from error
+        raise from_os_error(f"cannot create the data directory {data_dir}", error) from error
+
+
+def exists(path: Path) -> bool:
+    """Return whether a file exists. Raises Unprepared without the right to look."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise from_os_error(f"cannot look into {path.parent}", error) from None
+    return True
 
 
 def sqlite_path(url: str, data_dir: Path) -> Path:

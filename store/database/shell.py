@@ -28,11 +28,22 @@ ALLOWED = {
 PRAGMAS = {"table_list", "table_info", "table_xinfo", "index_list", "index_info", "schema_version"}
 
 
+TABLES = (
+    "SELECT name AS \"table\" FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
+    " ORDER BY name"
+)
+SCHEMA = (
+    "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND ('{0}' = '' OR tbl_name = '{0}')"
+    " ORDER BY tbl_name, type DESC, name"
+)
+
+
 def query(store: Store, statement: str, limit: int) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Run one statement. Return its column names and up to `limit` rows.
 
     Raises Invalid if the statement fails or would write.
     """
+    statement = _expanded(statement)
     if not isinstance(store.engine, SqliteEngine):
         raise Unusable("this shell is for SQLite only; for PostgreSQL, use psql")
     path = quote(str(store.engine.path.resolve()))
@@ -49,6 +60,18 @@ def query(store: Store, statement: str, limit: int) -> tuple[list[str], list[tup
         raise Invalid(_explained(error)) from None
     finally:
         raw.close()
+
+
+def _expanded(statement: str) -> str:
+    """The statement that a command of the shell stands for."""
+    command, _, table = statement.strip().rstrip(";").partition(" ")
+    if not command.startswith("."):
+        return statement
+    if command == ".tables" and not table:
+        return TABLES
+    if command == ".schema":
+        return SCHEMA.format(table.strip().replace("'", "''"))
+    raise Invalid(f"there is no command {command!r}: .tables and .schema [TABLE] are known")
 
 
 def _authorize(action: int, first: str | None, second: str | None, *_: str | None) -> int:

@@ -33,8 +33,8 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from store.database.opening import is_server_url, sqlite_path
-from store.errors import Unusable
+from store.database.opening import DRIVER, is_server_url, sqlite_path
+from store.errors import Unprepared, Unusable
 from store.pg_migration.comparison import TableCheck
 from store.pg_migration.mover import Mover, SwitchResult
 from store.pg_migration.source import SqliteSource
@@ -55,9 +55,7 @@ def mover(url: str, to: str, *, data_dir: Path, key_file: Path | None = None) ->
     try:
         from store.pg_migration.target import PostgresTarget
     except ImportError as error:
-        raise Unusable(
-            f"PostgreSQL needs an extra ({error}): pip install 'tocsin[postgres]'"
-        ) from None
+        raise Unprepared(f"PostgreSQL needs its driver ({error}): {DRIVER}") from None
     path, key_path = sqlite_path(url, data_dir), key_file or data_dir / "secret.key"
     with (
         closing(SqliteSource(path, key_path)) as source,

@@ -10,7 +10,7 @@ from store.database.connection import json_array
 from store.database.migrations import CLOSED, migrate
 from store.database.sqlite.connections import SqliteSession
 from store.database.sqlite.engine import SqliteEngine
-from store.errors import Unusable
+from store.errors import Absent, Unusable
 from store.pg_migration.change_log import ChangeLog
 from store.pg_migration.tables import Table, Values, no_notifier, tables_of
 
@@ -29,7 +29,7 @@ class SqliteSource:
 
     def __init__(self, path: Path, key_path: Path) -> None:
         if not path.exists():
-            raise Unusable(f"there is no database at {path} to be moved")
+            raise Absent(f"there is no database at {path} to be moved")
         vault = open_vault(key_path, create=False)
         self.path = path
         self._engine = SqliteEngine(path, vault, no_notifier)

@@ -8,7 +8,7 @@ import orjson
 
 from store.database.connection import Connection, Row
 from store.delivery.event_names import WILDCARD
-from store.errors import Invalid, Missing
+from store.errors import Conflict, Invalid, Missing
 from store.jobs import jobs
 from store.jobs.runs import RunTable
 from store.registry import snapshot_source
@@ -207,5 +207,5 @@ def cancel(db: Connection, run_id: int) -> Row:
     was_open = RUNS.cut(db, run_id)
     run = get(db, run_id)
     if not was_open:
-        raise Invalid(f"run {run_id} is over")
+        raise Conflict(f"run {run_id} is over")
     return run

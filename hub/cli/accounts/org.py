@@ -21,7 +21,7 @@ def org() -> None:
 @click.argument("login")
 @click.option("--name", help="Full name.")
 @click.option("--email", help="E-mail address.")
-@options.with_store(create=True)
+@options.with_store
 def add(store: Store, login: str, name: str | None, email: str | None) -> None:
     """Make the organization LOGIN."""
     made = store.do(accounts.create, login, kind="Organization", name=name, email=email)

@@ -18,7 +18,7 @@ def repo() -> None:
 @click.option("--private", is_flag=True, help="Seen only by who has a role in it.")
 @click.option("--description")
 @click.option("--default-branch", default="main", show_default=True)
-@options.with_store(create=True)
+@options.with_store
 def add(
     store: Store,
     full_name: tuple[str, str],

@@ -20,7 +20,7 @@ def source() -> None:
     "--secret", help="Its secret; `-` reads it from standard input. Made and shown if not given."
 )
 @click.option("--owner", metavar="LOGIN", help="May speak for this account's repositories only.")
-@options.with_store(create=True)
+@options.with_store
 def add(store: Store, name: str, secret: str | None, owner: str | None) -> None:
     """Make the source NAME."""
     given = options.given_secret(secret)

@@ -8,6 +8,7 @@ from hub.cli.console import options, output, suggestions
 from hub.cli.console.arguments import DurationType, PairType
 from store import Connection, Row, Store
 from store.accounts import app_tokens, grants, tokens
+from store.errors import Invalid
 
 
 @click.group()
@@ -64,6 +65,9 @@ def create(
             return app_tokens.install(db, options.app(db, app), account_id, **given)
         return tokens.create(db, account_id, kind=kind or "personal", **given)
 
+    unknown = sorted(set(scopes) - tokens.SCOPES)
+    if unknown:
+        raise Invalid(f"{unknown[0]!r} is no scope: {', '.join(sorted(tokens.SCOPES))}")
     # The value alone on standard output, so that a script can take it.
     value, row = store.do(make)
     click.echo(value)

@@ -22,7 +22,7 @@ def user() -> None:
     is_flag=True,
     help="May do everything, everywhere: what of it a token may do, its scopes say.",
 )
-@options.with_store(create=True)
+@options.with_store
 def add(store: Store, login: str, name: str | None, email: str | None, site_admin: bool) -> None:
     """Make the user LOGIN."""
     made = store.do(accounts.create, login, name=name, email=email, site_admin=site_admin)

@@ -1,12 +1,14 @@
 """Kinds of arguments that several commands take."""
 
 import re
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
 import click
 
 from hub.cli.console import suggestions
 from store import clock
+from store.errors import from_os_error
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 SPAN = re.compile(r"(\d{1,6}(?:\.\d{1,3})?)([smhdw])")
@@ -40,6 +42,20 @@ class MomentType(click.ParamType[int]):
             return clock.parse(value)
         except ValueError:
             self.fail(f"{value!r} is neither a duration (2h) nor an ISO 8601 time", param, ctx)
+
+
+class InputFile(click.File):
+    """A file to read; `-` is standard input. One that is not there is Absent, as everywhere."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> IO[Any]:
+        try:
+            if isinstance(value, str) and value != "-":
+                Path(value).open("rb").close()
+        except OSError as error:
+            raise from_os_error(f"cannot read {value}", error) from None
+        return super().convert(value, param, ctx)
 
 
 class PairType(click.ParamType[tuple[str, str]]):

@@ -10,8 +10,10 @@ import click
 
 from hub.cli.service.audit_actor import AuditHook
 from hub.cli.service.configuration import Configuration, Settings, configure
+from hub.cli.service.daemon_record import effective
 from store import Connection, Row, Store, open_store
 from store.accounts import accounts, apps, organizations
+from store.delivery import hooks
 from store.errors import Missing
 from store.repositories import repositories
 
@@ -56,22 +58,18 @@ def configured(command: Callable[Concatenate[Configuration, P], T]) -> Callable[
         **kwargs: Any,
     ) -> T:
         given = {"data_dir": data_dir, "store": store_url}
-        return command(configure(given, config), *args, **kwargs)
+        return command(effective(configure(given, config)), *args, **kwargs)
 
     return run
 
 
-def with_store(
-    command: Callable[Concatenate[Store, P], T] | None = None, *, create: bool = False
-) -> Callable[..., Any]:
-    """Give a command the store; `create` makes one where there is none."""
-    if command is None:
-        return lambda function: with_store(function, create=create)
+def with_store(command: Callable[Concatenate[Store, P], T]) -> Callable[..., Any]:
+    """Give a command the store of an installation that exists."""
 
     @configured
     @wraps(command)
     def run(configuration: Configuration, *args: Any, **kwargs: Any) -> T:
-        store = opened(configuration.settings, create=create)
+        store = opened(configuration.settings, create=False)
         try:
             return command(store, *args, **kwargs)
         finally:
@@ -108,6 +106,12 @@ def given_secret(secret: str | None) -> str | None:
     if secret is None or secret.strip() != "-":
         return secret
     return read_secret("secret")
+
+
+def check_hook(db: Connection, hook_id: int | None) -> None:
+    """Missing where a hook was named that is not there."""
+    if hook_id is not None and hooks.by_id(db, hook_id) is None:
+        raise missing(f"hook {hook_id}", "hook list")
 
 
 def missing(what: str, listing: str) -> Missing:

@@ -32,10 +32,11 @@ def _offering(find: Callable[[Connection, str], list[Row]], name: str, help_: st
 
 def _look(ctx: click.Context, find: Callable[[Connection], list[Row]]) -> list[Row]:
     from hub.cli.service.configuration import configure
+    from hub.cli.service.daemon_record import effective
 
     given = {"data_dir": ctx.params.get("data_dir"), "store": ctx.params.get("store_url")}
     try:
-        settings = configure(given, ctx.params.get("config")).settings
+        settings = effective(configure(given, ctx.params.get("config"))).settings
         place = settings.store
         if not is_server_url(place) and not sqlite_path(place, settings.data_dir).exists():
             return []

@@ -16,7 +16,7 @@ from hub.cli.http_server.handshake import Handshake
 from hub.cli.http_server.protocol import Protocol
 from hub.cli.http_server.server_limits import ServerLimits
 from hub.cli.http_server.server_state import State
-from store.errors import Unusable
+from store.errors import Unusable, from_os_error
 
 # Seconds for requests that are under way at the end, and of them those for kept connections.
 GRACE = 8
@@ -117,15 +117,20 @@ async def serving(
 
 def bind(host: str, port: int) -> socket.socket:
     """A socket bound to this address, 0 for any free port. Unusable where that cannot be."""
+    said = f"cannot listen on {host} port {port}"
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         bound = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise from_os_error(said, error) from None
+    try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(address)
     except OSError as error:
-        raise Unusable(f"cannot listen on {host} port {port}: {error.strerror}") from None
+        bound.close()
+        raise from_os_error(said, error) from None
     return bound
 
 

@@ -8,6 +8,7 @@ from click.shell_completion import get_completion_class
 
 from hub.cli import main
 from hub.cli.console import output
+from store.errors import Unprepared
 
 SHELLS = ("bash", "zsh", "fish")
 NAME, VARIABLE = "tocsin", "_TOCSIN_COMPLETE"
@@ -58,4 +59,9 @@ def place(shell: str) -> Path:
 
 def _base(variable: str, usual: str) -> Path:
     named = os.environ.get(variable, "")
-    return Path(named) if named.startswith("/") else Path.home() / usual
+    if named.startswith("/"):
+        return Path(named)
+    try:
+        return Path.home() / usual
+    except RuntimeError:
+        raise Unprepared(f"there is no home directory: set HOME or {variable}") from None

@@ -20,6 +20,7 @@ from hub.cli.service.admin_listener import running_admin
 from hub.cli.service.composition import running_guard, running_hub, running_worker
 from hub.cli.service.configuration import Settings, configure
 from hub.cli.service.daemon import Daemon
+from hub.cli.service.daemon_record import recorded
 from hub.cli.service.notify import Notifier, inherited_sockets
 from hub.cli.service.reload import reload_on_hangup
 from hub.cli.service.watchdog_ping import ping_watchdog
@@ -34,7 +35,9 @@ TURN = 0.0001
 @click.command()
 @click.option("--only", type=click.Choice(["hub", "worker"]), help="One part; start both then.")
 @click.option("--host", help="Address to listen on.")
-@click.option("--port", type=int, help="Port to listen on; 0 is any free one.")
+@click.option(
+    "--port", type=click.IntRange(0, 65_535), help="Port to listen on; 0 is any free one."
+)
 @options.CONFIG
 @options.DATA_DIR
 @options.STORE
@@ -65,6 +68,7 @@ async def _serve(daemon: Daemon, only: str | None) -> None:
         async with contextlib.AsyncExitStack() as stack:
             stack.enter_context(signals(daemon.ended.set))
             await _start(daemon, only, stack)
+            daemon.record = stack.enter_context(recorded(daemon.settings, only))
             stack.enter_context(reload_on_hangup(daemon))
             stack.enter_context(ping_watchdog(daemon))
             wait_until_settled()

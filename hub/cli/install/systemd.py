@@ -8,7 +8,7 @@ import click
 
 from hub.cli.install import systemd_files as files
 from store.crypto.vault import open_vault
-from store.errors import Unusable
+from store.errors import Unprepared, Unusable, from_os_error
 
 RUNNING = Path("/run/systemd/system")
 
@@ -46,7 +46,7 @@ def install(split: bool, prefix: Path | None, program: Path | None) -> None:
                 _write(root / path, files.shipped(name), mode)
         _key(root)
     except OSError as error:
-        raise Unusable(f"cannot write {error.filename}: {error.strerror}") from None
+        raise from_os_error(f"cannot write {error.filename}", error) from None
     if _live(prefix):
         _load()
     services = " ".join(one.path.name for one in wanted if one.path.suffix in (".service",))
@@ -66,7 +66,7 @@ def uninstall(prefix: Path | None) -> None:
         for path in files.FRAGMENTS.values():
             _remove(root / path)
     except OSError as error:
-        raise Unusable(f"cannot remove {error.filename}: {error.strerror}") from None
+        raise from_os_error(f"cannot remove {error.filename}", error) from None
     if live:
         _run("systemctl", "daemon-reload")
     kept = [root / path for path in (files.KEY.parent, files.STATE) if (root / path).exists()]
@@ -92,7 +92,7 @@ def _leave(wanted: set[str], root: Path, *, live: bool) -> None:
         for path in unwanted:
             _remove(path)
     except OSError as error:
-        raise Unusable(f"cannot remove {error.filename}: {error.strerror}") from None
+        raise from_os_error(f"cannot remove {error.filename}", error) from None
 
 
 def _load() -> None:
@@ -137,7 +137,7 @@ def _remove(path: Path) -> None:
 def _run(*command: str) -> None:
     program = shutil.which(command[0])
     if program is None:
-        raise Unusable(f"there is no {command[0]} here")
+        raise Unprepared(f"there is no {command[0]} here")
     done = subprocess.run([program, *command[1:]], check=False, capture_output=True, text=True)  # noqa: S603 - the commands stand above
     if done.returncode:
         raise Unusable(f"{' '.join(command)} failed: {done.stderr.strip()}")

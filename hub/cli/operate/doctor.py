@@ -15,12 +15,13 @@ from hub.cli.operate import doctor_machine as machine
 from hub.cli.operate.backup import key_path
 from hub.cli.operate.diagnosis import BAD, LEVELS, Finding, bad, examine, good, warning, worst
 from hub.cli.service import tls
-from hub.cli.service.configuration import PREFIX, Settings, configure
+from hub.cli.service.configuration import PREFIX, Configuration, Settings, as_toml, configure
+from hub.cli.service.daemon_record import ORIGIN, effective
 from store import Store
 from store.clock import Clock
 from store.crypto import key_file
 from store.crypto.vault import Vault
-from store.database.opening import is_server_url, open_unmigrated, sqlite_path
+from store.database.opening import exists, is_server_url, open_unmigrated, sqlite_path
 from store.errors import Unusable
 
 # Variables that are no settings.
@@ -59,12 +60,15 @@ def _show(findings: Iterable[Finding]) -> None:
 
 def _examined(given: dict[str, Any], config: Path | None, thorough: bool) -> Iterator[Finding]:
     try:
-        settings = configure(given, config).settings
+        here = configure(given, config)
+        configuration = effective(here)
+        settings = configuration.settings
     except Unusable as error:
         yield bad("settings", str(error), "correct them, then run `tocsin doctor` again")
         return
     yield from examine("settings", lambda: _settings(settings))
-    if not settings.data_dir.is_dir():
+    yield from _differences(here, configuration)
+    if not exists(settings.data_dir):
         said = f"there is no data directory {settings.data_dir}"
         yield bad("settings", said, "name it with --data-dir, or start tocsin, which makes it")
         return
@@ -72,7 +76,7 @@ def _examined(given: dict[str, Any], config: Path | None, thorough: bool) -> Ite
         None if is_server_url(settings.store) else sqlite_path(settings.store, settings.data_dir)
     )
     yield from _machine(settings, database)
-    if database is not None and not database.exists():
+    if database is not None and not exists(database):
         yield bad("database", f"there is no database {database}", "start tocsin, which makes it")
         return
     if database is not None:
@@ -81,6 +85,19 @@ def _examined(given: dict[str, Any], config: Path | None, thorough: bool) -> Ite
         if any(one.level == BAD for one in found):
             return
     yield from _data(settings, database)
+
+
+def _differences(here: Configuration, there: Configuration) -> Iterator[Finding]:
+    names = [name for name, origin in there.origins.items() if origin == ORIGIN]
+    for name in sorted(names):
+        mine, theirs = (as_toml(_shown(one.settings, name)) for one in (here, there))
+        said = f"the daemon runs with {name} = {theirs}, and this shell has {mine}"
+        yield good("settings", f"{said}: what follows is judged by the daemon's")
+
+
+def _shown(settings: Settings, name: str) -> Any:
+    value = settings.model_dump(mode="json")[name]
+    return "" if value is None else value
 
 
 def _settings(settings: Settings) -> Iterator[Finding]:

@@ -17,14 +17,17 @@ from store.database import shell
 @options.as_json
 @options.with_store
 def sql(store: Store, statement: str, limit: int, as_csv: bool, as_json: bool) -> None:
-    """Run a STATEMENT that only reads.
+    """Run a STATEMENT that only reads; `.tables` and `.schema [TABLE]` say what there is.
 
     Secrets and hashes read as NULL; `text(body)` is an event's body as text.
     """
     columns, rows = shell.query(store, statement, limit + 1)
     if as_csv:
         writer = csv.writer(sys.stdout)
-        writer.writerows([columns, *rows[:limit]])
+        writer.writerows([columns, *(map(_plain, row) for row in rows[:limit])])
+    elif statement.lstrip().startswith(".") and not as_json:
+        for row in rows[:limit]:
+            click.echo(row[0])
     else:
         found = [dict(zip(columns, map(_plain, row), strict=True)) for row in rows[:limit]]
         output.print_rows(found, as_json=as_json, empty="no rows")
@@ -33,4 +36,4 @@ def sql(store: Store, statement: str, limit: int, as_csv: bool, as_json: bool) -
 
 
 def _plain(value: object) -> object:
-    return f"<{len(value)} bytes>" if isinstance(value, bytes) else value
+    return f"x'{value.hex()}'" if isinstance(value, bytes) else value

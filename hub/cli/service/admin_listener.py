@@ -17,7 +17,7 @@ from hub.cli.service.configuration import Settings
 from hub.cli.service.swappable_app import SwappableApp
 from hub.rest.context import CallbackValidator
 from store import Store
-from store.errors import Unusable
+from store.errors import from_os_error
 
 # Connections of administrators and of what asks on their behalf.
 MOST = 64
@@ -90,7 +90,7 @@ def bind_path(path: Path) -> socket.socket:
         made.bind(str(path))
     except OSError as error:
         made.close()
-        raise Unusable(f"cannot listen on {path}: {error.strerror or error}") from None
+        raise from_os_error(f"cannot listen on {path}", error) from None
     finally:
         os.umask(mask)
     return made

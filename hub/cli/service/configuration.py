@@ -16,7 +16,7 @@ from pydantic import ConfigDict, Field, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 
 from hub.settings import HubSettings
-from store.errors import Unusable
+from store.errors import Unusable, from_os_error
 from store.settings import StoreSettings
 from worker.settings import WorkerSettings
 
@@ -112,7 +112,7 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise Unusable(f"cannot read the settings file {path}: {error.strerror}") from None
+        raise from_os_error(f"cannot read the settings file {path}", error) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise Unusable(f"the settings file {path} is not TOML: {error}") from None
 

@@ -10,6 +10,7 @@ from hub.cli.service import logs
 from hub.cli.service.admin_listener import AdminListener
 from hub.cli.service.composition import RunningHub
 from hub.cli.service.configuration import Settings
+from hub.cli.service.daemon_record import DaemonRecord
 from hub.cli.service.notify import Notifier
 from hub.worker_events import WorkerEvents
 from store import Store
@@ -34,6 +35,8 @@ class Daemon:
     worker: Worker | None = None
     hub: RunningHub | None = None
     admin: AdminListener | None = None
+    record: DaemonRecord | None = None
+    """What commands judge by."""
     trouble: str = ""
     """What went wrong when settings were read again."""
     ended: asyncio.Event = field(default_factory=asyncio.Event)
@@ -80,6 +83,8 @@ class Daemon:
             telling = WorkerEvents(settings)
             self.worker.change(settings, telling, telling.again)
         self.settings = settings
+        if self.record is not None:
+            self.record.write(settings)
         logs.set_up(settings.log_level, settings.log_format)
         later = [name for name in fixed if getattr(wanted, name) != getattr(old, name)]
         if later:

@@ -10,7 +10,7 @@ from cryptography import x509
 
 from hub.settings import HubSettings
 from store import clock
-from store.errors import Unusable
+from store.errors import Unusable, from_os_error
 
 # Forward secrecy and authenticated encryption, as TLS 1.3 has nothing else.
 CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
@@ -67,7 +67,7 @@ def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise Unusable(f"cannot read {path}: {error.strerror}") from None
+        raise from_os_error(f"cannot read {path}", error) from None
 
 
 def _asked(password: str | None) -> str:

@@ -7,10 +7,12 @@ from typing import BinaryIO
 import click
 
 from hub.cli.console import options, output
+from hub.cli.console.arguments import InputFile
 from hub.cli.service.configuration import Configuration, Settings
 from hub.cli.state import models
 from hub.cli.state.apply import apply, hashed
 from hub.cli.state.changes import StateChange, described_place
+from hub.cli.state.places import located
 from store.errors import Invalid
 from worker.http.addresses import Refused
 from worker.service import make_guard
@@ -28,7 +30,7 @@ def example() -> str:
 
 
 @click.command()
-@click.argument("file", type=click.File("rb"))
+@click.argument("file", type=InputFile("rb"))
 @click.option(
     "--example",
     is_flag=True,
@@ -37,27 +39,33 @@ def example() -> str:
     callback=_example,
     help="Show a document with everything that it may have, and do nothing else.",
 )
+@click.option("--init", is_flag=True, help="Make the installation where there is none.")
 @options.as_json
 @options.configured
-def load(configuration: Configuration, file: BinaryIO, as_json: bool) -> None:
+def load(configuration: Configuration, file: BinaryIO, init: bool, as_json: bool) -> None:
     """Make it as FILE says, YAML or JSON, all or nothing; `-` is standard input.
 
     Doing it again changes nothing, and what the file does not mention stays. A token without a
     value gets one, and an app without a secret, which is shown once.
     """
-    wanted = models.read(_text(file))
-    _judge(wanted, configuration.settings)
-    store = options.opened(configuration.settings, create=True)
+    text = ""
     try:
-        changes = store.do(
-            apply,
-            wanted,
-            hashed(store, wanted),
-            configuration.settings.hooks_per_event,
-        )
+        text = _text(file)
+        changes = _changes(configuration.settings, text, init=init)
+    except Invalid as error:
+        name = getattr(file, "name", "<stdin>").replace("<stdin>", "standard input")
+        raise click.ClickException(located(name, text, str(error))) from None
+    _report(changes, as_json)
+
+
+def _changes(settings: Settings, text: str, *, init: bool) -> list[StateChange]:
+    wanted = models.read(text)
+    _judge(wanted, settings)
+    store = options.opened(settings, create=init)
+    try:
+        return store.do(apply, wanted, hashed(store, wanted), settings.hooks_per_event)
     finally:
         store.shut()
-    _report(changes, as_json)
 
 
 def _text(file: BinaryIO) -> str:

@@ -10,6 +10,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from hub.cli.state import parts
 from hub.cli.state.base import StateEntry
+from hub.cli.state.places import meant
 from hub.cli.state.sections.agent_variables import AgentVariableEntry
 from hub.cli.state.sections.artifacts import (
     AttestationEntry,
@@ -111,6 +112,9 @@ def read(text: str) -> StateDocument:
         raise Invalid(f"the document is larger than {LARGEST:,} characters")
     try:
         data = _json(text) if text.lstrip().startswith("{") else Strict(text).get_single_data()
+    except yaml.MarkedYAMLError as error:
+        line = "" if error.problem_mark is None else f"line {error.problem_mark.line + 1}: "
+        raise Invalid(f"{line}the document cannot be read: {error.problem}") from None
     except (ValueError, yaml.YAMLError) as error:
         raise Invalid(f"the document cannot be read: {error}") from None
     except RecursionError:
@@ -127,7 +131,7 @@ def _explained(error: ValidationError) -> Iterator[str]:
                         for part in problem["loc"]).removeprefix(".")  # fmt: skip
         message = problem["msg"].removeprefix("Value error, ")
         if problem["type"] == "extra_forbidden":
-            message = "there is no such key"
+            message = f"there is no such key{meant(StateDocument, problem['loc'])}"
         yield f"{place or 'document'}: {message}"
 
 

@@ -46,6 +46,7 @@ def deliveries(
 
     With --follow and --json each attempt is a line of JSON.
     """
+    store.look(options.check_hook, hook_id)
     repo_id = None
     if full_name is not None:
         repo_id = store.look(options.repository, full_name)["id"]

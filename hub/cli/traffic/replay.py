@@ -40,6 +40,7 @@ def replay(
     """Deliver events once more, each to the hooks that subscribe to it now."""
 
     def count(db: Connection) -> tuple[ReplaySelection, int, int]:
+        options.check_hook(db, hook_id)
         repo_id = None if full_name is None else options.repository(db, full_name)["id"]
         chosen = ReplaySelection(since, until, repo_id, hook_id, event, failed)
         return chosen, *replay_selection.total(db, chosen)

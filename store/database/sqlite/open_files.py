@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from store.errors import Conflict, Unusable
+from store.errors import Conflict, InUse, from_os_error
 
 
 def acquire_shared_lock(database: Path) -> int:
@@ -21,9 +21,9 @@ def acquire_shared_lock(database: Path) -> int:
     try:
         return _locked(database.parent, fcntl.LOCK_SH)
     except BlockingIOError:
-        raise Unusable(f"the database {database} is being restored: try again afterwards") from None
+        raise InUse(f"the database {database} is being restored: try again afterwards") from None
     except OSError as error:
-        raise Unusable(f"cannot open the database {database}: {error.strerror}") from error
+        raise from_os_error(f"cannot open the database {database}", error) from error
 
 
 @contextlib.contextmanager

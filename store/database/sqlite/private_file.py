@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 from store.crypto.file_copy import chown_like
-from store.errors import Unusable
+from store.errors import from_os_error
 
 log = logging.getLogger("tocsin.store")
 
@@ -27,7 +27,7 @@ def prepare(database: Path) -> None:
     except FileExistsError:
         restrict(file)
     except OSError as error:
-        raise Unusable(f"cannot open the database {database}: {error.strerror}") from error
+        raise from_os_error(f"cannot open the database {database}", error) from error
 
 
 def restrict(database: Path) -> None:

@@ -22,8 +22,17 @@ Listed = Callable[..., list[dict[str, Any]]]
 
 @pytest.fixture(autouse=True)
 def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The working and data directory; no setting comes from outside."""
+    """The working and data directory of an installation; no setting comes from outside."""
+    furnish("sqlite", tmp_path)
     return isolate(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def fresh(directory: Path) -> Path:
+    """The same directory before there is an installation in it."""
+    for path in directory.iterdir():
+        path.unlink()
+    return directory
 
 
 @pytest.fixture

@@ -31,10 +31,11 @@ def test_a_taken_login_is_one_line(run):
 
 
 @embedded("a database that is made by being opened")
-def test_reading_makes_no_database(run, directory):
-    refused = run("user", "list", code=1)
+def test_no_command_makes_an_installation_by_the_way(run, fresh):
+    refused = run("user", "list", code=4)
     assert "tocsin serve" in refused.stderr
-    assert list(directory.iterdir()) == []
+    assert "tocsin serve" in run("user", "add", "ada", code=4).stderr
+    assert list(fresh.iterdir()) == []
 
 
 def test_organizations(run, listed):
@@ -46,7 +47,7 @@ def test_organizations(run, listed):
     assert "ada=admin" in run("org", "list").stdout
     assert "no account 'eve'" in run("org", "join", "tower", "eve", code=4).stderr
     assert "no organization" in run("org", "join", "ada", "ada", code=4).stderr
-    assert "only users" in run("org", "join", "tower", "tower", code=1).stderr
+    assert "only users" in run("org", "join", "tower", "tower", code=2).stderr
     run("org", "join", "tower", "ada", "--role", "owner", code=2)
 
 
@@ -89,8 +90,9 @@ def test_token_permissions(run, store: Store):
     made = run("token", "create", "ada", "--kind", "fine_grained", "--permission", "hooks=write")
     assert store.look(tokens.find, made.stdout.strip())["permissions"] == {"hooks": "write"}
     run("token", "create", "ada", "--permission", "hooks", code=2)
-    assert "level" in run("token", "create", "ada", "--permission", "hooks=x", code=1).stderr
-    assert "not a scope" in run("token", "create", "ada", "--scope", "nil", code=1).stderr
+    assert "level" in run("token", "create", "ada", "--permission", "hooks=x", code=2).stderr
+    refused = run("token", "create", "ada", "--scope", "nil", code=2).stderr
+    assert "'nil' is no scope: admin:business, " in refused
     run("token", "create", "ada", "--expires", "soon", code=2)
     run("token", "create", "eve", code=4)
 
@@ -121,7 +123,7 @@ def test_sources(run, listed, store: Store):
     assert "from a pipe" not in given.output
     assert [row["name"] for row in listed("source", "list")] == ["forge", "piped"]
     run("source", "add", "forge", code=5)
-    run("source", "add", "empty", "--secret", "-", stdin="\n", code=1)
+    run("source", "add", "empty", "--secret", "-", stdin="\n", code=2)
     run("source", "add", "owned", "--owner", "nobody", code=4)
     run("source", "remove", "forge")
     run("source", "remove", "forge", code=4)

@@ -88,8 +88,8 @@ def test_a_token_of_an_app_itself(run, store: Store, ada):
     assert (found["app_id"], found["target_id"]) == (mill["id"], ada_id)
     assert found["permissions"] == {"checks": "write"}
     assert found["expires_at"] is not None
-    assert "only an integration" in run(*own, "Lab", code=1).output
-    assert "not granted" in run(*own, "Mill", "--permission", "checks=admin", code=1).output
+    assert "only an integration" in run(*own, "Lab", code=2).output
+    assert "not granted" in run(*own, "Mill", "--permission", "checks=admin", code=2).output
     run(*own, "Mill", "--scope", "repo", code=2)
 
 
@@ -109,7 +109,7 @@ def test_a_password(run, store: Store, ada):
     shown = run("user", "password", "ada", stdin="open sesame\n").output
     assert "open sesame" not in shown
     assert good("open sesame")
-    run("user", "password", "ada", stdin="\n", code=1)
+    run("user", "password", "ada", stdin="\n", code=2)
     assert good("open sesame")
     run("user", "password", "ada", "--remove")
     assert not good("open sesame")

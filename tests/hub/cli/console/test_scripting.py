@@ -77,13 +77,11 @@ def test_what_is_not_there(words, run):
     assert "`tocsin " in said or words[0] in ("jobs", "restore")
 
 
-def test_done_failed_usage_conflict(run):
-    said = run("status", code=exits.FAILED).stderr
-    assert "`tocsin serve` makes one" in said
+def test_done_usage_conflict(run):
     run("user", "add", "ada", code=exits.DONE)
     run("user", "add", "ada", code=exits.CONFLICT)
     run("repo", "add", "ada", code=exits.USAGE)
-    run("sql", "SELECT nothing FROM nowhere", code=exits.FAILED)
+    run("sql", "SELECT nothing FROM nowhere", code=exits.USAGE)
     assert "Did you mean" in run("user", "lits", code=exits.USAGE).stderr
 
 

@@ -40,16 +40,16 @@ def test_what_is_in_the_store(store: Store, hook_id: int, run):
     assert {"push", "pull_request", "public"} <= set(offered("events", "--event", "pu"))
 
 
-def test_nothing_there_is_nothing_offered(directory: Path, monkeypatch: pytest.MonkeyPatch):
+def test_nothing_there_is_nothing_offered(fresh: Path, monkeypatch: pytest.MonkeyPatch):
     assert offered("hooks", "enable", "") == []
-    assert not (directory / "tocsin.db").exists()
+    assert not (fresh / "tocsin.db").exists()
     monkeypatch.setenv("TOCSIN_STORE", "mongo://nowhere")
     assert offered("hooks", "enable", "") == []
 
 
 def test_another_directory_is_looked_at(run, directory: Path, tmp_path: Path):
     other = tmp_path / "other"
-    run("user", "add", "eve", "--data-dir", other)
+    run("load", "-", "--init", "--data-dir", other, stdin="users: [{login: eve}]")
     assert offered("token", "create", "--data-dir", str(other), "") == ["eve"]
 
 
@@ -100,3 +100,12 @@ def test_in_bash(store: Store, hook_id: int, tmp_path: Path):
     done = subprocess.run(["bash", "-euc", code], env=environment, capture_output=True, text=True,
                           check=False)  # fmt: skip
     assert (done.stdout, done.stderr) == ("ada/bell\n", "")
+
+
+def test_without_a_home_there_is_nowhere_to_install_it(run, monkeypatch: pytest.MonkeyPatch):
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", homeless)
+    said = run("completion", "bash", "--install", code=3).stderr
+    assert said == "Error: there is no home directory: set HOME or XDG_DATA_HOME\n"

@@ -84,7 +84,7 @@ def test_where_it_goes(run, seeded):
     (seeded / "elsewhere").mkdir()
     run("backup", "elsewhere")
     assert len(list((seeded / "elsewhere").iterdir())) == 1
-    run("backup", "nowhere/copy.db", code=1)
+    run("backup", "nowhere/copy.db", code=4)
 
 
 def test_nothing_is_overwritten_unless_asked(run, seeded):
@@ -152,7 +152,7 @@ def test_the_newest_are_kept(run, seeded):
 def test_without_room(run, seeded, monkeypatch):
     usage = shutil.disk_usage(seeded)
     monkeypatch.setattr(backup.shutil, "disk_usage", lambda path: usage._replace(free=1 << 20))
-    assert "make room" in run("backup", "copy.db", code=1).stderr
+    assert "make room" in run("backup", "copy.db", code=6).stderr
     assert not (seeded / "copy.db").exists()
 
 
@@ -186,8 +186,8 @@ def test_another_engine_has_its_own_tools(run, command):
     assert "hush" not in said
 
 
-def test_there_is_nothing_to_back_up(run, directory):
-    assert "there is no database" in run("backup", code=1).stderr
+def test_there_is_nothing_to_back_up(run, fresh):
+    assert "there is no database" in run("backup", code=4).stderr
 
 
 # Restoring.
@@ -244,7 +244,7 @@ def test_nobody_starts_meanwhile(run, seeded, monkeypatch):
     real, said = restoring.replace_database, []
 
     def meanwhile(*args):
-        said.append(run("status", code=1).stderr)
+        said.append(run("status", code=5).stderr)
         return real(*args)
 
     monkeypatch.setattr(restoring, "replace_database", meanwhile)

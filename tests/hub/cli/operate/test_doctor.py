@@ -109,9 +109,9 @@ def test_variables_that_are_no_settings(examine, well, monkeypatch):
     assert finding["remedy"] == "unset TOCSIN_TIMEUOT, or correct its name"
 
 
-def test_there_is_nothing_yet(examine, directory):
+def test_there_is_nothing_yet(examine, fresh):
     assert worst(examine(code=2)["database"])["remedy"].startswith("start tocsin")
-    assert list(directory.iterdir()) == []
+    assert list(fresh.iterdir()) == []
     found = examine("--data-dir", "elsewhere", code=2)
     assert "no data directory elsewhere" in worst(found["settings"])["said"]
 

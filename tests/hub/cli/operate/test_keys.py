@@ -223,6 +223,6 @@ def test_another_key_file(run, directory, store, url, path):
     moved = directory / "elsewhere.key"
     path.rename(moved)
     here = [] if url == "sqlite" else ["--only-here"]
-    run("key", "rotate", *here, code=1)
+    run("key", "rotate", *here, code=4)
     run("key", "rotate", *here, "--key-file", moved)
     assert not path.exists()

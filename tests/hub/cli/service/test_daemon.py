@@ -1,6 +1,7 @@
 """`tocsin serve` as a service manager sees it: readiness, sockets, signs of life, reloading."""
 
 import contextlib
+import json
 import os
 import re
 import resource
@@ -264,3 +265,22 @@ def test_the_watchdogs_patience(monkeypatch, given, seconds):
     monkeypatch.delenv("WATCHDOG_PID", raising=False)
     monkeypatch.setenv("WATCHDOG_USEC", given)
     assert notify.watchdog_seconds() == seconds
+
+
+def test_commands_judge_by_the_settings_of_the_running_daemon(manager, run, listed):
+    manager.start(TOCSIN_ALLOW_NETWORKS="127.0.0.0/8")
+    manager.until("READY=1")
+    run("user", "add", "ada")
+    run("repo", "add", "ada/bell")
+    found = {one["setting"]: one for one in listed("settings")}
+    assert found["allow_networks"]["value"] == ["127.0.0.0/8"]
+    assert found["allow_networks"]["from"] == "the running daemon"
+    said = json.loads(run("doctor", "--json", code=1).stdout)["findings"]
+    (told,) = [one["said"] for one in said if "allow_networks" in one["said"]]
+    assert 'allow_networks = ["127.0.0.0/8"], and this shell has []' in told
+    manager.process.kill()
+    manager.process.wait()
+    left = list(manager.folder.glob("daemon-*.json"))
+    assert left, "it could not clean up"
+    found = {one["setting"]: one for one in listed("settings")}
+    assert found["allow_networks"]["value"] == []

@@ -233,7 +233,7 @@ def test_it_does_not_start_with_what_is_wrong(manager, issued):
     configured(issued.folder)
     manager.start()
     code, said = manager.ended()
-    assert code == 1
+    assert code == 4
     assert said.splitlines()[-1].startswith("Error: cannot read ")
     assert "Traceback" not in said
 

@@ -142,14 +142,14 @@ def test_a_json_document_is_loaded(load):
 def test_a_document_from_a_file(run, directory):
     (directory / "state.yaml").write_text(DOCUMENT)
     run("load", directory / "state.yaml")
-    run("load", directory / "none.yaml", code=2)
+    run("load", directory / "none.yaml", code=4)
 
 
 def test_one_failure_undoes_all(load, listed, store: Store):
     refused = load("users: [{login: ada}]\nrepositories: [{name: eve/x}]", code=1)
-    assert (
-        refused.stderr
-        == "Error: repositories[0]: there is no account 'eve': `tocsin user add` makes one\n"
+    assert refused.stderr == (
+        "Error: standard input:2: repositories[0]: there is no account 'eve':"
+        " `tocsin user add` makes one\n"
     )
     assert store.look(accounts.list_all) == []
 
@@ -253,3 +253,26 @@ def test_the_limit_of_hooks_is_a_setting(load, store: Store, monkeypatch: pytest
     monkeypatch.setenv("TOCSIN_HOOKS_PER_EVENT", "0")
     load(many_hooks(40))
     assert len(store.look(hooks.every)) == 40
+
+
+def test_a_mistake_has_its_file_its_line_and_what_may_be_meant(run, directory):
+    (directory / "state.yaml").write_text(
+        "users:\n  - login: ada\n    nmae: Ada\nrepositories:\n  - name: eve/x\n"
+    )
+    said = run("load", "state.yaml", code=1).stderr
+    assert said == (
+        "Error: state.yaml:3: users[0].nmae: there is no such key; did you mean 'name'?\n"
+    )
+    (directory / "state.yaml").write_text("users:\n  - login: ada\nrepositories:\n- name: eve/x\n")
+    said = run("load", "state.yaml", code=1).stderr
+    assert said.startswith("Error: state.yaml:4: repositories[0]: ")
+    (directory / "state.yaml").write_text("users:\n  - login: [\n")
+    assert run("load", "state.yaml", code=1).stderr.startswith("Error: state.yaml:3: ")
+
+
+def test_only_init_makes_an_installation(run, fresh):
+    document = "users: [{login: ada}]"
+    run("load", "-", stdin=document, code=4)
+    assert list(fresh.iterdir()) == []
+    run("load", "-", "--init", stdin=document)
+    assert "ada" in run("user", "list").stdout

@@ -69,7 +69,7 @@ def test_hook_options(run, listed, hook_id):
     assert listed("hooks")[0]["options"] == {"retries": [0, 5, 60], "timeout": 3, "rate": 10}
     run("hooks", "set", hook_id, "--timeout", "default")
     assert "timeout" not in listed("hooks")[0]["options"]
-    wrong = run("hooks", "set", hook_id, "--retries", "0,x", "--timeout", 0, code=1).stderr
+    wrong = run("hooks", "set", hook_id, "--retries", "0,x", "--timeout", 0, code=2).stderr
     assert "retries, number 2" in wrong
     assert "timeout" in wrong
     assert wrong.count("\n") == 1
@@ -199,14 +199,14 @@ def test_sql_queries(run, listed, hook_id):
 )
 def test_sql_only_reads(run, directory, hook_id, statement):
     files = {path.name for path in directory.iterdir()} | {"tocsin.db-shm", "tocsin.db-wal"}
-    assert run("sql", statement, code=1).stderr.startswith("Error: ")
+    assert run("sql", statement, code=2).stderr.startswith("Error: ")
     assert {path.name for path in directory.iterdir()} <= files
 
 
 @embedded("a server has a shell of its own")
 def test_sql_says_what_is_wrong(run, hook_id):
-    assert "no such table: nowhere" in run("sql", "SELECT * FROM nowhere", code=1).stderr
-    assert "fails" in run("sql", "SELECT 1; SELECT 2", code=1).stderr
+    assert "no such table: nowhere" in run("sql", "SELECT * FROM nowhere", code=2).stderr
+    assert "fails" in run("sql", "SELECT 1; SELECT 2", code=2).stderr
 
 
 @embedded("a server has a shell of its own")
@@ -240,10 +240,18 @@ def test_a_hooks_secret_is_exchanged(run, listed, store: Store, hook_id):
     run("hooks", "rotate-secret", hook_id, "--end")
     assert former(store, hook_id) is None
     assert (
-        "7 days at most" in run("hooks", "rotate-secret", hook_id, "--overlap", "8d", code=1).stderr
+        "7 days at most" in run("hooks", "rotate-secret", hook_id, "--overlap", "8d", code=2).stderr
     )
-    run("hooks", "rotate-secret", hook_id, "--secret", "", code=1)
+    run("hooks", "rotate-secret", hook_id, "--secret", "", code=2)
     run("hooks", "rotate-secret", 99, code=4)
     log = listed("audit", "--what", "tocsin hooks rotate-secret")
     assert log[0]["fields"] == ["--end"]
     assert new not in str(log)
+
+
+def test_the_shell_lists_tables_and_shows_blobs_as_digits(run, listed):
+    assert "hook\n" in run("sql", ".tables").stdout
+    assert listed("sql", "SELECT x'00ff' AS packed") == [{"packed": "x'00ff'"}]
+    shown = run("sql", ".schema hook").stdout
+    assert shown.startswith("CREATE TABLE hook")
+    assert "CREATE TABLE event" not in shown

@@ -83,7 +83,7 @@ def test_left_to_the_worker(run, listed, store: Store):
     (row,) = listed("republish", "list")
     assert (row["outcome"], row["published"]) == ("waiting", 0)
     assert run("republish", "stop", "1").stdout == "run 1: stopped after 0 of 4\n"
-    assert "run 1 is over" in run("republish", "stop", "1", code=1).stderr
+    assert "run 1 is over" in run("republish", "stop", "1", code=5).stderr
     assert "there is no run 9" in run("republish", "stop", "9", code=4).stderr
     run("republish", "follow", "1", code=1)
     assert told(store) == []
@@ -103,7 +103,7 @@ def test_one_that_fails(run, monkeypatch: pytest.MonkeyPatch):
 
 @pytest.mark.parametrize("topic", ["ada/bell", "ada/bell/events/flood"])
 def test_republishing_to_no_topic(run, topic: str):
-    said = run("republish", "--topic", topic, code=1).stderr
+    said = run("republish", "--topic", topic, code=2).stderr
     assert "is no topic: owner/repo/events/event" in said or "check_run, check_suite" in said
 
 

@@ -1,0 +1,121 @@
+"""What a running daemon says of its settings, for commands that are given in another environment.
+
+The file in the data directory is locked for as long as its daemon lives, so that one that a crash
+left behind is told from one that counts.
+"""
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+import orjson
+from pydantic import SecretStr, ValidationError
+
+from hub.cli.service.configuration import Configuration, Settings
+from hub.settings import HubSettings
+from store.settings import StoreSettings
+from worker.settings import WorkerSettings
+
+ORIGIN = "the running daemon"
+PARTS = {
+    "hub": {*HubSettings.model_fields, *StoreSettings.model_fields},
+    "worker": {*WorkerSettings.model_fields, *StoreSettings.model_fields},
+}
+SECRETS = {
+    name
+    for name, field in Settings.model_fields.items()
+    if SecretStr in (field.annotation, *get_args(field.annotation))
+}
+# Commands find the record by it: it cannot be another one's.
+OWN = {"data_dir"}
+
+
+class DaemonRecord:
+    """The record of this process, under a lock."""
+
+    def __init__(self, path: Path, descriptor: int, only: str | None) -> None:
+        self._path = path
+        self._descriptor = descriptor
+        self._only = only
+
+    def write(self, settings: Settings) -> None:
+        """Record these settings, without those that are secret."""
+        given = settings.model_dump(mode="json", exclude=SECRETS)
+        said = orjson.dumps({"only": self._only, "settings": given})
+        os.ftruncate(self._descriptor, 0)
+        os.pwrite(self._descriptor, said, 0)
+
+
+@contextlib.contextmanager
+def recorded(settings: Settings, only: str | None) -> Iterator[DaemonRecord]:
+    """A record of the daemon for the length of the block."""
+    for path in _paths(settings.data_dir):
+        if not _is_live(path):
+            path.unlink(missing_ok=True)
+    path = settings.data_dir / f"daemon-{os.getpid()}.json"
+    descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        record = DaemonRecord(path, descriptor, only)
+        record.write(settings)
+        yield record
+    finally:
+        path.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def effective(configuration: Configuration) -> Configuration:
+    """The configuration by which the daemon on this data directory runs, if there is one. Options
+    of the command line stay.
+    """
+    settings, origins = configuration.settings, dict(configuration.origins)
+    theirs = {
+        name: value
+        for name, value in _settings_of_daemons(settings.data_dir).items()
+        if origins.get(name) != "command line"
+    }
+    try:
+        whole = Settings.model_validate(settings.model_dump(exclude=SECRETS) | theirs)
+    except ValidationError:
+        # A daemon of another version knows other settings.
+        return configuration
+    changed = {
+        name: getattr(whole, name)
+        for name in theirs
+        if getattr(whole, name) != getattr(settings, name)
+    }
+    origins.update(dict.fromkeys(changed, ORIGIN))
+    return Configuration(settings.model_copy(update=changed), origins)
+
+
+def _settings_of_daemons(data_dir: Path) -> Mapping[str, Any]:
+    found: dict[str, Any] = {}
+    with contextlib.suppress(OSError, orjson.JSONDecodeError, KeyError):
+        for path in _paths(data_dir):
+            if _is_live(path):
+                said = orjson.loads(path.read_bytes())
+                known = PARTS.get(said["only"], Settings.model_fields.keys())
+                given = said["settings"].items()
+                found |= {name: value for name, value in given if name in known and name not in OWN}
+    return found
+
+
+def _paths(data_dir: Path) -> list[Path]:
+    return sorted(data_dir.glob("daemon-*.json"))
+
+
+def _is_live(path: Path) -> bool:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False

@@ -1,0 +1,74 @@
+"""Where in a state document something stands, and which names it could have had."""
+
+import re
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from typing import Any, get_args
+
+import yaml
+from pydantic import BaseModel
+
+from hub.cli.state.strict_yaml import Strict
+
+# `hooks[0].url: ...`, as messages begin.
+PLACE = re.compile(r"\w+(?:\[\d+\]|\.\w+)*(?=: )")
+PART = re.compile(r"\[(\d+)\]|(\w+)")
+LINE = re.compile(r"line (\d+): ")
+
+
+def located(name: str, text: str, message: str) -> str:
+    """A message about a document, with the file's name and the line before each of its lines."""
+    try:
+        root = Strict(text).get_single_node()
+    except (ValueError, yaml.YAMLError, RecursionError):
+        root = None
+    return "\n".join(f"{name}{_line(root, line)}" for line in message.splitlines())
+
+
+def _line(root: yaml.Node | None, message: str) -> str:
+    said, place = LINE.match(message), PLACE.match(message)
+    if said is not None:
+        return f":{said[1]}: {message[said.end() :]}"
+    if root is None or place is None:
+        return f": {message}"
+    parts = [int(index) if index else key for index, key in PART.findall(place[0])]
+    return f":{_node_at(root, parts).start_mark.line + 1}: {message}"
+
+
+def _node_at(node: yaml.Node, parts: Sequence[str | int]) -> yaml.Node:
+    """The node of a place, or the innermost one around it. A key that is wrong is one itself."""
+    for number, part in enumerate(parts):
+        found = next((each for name, each in _children(node) if name == part), None)
+        if found is None:
+            return node
+        key, node = found
+        if number == len(parts) - 1:
+            return key
+    return node
+
+
+def _children(node: yaml.Node) -> Iterator[tuple[str | int, tuple[yaml.Node, yaml.Node]]]:
+    if isinstance(node, yaml.MappingNode):
+        yield from ((key.value, (key, value)) for key, value in node.value)
+    elif isinstance(node, yaml.SequenceNode):
+        yield from ((index, (each, each)) for index, each in enumerate(node.value))
+
+
+def meant(model: type[BaseModel], loc: Sequence[str | int]) -> str:
+    """A question after names that are close to the unknown one at this place, or nothing."""
+    *around, name = loc
+    for part in around:
+        if isinstance(part, str) and part in model.model_fields:
+            inner = _model_in(model.model_fields[part].annotation)
+            if inner is None:
+                return ""
+            model = inner
+    close = get_close_matches(str(name), model.model_fields, n=2)
+    return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    inner = (_model_in(part) for part in get_args(annotation))
+    return next((one for one in inner if one is not None), None)
