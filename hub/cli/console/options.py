@@ -111,7 +111,7 @@ def given_secret(secret: str | None) -> str | None:
 def check_hook(db: Connection, hook_id: int | None) -> None:
     """Missing where a hook was named that is not there."""
     if hook_id is not None and hooks.by_id(db, hook_id) is None:
-        raise missing(f"hook {hook_id}", "hook list")
+        raise missing(f"hook {hook_id}", "hooks list")
 
 
 def missing(what: str, listing: str) -> Missing:

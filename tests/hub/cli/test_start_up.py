@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from hub import __version__
 from hub.cli import COMMANDS, main
 from hub.cli.commands import SECTIONS, SHORT
 
@@ -85,3 +86,13 @@ def test_every_command_has_its_line_of_the_help(run):
         assert f"  {name} " in shown
         assert f" {text}\n" in shown, "no line is cut or folded"
         assert main.get_command(None, name)
+
+
+def test_the_distributions_own_name_is_a_package(tmp_path):
+    """From a folder without the sources, as whoever has installed it imports it."""
+    for code in (["-m", "tocsin", "--version"], ["-c", "import tocsin; print(tocsin.__version__)"]):
+        done = subprocess.run(
+            [sys.executable, *code],
+            cwd=tmp_path, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        assert done.stdout.split()[-1] == __version__

@@ -15,9 +15,9 @@ NOBODY = 65_534
 URL = "https://receiver.example/"
 # A command line, the code of its end, and a part of what it says.
 FAILURES = [
-    ("user add ada/x", exits.USAGE, "is no login"),
+    ("user add ada/x", exits.USAGE, "'ada/x' is "),
     ("repo add ada", exits.USAGE, "is not OWNER/NAME"),
-    ("repo add ada/a:b", exits.USAGE, "is no repository name"),
+    ("repo add ada/a:b", exits.USAGE, "'a:b' is "),
     ("source add FORGE --secret x", exits.USAGE, "is no source name"),
     ("token create ada --scope nonsense", exits.USAGE, "repo_deployment"),
     ("token create ada --expires soon", exits.USAGE, "is no duration"),

@@ -163,7 +163,7 @@ def test_the_settings_file_is_one(monkeypatch):
 def test_the_files_go_with_the_program():
     wheel = tomllib.loads((PROJECT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]
     included = wheel["targets"]["wheel"]["force-include"]
-    assert included == {"systemd": "hub/cli/install/systemd_units"}
+    assert included["systemd"] == "hub/cli/install/systemd_units"
     assert systemd_files.directory() == PROJECT / "systemd"
     names = {path.name for path in systemd_files.directory().iterdir()}
     assert names >= {*systemd_files.EVERY_UNIT, *systemd_files.FRAGMENTS, *systemd_files.OWN}

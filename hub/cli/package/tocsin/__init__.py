@@ -1,0 +1,5 @@
+"""The name under which programs find what is installed: its version, and `python -m tocsin`."""
+
+from hub import __version__
+
+__all__ = ["__version__"]
