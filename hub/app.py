@@ -13,12 +13,13 @@ from hub.admin.observability import Observability
 from hub.api.assistant import downloads, usage
 from hub.auth.access import public
 from hub.http import cors
+from hub.http.error_headings import operation_place
 from hub.http.response import Response
 from hub.http.routing import Endpoint, Routes, path_of
 from hub.ingest import batches, ingest, subscribe
-from hub.openapi import reference
+from hub.manual import endpoints as manual
 from hub.openapi.cache import OpenAPICache
-from hub.openapi.operation_pages import anchor_of, documentation
+from hub.openapi.other_endpoints import OTHER_ENDPOINTS
 from hub.operations import OPERATIONS
 from hub.rest.authenticate import RequestCost, authorize_request
 from hub.rest.context import CallbackValidator, Services
@@ -28,6 +29,8 @@ from hub.rest.pipeline import operation_endpoint
 from hub.rest.request import Handler, Request
 from hub.rest.resolve import BY_ID, PARAMETER
 from hub.settings import HubSettings
+from hub.ui import assets
+from hub.ui import public_reference as reference
 from hub.ui import routes as doors
 from hub.ui.section import ROOT
 from hub.ui.sections import SECTIONS
@@ -59,10 +62,12 @@ def create_app(
     if dashboard is not None:
         doors.add(dashboard, routes)
     admin.add(house, routes, seeing, admins, here=settings.admin_bind is None)
-    page = documentation(OPERATIONS, _texts(house), linked=settings.api_reference != "off")
-    routes.add("GET", f"{house.urls.prefix}/docs", wrap(house, page))
-    if settings.api_reference in ("public", "users") or settings.admin_bind is None:
-        reference.add(house, routes, described, admins)
+    described_here = settings.api_reference in ("public", "users") or (
+        settings.api_reference == "admin" and settings.admin_bind is None
+    )
+    manual.add(house, routes, described=described_here)
+    if described_here:
+        reference.add(house, routes, described, admins, dashboard=settings.ui)
     return Starlette(routes=[routes], lifespan=_lifespan(house, lifespan))
 
 
@@ -84,7 +89,8 @@ def create_admin_app(
     admin.add(house, routes, seeing, admins, here=True)
     if describes and settings.api_reference == "admin":
         described = OpenAPICache(house.urls, house.vocabulary, _texts(house))
-        reference.add(house, routes, described, admins)
+        reference.add(house, routes, described, admins, dashboard=False)
+        assets.add(house, routes)
     return Starlette(routes=[routes], lifespan=_lifespan(house, None))
 
 
@@ -93,7 +99,9 @@ def _add_others(house: Services, routes: Routes) -> None:
         method, _, path = line.partition(" ")
         # Also without the prefix: topics and webhooks of forges are not paths of the API.
         for served in {path, house.urls.prefix + path}:
-            run = wrap(house, work, f"#{anchor_of(line)}", told=told, door=door)
+            run = wrap(
+                house, work, operation_place(OTHER_ENDPOINTS[line].name), told=told, door=door
+            )
             routes.add(method, served, run)
 
 

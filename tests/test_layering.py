@@ -32,10 +32,11 @@ ORDER = {
     ),
     "hub": (
         "http admin_settings server_settings settings auth rest ingest admin websub api operations"
-        " openapi ui app snapshots worker_events cli"
+        " openapi ui manual app snapshots worker_events cli"
     ),
     "hub.cli": (
         "commands http_server service console accounts install operate traffic playground state"
+        " manual"
     ),
 }
 MOST_MODULES = 26

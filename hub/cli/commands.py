@@ -43,6 +43,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "sql": ("operate.sql:sql", "Run a statement that only reads."),
     },
     "Install": {
+        "help": ("manual.help:help_", "Show the manual: its topics, or one of them."),
         "serve": ("install.serve:serve", "Run the daemon: take in events and deliver them."),
         "settings": ("install.settings:settings", "List the settings in force and their sources."),
         "systemd": ("install.systemd:systemd", "Install or remove the systemd units."),

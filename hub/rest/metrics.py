@@ -6,7 +6,19 @@ from hub.rest.request import Request
 from store.database.metrics import CounterMetric, GaugeMetric, HistogramMetric, MetricSet
 from store.delivery.events import Receipt
 
-ENTRANCES = ("topic", "events", "usage", "hub", "websub", "api", "reports", "ui", "admin", "other")
+ENTRANCES = (
+    "topic",
+    "events",
+    "usage",
+    "hub",
+    "websub",
+    "api",
+    "reports",
+    "ui",
+    "docs",
+    "admin",
+    "other",
+)
 OUTCOMES = ("answered", "refused", "failed")
 KINDS = {kind: kind for kind in ("token", "password", "app", "admin")}
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from starlette.types import Receive, Scope, Send
 
 from hub.http import cors
+from hub.http.error_headings import place_of
 from hub.http.errors import (
     ClientGone,
     MovedPermanently,
@@ -41,11 +42,10 @@ def wrap(
 ) -> Endpoint:
     """Return an endpoint that answers the errors of `work` as API errors.
 
-    `reference` is the operation's anchor in the documentation. `told` are headers for every
+    `reference` is the operation's place in the manual. `told` are headers for every
     response; endpoints of the API pass the constant API. `door` is the metrics label of its
     requests.
     """
-    documented = house.documentation + reference
 
     async def run(scope: Scope, receive: Receive, send: Send, values: Mapping[str, str]) -> None:
         request_id = os.urandom(16).hex()
@@ -58,7 +58,7 @@ def wrap(
             house.measures.observe_request(door, CLIENT_CLOSED_REQUEST, time.perf_counter() - began)
             return
         except Exception as error:  # the one place where all errors are answered
-            answer = _failed(house, call, error, documented, request_id)
+            answer = _failed(house, call, error, reference, request_id)
         finally:
             if house.limits is not None and told:
                 house.limits.end(call.rate_charge)
@@ -79,8 +79,9 @@ def wrap(
 
 
 def _failed(
-    house: Services, call: Request, error: Exception, documented: str, request_id: str
+    house: Services, call: Request, error: Exception, reference: str, request_id: str
 ) -> Response:
+    documented = house.documentation + place_of(error, reference)
     if isinstance(error, MovedPermanently):
         return moved_response(error, call.scope["method"], documented)
     house.measures.refused(call, error)

@@ -13,6 +13,7 @@ from typing import Any
 
 from hub.auth.quotas import RateStatus
 from hub.http import conditional
+from hub.http.error_headings import operation_place
 from hub.http.errors import WriteRequired
 from hub.http.response import Header, Response, TypedReply, header, set_media_type
 from hub.http.routing import Endpoint, path_of
@@ -43,7 +44,7 @@ def operation_endpoint(house: Services, operation: Operation) -> Endpoint:
     async def work(call: Request) -> Response:
         return await _respond(house, plan, call)
 
-    return wrap(house, work, f"#{operation.id}", told=told, door="api")
+    return wrap(house, work, operation_place(operation.id), told=told, door="api")
 
 
 async def _respond(house: Services, plan: ResponsePlan, call: Request) -> Response:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from hub.auth.rate_limits import READ, WRITE
 from hub.http import conditional
+from hub.http.error_headings import operation_place
 from hub.http.response import Header, Response, TypedReply, header, json_response
 from hub.rest.authenticate import RequestCost
 from hub.rest.context import Services
@@ -30,7 +31,7 @@ def plan_of(house: Services, operation: Operation) -> tuple[ResponsePlan, tuple[
     link = ""
     if operation.deprecated is not None:
         told += _deprecation(operation.deprecated)
-        link = _sunset_headers(house, operation.deprecated, f"#{operation.id}")
+        link = _sunset_headers(house, operation.deprecated, operation_place(operation.id))
     points = WRITE if operation.writes else READ
     plan = ResponsePlan(
         operation,

@@ -5,6 +5,9 @@ from functools import cache
 from importlib.resources import files
 
 from hub.http.response import Header, Response
+from hub.http.routing import Routes
+from hub.rest.context import Services
+from hub.rest.middleware import wrap
 from hub.rest.request import Handler, Request
 from hub.ui.section import ROOT
 from store.errors import Missing
@@ -27,8 +30,30 @@ def asset(name: str) -> str:
 
     The path contains a digest of the content, so that browsers may cache it forever.
     """
-    digest = hashlib.sha256(_contents()[name]).hexdigest()[:12]
-    return f"{ROOT}/static/{digest}/{name}"
+    return f"{ROOT}/static/{_digest(name)}/{name}"
+
+
+@cache
+def public_asset(name: str) -> str:
+    """The same for pages outside the dashboard, relative to the root of the API."""
+    return f"docs/static/{_digest(name)}-{name}"
+
+
+def add(house: Services, routes: Routes) -> None:
+    """Serve them to pages outside the dashboard."""
+    path = f"{house.urls.prefix}/docs/static/{{file}}"
+    routes.add("GET", path, wrap(house, _public, door="docs"))
+
+
+async def _public(call: Request) -> Response:
+    _, _, name = call.values["file"].partition("-")
+    if name not in _contents() or not public_asset(name).endswith(f"/{call.values['file']}"):
+        raise Missing(name)
+    return _sent(name)
+
+
+def _digest(name: str) -> str:
+    return hashlib.sha256(_contents()[name]).hexdigest()[:12]
 
 
 def serving() -> Handler:
@@ -41,7 +66,11 @@ def serving() -> Handler:
             or asset(name) != f"{ROOT}/static/{call.values['digest']}/{name}"
         ):
             raise Missing(name)
-        kind = KINDS[name.rpartition(".")[2]]
-        return Response(200, _contents()[name], [(b"content-type", kind), FOREVER, NOSNIFF])
+        return _sent(name)
 
     return work
+
+
+def _sent(name: str) -> Response:
+    kind = KINDS[name.rpartition(".")[2]]
+    return Response(200, _contents()[name], [(b"content-type", kind), FOREVER, NOSNIFF])

@@ -14,3 +14,5 @@ SAFE: tuple[Header, ...] = (
     (b"cache-control", b"private, no-store"),
 )
 PAGE: tuple[Header, ...] = (HTML, *SAFE)
+LASTING: tuple[Header, ...] = (*SAFE[:-1], (b"cache-control", b"public, no-cache"))
+"""For what is the same for everybody: browsers keep it, and ask whether it is still right."""

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+import orjson
+
 Json = Mapping[str, Any]
 Spoken = list[tuple[str, str]]
 """Pieces of text, each with the name of the schema that it links to, or an empty name."""
@@ -59,10 +61,20 @@ def members(document: Json, schema: Json) -> list[dict[str, Any]]:
             "required": name in required,
             "spoken": type_text(one),
             "text": one.get("description", ""),
-            "bounds": ", ".join(text.format(one[key]) for key, text in BOUNDS if key in one),
+            "bounds": bounds(one),
         }
         for name, one in meant.get("properties", {}).items()
     ]
+
+
+def bounds(schema: Json) -> str:
+    """The limits of a value, in words."""
+    known = {key: schema[key] for key, _ in BOUNDS if schema.get(key) not in (None, [], {})}
+    return ", ".join(text.format(_json(known[key])) for key, text in BOUNDS if key in known)
+
+
+def _json(value: Any) -> str:
+    return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
 def _meant(document: Json, schema: Json) -> Json:

@@ -236,6 +236,7 @@ class Dashboard:
             "menu": self._offered(viewer),
             "request_id": visit.call.request_id,
             "origin": visit.origin + self.house.urls.prefix,
+            "manual": f"{self.house.urls.prefix}/docs",
             "now": self.house.store.clock.now(),
         }
 

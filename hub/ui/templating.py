@@ -1,15 +1,26 @@
 """Rendering of templates. All values are escaped, and a missing value is an error."""
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from hub.ui import formatting
-from hub.ui.assets import asset
+from hub.ui.assets import asset, public_asset
 from hub.ui.section import ROOT
 from store.clock import iso
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
+
+CODE = re.compile(r"`([^`]+)`")
+
+
+def _with_code(text: str) -> "Markup":
+    """The text of a docstring, with its `names` as code."""
+    from markupsafe import Markup, escape
+
+    return Markup(CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 - it is escaped
 
 
 @cache
@@ -32,10 +43,12 @@ def _environment() -> "Environment":
         "moment": formatting.moment,
         "clock": formatting.clock,
         "size": formatting.size,
+        "prose": _with_code,
         "iso": iso,
     }
     made.globals |= {
         "asset": asset,
+        "public_asset": public_asset,
         "ROOT": ROOT,
         "percent": formatting.percent,
         "many": formatting.pluralize,

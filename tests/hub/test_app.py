@@ -11,7 +11,6 @@ from assertions import BASE, assert_error
 
 from hub.app import create_app
 from hub.ingest import hook_events
-from hub.operations import OPERATIONS
 from hub.settings import HubSettings
 from store import Store
 
@@ -80,15 +79,6 @@ async def test_nothing_internal_is_told(
     assert request_id in content["message"]
     assert request_id in caplog.text
     assert "the secret of the house" in caplog.text
-
-
-async def test_the_page_of_documentation_names_everything(client: httpx.AsyncClient) -> None:
-    answer = await client.get("/docs")
-    assert answer.headers["Content-Type"].startswith("text/html")
-    for one in OPERATIONS:
-        assert f"{one.method} {one.path}" in answer.text
-        assert one.summary
-    assert "POST /hub" in answer.text
 
 
 async def test_without_a_prefix(store: Store, seed: Any) -> None:

@@ -4,13 +4,16 @@ from collections.abc import Iterable
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
+from hub.http.error_headings import place_of
 from hub.http.errors import CLOSE, error_response
 from hub.http.response import Header
 
 
-def refusal(error: Exception, documentation_url: str, headers: Iterable[Header]) -> bytes:
-    """The whole answer, as it is sent. `headers` go with every answer of the server."""
-    answer = error_response(error, documentation_url, "")
+def refusal(error: Exception, documentation: str, headers: Iterable[Header]) -> bytes:
+    """The whole answer, as it is sent. `documentation` is where the manual is; `headers` go with
+    every answer of the server.
+    """
+    answer = error_response(error, documentation + place_of(error), "")
     length = (b"content-length", str(len(answer.body)).encode())
     lines = dict.fromkeys([*headers, *answer.headers, length, CLOSE])
     head = b"".join(b"%s: %s\r\n" % line for line in lines)

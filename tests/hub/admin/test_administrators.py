@@ -1,6 +1,7 @@
 """Who sees what is for administrators, from each angle; and who the API's reference."""
 
 import base64
+import re
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -261,7 +262,7 @@ class TestApart:
                 assert (await client.get(path)).status_code == 404
 
 
-PATHS = ("/openapi.json", "/reference", "/reference/start.js", "/reference/swagger-ui.css")
+PATHS = ("/openapi.json", "/reference", "/reference/repos", "/reference/schemas/Hook")
 
 
 class TestReference:
@@ -302,9 +303,28 @@ class TestReference:
         assert await status(store, "/openapi.json", **given) == 404
         assert await status(store, "/openapi.json", apart=True, **given) == 200
 
-    async def test_the_page_without_schemas_says_nothing_of_what_is_off(self, store: Store) -> None:
+    async def test_its_pages_and_their_styles_are_where_administrators_are(
+        self, store: Store
+    ) -> None:
+        given = {"api_reference": "admin", "admin_bind": "127.0.0.1:9186"}
+        async with asked(store, apart=True, **given) as client:
+            page = await client.get("/reference")
+            assert "/ui" not in page.text
+            for style in re.findall(r'<link[^>]* href="([^"]+)"', page.text):
+                assert (await client.get(f"/{style}")).status_code == 200
+
+    async def test_the_manual_does_not_lead_to_a_reference_that_is_off(self, store: Store) -> None:
         async with asked(store, api_reference="off") as client:
-            assert "reference" not in (await client.get("/docs")).text.partition("<h2")[0]
+            assert 'href="reference"' not in (await client.get("/docs")).text
+
+    async def test_a_browser_without_a_token_is_sent_to_the_dashboard(self, store: Store) -> None:
+        browser = {"Accept": "text/html,*/*;q=0.8"}
+        async with asked(store, **OUT) as client:
+            answer = await client.get("/reference/schemas/Hook", headers=browser)
+            assert answer.status_code == 303
+            assert answer.headers["Location"] == "/ui/reference/schemas/Hook"
+            wrong = {**browser, "Authorization": "Bearer wrong"}
+            assert (await client.get("/reference", headers=wrong)).status_code == 401
 
 
 class TestSettings:

@@ -8,6 +8,7 @@ import pytest
 from assertions import BASE, assert_error
 
 from hub.api.hooks import hook_deliveries, hooks
+from hub.http.error_headings import ERRORS_PAGE, operation_place
 from store import Connection, Store
 from store.accounts import accounts, tokens
 from store.clock import MovableClock
@@ -226,9 +227,11 @@ async def test_who_may_not_is_told_before_what_is_wrong(
     assert_error(await client.get(f"{HOOKS}/999"), 404, "Not Found")
 
 
-async def test_errors_lead_to_the_operation_s_documentation(anyone: httpx.AsyncClient) -> None:
-    page = (await anyone.get("/docs")).text
+async def test_errors_lead_into_the_manual(anyone: httpx.AsyncClient) -> None:
     for one, answer in zip(OPERATIONS, await everything(anyone), strict=True):
         url = answer.json()["documentation_url"]
-        assert url == f"{BASE}/docs#{one.id}"
-        assert f'id="{one.id}"' in page
+        general = answer.status_code == 401
+        place = f"{ERRORS_PAGE}#authentication" if general else operation_place(one.id)
+        assert url == f"{BASE}/docs{place}"
+        page, _, anchor = place.partition("#")
+        assert f'id="{anchor}"' in (await anyone.get(f"/docs{page}")).text

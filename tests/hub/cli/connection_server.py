@@ -77,7 +77,7 @@ class Client:
         assert headers["connection"] == "close"
         assert headers["content-type"] == "application/json; charset=utf-8"
         content = json.loads(body)
-        assert content["documentation_url"] == DOCS
+        assert content["documentation_url"].startswith(f"{DOCS}/reference/errors#")
         assert content["status"] == str(status)
         await self.ended()
         return status, content["message"]

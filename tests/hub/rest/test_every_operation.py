@@ -36,6 +36,7 @@ from hub.auth.enterprise_access import NO_MANAGER, OnEnterprise
 from hub.auth.enterprise_access import NOT_AN_OWNER as NO_ENTERPRISE_OWNER
 from hub.auth.organization_access import NOT_AN_OWNER, OnOrg
 from hub.http.conditional import date
+from hub.http.error_headings import ERRORS_PAGE, operation_place
 from hub.http.media import PARAMS
 from hub.openapi.document import document
 from hub.operations import OPERATIONS
@@ -174,7 +175,9 @@ class Asked:
         before = self._world.state()
         answer = await self(at, headers, **how)
         content = assert_error(answer, status, message)
-        assert content["documentation_url"] == f"{BASE}/docs#{self._operation.id}"
+        places = [operation_place(self._operation.id), f"{ERRORS_PAGE}#authentication"]
+        place = content["documentation_url"].removeprefix(f"{BASE}/docs")
+        assert place == places[status == 401]
         assert self._world.state() == before
         return answer
 

@@ -144,7 +144,7 @@ async def test_a_deprecated_operation_says_so(things: Any) -> None:
     assert answer.headers["Deprecation"] == "Tue, 10 Mar 2026 00:00:00 GMT"
     assert answer.headers["Sunset"] == "Fri, 10 Mar 2028 00:00:00 GMT"
     links = answer.links
-    assert links["deprecation"]["url"] == f"{BASE}/docs#things/get-going"
+    assert links["deprecation"]["url"] == f"{BASE}/docs/reference/operations#things-get-going"
     assert links["deprecation"]["type"] == "text/html"
     assert links["alternate"]["url"] == f"{BASE}/things/new"
     refused = await things(2, Authorization="token x")

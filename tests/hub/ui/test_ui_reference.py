@@ -17,7 +17,8 @@ async def test_every_operation_and_every_schema_is_there(store: Store, seed: Any
     async with open_dashboard(store, seed.token) as browser:
         index = await browser.page("/ui/reference")
         for operation in OPERATIONS:
-            assert f"{operation.method} {operation.path}</code>" in index
+            assert f">{operation.method}</span>" in index
+            assert f"<code>{operation.path}</code>" in index
         for name in EVENTS:
             assert f"<code>{name}</code>" in index
         groups = set(re.findall(r'href="(/ui/reference/[^"#]+)"', index))

@@ -59,7 +59,7 @@ async def test_an_old_name_leads_on(client: httpx.AsyncClient, seed: Any) -> Non
     assert content == {
         "message": "Moved Permanently",
         "url": url,
-        "documentation_url": f"{BASE}/docs#repos/list-webhooks",
+        "documentation_url": f"{BASE}/docs/reference/operations#repos-list-webhooks",
     }
     assert (await client.get(url)).status_code == 200
     answer = await client.post("/repos/OCTO/Hello/hooks", json=BODY)

@@ -129,7 +129,7 @@ def uncommented(text: str) -> dict[str, str]:
 
 def test_the_environment_file_is_up_to_date():
     text = (PROJECT / "systemd/tocsin.env").read_text()
-    assert text == environment(), "run `python -m hub.cli.install.reference`"
+    assert text == environment(), "run `python -m hub.cli.manual.generate`"
 
 
 def test_the_environment_file_sets_nothing_and_tells_every_default(monkeypatch):

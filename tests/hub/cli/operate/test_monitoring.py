@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
-from hub.cli.install.reference import all_metrics
 from hub.cli.install.systemd_files import FOR_PROMETHEUS, directory
+from hub.cli.manual.metrics import all_metrics
 from store.database.metrics import AnyMetric, CounterMetric
 
 PROMTOOL = shutil.which("promtool")

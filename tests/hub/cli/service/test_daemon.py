@@ -196,7 +196,7 @@ def test_limits_of_requests_are_read_again(manager, tmp_path):
     assert answer.status_code == 431
     assert answer.json() == {
         "message": "The headers are larger than the limit of 4096 bytes.",
-        "documentation_url": f"{manager.url}/docs",
+        "documentation_url": f"{manager.url}/docs/reference/errors#headers-too-large",
         "status": "431",
     }
 

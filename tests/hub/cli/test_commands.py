@@ -1,4 +1,4 @@
-"""Tables from what they describe; every command helps, and none imports what it does not use."""
+"""Every command helps, and none imports what it does not use."""
 
 import gc
 import subprocess
@@ -7,17 +7,6 @@ import sys
 import click
 
 from hub.cli import COMMANDS, main
-from hub.cli.install import reference
-
-
-def test_writing(tmp_path):
-    document = tmp_path / "README.md"
-    document.write_text("before\n<!-- settings -->\nold\n<!-- /settings -->\nafter\n")
-    reference.write(document)
-    text = document.read_text()
-    assert text.startswith("before\n<!-- settings -->\n| setting |")
-    assert "\nold\n" not in text
-    assert text.endswith("\n<!-- /settings -->\nafter\n")
 
 
 def test_every_command_helps(run):

@@ -1,0 +1,52 @@
+"""`reference/commands.md`: every command with its arguments and options."""
+
+import inspect
+from collections.abc import Iterator
+
+import click
+
+from hub.cli import main
+from hub.cli.manual.markdown import code, fence, page, table
+
+INTRODUCTION = """\
+Each command shows its own help with `--help`. Most commands read the settings as `tocsin serve`
+does: use `--config`, `--data-dir` or `--store` to name another installation. The
+[exit codes](exit-codes.md) are the same for all commands."""
+
+
+def commands() -> str:
+    """The page."""
+    parts = ["# Commands", INTRODUCTION]
+    for path, command, context in all_commands():
+        parts += _section(path, command, context)
+    return page(*parts)
+
+
+def all_commands() -> Iterator[tuple[str, click.Command, click.Context]]:
+    """Every command with its path (`tocsin hooks add`), groups before those in them."""
+    yield from _within(main, click.Context(main, info_name="tocsin"))
+
+
+def _within(
+    group: click.Group, context: click.Context
+) -> Iterator[tuple[str, click.Command, click.Context]]:
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        inner = click.Context(command, info_name=name, parent=context)
+        yield inner.command_path, command, inner
+        if isinstance(command, click.Group):
+            yield from _within(command, inner)
+
+
+def _section(path: str, command: click.Command, context: click.Context) -> Iterator[str]:
+    yield f"{'##' if path.count(' ') == 1 else '###'} {path}"
+    text = inspect.cleandoc(command.help or "").replace("\b\n", "")
+    if isinstance(command, click.Group):
+        yield text
+        return
+    yield fence(" ".join([path, *command.collect_usage_pieces(context)]), "console")
+    yield text
+    options = [one for one in command.params if isinstance(one, click.Option)]
+    rows = [record for one in options if (record := one.get_help_record(context))]
+    yield table(["option", "use"], [[code(names), about] for names, about in rows])

@@ -1,0 +1,99 @@
+"""`tocsin help`: the manual in the terminal."""
+
+import sys
+
+import click
+from click.shell_completion import CompletionItem
+
+from hub.cli import COMMANDS, main
+from hub.cli.console import output
+from hub.cli.manual import topics
+from hub.cli.manual.topics import Topic
+from hub.manual.library import Manual, manual
+from store.errors import Missing
+
+# How many topics are named where several fit.
+MOST_NAMED = 20
+
+
+def _offer(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem[str]]:
+    found = {one.name: one.title for one in topics.pages(manual())} | dict.fromkeys(COMMANDS, "")
+    return [
+        CompletionItem(name, help=text)
+        for name, text in found.items()
+        if name[: len(begun)] == begun
+    ]
+
+
+@click.command("help")
+@click.argument("topic", nargs=-1, shell_complete=_offer)
+def help_(topic: tuple[str, ...]) -> None:
+    """Show the manual: the page, the heading or the command that TOPIC names.
+
+    Without TOPIC it lists the pages. On a terminal it opens a pager; otherwise it prints Markdown.
+    """
+    wanted, pages = " ".join(topic), manual()
+    if not topic:
+        click.echo(listing(pages))
+        return
+    found = topics.page_named(pages, wanted)
+    if found is None and _show_command(topic):
+        return
+    found = found or topics.heading_named(pages, wanted) or _only(pages, wanted)
+    _show(found.source)
+
+
+def listing(pages: Manual) -> str:
+    """Every page by the parts of the manual, with the name to ask for."""
+    names = [one.name for one in topics.pages(pages)]
+    width = max(map(len, names), default=0) + 2
+    lines = ["tocsin help TOPIC shows one of these, or the help of a command."]
+    for part in pages.contents:
+        lines += ["", part.title]
+        lines += [
+            f"  {entry.name.rpartition('/')[2]:{width}}{entry.text or entry.title}"
+            for entry in part.entries
+        ]
+    return "\n".join(lines)
+
+
+def _show_command(path: tuple[str, ...]) -> bool:
+    """Show the help of a command, if these words name one."""
+    command: click.Command | None = main
+    context = click.Context(main, info_name="tocsin")
+    words = path[1:] if path[0] == "tocsin" and len(path) > 1 else path
+    for name in words:
+        command = command.get_command(context, name) if isinstance(command, click.Group) else None
+        if command is None:
+            return False
+        context = click.Context(command, info_name=name, parent=context)
+    assert command is not None
+    click.echo(command.get_help(context))
+    return True
+
+
+def _only(pages: Manual, wanted: str) -> Topic:
+    """The one topic that has these words. Missing names those that somebody may have meant."""
+    found = topics.having(pages, wanted)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        names = "\n".join(f"  {one.name}" for one in found[:MOST_NAMED])
+        raise Missing(f"Several topics have {wanted!r} in their titles:\n{names}")
+    close = topics.close(pages, wanted, list(COMMANDS))
+    meant = (
+        f"Did you mean {' or '.join(map(repr, close))}?" if close else "`tocsin help` lists them."
+    )
+    raise Missing(f"No topic is called {wanted!r}. {meant}")
+
+
+def _show(source: str) -> None:
+    if not sys.stdout.isatty():
+        click.echo(source, nl=False)
+        return
+    from rich.markdown import Markdown
+
+    console = output.console()
+    with console.capture() as captured:
+        console.print(Markdown(source))
+    click.echo_via_pager(captured.get(), color=True)

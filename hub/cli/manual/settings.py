@@ -1,0 +1,51 @@
+"""`reference/settings.md`: every setting with its kind, its default and its variable."""
+
+from collections.abc import Iterator
+
+from hub.admin_settings import AdminSettings
+from hub.cli.manual.markdown import code, page, sentence
+from hub.cli.service.configuration import Setting, Settings, all_settings
+from hub.server_settings import ServerSettings
+from hub.settings import HubSettings
+from store.settings import StoreSettings
+from worker.settings import WorkerSettings
+
+INTRODUCTION = """\
+tocsin reads a setting from four places. The first that has it wins:
+
+1. the option of the command line, if the command has one: `--port 9000`
+2. the environment variable: `TOCSIN_PORT=9000`
+3. the settings file: `port = 9000` in `/etc/tocsin/tocsin.toml`, or else in `./tocsin.toml`
+4. the default
+
+Write a list in a variable as JSON or with commas. Write a table as JSON. `tocsin settings` shows
+the value of each setting and the place that it came from."""
+PARTS = (
+    ("Database and data", StoreSettings),
+    ("Server", ServerSettings),
+    ("Administration", AdminSettings),
+    ("Hub", HubSettings),
+    ("Deliveries and jobs", WorkerSettings),
+    ("Log", Settings),
+)
+
+
+def settings() -> str:
+    """The page."""
+    parts, seen = ["# Settings", INTRODUCTION], set[str]()
+    known = {each.name: each for each in all_settings()}
+    for title, model in PARTS:
+        names = [name for name in model.model_fields if name in known and name not in seen]
+        seen.update(names)
+        parts.append(f"## {title}")
+        for name in names:
+            parts += _section(known[name])
+    return page(*parts)
+
+
+def _section(setting: Setting) -> Iterator[str]:
+    yield f"### {setting.name}"
+    yield sentence(setting.description)
+    default = code(setting.default) or "none"
+    kind = sentence(setting.kind)
+    yield f"{kind} Default: {default}. Variable: `{setting.environment}`."

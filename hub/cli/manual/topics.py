@@ -1,0 +1,93 @@
+"""What `tocsin help TOPIC` finds: a page of the manual, a part of one, or a command."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from hub.manual.library import Manual
+from hub.manual.markdown import slug
+from hub.manual.page import INDEX, Page
+
+# Pages that list names, of which most are commands or paths: they come last.
+REFERENCE = "reference/"
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A page, or the part of it below a heading."""
+
+    page: Page
+    anchor: str = ""
+    title: str = ""
+
+    @property
+    def name(self) -> str:
+        """How it is asked for."""
+        return self.anchor or self.page.name.rpartition("/")[2]
+
+    @property
+    def source(self) -> str:
+        """Its Markdown."""
+        if not self.anchor:
+            return self.page.source
+        tokens = self.page.tokens
+        heads = [one for one in tokens if one.type == "heading_open"]
+        at = next(at for at, one in enumerate(heads) if one.attrGet("id") == self.anchor)
+        after = (one for one in heads[at + 1 :] if one.tag <= heads[at].tag)
+        lines, last = self.page.source.splitlines(), next(after, None)
+        begin = heads[at].map
+        end = None if last is None or last.map is None else last.map[0]
+        assert begin is not None
+        return "\n".join(lines[begin[0] : end]).rstrip() + "\n"
+
+
+def pages(manual: Manual) -> list[Topic]:
+    """A topic for each page, in the order of the contents."""
+    listed = [entry.name for entry in manual.entries if entry.name in manual.pages]
+    others = [name for name in manual.pages if name not in listed and name != INDEX]
+    return [Topic(manual.pages[name], title=manual.pages[name].title) for name in listed + others]
+
+
+def headings(manual: Manual) -> Iterator[Topic]:
+    """A topic for each heading below a page's first."""
+    found = sorted(pages(manual), key=lambda one: one.page.name.startswith(REFERENCE))
+    for topic in found:
+        for section in topic.page.sections[1:]:
+            yield Topic(topic.page, section.anchor, section.title)
+
+
+def page_named(manual: Manual, wanted: str) -> Topic | None:
+    """The page with this name or title."""
+    asked = slug(wanted)
+    for topic in pages(manual):
+        if wanted == topic.page.name or asked in (topic.name, slug(topic.title)):
+            return topic
+    return None
+
+
+def heading_named(manual: Manual, wanted: str) -> Topic | None:
+    """The first part with this heading; what people wrote comes before lists."""
+    asked = slug(wanted)
+    return next((one for one in headings(manual) if asked in (one.anchor, slug(one.title))), None)
+
+
+def having(manual: Manual, wanted: str) -> list[Topic]:
+    """Pages that have all these words in their title, or else parts that have them in theirs."""
+    words = slug(wanted).split("-")
+    for among in (pages(manual), headings(manual)):
+        found = [one for one in among if _has(one, words)]
+        if found:
+            return found
+    return []
+
+
+def _has(topic: Topic, words: list[str]) -> bool:
+    text = f"{topic.name} {slug(topic.title)}".replace("-", " ").split()
+    return all(any(one.startswith(word) for one in text) for word in words)
+
+
+def close(manual: Manual, wanted: str, commands: list[str]) -> list[str]:
+    """Names that somebody may have meant."""
+    names = [one.name for one in pages(manual)] + commands
+    names += [one.anchor for one in headings(manual)]
+    return get_close_matches(slug(wanted), dict.fromkeys(names), n=3)

@@ -1,0 +1,164 @@
+"""Headings of the manual's page on errors, and which of them an error leads to."""
+
+from typing import NamedTuple
+
+from hub.http import errors
+from hub.http.errors import status_of
+from store.errors import Busy, Conflict, Gone, Invalid, Missing, Unavailable
+
+ERRORS_PAGE = "/reference/errors"
+OPERATIONS_PAGE = "/reference/operations"
+
+
+class Heading(NamedTuple):
+    """A heading with its text. A `general` one explains an error better than the operation's
+    section does.
+    """
+
+    title: str
+    text: str
+    general: bool = False
+
+    @property
+    def anchor(self) -> str:
+        return self.title.lower().replace(" ", "-")
+
+
+SERVER_ERROR = Heading(
+    "Server error",
+    "The server failed. The answer names the request id; the log has the cause under this id. "
+    "Send the request again later. If the error stays, look into the log.",
+    general=True,
+)
+UNAVAILABLE = Heading(
+    "Unavailable",
+    "The database cannot be reached or written at the moment. Wait for the seconds in "
+    "`Retry-After`, then send the same request again.",
+    general=True,
+)
+VALIDATION = Heading(
+    "Validation failed",
+    "The server can read the body, but a value in it is not allowed. Each member of `errors` "
+    "names a `resource`, a `field` and a `code`; `message` says more. Correct the value and send "
+    "the request again.",
+)
+HEADINGS: dict[type[Exception], Heading] = {
+    errors.Malformed: Heading(
+        "Malformed request",
+        "The server cannot read the request: the JSON, a parameter or a header is broken. "
+        "The message names the part. The same request fails again.",
+    ),
+    errors.Unauthenticated: Heading(
+        "Authentication",
+        "The request has no credentials, or the server does not know them. Send a token as "
+        "`Authorization: Bearer TOKEN`. `tocsin token create` makes one. A token that has expired "
+        "or was revoked does not work any more.",
+        general=True,
+    ),
+    errors.Exhausted: Heading(
+        "Rate limit",
+        "The caller has used all requests of this window. `X-RateLimit-Reset` has the time, in "
+        "seconds since 1970, at which the next window begins. `X-RateLimit-Remaining` counts down "
+        "before that, so a client can slow down in time.",
+        general=True,
+    ),
+    errors.TooFast: Heading(
+        "Secondary rate limit",
+        "The caller sends too many requests at once, or creates too much content in a short time. "
+        "Wait for the seconds in `Retry-After`.",
+        general=True,
+    ),
+    errors.Blocked: Heading(
+        "Failed logins",
+        "Too many credentials from this address were wrong. The server refuses all credentials "
+        "from there for a while, correct ones too. Correct the client, then wait.",
+        general=True,
+    ),
+    errors.SignOnRequired: Heading(
+        "Single sign-on",
+        "The organization requires single sign-on, and nobody has authorized the token for it. "
+        "The header `X-Service-SSO` has the URL at which to authorize it.",
+        general=True,
+    ),
+    errors.Forbidden: Heading(
+        "Forbidden",
+        "The server knows the caller, but the caller may not do this. The section of each "
+        "[operation](operations.md) says which role, scope or permission it needs. "
+        "`X-Accepted-OAuth-Scopes` names the scopes.",
+    ),
+    Missing: Heading(
+        "Not found",
+        "There is nothing at this path, or the caller may not see it. Private things answer 404 "
+        "and not 403, so that nobody learns that they exist.",
+    ),
+    errors.NotAllowed: Heading("Method not allowed", "This resource does not have this method."),
+    errors.NotAcceptable: Heading(
+        "Not acceptable",
+        "The resource has none of the media types in `Accept`. `application/json` always works.",
+    ),
+    errors.TooSlow: Heading(
+        "Request timeout",
+        "The headers or the body did not arrive in time (settings `header_timeout` and "
+        "`body_timeout`). The server closes the connection.",
+        general=True,
+    ),
+    Conflict: Heading(
+        "Conflict",
+        "The change contradicts the present state: a name is in use, or an event with the same "
+        "delivery id has another body.",
+    ),
+    Gone: Heading(
+        "Gone",
+        "The resource was there and is not there any more, or a setting has switched the "
+        "operation off. The message names the setting.",
+    ),
+    errors.TooLarge: Heading(
+        "Too large",
+        "The body is larger than the server accepts. The settings `max_body_bytes`, "
+        "`max_event_bytes` and `max_batch_lines` set the limits.",
+    ),
+    errors.LongURL: Heading("URL too long", "The URL is longer than the server accepts.", True),
+    errors.LongHead: Heading(
+        "Headers too large", "All headers together are larger than the server accepts.", True
+    ),
+    errors.Unsupported: Heading(
+        "Unsupported media type",
+        "The server does not read the `Content-Type` of this body. Send `application/json`.",
+    ),
+    Invalid: VALIDATION,
+    errors.Rejected: VALIDATION,
+    errors.NotFound: Heading(
+        "Unknown reference", "The body names something that is not there, or is not visible."
+    ),
+    Busy: UNAVAILABLE,
+    Unavailable: UNAVAILABLE,
+    errors.MovedPermanently: Heading(
+        "Moved",
+        "The repository has another name now. `Location` and the member `url` have the new "
+        "address. A GET answers 301; a change answers 307, so that clients repeat it with its "
+        "body.",
+    ),
+}
+
+
+def heading_of(error: Exception) -> Heading:
+    """The heading that explains an error."""
+    if not isinstance(error, errors.MovedPermanently) and status_of(error) == 500:
+        return SERVER_ERROR
+    return next(HEADINGS[kind] for kind in type(error).mro() if kind in HEADINGS)
+
+
+def operation_anchor(operation_id: str) -> str:
+    """Where an operation is on its page."""
+    return operation_id.replace("/", "-")
+
+
+def operation_place(operation_id: str) -> str:
+    """Where an operation is in the manual."""
+    return f"{OPERATIONS_PAGE}#{operation_anchor(operation_id)}"
+
+
+def place_of(error: Exception, place: str = "") -> str:
+    """Where the manual explains an error of what is described at `place`, if it is anywhere."""
+    heading = heading_of(error)
+    return place if place and not heading.general else f"{ERRORS_PAGE}#{heading.anchor}"

@@ -1,0 +1,98 @@
+"""All pages of the manual, in the order of its contents."""
+
+import posixpath
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+from hub.manual.page import INDEX, LOCAL, Page
+
+SUFFIX = ".md"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A page in the contents, with the line about it."""
+
+    name: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the contents: `How-to`, and its pages."""
+
+    title: str
+    entries: tuple[Entry, ...]
+
+
+class Manual:
+    """The pages below a folder; `index.md` has the contents."""
+
+    def __init__(self, folder: Traversable) -> None:
+        self._folder = folder
+
+    @cached_property
+    def pages(self) -> dict[str, Page]:
+        """The pages by name."""
+        return {name: Page(name, text) for name, text in sorted(_read(self._folder, ""))}
+
+    @cached_property
+    def contents(self) -> tuple[Part, ...]:
+        """The parts, as `index.md` lists them."""
+        return tuple(_parts(self.pages[INDEX])) if INDEX in self.pages else ()
+
+    @property
+    def entries(self) -> list[Entry]:
+        """Every page of the contents, in its order."""
+        return [entry for part in self.contents for entry in part.entries]
+
+    def file(self, path: str) -> bytes | None:
+        """A file of the manual that is no page; None where there is none."""
+        found = self._folder
+        for name in path.split("/"):
+            if name in ("", ".", "..") or "\\" in name or "\0" in name:
+                return None
+            found = found / name
+        return found.read_bytes() if found.is_file() else None
+
+
+def _read(folder: Traversable, before: str) -> Iterator[tuple[str, str]]:
+    for one in folder.iterdir():
+        if one.is_dir():
+            yield from _read(one, f"{before}{one.name}/")
+        elif one.name.endswith(SUFFIX):
+            yield before + one.name.removesuffix(SUFFIX), one.read_text(encoding="utf-8")
+
+
+def _parts(index: Page) -> Iterator[Part]:
+    title, entries, tokens = "", list[Entry](), index.tokens
+    for at, token in enumerate(tokens):
+        if token.type == "heading_open" and token.tag == "h2":
+            if entries:
+                yield Part(title, tuple(entries))
+            title, entries = tokens[at + 1].content, []
+        elif token.type == "list_item_open" and title:
+            entry = _entry(tokens[at + 2].content)
+            entries += [entry] if entry is not None else []
+    if entries:
+        yield Part(title, tuple(entries))
+
+
+def _entry(line: str) -> Entry | None:
+    """The page that `[Title](name.md): text` names."""
+    named, _, rest = line.removeprefix("[").partition("](")
+    address, _, text = rest.partition(")")
+    found = LOCAL.match(address)
+    if found is None:
+        return None
+    return Entry(posixpath.normpath(found[1]), named, " ".join(text.removeprefix(":").split()))
+
+
+@cache
+def manual() -> Manual:
+    """The manual of this installation."""
+    return Manual(files("hub") / "docs")

@@ -1,0 +1,76 @@
+"""One page of the manual."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from markdown_it.token import Token
+
+from hub.manual import markdown
+from hub.manual.markdown import Section
+
+INDEX = "index"
+LOCAL = re.compile(r"^(?!\w+:|//|#)([^#]*)\.md(#.*)?$")
+
+
+@dataclass
+class Page:
+    """A page; `name` is its path in the manual without `.md`: `how-to/receive-and-verify`."""
+
+    name: str
+    source: str
+    _html: dict[str, str] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def tokens(self) -> Sequence[Token]:
+        return markdown.parse(self.source)
+
+    @cached_property
+    def sections(self) -> Sequence[Section]:
+        return list(markdown.sections(self.tokens))
+
+    @property
+    def title(self) -> str:
+        """Its first heading."""
+        return self.sections[0].title if self.sections else self.name
+
+    @property
+    def folder(self) -> str:
+        """The part of the manual that it belongs to; empty for a page of its own."""
+        return self.name.rpartition("/")[0]
+
+    @property
+    def anchors(self) -> set[str]:
+        return {one.anchor for one in self.sections}
+
+    @property
+    def links(self) -> list[tuple[str, str]]:
+        return list(markdown.links(self.tokens))
+
+    def html(self, within: str = "") -> str:
+        """Its HTML; `within` is what comes before a link to another page of its folder."""
+        if within not in self._html:
+            # Tokens are changed: these are its own.
+            self._html[within] = markdown.to_html(_relinked(markdown.parse(self.source), within))
+        return self._html[within]
+
+
+def _relinked(tokens: list[Token], within: str) -> list[Token]:
+    for token in tokens:
+        for child in token.children or []:
+            name = {"link_open": "href", "image": "src"}.get(child.type)
+            if name is not None:
+                child.attrSet(name, served(str(child.attrGet(name)), within))
+    return tokens
+
+
+def served(address: str, within: str = "") -> str:
+    """Where the hub serves what a page links to: pages without their `.md`."""
+    found = LOCAL.match(address)
+    if found is not None:
+        path = found[1].removesuffix(INDEX) if found[1].endswith(f"/{INDEX}") else found[1]
+        return within + ("./" if path == INDEX else path) + (found[2] or "")
+    if re.match(r"\w+:|//|#|/", address):
+        return address
+    return within + address

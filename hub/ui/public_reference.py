@@ -1,0 +1,122 @@
+"""`/openapi.json` and `/reference`: the API's description outside the dashboard, for whom the
+setting `api_reference` names.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from importlib.metadata import version
+from typing import Any
+
+import orjson
+
+from hub.admin.administrators import AdminAuth
+from hub.http.accept import Accept
+from hub.http.errors import Unauthenticated
+from hub.http.response import JSON, Response, header
+from hub.http.routing import Routes
+from hub.openapi.cache import OpenAPICache
+from hub.rest.context import Services
+from hub.rest.middleware import wrap
+from hub.rest.request import Handler, Request
+from hub.ui import reference_views
+from hub.ui.headers import PAGE
+from hub.ui.section import ROOT
+from hub.ui.templating import render
+
+Check = Callable[[Request], Awaitable[None]]
+View = Callable[[Mapping[str, Any], Request], dict[str, Any]]
+# A path below `/reference`: how far up its root is, its template, and the values for that.
+PAGES: Mapping[str, tuple[str, str, View]] = {
+    "/reference": (
+        "",
+        "reference.html",
+        lambda document, call: reference_views.groups_view(document),
+    ),
+    "/reference/{group}": (
+        "../",
+        "reference_group.html",
+        lambda document, call: reference_views.group_view(document, call.values["group"]),
+    ),
+    "/reference/schemas/{name}": (
+        "../../",
+        "reference_schema.html",
+        lambda document, call: reference_views.schema_view(document, call.values["name"]),
+    ),
+}
+
+
+def add(
+    house: Services,
+    routes: Routes,
+    described: OpenAPICache,
+    admins: AdminAuth,
+    *,
+    dashboard: bool,
+) -> None:
+    """Serve them to whom the setting names; people sign in at the dashboard, if it is there."""
+    if house.settings.api_reference == "off":
+        return
+    checks = {"public": None, "users": admins.check_user, "admin": admins.check}
+    check = checks[house.settings.api_reference]
+    works = {"/openapi.json": _restricted(check, _document(described))}
+    for path, (up, template, view) in PAGES.items():
+        page = _page(described, up, template, view, dashboard=dashboard)
+        shown = _restricted(check, page)
+        works[path] = _signing_in(shown, path) if dashboard else shown
+    for path, work in works.items():
+        routes.add("GET", house.urls.prefix + path, wrap(house, work, door="docs"))
+
+
+def _restricted(check: Check | None, work: Handler) -> Handler:
+    if check is None:
+        return work
+
+    async def run(call: Request) -> Response:
+        await check(call)
+        return await work(call)
+
+    return run
+
+
+def _signing_in(work: Handler, path: str) -> Handler:
+    """`work`; a browser without a token is sent to the dashboard, where people sign in."""
+
+    async def run(call: Request) -> Response:
+        try:
+            return await work(call)
+        except Unauthenticated:
+            if b"authorization" in call.headers or not Accept(call.accept).explicit("text/html"):
+                raise
+            return Response(303, b"", [header("Location", ROOT + path.format(**call.values))])
+
+    return run
+
+
+def _document(described: OpenAPICache) -> Handler:
+    async def work(call: Request) -> Response:
+        content = await asyncio.to_thread(lambda: orjson.dumps(described()))
+        return Response(200, content, [JSON])
+
+    return work
+
+
+def _page(
+    described: OpenAPICache, up: str, template: str, view: View, *, dashboard: bool
+) -> Handler:
+    frame = {
+        "base": "_public.html",
+        "place": "reference",
+        "up": up,
+        "at": f"{up}reference",
+        "dashboard": dashboard,
+        "described": True,
+        "release": version("tocsin"),
+    }
+
+    def draw(call: Request) -> bytes:
+        return render(template, {**frame, **view(described(), call)}).encode()
+
+    async def work(call: Request) -> Response:
+        return Response(200, await asyncio.to_thread(draw, call), PAGE)
+
+    return work

@@ -1,0 +1,192 @@
+"""`/docs` and `/reference` as people see them: wide and narrow, light and dark, with and without
+scripts; and the search, by the questions that people have.
+"""
+
+import re
+
+import pytest
+from browsing import Guest
+from chromium import violations
+from playwright.async_api import expect
+
+from hub.manual.library import manual
+
+SHOWN = (
+    "/docs",
+    "/docs/tutorial",
+    "/docs/concepts",
+    "/docs/how-to/troubleshoot",
+    "/docs/how-to/receive-and-verify",
+    "/docs/reference/settings",
+    "/docs/reference/state-document",
+    "/docs/reference/websub",
+    "/reference",
+    "/reference/repos",
+    "/reference/schemas/Hook",
+)
+LOOKS = {
+    "wide-light": {"width": 1440},
+    "wide-dark": {"width": 1440, "dark": True},
+    "narrow-light": {"width": 390},
+    "narrow-dark": {"width": 390, "dark": True},
+}
+QUESTIONS = {
+    "my receiver answers 401": ("/docs/how-to/troubleshoot", "401"),
+    "replay what was missed last night": ("/docs/how-to/replay-after-an-outage", ""),
+    "how do I go to PostgreSQL": ("/docs/how-to/postgresql", ""),
+    "rotate the secret of a hook": ("/docs/how-to/rotate-secrets", ""),
+    "verify signature": ("/docs/how-to/receive-and-verify", ""),
+    "max_event_bytes": ("/docs/reference/settings", "max_event_bytes"),
+}
+
+
+@pytest.fixture
+async def guest(visit, request: pytest.FixtureRequest) -> Guest:
+    """Somebody who is signed in nowhere, with the look that the test names."""
+    look = dict(getattr(request, "param", LOOKS["wide-light"]))
+    width = look.pop("width")
+    arrived: Guest = await visit(None, **look)
+    await arrived.page.set_viewport_size({"width": width, "height": 900})
+    return arrived
+
+
+async def is_within(guest: Guest) -> bool:
+    """Whether nothing of the page is beyond the window's side."""
+    return bool(await guest.page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
+
+
+BOTH = ("wide-light", "narrow-dark")
+VISITS = [
+    pytest.param(LOOKS[look], path, id=f"{path}-{look}")
+    for path in SHOWN
+    # The other two once: colours and widths do not depend on each other.
+    for look in (LOOKS if path in ("/docs/concepts", "/reference") else BOTH)
+]
+
+
+@pytest.mark.parametrize(("guest", "path"), VISITS, indirect=["guest"])
+async def test_a_page(guest: Guest, path: str) -> None:
+    page = await guest.go(path)
+    assert await page.get_by_role("heading", level=1).count() == 1
+    assert await violations(page) == []
+    assert await is_within(guest), "the page scrolls sideways"
+
+
+@pytest.mark.parametrize("guest", [LOOKS["narrow-light"]], ids=["narrow"], indirect=True)
+async def test_no_page_scrolls_sideways(guest: Guest) -> None:
+    for name in manual().pages:
+        await guest.go(f"/docs/{name}")
+        assert await is_within(guest), name
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+async def test_a_question_is_answered_in_one_step(guest: Guest, question: str) -> None:
+    page = await guest.go("/docs/concepts")
+    path, anchor = QUESTIONS[question]
+    await page.get_by_role("combobox").fill(question)
+    first = page.get_by_role("option").first
+    await expect(first).to_have_attribute("aria-selected", "true")
+    await page.keyboard.press("Enter")
+    await page.wait_for_url(re.compile(f"{path}(#.*{anchor}.*)?$" if anchor else f"{path}(#.*)?$"))
+    assert anchor in page.url
+    _, _, fragment = page.url.partition("#")
+    if fragment:
+        await expect(page.locator(f"[id='{fragment}']")).to_be_in_viewport()
+
+
+async def test_the_search_finds_beginnings_and_says_when_there_is_nothing(guest: Guest) -> None:
+    page = await guest.go("/docs")
+    search = page.get_by_role("combobox")
+    await search.fill("postg")
+    await expect(page.get_by_role("option").first).to_contain_text("PostgreSQL")
+    await search.fill("zzzzqqqq")
+    await expect(page.locator("#results")).to_contain_text("Nothing is found")
+    await search.press("Escape")
+    await expect(page.locator("#results")).to_be_hidden()
+
+
+async def test_arrows_choose_a_result(guest: Guest) -> None:
+    page = await guest.go("/docs")
+    await page.keyboard.press("/")
+    await page.keyboard.type("secret")
+    options = page.get_by_role("option")
+    await expect(options.nth(0)).to_have_attribute("aria-selected", "true")
+    await page.keyboard.press("ArrowDown")
+    await expect(options.nth(1)).to_have_attribute("aria-selected", "true")
+    wanted = await options.nth(1).get_by_role("link", include_hidden=True).get_attribute("href")
+    await page.keyboard.press("Enter")
+    await page.wait_for_url(f"**/{wanted}")
+
+
+async def test_code_can_be_copied(guest: Guest) -> None:
+    await guest.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page = await guest.go("/docs/tutorial")
+    block = page.locator(".code").first
+    await block.hover()
+    await block.get_by_role("button").click()
+    await expect(block.get_by_role("button")).to_have_text("Copied")
+    copied = await page.evaluate("navigator.clipboard.readText()")
+    assert copied == await block.locator("pre").text_content()
+
+
+async def test_without_scripts_there_are_contents_and_no_dead_buttons(visit) -> None:
+    guest = await visit(None, scripts=False)
+    page = await guest.go("/docs/tutorial")
+    assert await page.get_by_role("button").count() == 0
+    await expect(page.get_by_role("combobox")).to_be_hidden()
+    await (
+        page.get_by_role("navigation", name="Contents").get_by_role("link", name="Concepts").click()
+    )
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Concepts")
+
+
+async def test_every_link_of_a_page_leads_somewhere(guest: Guest, client) -> None:
+    page = await guest.go("/docs/")
+    links = await page.eval_on_selector_all("a", "all => all.map((one) => one.href)")
+    ours = {one.partition("#")[0] for one in links if one.startswith(guest.house.url)}
+    assert len(ours) > 40
+    for link in sorted(ours):
+        assert (await client.get(link)).status_code in (200, 303), link
+
+
+async def test_on_paper_there_is_the_text_alone(guest: Guest) -> None:
+    page = await guest.go("/docs/concepts")
+    await page.emulate_media(media="print")
+    await expect(page.get_by_role("article")).to_be_visible()
+    for hidden in (page.get_by_role("navigation").first, page.locator(".search")):
+        await expect(hidden).to_be_hidden()
+
+
+async def test_the_reference_is_filtered_and_folded(guest: Guest) -> None:
+    page = await guest.go("/reference")
+    await page.get_by_role("searchbox").fill("post hooks pings")
+    rows = page.locator("[data-row]:visible")
+    await expect(rows).to_have_count(1)
+    await expect(rows).to_contain_text("/repos/{owner}/{repo}/hooks/{hook_id}/pings")
+    await page.get_by_role("searchbox").fill("")
+    await page.get_by_role("button", name="Fold all", exact=True).click()
+    await expect(rows).to_have_count(0)
+    await page.get_by_role("button", name="Unfold all").click()
+    assert await rows.count() > 150
+
+
+async def test_an_operation_has_an_example(guest: Guest) -> None:
+    page = await guest.go("/reference/repos#post-repos-owner-repo-hooks")
+    panel = page.locator("section", has=page.locator("#post-repos-owner-repo-hooks"))
+    await panel.get_by_text("Example", exact=True).click()
+    await expect(panel).to_contain_text("curl -X POST")
+    await expect(panel.get_by_role("heading", name="Response 201")).to_be_visible()
+    assert await is_within(guest)
+
+
+async def test_underscores_of_links_can_be_seen(guest: Guest) -> None:
+    """The line under a link is below the underscores in it."""
+    page = await guest.go("/reference")
+    link = page.locator("a:has(> code)", has_text="hook_id").first
+    offset = await link.evaluate("one => getComputedStyle(one).textUnderlineOffset")
+    size = await link.evaluate("one => getComputedStyle(one).fontSize")
+    assert float(offset.removesuffix("px")) > 0.35 * float(size.removesuffix("px"))
+
+
+def test_the_pages_that_are_looked_at_are_there() -> None:
+    assert {one.removeprefix("/docs/") for one in SHOWN if one[:6] == "/docs/"} <= {*manual().pages}

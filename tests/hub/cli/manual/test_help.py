@@ -1,0 +1,100 @@
+"""`tocsin help`: topics, and the pages, headings and commands that they name."""
+
+import os
+import pty
+import subprocess
+import sys
+
+import click
+import pytest
+
+from hub.cli import COMMANDS
+from hub.cli.console.exits import MISSING
+from hub.cli.manual import help as help_module
+from hub.manual.library import manual
+from tests.waiting import PATIENCE
+
+
+def test_without_a_topic_it_lists_every_page(run) -> None:
+    said = run("help").stdout
+    for entry in manual().entries:
+        assert f"\n  {entry.name.rpartition('/')[2]} " in said
+
+
+@pytest.mark.parametrize(
+    ("topic", "first"),
+    [
+        (["concepts"], "# Concepts"),
+        (["how-to/rotate-secrets"], "# Rotate secrets"),
+        (["Rotate", "secrets"], "# Rotate secrets"),
+        (["rotate"], "# Rotate secrets"),
+        (["receive", "verify"], "# Receive and verify deliveries"),
+        (["max_event_bytes"], "### max_event_bytes"),
+        (["repos-create-webhook"], "### repos create webhook"),
+    ],
+    ids=lambda one: " ".join(one) if isinstance(one, list) else "",
+)
+def test_a_topic_is_a_page_or_a_heading(run, topic: list[str], first: str) -> None:
+    assert run("help", *topic).stdout.splitlines()[0] == first
+
+
+def test_a_part_ends_at_the_next_heading_of_its_level(run) -> None:
+    said = run("help", "max_event_bytes").stdout
+    assert [line for line in said.splitlines() if line.startswith("#")] == ["### max_event_bytes"]
+
+
+@pytest.mark.parametrize("words", [["hooks"], ["hooks", "list"], ["tocsin", "hooks", "list"]])
+def test_a_command_shows_its_help(run, words: list[str]) -> None:
+    command = [word for word in words if word != "tocsin"]
+    said = run(*command, "--help").stdout.replace("Usage: main", "Usage: tocsin")
+    assert run("help", *words).stdout == said
+
+
+@pytest.mark.parametrize(
+    ("topic", "meant"), [("rotate-secrests", "rotate-secrets"), ("redelivr", "redeliver")]
+)
+def test_another_word_names_what_is_close(run, topic: str, meant: str) -> None:
+    assert f"Did you mean '{meant}'" in run("help", topic, code=MISSING).stderr
+
+
+def test_a_word_without_anything_close_says_where_they_are(run) -> None:
+    assert "`tocsin help` lists them" in run("help", "zzzzqqqq", code=MISSING).stderr
+
+
+def test_several_topics_are_named(run) -> None:
+    said = run("help", "secrets", code=MISSING).stderr
+    assert "  rotate-secrets" in said
+    assert "  artifacts-and-secrets" in said
+
+
+def test_a_shell_offers_pages_and_commands() -> None:
+    offered = {one.value for one in help_module._offer(click.Context(help_module.help_), None, "")}
+    assert {"concepts", "rotate-secrets", "settings"} <= offered
+    assert set(COMMANDS) <= offered
+
+
+def test_on_a_terminal_it_is_drawn_in_a_pager() -> None:
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "PAGER": "cat", "TERM": "xterm-256color", "NO_COLOR": ""}
+    command = [sys.executable, "-m", "hub.cli", "help", "concepts"]
+    with os.fdopen(ours, "rb", buffering=0) as screen:
+        process = subprocess.Popen(command, stdin=theirs, stdout=theirs, env=environment)
+        os.close(theirs)
+        shown = b""
+        try:
+            while piece := screen.read(4096):
+                shown += piece
+        except OSError:
+            pass  # the other end is closed
+        assert process.wait(PATIENCE) == 0
+    assert b"# Concepts" not in shown
+    assert b"Concepts" in shown
+    assert b"\x1b[" in shown
+
+
+def test_other_commands_do_not_load_the_manual() -> None:
+    code = (
+        "import sys; from hub.cli import main; main.get_command(None, 'token');"
+        "sys.exit(any(name.startswith(('hub.manual', 'hub.cli.manual')) for name in sys.modules))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
