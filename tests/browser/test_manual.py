@@ -5,8 +5,8 @@ scripts; and the search, by the questions that people have.
 import re
 
 import pytest
-from browsing import Guest
 from chromium import violations
+from dashboard_guests import Guest
 from playwright.async_api import expect
 
 from hub.manual.library import manual

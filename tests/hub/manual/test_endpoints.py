@@ -4,7 +4,7 @@ import re
 
 import httpx
 import pytest
-from asserting import assert_error
+from assertions import assert_error
 
 from hub.manual.library import manual
 
