@@ -99,7 +99,7 @@ def test_the_state_document_loads(directory: Path) -> None:
     (one,) = [
         one for page in manual_pages() for one in blocks(page, "yaml") if one.name == "example"
     ]
-    loaded = CliRunner().invoke(main, ["load", "-"], input=one.text)
+    loaded = CliRunner().invoke(main, ["load", "--init", "-"], input=one.text)
     assert loaded.exit_code == 0, loaded.output
     assert "created" in loaded.stdout
 
