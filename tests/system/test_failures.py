@@ -394,10 +394,10 @@ def test_an_installation_without_the_driver(tmp_path: Path, missing: str) -> Non
         env={**os.environ, "TOCSIN_DATA_DIR": str(tmp_path)},
         cwd=tmp_path,
     )
-    assert done.returncode == 1
+    assert done.returncode == 3
     (line,) = done.stderr.splitlines()
-    assert line.startswith("Error: PostgreSQL needs an extra")
-    assert line.endswith("pip install 'tocsin[postgres]'")
+    assert line.startswith("Error: PostgreSQL needs its driver")
+    assert line.endswith("pip install 'psycopg[binary,pool]>=3.2,<4'")
 
 
 def test_the_log_keeps_the_password_to_itself(
