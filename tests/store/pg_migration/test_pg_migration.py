@@ -614,7 +614,7 @@ def test_a_row_that_comes_back_other_than_it_was_sent_is_found(
         " EXECUTE FUNCTION spoil()",
     )
     world.arrive("g-1")
-    with moving() as mover, pytest.raises(Conflict, match="event came back"):
+    with moving() as mover, pytest.raises(Conflict, match="rows of event differ"):
         mover.catch_up()
 
 

@@ -68,7 +68,9 @@ def test_several_topics_are_named(run) -> None:
 
 
 def test_a_shell_offers_pages_and_commands() -> None:
-    offered = {one.value for one in help_module._offer(click.Context(help_module.help_), None, "")}
+    command = help_module.help_
+    context = click.Context(command)
+    offered = {one.value for one in command.params[0].shell_complete(context, "")}
     assert {"concepts", "rotate-secrets", "settings"} <= offered
     assert set(COMMANDS) <= offered
 

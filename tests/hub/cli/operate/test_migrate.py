@@ -73,13 +73,13 @@ def test_a_copy_and_then_the_switch(run, store: Store, hook_id, target):
 
 
 def test_what_is_refused_is_one_line(run, store: Store, target):
-    for arguments, said in (
-        (["--to", "sqlite:///x"], "has to be on PostgreSQL"),
-        (["--to", "postgresql://nobody:hush@127.0.0.1:1/x"], "cannot be reached"),
-        (["--to", target, "--store", target], "on PostgreSQL already"),
-        (["--to", target, "--data-dir", "elsewhere"], "no database at elsewhere"),
+    for arguments, code, said in (
+        (["--to", "sqlite:///x"], 1, "has to be on PostgreSQL"),
+        (["--to", "postgresql://nobody:hush@127.0.0.1:1/x"], 1, "cannot be reached"),
+        (["--to", target, "--store", target], 1, "on PostgreSQL already"),
+        (["--to", target, "--data-dir", "elsewhere"], 4, "no database at elsewhere"),
     ):
-        refused = run("migrate", *arguments, code=1).stderr
+        refused = run("migrate", *arguments, code=code).stderr
         assert said in refused
         assert refused.count("\n") == 1
         assert "hush" not in refused
