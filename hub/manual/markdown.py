@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING
 
-import nh3
-from markdown_it import MarkdownIt
-from markdown_it.renderer import RendererHTML
-from markdown_it.token import Token
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 MARKS = re.compile(r"[^\w\- ]")
 ATTRIBUTES = {
@@ -34,7 +34,10 @@ class Section:
 
 
 @cache
-def _parser() -> MarkdownIt:
+def _parser() -> "MarkdownIt":
+    # A daemon starts without it: few people read the manual there.
+    from markdown_it import MarkdownIt
+
     return MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
 
@@ -43,7 +46,7 @@ def slug(heading: str) -> str:
     return MARKS.sub("", heading.strip().lower()).replace(" ", "-")
 
 
-def parse(source: str) -> list[Token]:
+def parse(source: str) -> "list[Token]":
     """The tokens of a page. Each heading has its anchor as the attribute `id`."""
     tokens = _parser().parse(source)
     seen: dict[str, int] = {}
@@ -55,7 +58,7 @@ def parse(source: str) -> list[Token]:
     return tokens
 
 
-def sections(tokens: Sequence[Token]) -> Iterator[Section]:
+def sections(tokens: "Sequence[Token]") -> Iterator[Section]:
     """The sections of a page, in their order."""
     head: tuple[int, str, str] | None = None
     texts: list[str] = []
@@ -71,7 +74,7 @@ def sections(tokens: Sequence[Token]) -> Iterator[Section]:
         yield Section(*head, " ".join(texts))
 
 
-def links(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
+def links(tokens: "Sequence[Token]") -> Iterator[tuple[str, str]]:
     """Each link of a page: its address and its text."""
     for token in tokens:
         children = token.children or []
@@ -82,8 +85,11 @@ def links(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
                 yield str(child.attrGet("src")), child.content
 
 
-def to_html(tokens: Sequence[Token]) -> str:
+def to_html(tokens: "Sequence[Token]") -> str:
     """The HTML of a page, without anything that runs."""
+    import nh3
+    from markdown_it.renderer import RendererHTML
+
     parser = _parser()
     renderer = parser.renderer
     assert isinstance(renderer, RendererHTML)
@@ -91,8 +97,10 @@ def to_html(tokens: Sequence[Token]) -> str:
     return nh3.clean(made, attributes=ATTRIBUTES, url_schemes=SCHEMES, link_rel=None)
 
 
-def _decorated(tokens: Sequence[Token]) -> list[Token]:
+def _decorated(tokens: "Sequence[Token]") -> "list[Token]":
     """With a link to each heading, and with a frame that scrolls around each table."""
+    import nh3
+
     found: list[Token] = []
     anchor, name = "", ""
     for at, token in enumerate(tokens):
@@ -114,19 +122,23 @@ def _decorated(tokens: Sequence[Token]) -> list[Token]:
 
 
 def _anchor_link(anchor: str, name: str) -> str:
+    import nh3
+
     label = nh3.clean_text(f"Link to {name}")
     return f' <a class="anchor" href="#{anchor}" aria-label="{label}">#</a>'
 
 
-def _html(content: str) -> Token:
+def _html(content: str) -> "Token":
+    from markdown_it.token import Token
+
     return Token("html_block", "", 0, content=content)
 
 
-def _heads(tokens: Sequence[Token], at: int) -> bool:
+def _heads(tokens: "Sequence[Token]", at: int) -> bool:
     return at > 0 and tokens[at - 1].type == "heading_open"
 
 
-def _text(token: Token) -> str:
+def _text(token: "Token") -> str:
     """The text of a token, without any markup."""
     if not token.children:
         return token.content
@@ -135,7 +147,7 @@ def _text(token: Token) -> str:
     )
 
 
-def _until_close(children: Sequence[Token], at: int) -> str:
+def _until_close(children: "Sequence[Token]", at: int) -> str:
     texts = []
     for one in children[at + 1 :]:
         if one.type == "link_close":

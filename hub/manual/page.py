@@ -4,11 +4,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-
-from markdown_it.token import Token
+from typing import TYPE_CHECKING
 
 from hub.manual import markdown
 from hub.manual.markdown import Section
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 INDEX = "index"
 LOCAL = re.compile(r"^(?!\w+:|//|#)([^#]*)\.md(#.*)?$")
@@ -23,7 +25,7 @@ class Page:
     _html: dict[str, str] = field(default_factory=dict, repr=False)
 
     @cached_property
-    def tokens(self) -> Sequence[Token]:
+    def tokens(self) -> "Sequence[Token]":
         return markdown.parse(self.source)
 
     @cached_property
@@ -56,7 +58,7 @@ class Page:
         return self._html[within]
 
 
-def _relinked(tokens: list[Token], within: str) -> list[Token]:
+def _relinked(tokens: "list[Token]", within: str) -> "list[Token]":
     for token in tokens:
         for child in token.children or []:
             name = {"link_open": "href", "image": "src"}.get(child.type)

@@ -10,10 +10,8 @@ from dataclasses import dataclass, replace
 from html import unescape
 from urllib.parse import quote, unquote, urljoin
 
-import httpx
-
 from worker.http.addresses import Refused
-from worker.http.client import GuardedClient, Reply
+from worker.http.client import GuardedClient, Reply, RequestFailed
 from worker.http.endpoint import SOURCES, WEB, Endpoint
 from worker.http.guard import Guard
 from worker.imports.git import Remote
@@ -157,7 +155,7 @@ class Probe:
                 max_bytes=MOST_PAGE,
             )
             error = reply.error
-        except httpx.TransportError as failed:
+        except RequestFailed as failed:
             error = str(failed)
         if error is not None:
             raise ImportProblem("error", f"{endpoint.host} cannot be asked: {error}")

@@ -2,13 +2,11 @@
 
 import re
 
-import httpx
-
 from store import Row, Store
 from store.delivery import websub_foreign
 from store.delivery.websub_foreign import TopicContent
 from worker.http.addresses import Refused
-from worker.http.client import GuardedClient, Reply
+from worker.http.client import GuardedClient, Reply, RequestFailed
 from worker.http.guard import Guard
 from worker.settings import WorkerSettings
 from worker.websub.feed_diff import remove_known_entries
@@ -58,7 +56,7 @@ async def _get(settings: WorkerSettings, guard: Guard, client: GuardedClient, to
         )
     except Refused as error:
         raise FetchFailed(f"guard: {error}", again=False) from None
-    except httpx.TransportError as error:
+    except RequestFailed as error:
         raise _failed(str(error)) from None
     if reply.error is not None:
         raise _failed(reply.error)

@@ -6,14 +6,12 @@ import logging
 from collections.abc import Coroutine
 from typing import Any
 
-import httpx
-
 from store import Row, Store
 from store.clock import SECOND
 from store.delivery import websub, websub_foreign, websub_requests
 from store.errors import StoreError
 from worker.http.addresses import Refused
-from worker.http.client import GuardedClient
+from worker.http.client import GuardedClient, RequestFailed
 from worker.http.guard import Guard
 from worker.settings import WorkerSettings
 from worker.websub.fetch import fetch_topic
@@ -127,7 +125,7 @@ class WebSubTasks:
             confirmed = is_confirmed(reply, challenge)
         except Refused as error:
             result = f"guard: {error}"
-        except httpx.TransportError as error:
+        except RequestFailed as error:
             result = str(error)
             answered = result.startswith("guard:")
         if not answered:

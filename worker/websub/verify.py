@@ -16,7 +16,7 @@ async def ask_callback(
     guard: Guard, client: GuardedClient, callback: str, pairs: Pairs, deadline: float
 ) -> Reply:
     """Ask a callback, byte for byte as it is, with more parameters at the end of its query. Raises
-    Refused, and httpx.TransportError if no answer came.
+    Refused, and RequestFailed if no answer came.
     """
     endpoint = guard.endpoint(callback)
     asked = replace(endpoint, target=with_query(endpoint.target, pairs))

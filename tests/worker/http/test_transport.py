@@ -16,8 +16,9 @@ from receivers import OK, Call, Receiver, deaf, ok, repeats, says, self_signed, 
 from transports import LOOPBACK, anyio_backend, opened, post, settled
 from waiting import PATIENCE
 
-from worker.http.client import GuardedClient, GuardedTransport
+from worker.http.client import GuardedClient, RequestFailed
 from worker.http.guard import Endpoint, Guard
+from worker.http.httpx_transport import GuardedTransport
 from worker.http.transport import MAX_BODY, ExchangeResult, Transport
 
 __all__ = ["anyio_backend"]  # with both event loops
@@ -718,7 +719,7 @@ async def test_the_client_dials_no_address_that_the_guard_refuses():
     async with serving(ok) as receiver, opened(Guard()) as transport:
         endpoint = Guard(allow_networks=LOOPBACK).endpoint(receiver.url)
         client = GuardedClient(Guard(), transport)
-        with pytest.raises(httpx.ConnectError, match="guard: "):
+        with pytest.raises(RequestFailed, match="guard: "):
             await client.request("GET", endpoint, deadline=PATIENCE)
         assert receiver.connections == 0
         await client.close()

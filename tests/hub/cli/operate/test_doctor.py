@@ -8,7 +8,7 @@ import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import closing
-from functools import partialmethod
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from hub.cli.service.configuration import Settings
 from store import Connection, Store
 from store.crypto import key_file
 from store.delivery import hooks, leases
-from worker.http.guard import Guard
+from worker.service import make_guard
 
 Examine = Callable[..., dict[str, list[dict[str, str]]]]
 
@@ -37,7 +37,7 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     async def resolver(host: str, port: int) -> list[str]:
         return ["93.184.216.34"]
 
-    monkeypatch.setattr(Guard, "__init__", partialmethod(Guard.__init__, resolver=resolver))
+    monkeypatch.setattr(doctor_callbacks, "make_guard", partial(make_guard, resolver=resolver))
     monkeypatch.setattr(machine, "ask_timedatectl", lambda: True)
 
 
@@ -365,7 +365,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
             await _never(known)
         return [answer]
 
-    monkeypatch.setattr(Guard, "__init__", partialmethod(Guard.__init__, resolver=resolver))
+    monkeypatch.setattr(doctor_callbacks, "make_guard", partial(make_guard, resolver=resolver))
     monkeypatch.setattr(doctor_callbacks, "PATIENCE", PATIENCE)
     return known
 
