@@ -203,7 +203,7 @@ def finish(db: Connection, run: Row, outcome: str) -> Row:
 
 
 def cancel(db: Connection, run_id: int) -> Row:
-    """Cancel a run. Return it. Raises Missing if there is none, Invalid if it has ended."""
+    """Cancel a run. Return it. Raises Missing if there is none, Conflict if it has ended."""
     was_open = RUNS.cut(db, run_id)
     run = get(db, run_id)
     if not was_open:

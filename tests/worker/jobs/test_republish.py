@@ -28,6 +28,7 @@ from store.clock import DAY, SECOND, MovableClock
 from store.delivery import events, outbox
 from store.delivery.event_names import WILDCARD
 from store.delivery.events import REPUBLISHED_SOURCE
+from store.errors import Conflict
 from store.imports import imports
 from store.issues import issues, milestones
 from store.jobs.runs import StaleRun
@@ -328,7 +329,7 @@ async def test_one_that_was_stopped(world: World, telling: WorkerEvents) -> None
     row = world.store.look(republish_runs.get, run["id"])
     assert row["outcome"] == "stopped"
     assert len(told(world.store)) < row["total"]
-    with pytest.raises(republish_runs.Invalid, match="is over"):
+    with pytest.raises(Conflict, match="is over"):
         world.store.do(republish_runs.cancel, run["id"])
 
 

@@ -249,6 +249,7 @@ def test_a_hooks_secret_is_exchanged(run, listed, store: Store, hook_id):
     assert new not in str(log)
 
 
+@embedded("a server has a shell of its own")
 def test_the_shell_lists_tables_and_shows_blobs_as_digits(run, listed):
     assert "hook\n" in run("sql", ".tables").stdout
     assert listed("sql", "SELECT x'00ff' AS packed") == [{"packed": "x'00ff'"}]
