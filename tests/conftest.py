@@ -78,8 +78,8 @@ def pytest_collectstart(collector: pytest.Collector) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Three for two processors: many tests wait, for other processes or for a time to be over."""
-    return max(len(os.sched_getaffinity(0)) * 3 // 2, 1)
+    """Two for each processor: many tests wait, for other processes or for a time to be over."""
+    return len(os.sched_getaffinity(0)) * 2
 
 
 @pytest.hookimpl(tryfirst=True)
