@@ -19,8 +19,9 @@ __all__ = ["COMMANDS", "main"]
 
 
 def _imported(module: str) -> ModuleType:
-    """A module, imported without looking for garbage: it makes none, and that took a tenth of the
-    time.
+    """Import a module with the garbage collector off.
+
+    An import leaves no garbage, and looking for it took a tenth of the start-up time.
     """
     collecting = gc.isenabled()
     gc.disable()
@@ -32,7 +33,7 @@ def _imported(module: str) -> ModuleType:
 
 
 class Commands(click.Group):
-    """Imports a command when it is asked for, and makes one line of what went wrong in it."""
+    """A group that imports a command when it is used, and reports an error of it in one line."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -74,7 +75,7 @@ class Commands(click.Group):
         except StoreError as error:
             raise _ended(error) from None
         except OSError as error:
-            # Without a file's name it is the pipe, or a mistake of this program.
+            # Without a file's name, the error is about a pipe, or it is a bug of this program.
             if error.filename is None:
                 raise
             raise _ended(from_os_error(f"cannot use {error.filename}", error)) from None
@@ -88,4 +89,4 @@ def _ended(error: StoreError) -> click.exceptions.Exit:
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="tocsin")
 def main() -> None:
-    """A webhook hub: takes in what happens in repositories, delivers it signed to who asked."""
+    """Run a webhook hub: accept events and deliver them, signed, to their subscribers."""

@@ -1,4 +1,4 @@
-"""`python -m hub.cli` is `tocsin`."""
+"""Entry point of `python -m hub.cli`, which is the command `tocsin`."""
 
 from hub.cli import main
 

@@ -10,18 +10,18 @@ from store.accounts import apps
 
 @click.group()
 def app() -> None:
-    """Make, list and remove applications."""
+    """Create, list and remove applications."""
 
 
 @app.command()
 @click.argument("name")
-@click.option("--owner", metavar="LOGIN", required=True, help="Whose it is.")
-@click.option("--url", required=True, help="Where people learn about it.")
+@click.option("--owner", metavar="LOGIN", required=True, help="The account that owns it.")
+@click.option("--url", required=True, help="Its home page.")
 @click.option("--kind", type=click.Choice(list(apps.KINDS)), default="oauth", show_default=True,
               help="Whether its tokens have scopes or permissions.")  # fmt: skip
-@click.option("--description", help="What it does.")
+@click.option("--description", help="A description of it.")
 @click.option("--permission", "permissions", multiple=True, type=PairType(),
-              help="The most an integration's tokens may do, such as checks=write; "
+              help="A permission that an integration's tokens may have, such as checks=write; "
               "repeatable.")  # fmt: skip
 @options.as_json
 @options.with_store
@@ -35,7 +35,7 @@ def add(
     permissions: tuple[tuple[str, str], ...],
     as_json: bool,
 ) -> None:
-    """Make the application NAME. Its client id and its client secret are printed, a line each."""
+    """Create the application NAME. Print its client id and its client secret, a line each."""
 
     def make(db: Connection) -> tuple[str, Row]:
         return apps.create(
@@ -84,7 +84,7 @@ def _shape(row: Row) -> dict[str, object]:
 @click.argument("name")
 @options.with_store
 def remove(store: Store, name: str) -> None:
-    """End the application NAME with all tokens that it holds."""
+    """Remove the application NAME and all tokens that it holds."""
 
     def end(db: Connection) -> None:
         apps.remove(db, options.app(db, name)["id"])

@@ -1,4 +1,4 @@
-"""`tocsin org`: organizations and who belongs to them."""
+"""`tocsin org`: organizations and their members."""
 
 import click
 
@@ -14,7 +14,7 @@ from store.repositories import membership_dump
 
 @click.group()
 def org() -> None:
-    """Make and list organizations, and say who belongs to them."""
+    """Create and list organizations, and add members."""
 
 
 @org.command()
@@ -23,7 +23,7 @@ def org() -> None:
 @click.option("--email", help="E-mail address.")
 @options.with_store
 def add(store: Store, login: str, name: str | None, email: str | None) -> None:
-    """Make the organization LOGIN."""
+    """Create the organization LOGIN."""
     made = store.do(accounts.create, login, kind="Organization", name=name, email=email)
     click.echo(f"made organization {made['login']}")
 
@@ -36,7 +36,7 @@ def add(store: Store, login: str, name: str | None, email: str | None) -> None:
 def join(configuration: Configuration, organization: str, login: str, role: str) -> None:
     """Make the user LOGIN a member of ORGANIZATION.
 
-    Where every member has a seat at the assistant, the new one has one, too.
+    If every member of the organization has a seat at the assistant, the new member gets one too.
     """
     telling = WorkerEvents(configuration.settings)
     store = options.opened(configuration.settings, create=False)
@@ -52,7 +52,7 @@ def _join(db: Connection, telling: WorkerEvents, organization: str, login: str, 
     if group["kind"] != "Organization":
         raise options.missing(f"organization {organization!r}", "org list")
     if joining["kind"] != "User":
-        raise Invalid(f"{login!r} is an organization: only users belong to one")
+        raise Invalid(f"{login!r} is an organization: only users can be members")
     new, refreshed = membership_seats.join(db, group["id"], joining["id"], role)
     for event, seats in (("assistant_seat.created", new), ("assistant_seat.refreshed", refreshed)):
         if seats:

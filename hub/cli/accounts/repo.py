@@ -1,4 +1,4 @@
-"""`tocsin repo`: repositories, whose events are subscribed to, and who may do what in them."""
+"""`tocsin repo`: repositories and the roles of users in them."""
 
 import click
 
@@ -10,12 +10,12 @@ from store.repositories import membership_dump, repositories
 
 @click.group()
 def repo() -> None:
-    """Make and list repositories, and give roles in them."""
+    """Create and list repositories, and give roles in them."""
 
 
 @repo.command()
 @click.argument("full_name", metavar="OWNER/NAME", type=FullNameType())
-@click.option("--private", is_flag=True, help="Seen only by who has a role in it.")
+@click.option("--private", is_flag=True, help="Only users with a role in it see it.")
 @click.option("--description")
 @click.option("--default-branch", default="main", show_default=True)
 @options.with_store
@@ -26,7 +26,7 @@ def add(
     description: str | None,
     default_branch: str,
 ) -> None:
-    """Make the repository NAME of the user or organization OWNER."""
+    """Create the repository NAME of the user or organization OWNER."""
 
     def make(db: Connection) -> Row:
         owner = options.account(db, full_name[0])
@@ -63,7 +63,9 @@ def grant(store: Store, full_name: tuple[str, str], login: str, role: str) -> No
 @click.argument("name")
 @options.with_store
 def rename(store: Store, full_name: tuple[str, str], name: str) -> None:
-    """Give a repository the NAME; what it was called leads to it until it is used again."""
+    """Rename a repository to NAME. The old name leads to it until another repository uses that
+    name.
+    """
     row = store.do(lambda db: repositories.rename(db, options.repository(db, full_name), name))
     click.echo(f"{'/'.join(full_name)} is {row['full_name']} now")
 

@@ -1,4 +1,4 @@
-"""`tocsin source`: platforms that post events to /events, signed with a secret of their own."""
+"""`tocsin source`: platforms that post events to /events, signed with their own secret."""
 
 import secrets
 
@@ -11,18 +11,19 @@ from store.delivery import sources
 
 @click.group()
 def source() -> None:
-    """Make, list and remove sources of signed events."""
+    """Create, list and remove sources of signed events."""
 
 
 @source.command()
 @click.argument("name")
 @click.option(
-    "--secret", help="Its secret; `-` reads it from standard input. Made and shown if not given."
+    "--secret",
+    help="Its secret; `-` reads it from standard input.  [default: a random one, which is shown]",
 )
-@click.option("--owner", metavar="LOGIN", help="May speak for this account's repositories only.")
+@click.option("--owner", metavar="LOGIN", help="Accept events of this account's repositories only.")
 @options.with_store
 def add(store: Store, name: str, secret: str | None, owner: str | None) -> None:
-    """Make the source NAME."""
+    """Create the source NAME."""
     given = options.given_secret(secret)
     value = secrets.token_hex(32) if given is None else given
 
@@ -58,7 +59,7 @@ def list_sources(store: Store, as_json: bool) -> None:
 @click.argument("name", shell_complete=suggestions.source_names)
 @options.with_store
 def remove(store: Store, name: str) -> None:
-    """End the source NAME; its events stay."""
+    """Remove the source NAME. Its events stay."""
 
     def end(db: Connection) -> None:
         found = sources.by_name(db, name)

@@ -1,4 +1,4 @@
-"""`tocsin token`: what programs authenticate with."""
+"""`tocsin token`: tokens with which programs authenticate."""
 
 from typing import Any
 
@@ -13,23 +13,27 @@ from store.errors import Invalid
 
 @click.group()
 def token() -> None:
-    """Make, list and revoke tokens."""
+    """Create, list and revoke tokens."""
 
 
 @token.command()
 @click.argument("login", shell_complete=suggestions.logins)
 @click.option("--kind", type=click.Choice(list(tokens.KINDS)),
-              help="personal, if no app says otherwise.")  # fmt: skip
+              help="The kind of token.  [default: personal, or the app's kind]")  # fmt: skip
 @click.option("--app", metavar="NAME",
-              help="The application that is to hold it, for the user or, with --kind installation,"
+              help="The application that holds it: for the user or, with --kind installation,"
               " for itself.")  # fmt: skip
-@click.option("--fingerprint", help="Tells apart what one application holds of the user.")
+@click.option("--fingerprint", help="Distinguishes several tokens of one application and user.")
 @click.option("--scope", "scopes", multiple=True, metavar="SCOPE",
-              help="What it may do, such as repo or admin:repo_hook; repeatable.")  # fmt: skip
+              help="A scope, such as repo or admin:repo_hook; repeatable.")  # fmt: skip
 @click.option("--permission", "permissions", multiple=True, type=PairType(),
-              help="For fine-grained kinds, such as metadata=read; repeatable.")  # fmt: skip
-@click.option("--note", help="What it is for.")
-@click.option("--expires", type=DurationType(), help="After how long it ends, such as 30d.")
+              help="For a fine-grained kind, such as metadata=read; repeatable.")  # fmt: skip
+@click.option("--note", help="A note on its purpose.")
+@click.option(
+    "--expires",
+    type=DurationType(),
+    help="How long it is valid, such as 30d.  [default: without end]",
+)
 @options.with_store
 def create(
     store: Store,
@@ -42,12 +46,14 @@ def create(
     note: str | None,
     expires: int | None,
 ) -> None:
-    """Make a token of the user LOGIN. Its value is printed this once and never again."""
+    """Create a token of the user LOGIN. Its value is printed only this once."""
 
     if app is not None and kind not in (None, "installation"):
-        raise click.UsageError("an app's token is of the kind that the app says, or installation")
+        raise click.UsageError("an app's token has the app's kind, or the kind installation")
     if kind == "installation" and (scopes or fingerprint):
-        raise click.UsageError("an installation's token has permissions alone")
+        raise click.UsageError(
+            "an installation's token has permissions, and no scopes or fingerprint"
+        )
 
     def make(db: Connection) -> tuple[str, Row]:
         account_id = options.account(db, login)["id"]
@@ -68,7 +74,7 @@ def create(
     unknown = sorted(set(scopes) - tokens.SCOPES)
     if unknown:
         raise Invalid(f"{unknown[0]!r} is no scope: {', '.join(sorted(tokens.SCOPES))}")
-    # The value alone on standard output, so that a script can take it.
+    # Only the value goes to standard output, so that a script can read it.
     value, row = store.do(make)
     click.echo(value)
     output.print_note(f"token {row['id']} of {login}; this value is not shown again")
@@ -105,7 +111,7 @@ def _shape(row: Row) -> dict[str, object]:
 @click.argument("token_ids", metavar="ID...", type=int, nargs=-1, required=True)
 @options.with_store
 def revoke(store: Store, token_ids: tuple[int, ...]) -> None:
-    """End tokens by their ids."""
+    """Revoke the tokens with these ids: all or none."""
 
     def end(db: Connection) -> None:
         for token_id in token_ids:

@@ -10,7 +10,7 @@ from store.errors import Invalid
 
 @click.group()
 def user() -> None:
-    """Make and list users, and say what they log in with."""
+    """Create and list users, and set how they log in."""
 
 
 @user.command()
@@ -20,11 +20,11 @@ def user() -> None:
 @click.option(
     "--site-admin",
     is_flag=True,
-    help="May do everything, everywhere: what of it a token may do, its scopes say.",
+    help="Allow everything everywhere; a token is still limited by its scopes.",
 )
 @options.with_store
 def add(store: Store, login: str, name: str | None, email: str | None, site_admin: bool) -> None:
-    """Make the user LOGIN."""
+    """Create the user LOGIN."""
     made = store.do(accounts.create, login, name=name, email=email, site_admin=site_admin)
     click.echo(f"made user {made['login']}")
 
@@ -53,19 +53,19 @@ def _shape(row: Row) -> dict[str, object]:
 
 @user.command()
 @click.argument("login", shell_complete=suggestions.logins)
-@click.option("--remove", is_flag=True, help="Take it away.")
+@click.option("--remove", is_flag=True, help="Remove the password.")
 @options.with_store
 def password(store: Store, login: str, remove: bool) -> None:
     """Set the password of the user LOGIN, read from standard input.
 
-    It is for the operations on authorizations alone; programs use tokens.
+    Only the operations on authorizations accept passwords. Programs use tokens everywhere else.
     """
     hashed = None
     if not remove:
         given = options.read_secret("password", twice=True)
         if not given:
             raise Invalid("a password has to have one character at least")
-        # Here, because it takes a while, for which others would have to wait in the transaction.
+        # Hashing is slow: within the transaction, other writers would wait for it.
         hashed = accounts.hash_password(given)
 
     def change(db: Connection) -> None:
@@ -77,13 +77,13 @@ def password(store: Store, login: str, remove: bool) -> None:
 
 @user.command("one-time")
 @click.argument("login", shell_complete=suggestions.logins)
-@click.option("--remove", is_flag=True, help="Ask for none any more.")
+@click.option("--remove", is_flag=True, help="Stop asking for one-time passwords.")
 @options.with_store
 def one_time_password(store: Store, login: str, remove: bool) -> None:
     """Ask for a one-time password beside the password of the user LOGIN.
 
-    Prints the otpauth:// URI for the user's authenticator this once; doing it again makes another
-    secret.
+    Prints the otpauth:// URI for the user's authenticator only this once. If you run it again, it
+    makes another secret.
     """
 
     def end(db: Connection) -> bool:

@@ -1,4 +1,4 @@
-"""What commands share: arguments, options, output, exit codes.
+"""The parts that commands share: arguments, options, output, exit codes.
 
 Imports `service`.
 """

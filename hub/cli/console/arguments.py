@@ -1,4 +1,4 @@
-"""Kinds of arguments that several commands take."""
+"""Parameter types that several commands use."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ SPAN = re.compile(r"(\d{1,6}(?:\.\d{1,3})?)([smhdw])")
 
 
 class DurationType(click.ParamType[int]):
-    """A length of time such as 90s, 15m, 2h, 30d, 1w; gives microseconds."""
+    """A duration such as 90s, 15m, 2h, 30d or 1w. Converts it to microseconds."""
 
     name = "duration"
 
@@ -29,7 +29,7 @@ class DurationType(click.ParamType[int]):
 
 
 class MomentType(click.ParamType[int]):
-    """A time in ISO 8601, or a duration that is counted back from now; gives microseconds."""
+    """An ISO 8601 time, or a duration before now. Converts it to microseconds since the epoch."""
 
     name = "time"
 
@@ -45,7 +45,10 @@ class MomentType(click.ParamType[int]):
 
 
 class InputFile(click.File):
-    """A file to read; `-` is standard input. One that is not there is Absent, as everywhere."""
+    """A file to read; `-` is standard input.
+
+    Raises Absent if the file does not exist, as all commands do.
+    """
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -59,7 +62,7 @@ class InputFile(click.File):
 
 
 class PairType(click.ParamType[tuple[str, str]]):
-    """NAME=VALUE."""
+    """A parameter of the form NAME=VALUE."""
 
     name = "name=value"
 
@@ -75,7 +78,7 @@ class PairType(click.ParamType[tuple[str, str]]):
 
 
 class FullNameType(click.ParamType[tuple[str, str]]):
-    """OWNER/NAME of a repository."""
+    """A repository's OWNER/NAME."""
 
     name = "owner/name"
 

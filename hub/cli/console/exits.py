@@ -1,4 +1,4 @@
-"""What commands end with, for scripts: `CODES` is the manual's table."""
+"""The exit codes of all commands, for scripts. The manual's table is made from `CODES`."""
 
 from store.errors import (
     Absent,
@@ -16,15 +16,14 @@ from store.errors import (
 DONE, FAILED, USAGE, FIRST, MISSING, CONFLICT, LATER = range(7)
 
 CODES = {
-    DONE: "done; all is well",
-    FAILED: "it could not be done, the message says why; what was examined is not well "
-    "(`tocsin doctor`: warnings)",
+    DONE: "success; `tocsin doctor`: nothing is wrong",
+    FAILED: "the command failed, and the message says why; `tocsin doctor`: warnings",
     USAGE: "the command line, or a value in it, is wrong; `tocsin doctor`: something is bad",
-    FIRST: "something else has to be done first, or by another program, which is named",
-    MISSING: "what was named is not there",
-    CONFLICT: "it is there already, is in use by another process, or contradicts what is there",
-    LATER: "the database cannot be written or reached at the moment, or the disk is full:"
-    " the same again later",
+    FIRST: "something else has to be done first, or another program does it; the message names it",
+    MISSING: "the named thing does not exist",
+    CONFLICT: "it already exists, another process uses it, or it contradicts the stored data",
+    LATER: "the database cannot be written or reached at the moment, or the disk is full;"
+    " run the same command again later",
 }
 KINDS: tuple[tuple[type[StoreError], int], ...] = (
     (Missing, MISSING),
@@ -40,5 +39,5 @@ KINDS: tuple[tuple[type[StoreError], int], ...] = (
 
 
 def code_of(error: StoreError) -> int:
-    """The code that a command ends with for this error."""
+    """Return the exit code for this error."""
     return next((code for kind, code in KINDS if isinstance(error, kind)), FAILED)

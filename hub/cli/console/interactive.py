@@ -1,4 +1,4 @@
-"""What goes on until somebody ends it: Ctrl-C, SIGTERM, a key, or a reader that has gone."""
+"""Commands that run until they are interrupted: by Ctrl-C, SIGTERM, a key, or a closed pipe."""
 
 import contextlib
 import os
@@ -13,14 +13,14 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def until_interrupted() -> Iterator[None]:
-    """The block ends when it is told to, and nothing is wrong with that."""
+    """End the block without an error on Ctrl-C, on SIGTERM, or if the reader closes the pipe."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
     except KeyboardInterrupt:
         pass
     except BrokenPipeError:
-        # What is still to be flushed at the end would say so once more.
+        # The flush at the interpreter's exit would raise the error once more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     finally:
         signal.signal(signal.SIGTERM, before)
@@ -28,7 +28,7 @@ def until_interrupted() -> Iterator[None]:
 
 @contextlib.contextmanager
 def keyboard() -> Iterator[None]:
-    """Keys come one by one, unseen, where this is a terminal."""
+    """Read keys one by one and without echo during the block, if standard input is a terminal."""
     if not sys.stdin.isatty():
         yield
         return
@@ -42,7 +42,7 @@ def keyboard() -> Iterator[None]:
 
 
 def read_key(seconds: float) -> str:
-    """The key that is pressed within so many seconds, or none."""
+    """Wait up to `seconds` for a key and return it, or "" if there is none."""
     if not sys.stdin.isatty():
         time.sleep(seconds)
         return ""

@@ -1,17 +1,17 @@
-"""Groups of commands that list where nothing else is asked for."""
+"""Command groups that run `list` if no subcommand is given."""
 
 import click
 
 
 class Listing(click.Group):
-    """Its command `list` may be left out."""
+    """A group whose default subcommand is `list`."""
 
     left_out = "list"
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         named = next((arg for arg in args if not arg.startswith("-")), None)
         if ctx.resilient_parsing:
-            # A shell asks what may come: that is the group's commands, too.
+            # Shell completion asks for the candidates, and the group's subcommands are among them.
             return super().parse_args(ctx, args)
         if named not in self.commands and not {"-h", "--help"} & set(args):
             args = [self.left_out, *args]

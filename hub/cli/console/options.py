@@ -1,4 +1,4 @@
-"""The options that commands share, and the store they are given."""
+"""The options that commands share, and the store that they open."""
 
 import sys
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from store.repositories import repositories
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# What an authenticator shows beside a user's one-time passwords.
+# The issuer that an authenticator app shows beside a user's one-time passwords.
 ISSUER = "tocsin"
 
 CONFIG = click.option(
@@ -39,12 +39,15 @@ limit = click.option(
     type=click.IntRange(1, 10_000),
     default=50,
     show_default=True,
-    help="How many at most, the newest.",
+    help="Show at most this many, the newest.",
 )
 
 
 def configured(command: Callable[Concatenate[Configuration, P], T]) -> Callable[..., T]:
-    """Give a command its configuration, from these options and all other sources."""
+    """Pass the configuration to a command as its first argument.
+
+    The configuration comes from these options and from all other sources of settings.
+    """
 
     @CONFIG
     @DATA_DIR
@@ -64,7 +67,7 @@ def configured(command: Callable[Concatenate[Configuration, P], T]) -> Callable[
 
 
 def with_store(command: Callable[Concatenate[Store, P], T]) -> Callable[..., Any]:
-    """Give a command the store of an installation that exists."""
+    """Pass the store of an existing installation to a command as its first argument."""
 
     @configured
     @wraps(command)
@@ -79,7 +82,11 @@ def with_store(command: Callable[Concatenate[Store, P], T]) -> Callable[..., Any
 
 
 def opened(settings: Settings, *, create: bool) -> Store:
-    """The store of these settings; what the command under way changes in it is recorded."""
+    """Open the store of these settings.
+
+    The store records the running command in the audit log when the command changes something. If
+    `create` is true and there is no installation, create one.
+    """
     store = open_store(
         settings.store, data_dir=settings.data_dir, key_file=settings.key_file, create=create
     )
@@ -88,13 +95,13 @@ def opened(settings: Settings, *, create: bool) -> Store:
 
 
 def attach_audit_actor(store: Store) -> AuditHook:
-    """Who records what a command changes in a store that `opened` gave."""
+    """Return the hook that records the running command, from a store that `opened` returned."""
     assert isinstance(store.audit_hook, AuditHook)
     return store.audit_hook
 
 
 def read_secret(prompt: str, *, twice: bool = False) -> str:
-    """A secret from standard input, unseen where that is a terminal."""
+    """Read a secret from standard input, without echo if that is a terminal."""
     if sys.stdin.isatty():
         given: str = click.prompt(prompt, hide_input=True, confirmation_prompt=twice)
         return given
@@ -102,25 +109,25 @@ def read_secret(prompt: str, *, twice: bool = False) -> str:
 
 
 def given_secret(secret: str | None) -> str | None:
-    """A secret from the command line, where `-` stands for standard input."""
+    """Return a secret from the command line. `-` reads it from standard input."""
     if secret is None or secret.strip() != "-":
         return secret
     return read_secret("secret")
 
 
 def check_hook(db: Connection, hook_id: int | None) -> None:
-    """Missing where a hook was named that is not there."""
+    """Raise Missing if `hook_id` is given and there is no such hook."""
     if hook_id is not None and hooks.by_id(db, hook_id) is None:
         raise missing(f"hook {hook_id}", "hooks list")
 
 
 def missing(what: str, listing: str) -> Missing:
-    """That there is no such thing, and the command that lists what there is."""
+    """Return the error for an unknown name. It names the command that lists all names."""
     return Missing(f"there is no {what}: `tocsin {listing}` lists what there is")
 
 
 def user(db: Connection, login: str) -> Row:
-    """The user of this login, or Missing."""
+    """Return the user with this login. Raises Missing if there is none."""
     found = account(db, login)
     if found["kind"] != "User":
         raise Missing(f"{login!r} is no user: `tocsin user list` lists them")
@@ -128,7 +135,7 @@ def user(db: Connection, login: str) -> Row:
 
 
 def account(db: Connection, login: str) -> Row:
-    """The account of this login, or Missing."""
+    """Return the account with this login. Raises Missing if there is none."""
     found = accounts.by_login(db, login)
     if found is None:
         raise Missing(f"there is no account {login!r}: `tocsin user add` makes one")
@@ -136,7 +143,7 @@ def account(db: Connection, login: str) -> Row:
 
 
 def organization(db: Connection, login: str) -> Row:
-    """The organization of this login, or Missing."""
+    """Return the organization with this login. Raises Missing if there is none."""
     found = organizations.by_login(db, login)
     if found is None:
         raise missing(f"organization {login!r}", "org list")
@@ -144,7 +151,7 @@ def organization(db: Connection, login: str) -> Row:
 
 
 def app(db: Connection, name: str) -> Row:
-    """The application of this name, or Missing."""
+    """Return the application with this name. Raises Missing if there is none."""
     found = apps.by_name(db, name)
     if found is None:
         raise missing(f"app {name!r}", "app list")
@@ -152,13 +159,13 @@ def app(db: Connection, name: str) -> Row:
 
 
 def repository_named(db: Connection, full_name: str) -> Row:
-    """The repository `owner/name`, or Missing."""
+    """Return the repository `owner/name`. Raises Missing if there is none."""
     owner, _, name = full_name.partition("/")
     return repository(db, (owner, name))
 
 
 def repository(db: Connection, full_name: tuple[str, str]) -> Row:
-    """The repository of this owner and name, or Missing."""
+    """Return the repository with this owner and name. Raises Missing if there is none."""
     found = repositories.find(db, *full_name)
     if found is None:
         raise missing(f"repository {'/'.join(full_name)!r}", "repo list")

@@ -1,6 +1,7 @@
-"""How commands show things: tables for people, JSON for programs, and nothing that moves a cursor.
+"""The output of commands: tables for people, JSON for programs, no control characters.
 
-A listing is rows of one shape, a dict each; the table's headings are its keys.
+A listing is a sequence of rows, which are dicts with the same keys. The keys are the table's
+headings.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-# Lines are not folded: what is in them is to be copied, and terminals wrap by themselves.
+# Tables are not folded: people copy from them, and terminals wrap lines themselves.
 WIDE = 1_000
 
 
@@ -25,19 +26,22 @@ class Time(int):
 
 
 def format_time(moment: int | None) -> Time | None:
-    """A time for a listing."""
+    """Return a time for a listing, or None for None."""
     return None if moment is None else Time(moment)
 
 
 def console(*, error: bool = False) -> "Console":
-    """Where to write to: made anew, because tests exchange the streams."""
+    """Return a console for standard output or standard error.
+
+    It is created anew each time, because tests replace the streams.
+    """
     from rich.console import Console
 
     return Console(stderr=error, highlight=False)
 
 
 def print_rows(rows: Sequence[Mapping[str, Any]], *, as_json: bool, empty: str) -> None:
-    """Rows as a table, or as a JSON array; `empty` is said when there are none."""
+    """Print rows as a table or as a JSON array. If there are none, print `empty` for the table."""
     if as_json:
         click.echo(dumps(rows))
     elif rows:
@@ -49,7 +53,7 @@ def print_rows(rows: Sequence[Mapping[str, Any]], *, as_json: bool, empty: str) 
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> "Table":
-    """A table of rows that all have the keys of the first; columns with nothing are left out."""
+    """Return a table of rows that all have the first row's keys, without its empty columns."""
     from rich.table import Table
 
     names = [name for name in rows[0] if any(row[name] not in (None, {}, []) for row in rows)]
@@ -67,14 +71,14 @@ def _is_number(value: Any) -> bool:
 
 
 def cell(value: Any) -> "Text":
-    """A value as people read it, without power over the terminal."""
+    """Return a value as a table shows it, without control characters."""
     from rich.text import Text
 
     return Text(plain(value), style="dim" if value is None else "")
 
 
 def plain(value: Any) -> str:
-    """A value as text, without power over the terminal."""
+    """Return a value as text, without control characters."""
     if value is None:
         return "-"
     if isinstance(value, bool):
@@ -89,7 +93,11 @@ def plain(value: Any) -> str:
 
 
 def printable(text: str, *, lines: bool = False) -> str:
-    """`text` with control characters written out, so that what came from outside stays text."""
+    """Return `text` with control characters escaped, so that foreign text cannot control the
+    terminal.
+
+    `lines` keeps line ends and tabs.
+    """
     kept = "\n\t" if lines else ""
     return "".join(
         char if char.isprintable() or char in kept else char.encode("unicode_escape").decode()
@@ -98,7 +106,7 @@ def printable(text: str, *, lines: bool = False) -> str:
 
 
 def dumps(value: Any, *, indent: bool = True) -> str:
-    """JSON, with times in ISO 8601."""
+    """Return a value as JSON, with times in ISO 8601."""
     options = orjson.OPT_PASSTHROUGH_SUBCLASS | (orjson.OPT_INDENT_2 if indent else 0)
     return orjson.dumps(value, default=_default, option=options).decode()
 
@@ -114,5 +122,5 @@ def _default(value: Any) -> Any:
 
 
 def print_note(message: str) -> None:
-    """Something for the person at the terminal, apart from the output proper."""
+    """Print a message for the person at the terminal to standard error, apart from the output."""
     click.echo(message, err=True)

@@ -1,4 +1,4 @@
-"""A bar for what takes a while, where somebody watches."""
+"""A progress bar for a long operation."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,7 +12,10 @@ COLUMNS = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.perc
 
 @contextmanager
 def bar(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Gives what is told how much is done, and of how much."""
+    """Show a progress bar on standard error during the block, if that is a terminal.
+
+    Yields a function that sets the bar: `tell(done, total)`.
+    """
     console = output.console(error=True)
     with Progress(*COLUMNS, console=console, disable=not console.is_terminal) as progress:
         task = progress.add_task(what)

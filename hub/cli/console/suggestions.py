@@ -1,7 +1,7 @@
-"""What a shell offers for arguments that name something in the store.
+"""Shell completion for arguments that name something in the store.
 
-It is asked while somebody types: what is there is looked at as it lies there, and what goes wrong
-is nothing to offer.
+It runs while somebody types. It opens the database without migrating it, and after an error it
+offers nothing.
 """
 
 from collections.abc import Callable, Iterable
@@ -55,7 +55,7 @@ def _named(rows: Iterable[Row], begun: str) -> list[Row]:
 
 
 def event_names(ctx: click.Context, param: click.Parameter, begun: str) -> Offer:
-    """Events' names."""
+    """Return the names of events that begin with `begun`."""
     return [
         CompletionItem(name)
         for name in sorted(PLATFORM_EVENTS | {WILDCARD})

@@ -1,4 +1,4 @@
-"""`tocsin help`, and the pages of the manual that are made from what they describe.
+"""`tocsin help`, and the reference pages of the manual, which are generated from the code.
 
-Imports everything that has a page.
+Imports every module that a page describes.
 """

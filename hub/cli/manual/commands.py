@@ -1,4 +1,4 @@
-"""`reference/commands.md`: every command with its arguments and options."""
+"""The page `reference/commands.md`: every command with its arguments and options."""
 
 import inspect
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ does: use `--config`, `--data-dir` or `--store` to name another installation. Th
 
 
 def commands() -> str:
-    """The page."""
+    """Return the page as Markdown."""
     parts = ["# Commands", INTRODUCTION]
     for path, command, context in all_commands():
         parts += _section(path, command, context)
@@ -23,7 +23,7 @@ def commands() -> str:
 
 
 def all_commands() -> Iterator[tuple[str, click.Command, click.Context]]:
-    """Every command with its path (`tocsin hooks add`), groups before those in them."""
+    """Yield every command with its path (`tocsin hooks add`), a group before its subcommands."""
     yield from _within(main, click.Context(main, info_name="tocsin"))
 
 

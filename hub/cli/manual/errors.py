@@ -1,4 +1,4 @@
-"""`reference/errors.md`: how the API answers when it cannot do what a request asks for."""
+"""The page `reference/errors.md`: the error responses of the API."""
 
 from hub.cli.manual.markdown import fence, page
 from hub.http.error_headings import HEADINGS, SERVER_ERROR, UNAVAILABLE, Heading
@@ -25,7 +25,7 @@ EXAMPLE = """\
 
 
 def errors() -> str:
-    """The page."""
+    """Return the page as Markdown."""
     parts = ["# Errors", INTRODUCTION, fence(EXAMPLE, "json")]
     for heading, statuses in all_headings().items():
         parts += [f"## {heading.title}", f"Status {statuses}. {heading.text}"]
@@ -33,7 +33,7 @@ def errors() -> str:
 
 
 def all_headings() -> dict[Heading, str]:
-    """The headings with their statuses, by status."""
+    """Return the page's headings with their statuses, sorted by status."""
     found: dict[Heading, str] = {}
     for kind, heading in HEADINGS.items():
         if kind is MovedPermanently:

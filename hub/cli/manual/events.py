@@ -1,4 +1,4 @@
-"""`reference/events.md`: every event, who publishes it, and its payload."""
+"""The page `reference/events.md`: every event, the operations that publish it, and its payload."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -26,7 +26,7 @@ Json = Mapping[str, Any]
 
 
 def events() -> str:
-    """The page."""
+    """Return the page as Markdown."""
     parts = ["# Events", INTRODUCTION, "## Platform events", PLATFORM]
     rows = [[code(name), _actions(name)] for name in sorted(PLATFORM_EVENTS)]
     parts += [table(["event", "actions that the hub publishes"], rows)]
@@ -37,7 +37,7 @@ def events() -> str:
 
 
 def published() -> set[str]:
-    """`name.action` of what the hub publishes, and `name` of what has no action."""
+    """Return all events that the hub publishes: `name.action`, or `name` if it has no action."""
     found = {event for one in OPERATIONS for event in one.emits}
     return found | {name for module in MODULES for name in module.ops.tellers}
 

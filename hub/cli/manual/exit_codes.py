@@ -1,4 +1,4 @@
-"""`reference/exit-codes.md`: the codes that commands end with."""
+"""The page `reference/exit-codes.md`: the exit codes of commands."""
 
 from hub.cli.console.exits import CODES
 from hub.cli.manual.markdown import code, page, sentence, table
@@ -9,6 +9,6 @@ more."""
 
 
 def exit_codes() -> str:
-    """The page."""
+    """Return the page as Markdown."""
     rows = [[code(number), sentence(text)] for number, text in CODES.items()]
     return page("# Exit codes", INTRODUCTION, table(["code", "meaning"], rows))

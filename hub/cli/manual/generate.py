@@ -1,5 +1,6 @@
-"""The generated pages of the manual; `python -m hub.cli.manual.generate` writes them, and the
-units' environment file.
+"""The generator of the manual's reference pages and of the systemd units' environment file.
+
+`python -m hub.cli.manual.generate` writes them all.
 """
 
 from collections.abc import Callable, Mapping
@@ -29,7 +30,7 @@ FOLDER = Path("hub/docs/reference")
 
 
 def write(folder: Path) -> None:
-    """Bring the pages in a folder up to date."""
+    """Write all generated pages to a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, made in PAGES.items():
         (folder / f"{name}.md").write_text(made(), encoding="utf-8")

@@ -12,7 +12,7 @@ from hub.cli.manual.topics import Topic
 from hub.manual.library import Manual, manual
 from store.errors import Missing
 
-# How many topics are named where several fit.
+# The number of topics that are listed if several match.
 MOST_NAMED = 20
 
 
@@ -44,7 +44,7 @@ def help_(topic: tuple[str, ...]) -> None:
 
 
 def listing(pages: Manual) -> str:
-    """Every page by the parts of the manual, with the name to ask for."""
+    """List every page with the name to ask for, grouped as in the manual's contents."""
     names = [one.name for one in topics.pages(pages)]
     width = max(map(len, names), default=0) + 2
     lines = ["tocsin help TOPIC shows one of these, or the help of a command."]
@@ -58,7 +58,7 @@ def listing(pages: Manual) -> str:
 
 
 def _show_command(path: tuple[str, ...]) -> bool:
-    """Show the help of a command, if these words name one."""
+    """Show the help of a command. Return whether these words name one."""
     command: click.Command | None = main
     context = click.Context(main, info_name="tocsin")
     words = path[1:] if path[0] == "tocsin" and len(path) > 1 else path
@@ -73,7 +73,10 @@ def _show_command(path: tuple[str, ...]) -> bool:
 
 
 def _only(pages: Manual, wanted: str) -> Topic:
-    """The one topic that has these words. Missing names those that somebody may have meant."""
+    """Return the only topic whose title has these words.
+
+    Raises Missing if there is none or there are several. The message suggests topics.
+    """
     found = topics.having(pages, wanted)
     if len(found) == 1:
         return found[0]

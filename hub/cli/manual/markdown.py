@@ -1,10 +1,10 @@
-"""What the generated pages have in common."""
+"""Markdown helpers for the generated pages."""
 
 from collections.abc import Iterable, Sequence
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table, without columns that are empty. A bar within a cell does not end it."""
+    """Return a table without its empty columns. A `|` within a cell is escaped."""
     body = list(rows)
     used = [at for at in range(len(head)) if any(row[at] for row in body)]
     lines = [[row[at] for at in used] for row in (head, ["---"] * len(head), *body)]
@@ -16,22 +16,22 @@ def _cell(text: str) -> str:
 
 
 def code(text: object) -> str:
-    """Text as code; nothing for nothing."""
+    """Return text as inline code, or "" for ""."""
     return f"`{text}`" if text != "" else ""
 
 
 def fence(text: str, language: str = "") -> str:
-    """A block of code."""
+    """Return a code block."""
     return f"```{language}\n{text.rstrip()}\n```"
 
 
 def sentence(text: str) -> str:
-    """A text as a sentence: with a capital at its beginning and a full stop at its end."""
+    """Return text with a capital letter at its beginning and a full stop at its end."""
     text = " ".join(text.split())
     begins = text[:1].upper() + text[1:]
     return begins if not begins or begins[-1] in ".!?:" else f"{begins}."
 
 
 def page(*parts: str) -> str:
-    """A page of these parts."""
+    """Return a page of these parts, without the empty ones."""
     return "\n\n".join(part for part in parts if part) + "\n"

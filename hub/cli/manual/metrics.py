@@ -1,4 +1,4 @@
-"""`reference/metrics.md`: every metric."""
+"""The page `reference/metrics.md`: every metric."""
 
 from hub.admin.store_gauges import StoreGauges
 from hub.cli.manual.markdown import code, page, sentence, table
@@ -19,7 +19,7 @@ PARTS = (
 
 
 def metrics() -> str:
-    """The page."""
+    """Return the page as Markdown."""
     parts = ["# Metrics", INTRODUCTION]
     for title, made in PARTS:
         rows = [
@@ -31,5 +31,5 @@ def metrics() -> str:
 
 
 def all_metrics() -> list[AnyMetric]:
-    """All that `/metrics` may show but of the process itself."""
+    """Return all metrics of `/metrics`, except the metrics of the process itself."""
     return [metric for _, made in PARTS for metric in made()]

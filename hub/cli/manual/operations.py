@@ -1,4 +1,4 @@
-"""`reference/operations.md`: every operation of the API, from its declaration."""
+"""The page `reference/operations.md`: every operation of the API."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -19,7 +19,7 @@ INTRODUCTION = """\
 Each section says who may use the operation, which parameters and body it has, how it responds, and
 which events it publishes. Every operation may also answer with the general [errors](errors.md).
 `/reference` shows the same with all schemas, and programs read it at `/openapi.json`."""
-# Those that the page on errors explains for all operations.
+# The statuses that the page on errors explains for all operations.
 COMMON = {
     "301",
     "304",
@@ -49,12 +49,12 @@ Json = Mapping[str, Any]
 
 @cache
 def api() -> Json:
-    """The OpenAPI document."""
+    """Return the OpenAPI document."""
     return document(OPERATIONS, dict(OTHERS), SERVER, EVENTS)
 
 
 def operations() -> str:
-    """The page."""
+    """Return the page as Markdown."""
     declared = {one.id: one for one in OPERATIONS}
     groups: dict[str, list[str]] = {}
     for group, path, method, described in described_operations(api()):
@@ -67,7 +67,7 @@ def operations() -> str:
 
 
 def title_of(operation_id: str) -> str:
-    """The heading of an operation. Its slug is `operation_anchor`."""
+    """Return the heading of an operation. Its slug is the operation's anchor."""
     group, _, name = operation_id.partition("/")
     return f"{group} {name.replace('-', ' ')}"
 
@@ -137,5 +137,5 @@ def _error(answer: Mapping[str, Any]) -> str:
 
 
 def _spoken(pieces: Sequence[tuple[str, str]]) -> str:
-    """The type, with the names of schemas as code."""
+    """Join the pieces of a type's description, with the names of schemas as code."""
     return "".join(code(text) if name else text for text, name in pieces)

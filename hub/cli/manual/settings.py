@@ -1,4 +1,4 @@
-"""`reference/settings.md`: every setting with its kind, its default and its variable."""
+"""The page `reference/settings.md`: every setting with its type, its default and its variable."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from store.settings import StoreSettings
 from worker.settings import WorkerSettings
 
 INTRODUCTION = """\
-tocsin reads a setting from four places. The first that has it wins:
+tocsin reads a setting from four places. The first place that has it wins:
 
 1. the option of the command line, if the command has one: `--port 9000`
 2. the environment variable: `TOCSIN_PORT=9000`
@@ -31,7 +31,7 @@ PARTS = (
 
 
 def settings() -> str:
-    """The page."""
+    """Return the page as Markdown."""
     parts, seen = ["# Settings", INTRODUCTION], set[str]()
     known = {each.name: each for each in all_settings()}
     for title, model in PARTS:

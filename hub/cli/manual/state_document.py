@@ -1,4 +1,4 @@
-"""`reference/state-document.md`: every key of the document that `tocsin load` reads."""
+"""The page `reference/state-document.md`: every key of the document that `tocsin load` reads."""
 
 import re
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ REF = "#/components/schemas/{model}"
 
 
 def state_document() -> str:
-    """The page."""
+    """Return the page as Markdown."""
     schema = StateDocument.model_json_schema(ref_template=REF)
     known = {"components": {"schemas": schema.pop("$defs")}}
     shown = _examples()
@@ -70,7 +70,7 @@ def _model(member: Any) -> str:
 
 
 def _collect(known: Any, schema: Any, used: list[str]) -> None:
-    """The names of all models that a schema leads to, in the order in which they come."""
+    """Add the names of all models that a schema refers to, in the order of their first use."""
     for _, name in type_text(schema):
         if name and name not in used:
             used.append(name)
@@ -79,6 +79,6 @@ def _collect(known: Any, schema: Any, used: list[str]) -> None:
 
 
 def _examples() -> dict[str, str]:
-    """The part of the example for each key."""
+    """Return the part of the example document for each key."""
     parts = re.split(r"^(?=[a-z_]+:)", example(), flags=re.MULTILINE)
     return {part.partition(":")[0]: part for part in parts[1:]}

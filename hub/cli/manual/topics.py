@@ -1,4 +1,4 @@
-"""What `tocsin help TOPIC` finds: a page of the manual, a part of one, or a command."""
+"""The topics of `tocsin help TOPIC`: the pages of the manual and their sections."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,13 +8,13 @@ from hub.manual.library import Manual
 from hub.manual.markdown import slug
 from hub.manual.page import INDEX, Page
 
-# Pages that list names, of which most are commands or paths: they come last.
+# The folder of reference pages. Most of their headings are commands or paths, so they come last.
 REFERENCE = "reference/"
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A page, or the part of it below a heading."""
+    """A page of the manual, or the section of a page below a heading."""
 
     page: Page
     anchor: str = ""
@@ -22,12 +22,12 @@ class Topic:
 
     @property
     def name(self) -> str:
-        """How it is asked for."""
+        """Return the name to ask for: the section's anchor, or the page's file name."""
         return self.anchor or self.page.name.rpartition("/")[2]
 
     @property
     def source(self) -> str:
-        """Its Markdown."""
+        """Return the Markdown of the page or the section."""
         if not self.anchor:
             return self.page.source
         tokens = self.page.tokens
@@ -42,14 +42,14 @@ class Topic:
 
 
 def pages(manual: Manual) -> list[Topic]:
-    """A topic for each page, in the order of the contents."""
+    """Return a topic for each page, in the order of the contents."""
     listed = [entry.name for entry in manual.entries if entry.name in manual.pages]
     others = [name for name in manual.pages if name not in listed and name != INDEX]
     return [Topic(manual.pages[name], title=manual.pages[name].title) for name in listed + others]
 
 
 def headings(manual: Manual) -> Iterator[Topic]:
-    """A topic for each heading below a page's first."""
+    """Yield a topic for each heading of each page except the page's title."""
     found = sorted(pages(manual), key=lambda one: one.page.name.startswith(REFERENCE))
     for topic in found:
         for section in topic.page.sections[1:]:
@@ -57,7 +57,7 @@ def headings(manual: Manual) -> Iterator[Topic]:
 
 
 def page_named(manual: Manual, wanted: str) -> Topic | None:
-    """The page with this name or title."""
+    """Return the page with this name or title, or None."""
     asked = slug(wanted)
     for topic in pages(manual):
         if wanted == topic.page.name or asked in (topic.name, slug(topic.title)):
@@ -66,13 +66,13 @@ def page_named(manual: Manual, wanted: str) -> Topic | None:
 
 
 def heading_named(manual: Manual, wanted: str) -> Topic | None:
-    """The first part with this heading; what people wrote comes before lists."""
+    """Return the first section with this heading, or None. Reference pages come last."""
     asked = slug(wanted)
     return next((one for one in headings(manual) if asked in (one.anchor, slug(one.title))), None)
 
 
 def having(manual: Manual, wanted: str) -> list[Topic]:
-    """Pages that have all these words in their title, or else parts that have them in theirs."""
+    """Return the pages whose titles have all these words, or else the sections."""
     words = slug(wanted).split("-")
     for among in (pages(manual), headings(manual)):
         found = [one for one in among if _has(one, words)]
@@ -87,7 +87,7 @@ def _has(topic: Topic, words: list[str]) -> bool:
 
 
 def close(manual: Manual, wanted: str, commands: list[str]) -> list[str]:
-    """Names that somebody may have meant."""
+    """Return up to three names of pages, sections or commands that are similar to `wanted`."""
     names = [one.name for one in pages(manual)] + commands
     names += [one.anchor for one in headings(manual)]
     return get_close_matches(slug(wanted), dict.fromkeys(names), n=3)

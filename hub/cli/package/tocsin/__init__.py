@@ -1,4 +1,4 @@
-"""The name under which programs find what is installed: its version, and `python -m tocsin`."""
+"""The installed package: its version, and `python -m tocsin`."""
 
 from hub import __version__
 

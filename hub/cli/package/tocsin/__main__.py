@@ -1,4 +1,4 @@
-"""`python -m tocsin` is `tocsin`."""
+"""Entry point of `python -m tocsin`, which is the command `tocsin`."""
 
 from hub.cli import main
 
