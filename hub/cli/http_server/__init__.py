@@ -1,4 +1,4 @@
-"""The HTTP server: its protocol, and the bounds on heads, connections and time.
+"""The HTTP server: its protocol, and its limits on headers, connections and time.
 
 Imports no other package of the command line.
 """

@@ -1,4 +1,4 @@
-"""The connections of a server: how many there may be, and which of them make room for others."""
+"""The limits on a server's connections, and the eviction of idle connections for new ones."""
 
 import asyncio
 import logging
@@ -13,7 +13,7 @@ log = logging.getLogger("tocsin.server")
 
 
 def address_of(transport: asyncio.Transport) -> str | None:
-    """The address that a connection comes from; None for a socket of the file system."""
+    """Return the client's address of a connection, or None for a Unix socket."""
     name = transport.get_extra_info("peername")
     return name[0] if isinstance(name, tuple) else None
 
@@ -22,12 +22,13 @@ class Waiting(Protocol):
     """A connection that waits for a request."""
 
     def evict(self) -> None:
-        """Close it, and leave the limiter, at once."""
+        """Close the connection and leave the limiter at once."""
 
 
 class Peer:
-    """Those who connect from one place, and which of their connections wait for a request, the one
-    that has waited for longest first.
+    """The clients that share a limit: their open connections, and which of them wait for a request.
+
+    `waiting` begins with the connection that has waited longest.
     """
 
     __slots__ = ("group", "open", "waiting")
@@ -39,20 +40,20 @@ class Peer:
 
 
 class ConnectionLimiter:
-    """Lets connections in up to the bounds, of all and of each address.
+    """Admits connections up to the limits: one for all clients, and one for each address.
 
-    At a bound the connection that has waited for a request for longest makes room: one address with
-    connections that ask nothing takes nothing from those who do ask. Where none waits, the new one
-    is refused.
+    At a limit it evicts the connection that has waited longest for a request. An address with idle
+    connections therefore does not block clients that send requests. If no connection waits, the new
+    one is rejected.
     """
 
     def __init__(self, limits: ServerLimits, measures: HubMetrics | None = None) -> None:
         self.limits = limits
-        """May be exchanged; connections that are there stay."""
+        """The limits for new connections. Replacing them closes no connection."""
         self.open = 0
         self._measures = measures
         self._peers: dict[str | None, Peer] = {}
-        # Each has its own, for what happens often must not hide what does not.
+        # Each message has its own throttle: a frequent message must not hide a rare one.
         self._full, self._crowded, self._bad = (
             ThrottledLog(log),
             ThrottledLog(log),
@@ -60,8 +61,9 @@ class ConnectionLimiter:
         )
 
     def admit(self, address: str | None) -> Peer | None:
-        """Who a new connection belongs to, from this address or from a socket of the file system;
-        None where it is refused. `leave` is called when it ends.
+        """Count a new connection and return its peer, or return None to reject it.
+
+        `address` is None for a Unix socket. Call `leave` when the connection ends.
         """
         group = None if address is None else self.limits.group_of(address)
         peer = self._peers.get(group) or Peer(group)
@@ -110,7 +112,7 @@ class ConnectionLimiter:
         self._drop("timeout")
 
     def refused(self, client: tuple[str, int] | None, error: HubError) -> None:
-        """Note that what came from a client was refused, and never reached the application."""
+        """Log and count a request that was rejected before it reached the application."""
         self._bad.warning("a request from %s was refused: %s", client and client[0], error)
         if self._measures is not None:
             self._measures.requests.add("other", str(status_of(error)))

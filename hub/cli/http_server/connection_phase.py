@@ -1,18 +1,20 @@
-"""How far a connection is: numbers, in the order in which they come, but that it is kept for more
-requests. An enumeration costs each request some microseconds.
+"""The phases of a connection, as numbers in the order in which they occur.
+
+After a response, a kept connection returns to IDLE. The phases are plain numbers because an
+enumeration would cost each request some microseconds.
 """
 
 from typing import Final
 
 NEW: Final = 0
-"""Nothing has come."""
+"""No bytes were received."""
 IDLE: Final = 1
-"""The last request is answered, and nothing has come since."""
+"""The last request is answered, and no bytes were received since."""
 HEAD: Final = 2
-"""Something of a head has come."""
+"""A part of a request's head was received."""
 REQUEST: Final = 3
-"""A request is at work."""
+"""The application is processing a request."""
 REST: Final = 4
-"""A request was answered before all of its body had come."""
+"""A request was answered before all of its body was received."""
 ENDING: Final = 5
-"""It is closed, or refused: what still comes is not looked at."""
+"""The connection is being closed, or its request was rejected. Further bytes are ignored."""

@@ -1,4 +1,4 @@
-"""A connection on which HTTPS is to be served, until it is known that it can be."""
+"""The TLS handshake of a new connection."""
 
 import asyncio
 import math
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Begun(Generic[T]):
-    """A coroutine that has been run as far as to its first future, to be awaited."""
+    """An awaitable for a coroutine that already ran up to its first future."""
 
     def __init__(self, coroutine: Coroutine[Any, Any, T]) -> None:
         self._coroutine = coroutine
@@ -27,10 +27,10 @@ class Begun(Generic[T]):
 
 
 class Handshake(asyncio.Protocol):
-    """Counts a connection from its first moment, and hands it to `Protocol` once it is secure.
+    """A connection until its TLS handshake is complete. Then `Protocol` takes it over.
 
-    What the event loop has for TLS tells of a connection only after the handshake: those that never
-    come so far would be nobody's.
+    The event loop's own TLS reports a connection only after the handshake. Without this class, no
+    limit would count the connections that never complete it.
     """
 
     due = math.inf
@@ -51,24 +51,24 @@ class Handshake(asyncio.Protocol):
         self._task: asyncio.Task[None] | None = None
         self._config, self._app_state = config, app_state
 
-    def connection_made(  # type: ignore[override]  # it is one that can be written to
+    def connection_made(  # type: ignore[override]  # the transport is writable
         self, transport: asyncio.Transport
     ) -> None:
         self._peer = self._limiter.admit(address_of(transport))
         if self._peer is None:
-            # To say why would take the handshake, which costs more than all else.
+            # An HTTP response would need the handshake, which is the most expensive part.
             transport.abort()
             return
         self._raw = transport
         self._peer.waiting[self] = None
-        self._state.connections.add(self)  # type: ignore[arg-type]  # it ends with the others
+        self._state.connections.add(self)  # type: ignore[arg-type]  # shutdown closes it too
         seconds = self._limiter.limits.header_timeout
         context = self._state.tls
         assert context is not None, "made for HTTPS alone"
         secured = self._loop.start_tls(
             transport, self, context, server_side=True, ssl_handshake_timeout=seconds
         )
-        # Now, for what is read before it begins would be lost to it.
+        # Start at once: data that is read before the coroutine begins would be lost.
         begun = Begun(secured)
         self._task = self._loop.create_task(self._shake_hands(begun, transport))
 
@@ -78,7 +78,7 @@ class Handshake(asyncio.Protocol):
         try:
             secure = await secured
         except OSError as error:
-            # Otherwise it sent what is no TLS that is spoken here, or it left.
+            # Other errors mean that the client left, or sent no TLS that this server supports.
             if isinstance(error, ConnectionAbortedError):
                 self._limiter.timed_out()
             self.evict()
@@ -86,7 +86,7 @@ class Handshake(asyncio.Protocol):
             self._hand_over(secure, raw)
 
     def _hand_over(self, secure: asyncio.Transport | None, raw: asyncio.Transport) -> None:
-        # Also who aborts it, here or there, may be answered as if the handshake were over.
+        # If either side aborts, the coroutine can still return as if the handshake were complete.
         if secure is None or raw.is_closing() or self._peer is None:
             self.evict()
             return
@@ -100,14 +100,14 @@ class Handshake(asyncio.Protocol):
             protocol.data_received(data)
 
     def data_received(self, data: bytes) -> None:
-        """Keep what comes with the end of the handshake, before anybody knows of that."""
+        """Keep the data that arrives with the end of the handshake, for `Protocol`."""
         self._early.append(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._leave()
 
     def evict(self) -> None:
-        """Make room for another connection."""
+        """Close the connection to make room for another one."""
         self._leave()
         self.shutdown()
 
@@ -119,6 +119,6 @@ class Handshake(asyncio.Protocol):
             self._peer = None
 
     def shutdown(self) -> None:
-        """End it, as the server ends what is not at work."""
+        """Close the connection, as the server does with idle connections when it ends."""
         if self._raw is not None:
             self._raw.abort()

@@ -1,4 +1,4 @@
-"""A connection of an HTTP server: what is read from it, and how long its client is waited for."""
+"""The protocol of a connection: the limits on the received bytes and on the waiting time."""
 
 import asyncio
 import math
@@ -17,10 +17,10 @@ from hub.cli.http_server.unsent import Unsent
 from hub.http.errors import HubError, LongHead, LongURL, Malformed, TooSlow
 from store.errors import Busy
 
-# Requests that may wait behind another one on a connection; what comes after them is not read.
+# The maximum number of pipelined requests. Later requests are not read.
 MOST_WAITING = 32
-# Seconds in which a client may take a refusal, and bytes that it may still send meanwhile: closed
-# at once, the connection would be gone before the client has read why.
+# After an error response, the seconds until the connection is closed and the bytes that the client
+# may still send. If it closed at once, the client could not read the response.
 LINGER = 2.0
 LINGER_BYTES = 1024 * 1024
 # Bytes of framing that each chunk of a body may have, beside twice its content.
@@ -29,18 +29,20 @@ FULL = Busy("There are too many connections. Please try again in a moment.")
 
 
 class TooManyWaiting(Exception):
-    """More requests wait on a connection than may."""
+    """More requests are pipelined on a connection than `MOST_WAITING`."""
 
 
 class Protocol(HttpToolsProtocol):
-    """uvicorn's, with a bound for all that is read beside bodies, and a deadline for whatever the
-    client has to do. `due` is when that is over, on the loop's clock; the server calls `expire`.
+    """uvicorn's protocol with a limit on all bytes except bodies, and deadlines for the client.
 
-    Bytes are counted before the parser sees them: it keeps a header until that is complete, and
-    copies what it has for each piece that comes.
+    `due` is the current deadline on the event loop's clock. At that time the server calls `expire`.
+
+    Bytes are counted before the parser sees them. The parser keeps an incomplete header, and copies
+    it for each piece that arrives, so its memory and time would have no limit otherwise.
     """
 
-    # With more attributes beside uvicorn's the interpreter would look all of them up more slowly.
+    # `__slots__` keep lookups fast: with more attributes in the instance's dict, the interpreter
+    # looks up uvicorn's more slowly.
     __slots__ = (
         "_at_work",
         "_deaf",
@@ -70,17 +72,17 @@ class Protocol(HttpToolsProtocol):
         self._peer: Peer | None = None
         self._phase = NEW
         self._room = self._limiter.limits.header_bytes
-        """Bytes that may come before it has to be known what they are."""
+        """Bytes that may still arrive before the parser has to recognize them."""
         self._deaf = False
-        """Whether what comes is not parsed any more."""
+        """Whether received data is ignored."""
         self._refusal: HubError | None = None
         self._to_discard = LINGER_BYTES
         self._at_work: RequestResponseCycle | None = None
         self._unsent = Unsent()
 
-    # How it begins and ends.
+    # Beginning and end.
 
-    def connection_made(  # type: ignore[override]  # it is one that can be written to
+    def connection_made(  # type: ignore[override]  # the transport is writable
         self, transport: asyncio.Transport
     ) -> None:
         peer = self._limiter.admit(address_of(transport))
@@ -91,7 +93,10 @@ class Protocol(HttpToolsProtocol):
             self.begin(transport, transport, peer)
 
     def begin(self, transport: asyncio.Transport, raw: asyncio.Transport, peer: Peer) -> None:
-        """Serve a connection that was let in, on a transport that is over `raw` or is that."""
+        """Serve an admitted connection.
+
+        `raw` is the TCP transport. `transport` is the TLS transport over it, or `raw` itself.
+        """
         super().connection_made(transport)
         self._unsent = Unsent(*{transport, raw})
         self._peer = peer
@@ -104,12 +109,13 @@ class Protocol(HttpToolsProtocol):
             return
         super().connection_lost(exc)
         if self._at_work is not None:
-            # Not the newest one, where others wait behind it.
+            # If requests are pipelined, uvicorn has disconnected the newest one, not the current
+            # one.
             self._at_work.disconnected = True
             self._at_work.message_event.set()
 
     def evict(self) -> None:
-        """Make room for another connection."""
+        """Close the connection to make room for another one."""
         self._leave()
         self.transport.abort()
 
@@ -120,11 +126,11 @@ class Protocol(HttpToolsProtocol):
             self._peer = None
 
     def last_call(self) -> None:
-        """End with the answer to what is at work; what rests may still ask once."""
+        """Close after the current response. An idle connection may send one more request."""
         if self.cycle is not None and not self.cycle.response_complete:
             self.cycle.keep_alive = False
 
-    # What is read.
+    # Received data.
 
     def data_received(self, data: bytes) -> None:
         phase = self._phase
@@ -155,28 +161,28 @@ class Protocol(HttpToolsProtocol):
                 self.transport.close()
 
     def feed(self, data: bytes | memoryview) -> None:
-        """Parse data from the client. Refuse what is not HTTP."""
+        """Parse data from the client. Reject data that is not HTTP."""
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade:
-            # No other protocol is spoken here, and what follows may be of one.
+            # This server supports no other protocol, and the following data may belong to one.
             self._end_with_newest()
         except httptools.HttpParserError as error:
             cause = error.__context__
             if isinstance(cause, TooManyWaiting):
                 self._end_with_newest()
             else:
-                no_http = Malformed(f"This is no HTTP request: {error}.")
+                no_http = Malformed(f"This is not an HTTP request: {error}.")
                 self._refuse(cause if isinstance(cause, HubError) else no_http)
 
     def _end_with_newest(self) -> None:
-        """Read no more, and end with the answer to the newest request."""
+        """Ignore further data, and close after the response to the newest request."""
         self.cycle.keep_alive = False
         self._stop_parsing()
 
     def _stop_parsing(self) -> None:
         self._deaf = True
-        # What comes is not taken for a piece that fits.
+        # No data fits any more, so that `data_received` does not feed the parser.
         self._room = -1
 
     def _beyond(self) -> HubError:
@@ -184,14 +190,16 @@ class Protocol(HttpToolsProtocol):
         if self._is_within_body():
             return Malformed(f"The body has more than {most} bytes of framing.")
         if len(self.url) > most // 2:
-            return LongURL(f"The URL takes the most of more than {most} bytes, which is the limit.")
+            return LongURL(
+                f"The URL is too long: the limit for the request's head is {most} bytes."
+            )
         return LongHead(f"The headers are larger than the limit of {most} bytes.")
 
     def _is_within_body(self) -> bool:
         cycle = self.cycle
         return cycle is not None and cycle.scope is self.scope and cycle.more_body
 
-    # What the parser finds.
+    # Calls of the parser.
 
     def on_headers_complete(self) -> None:
         limits = self._limiter.limits
@@ -201,7 +209,7 @@ class Protocol(HttpToolsProtocol):
         super().on_headers_complete()
         if self._state.ending:
             self.cycle.keep_alive = False
-        # What comes after the body does not become one of its headers.
+        # Trailers are dropped: they must not become headers of the request.
         self.headers = []
         self._room = limits.header_bytes
         if self._phase != REQUEST:
@@ -216,7 +224,7 @@ class Protocol(HttpToolsProtocol):
         super().on_body(body)
 
     def on_chunk_header(self) -> None:
-        """Go on with the next chunk, or with what comes after the last."""
+        """Add room for the framing of the next chunk, or for the trailers."""
         self._room = min(self._room + CHUNK_FRAMING, self._limiter.limits.header_bytes)
 
     def on_message_complete(self) -> None:
@@ -224,7 +232,7 @@ class Protocol(HttpToolsProtocol):
             self._wait(IDLE, self._limiter.limits.keep_alive_timeout)
         super().on_message_complete()
 
-    # What comes of it.
+    # Responses.
 
     def on_response_complete(self) -> None:
         self.server_state.total_requests += 1
@@ -253,7 +261,7 @@ class Protocol(HttpToolsProtocol):
             self._peer.waiting[self] = None
 
     def _refuse(self, error: HubError) -> None:
-        """Answer what cannot be read, when its turn comes, and close."""
+        """Send an error response, after the responses to earlier requests, and close."""
         self._stop_parsing()
         self._limiter.refused(self.client, error)
         if self._phase == REST:
@@ -293,10 +301,10 @@ class Protocol(HttpToolsProtocol):
         self._wait(ENDING, LINGER)
         self.transport.close()
 
-    # For how long the client is waited for.
+    # Deadlines.
 
     def expire(self) -> None:
-        """End what was waited for: the deadline is over."""
+        """End the connection or reject the request, because the deadline has passed."""
         limits = self._limiter.limits
         if self._unsent.is_moving(self.loop.time(), limits.write_timeout):
             return

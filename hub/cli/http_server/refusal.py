@@ -1,4 +1,4 @@
-"""The answer to what is no request: the server's own, in the form of the API's errors."""
+"""The server's own error responses, in the form of the API's errors."""
 
 from collections.abc import Iterable
 
@@ -10,8 +10,10 @@ from hub.http.response import Header
 
 
 def refusal(error: Exception, documentation: str, headers: Iterable[Header]) -> bytes:
-    """The whole answer, as it is sent. `documentation` is where the manual is; `headers` go with
-    every answer of the server.
+    """Return a complete error response as bytes.
+
+    `documentation` is the URL of the manual. `headers` are the headers of every response of the
+    server.
     """
     answer = error_response(error, documentation + place_of(error), "")
     length = (b"content-length", str(len(answer.body)).encode())

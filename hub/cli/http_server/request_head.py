@@ -1,4 +1,4 @@
-"""What a request's head must be like before the application sees it."""
+"""The checks of a request's head before the application sees it."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -8,14 +8,16 @@ from hub.http.errors import LongHead, Malformed
 from hub.http.response import Header
 
 HOST = re.compile(rb"[\w.~!$&'()*+,;=%:\[\]-]*", re.ASCII)
-# Of HTTP, without the Host header.
+# The HTTP versions that need no Host header.
 OLD = ("0.9", "1.0")
 ONCE = (b"host", b"authorization")
 
 
 def check(headers: Sequence[Header], most: int, version: Callable[[], str]) -> None:
-    """Nothing where the headers, named in small letters, are as they must be. LongHead for more
-    than `most`; Malformed where it is not clear which host is asked, or who asks.
+    """Check the headers of a request. Their names are in lower case.
+
+    Raises LongHead if there are more than `most`. Raises Malformed if the Host header is missing or
+    malformed, if Host or Authorization is repeated, or if an Upgrade request has a body.
     """
     if len(headers) > most:
         raise LongHead(f"There are more headers than the limit of {most}.")
@@ -29,7 +31,7 @@ def check(headers: Sequence[Header], most: int, version: Callable[[], str]) -> N
     elif not _is_host(host):
         raise Malformed("The Host header is no host.")
     if b"upgrade" in values and _has_body(values):
-        # The parser takes it that there is none, and would take it for the next request.
+        # The parser assumes that there is no body, and would parse the body as the next request.
         raise Malformed("No other protocol is spoken here: Upgrade goes with no body.")
 
 

@@ -1,4 +1,4 @@
-"""HTTP servers of this process: their sockets, their options, and signals that end them."""
+"""The HTTP servers of this process: sockets, options, and signals that end them."""
 
 import asyncio
 import contextlib
@@ -18,16 +18,17 @@ from hub.cli.http_server.server_limits import ServerLimits
 from hub.cli.http_server.server_state import State
 from store.errors import Unusable, from_os_error
 
-# Seconds for requests that are under way at the end, and of them those for kept connections.
+# Seconds for running requests when the server ends. Before them, seconds for idle connections.
 GRACE = 8
 LAST_CALL = 1.0
-# Deadlines of connections are looked at once in so many tenths of a second.
+# The deadlines of connections are checked at every fifth of uvicorn's ticks: each 0.5 s.
 SWEEP = 5
 
 
 class Server(uvicorn.Server):
-    """uvicorn, with signals left to `signals`, a way to wait until it listens, and an end that
-    loses no request.
+    """uvicorn's server with an event `listening` and a shutdown that loses no request.
+
+    `signals` handles the signals instead of uvicorn.
     """
 
     def __init__(self, app: ASGIApp, state: State, last_call: float = LAST_CALL) -> None:
@@ -58,8 +59,8 @@ class Server(uvicorn.Server):
         self.listening.set()
 
     async def on_tick(self, counter: int) -> bool:
-        """What uvicorn does ten times a second; and every now and then end connections whose
-        clients were waited for long enough.
+        """Run uvicorn's tick, ten times a second, and end the connections whose deadline has
+        passed.
         """
         if counter % SWEEP == 0:
             now = asyncio.get_running_loop().time()
@@ -69,8 +70,10 @@ class Server(uvicorn.Server):
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Take no more connections, and end those that are there with the answer to a request: a
-        client that is just sending the next one on a connection closed without would lose it.
+        """Accept no new connections, and close the open ones after their current or next response.
+
+        A client may just be sending a request on an idle connection. If that closed without a
+        response, the request would be lost.
         """
         self.server_state.ending = True
         for server in self.servers:
@@ -93,11 +96,10 @@ async def serving(
     limiter: ConnectionLimiter | None = None,
     tls: ssl.SSLContext | None = None,
 ) -> AsyncIterator[asyncio.Task[None]]:
-    """Serve `app` on bound sockets for the length of the block, as HTTPS where `tls` is given;
-    gives the task that does it.
+    """Serve `app` on bound sockets during the block, as HTTPS if `tls` is given. Yields the task.
 
-    `limiter` says which connections are let in, and what they may send. At the end resting ones are
-    kept for `last_call` seconds.
+    `limiter` admits connections and limits their requests. At the end, idle connections stay open
+    for up to `last_call` seconds. Raises Unusable if the server ends before it listens.
     """
     state = State(limiter or ConnectionLimiter(ServerLimits()), tls)
     server = Server(app, state, last_call)
@@ -116,7 +118,10 @@ async def serving(
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A socket bound to this address, 0 for any free port. Unusable where that cannot be."""
+    """Return a socket bound to this address. Port 0 means any free port.
+
+    Raises Unusable or another error of `from_os_error` if the address cannot be bound.
+    """
     said = f"cannot listen on {host} port {port}"
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
@@ -135,19 +140,19 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def port_of(bound: socket.socket) -> int:
-    """The port that a socket is bound to."""
+    """Return the port that a socket is bound to."""
     port: int = bound.getsockname()[1]
     return port
 
 
 def url_of(bound: socket.socket, scheme: str = "http") -> str:
-    """The root URL of what is served on a socket."""
+    """Return the root URL of a server on this socket."""
     host, port = bound.getsockname()[:2]
     return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
 def url_of_all(bound: Sequence[socket.socket], scheme: str = "http") -> str:
-    """The root URL of what is served on the first of these sockets that has one, or its path."""
+    """Return the root URL of the first TCP socket, or `unix:PATH` if all are Unix sockets."""
     for one in bound:
         if one.family != socket.AF_UNIX:
             return url_of(one, scheme)
@@ -156,7 +161,9 @@ def url_of_all(bound: Sequence[socket.socket], scheme: str = "http") -> str:
 
 @contextlib.contextmanager
 def signals(call: Callable[[], None]) -> Iterator[None]:
-    """Have SIGINT and SIGTERM call `call` the first time, and end the process the second."""
+    """Call `call` on the first SIGINT or SIGTERM during the block. The second one ends the
+    process.
+    """
     loop = asyncio.get_running_loop()
     seen = False
 

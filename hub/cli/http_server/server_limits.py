@@ -1,4 +1,4 @@
-"""The limits of an HTTP server, from the settings and from how many files may be open."""
+"""The limits of an HTTP server, from the settings and from the limit on open files."""
 
 import ipaddress
 import resource
@@ -7,35 +7,41 @@ from dataclasses import dataclass, field
 from hub.http.client_address import ClientAddresses, network_of
 from hub.settings import HubSettings
 
-# Connections at once where the settings do not say: each may hold a head and a piece of a body.
+# The default maximum of connections: each may hold a head and a part of a body in memory.
 MOST = 4096
-# Files beside requests in flight: kept connections to endpoints, the database, the log.
+# Files that are reserved beside deliveries: kept connections to endpoints, the database, the log.
 BESIDE = 512
-# Of all connections an address may have one in so many.
+# By default, one address may have 1/SHARE of all connections.
 SHARE = 4
 
 
 @dataclass(frozen=True, slots=True)
 class ServerLimits:
-    """What a server takes from those who connect. Times are in seconds."""
+    """The limits on connections, headers and times of a server. Times are in seconds."""
 
     header_bytes: int = 64 * 1024
     headers: int = 100
     header_timeout: float = 20.0
     keep_alive_timeout: float = 5.0
     body_timeout: float = 60.0
-    """For the rest of a body whose request was answered before."""
+    """The time for the rest of a body whose request is already answered."""
     write_timeout: float = 60.0
-    """For taking something of an answer: who takes nothing for so long is not there any more."""
+    """The time within which a client has to receive a part of a response; after it the client is
+    lost.
+    """
     connections: int = MOST
     connections_per_address: int = MOST // SHARE
     loopback_counts: bool = False
-    """Whether this machine's own addresses have a bound: a proxy may be behind them."""
+    """Whether loopback addresses have a limit. By default they have none, as a proxy may use
+    them.
+    """
     proxies: ClientAddresses = field(default_factory=lambda: ClientAddresses([]))
     documentation_url: str = ""
 
     def group_of(self, address: str) -> str | None:
-        """What an address is counted with; None where it has no bound of its own."""
+        """Return the network that an address is counted with, or None if the address has no
+        limit.
+        """
         if self.proxies.is_proxy(address):
             return None
         if not self.loopback_counts and _is_loopback(address):
@@ -53,7 +59,9 @@ def _is_loopback(address: str) -> bool:
 
 
 def limits_of(settings: HubSettings, max_in_flight: int) -> ServerLimits:
-    """The limits that the settings set, beside so many requests in flight."""
+    """Return the limits from the settings. `max_in_flight` is the number of concurrent
+    deliveries.
+    """
     most = settings.max_connections or spare_files(max_in_flight)
     each = settings.max_connections_per_address
     return ServerLimits(
@@ -71,8 +79,9 @@ def limits_of(settings: HubSettings, max_in_flight: int) -> ServerLimits:
 
 
 def spare_files(max_in_flight: int) -> int:
-    """How many connections the limit of open files leaves beside the deliveries: at least a quarter
-    of it, for a hub without connections is of no use.
+    """Return how many connections the limit on open files allows beside deliveries.
+
+    It is at least a quarter of that limit, because a hub without connections is of no use.
     """
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if limit == resource.RLIM_INFINITY:

@@ -1,4 +1,4 @@
-"""What all connections of a server share."""
+"""The state that all connections of a server share."""
 
 import ssl
 
@@ -8,11 +8,13 @@ from hub.cli.http_server.connection_limiter import ConnectionLimiter
 
 
 class State(ServerState):
-    """uvicorn's, with the limiter, and with what HTTPS is served with, if it is."""
+    """uvicorn's server state with the connection limiter and the TLS context, which is None for
+    HTTP.
+    """
 
     def __init__(self, limiter: ConnectionLimiter, tls: ssl.SSLContext | None) -> None:
         super().__init__()
         self.limiter = limiter
         self.tls = tls
         self.ending = False
-        """Whether the server is about to end, and connections with their next answer."""
+        """Whether the server is ending. Connections then close after their next response."""
