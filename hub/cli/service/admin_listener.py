@@ -1,4 +1,4 @@
-"""The listener for administrators alone, where the settings name one."""
+"""The listener for administrators, which is separate from the API if `admin_bind` is set."""
 
 import contextlib
 import os
@@ -19,12 +19,16 @@ from hub.rest.context import CallbackValidator
 from store import Store
 from store.errors import from_os_error
 
-# Connections of administrators and of what asks on their behalf.
+# The maximum number of connections of administrators and their monitoring.
 MOST = 64
 
 
 class AdminListener:
-    """What administrators see, apart from the API; `describes` that too, if it is for them."""
+    """The server of the pages and metrics for administrators, without the API.
+
+    `describes` says whether it also serves the API's description, if that is for administrators
+    only.
+    """
 
     def __init__(
         self, store: Store, seeing: Observability, judge: CallbackValidator, *, describes: bool
@@ -37,7 +41,9 @@ class AdminListener:
         self.limiter = ConnectionLimiter(ServerLimits())
 
     async def change(self, settings: Settings) -> None:
-        """Answer by these settings from now on. Unusable, with nothing changed, if they are."""
+        """Answer with these settings from now on. Raises Unusable, and changes nothing, if they are
+        wrong.
+        """
         limits = limits_of(settings, settings.max_in_flight)
         self.limiter.limits = replace(limits, connections=MOST)
         given = self._store, settings, self._judge, self._seeing
@@ -53,7 +59,9 @@ async def running_admin(
     *,
     describes: bool,
 ) -> AsyncIterator[AdminListener | None]:
-    """Answer administrators for the length of the block; None where there is no place for that."""
+    """Serve administrators during the block. Yields None if the settings name no address for
+    that.
+    """
     if settings.admin_bind is None:
         yield None
         return
@@ -82,7 +90,11 @@ def _bound(named: str) -> Iterator[socket.socket]:
 
 
 def bind_path(path: Path) -> socket.socket:
-    """A socket bound to this path, for the user and the group. Unusable where that cannot be."""
+    """Return a Unix socket bound to this path, for this user and its group.
+
+    A socket that no process listens on any more is replaced. Raises Unusable or another error of
+    `from_os_error` if the path cannot be bound.
+    """
     made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     mask = os.umask(0o117)
     try:
@@ -97,7 +109,7 @@ def bind_path(path: Path) -> socket.socket:
 
 
 def _remove_left(path: Path) -> None:
-    """Remove a socket that a process left which has ended."""
+    """Remove a socket that no process listens on any more."""
     if not path.is_socket():
         return
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as trial:

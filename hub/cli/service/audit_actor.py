@@ -1,4 +1,4 @@
-"""Who gave a command, for the audit log."""
+"""The actor of a command in the audit log."""
 
 import os
 import pwd
@@ -14,11 +14,11 @@ from store.audit.audit_log import Actor, AuditEntry
 
 
 class AuditHook:
-    """Records the command under way with the first thing that it changes."""
+    """Records the running command in the audit log, together with its first change."""
 
     def __init__(self) -> None:
         self.ids: dict[str, Any] = {}
-        """What is told of it beside its arguments."""
+        """Values to record beside the command's arguments."""
         self._written = False
 
     def __call__(self, db: Connection) -> None:
@@ -30,8 +30,10 @@ class AuditHook:
 
 
 def entry(context: click.Context, outcome: str, **ids: Any) -> AuditEntry:
-    """The command of a context. Of its arguments the values are told, of its options only which
-    were given: a secret is never an argument.
+    """Return the audit log entry for a command.
+
+    It holds the values of arguments, but only the names of options, because an option can hold a
+    secret and an argument cannot.
     """
     words = [_words(one, context.params[one.name or ""]) for one in _given(context, click.Argument)]
     options = [max(one.opts, key=len) for one in _given(context, click.Option)]
@@ -46,7 +48,10 @@ def entry(context: click.Context, outcome: str, **ids: Any) -> AuditEntry:
 
 
 def actor(via: str = "command") -> Actor:
-    """The user of this machine who runs this process, or had it run as somebody else."""
+    """Return the user of this machine who runs this process, as USER@HOST.
+
+    If root runs it with sudo, return the user who called sudo.
+    """
     return Actor(f"{_person()}@{socket.gethostname()}", via)
 
 
@@ -59,12 +64,12 @@ def _account() -> str:
 
 
 def _person() -> str:
-    # Only who is root may be somebody else in truth; anybody may set a variable.
+    # Only root is trusted with SUDO_USER: any other user can set that variable.
     return (os.geteuid() == 0 and os.environ.get("SUDO_USER")) or _account()
 
 
 def _given(context: click.Context, kind: type[click.Parameter]) -> list[click.Parameter]:
-    """What the command line has of it, in the order of the declaration."""
+    """Return the parameters that the command line contains, in the order of their declaration."""
     return [
         one
         for one in context.command.get_params(context)
@@ -75,6 +80,6 @@ def _given(context: click.Context, kind: type[click.Parameter]) -> list[click.Pa
 
 def _words(argument: click.Parameter, value: Any) -> str:
     if isinstance(value, tuple):
-        # One that is given once is made of parts: OWNER/NAME.
+        # A tuple of a single argument holds the argument's parts: OWNER/NAME.
         return ("/" if argument.nargs == 1 else " ").join(map(str, value))
     return str(getattr(value, "name", value))

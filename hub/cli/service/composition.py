@@ -1,4 +1,4 @@
-"""The one place where hub, worker and store are put together."""
+"""The one module that connects hub, worker and store."""
 
 import contextlib
 import logging
@@ -24,7 +24,7 @@ log = logging.getLogger("tocsin.serve")
 
 @contextlib.contextmanager
 def running_guard(settings: Settings) -> Iterator[Guard]:
-    """The guard that hub and worker of a process share."""
+    """Yield the callback guard that hub and worker of a process share."""
     guard = make_guard(settings)
     try:
         yield guard
@@ -34,7 +34,7 @@ def running_guard(settings: Settings) -> Iterator[Guard]:
 
 @contextlib.asynccontextmanager
 async def running_worker(store: Store, settings: Settings, guard: Guard) -> AsyncIterator[Worker]:
-    """A worker at work for the length of the block."""
+    """Run a worker during the block."""
     telling = WorkerEvents(settings)
     worker = Worker(store, settings, guard=guard, emit=telling, publish=telling.again)
     try:
@@ -66,7 +66,9 @@ class RunningHub:
         self.url = url_of_all(sockets, "http" if encryption is None else "https")
 
     async def change(self, settings: Settings) -> None:
-        """Answer by these settings from now on. Unusable, with nothing changed, if they are."""
+        """Answer with these settings from now on. Raises Unusable, and changes nothing, if they are
+        wrong.
+        """
         listening = [one for one in self._sockets if one.family != socket.AF_UNIX]
         if listening:
             settings = settings.model_copy(update={"port": port_of(listening[0])})
@@ -90,9 +92,7 @@ async def running_hub(
     inherited: Sequence[socket.socket] = (),
     seeing: Observability | None = None,
 ) -> AsyncIterator[RunningHub]:
-    """A hub that answers for the length of the block, on the sockets that are given to it or
-    else on one of its own.
-    """
+    """Run a hub during the block, on the inherited sockets or else on a socket of its own."""
     seeing = seeing or Observability(store)
     with contextlib.ExitStack() as stack:
         sockets = inherited or [bind(settings.host, settings.port)]

@@ -1,6 +1,6 @@
-"""The settings of every part in one, and where each value came from.
+"""The settings of all parts, and the source of each value.
 
-Command-line options come before the environment, that before the TOML file, that before defaults.
+Command-line options come first, then environment variables, then the TOML file, then defaults.
 """
 
 import os
@@ -24,24 +24,24 @@ PREFIX = "TOCSIN_"
 PLACES = (Path("/etc/tocsin/tocsin.toml"), Path("tocsin.toml"))
 
 
-# The plugin of mypy gives each part a constructor of its own, which none of them has.
+# mypy's pydantic plugin gives each part a constructor of its own, and the constructors differ.
 class Settings(HubSettings, WorkerSettings, StoreSettings):  # type: ignore[misc]
-    """All settings. Made directly it takes what it is given and defaults; see `configure`."""
+    """All settings. The constructor reads no environment and no file; `configure` does."""
 
     model_config = ConfigDict(extra="forbid", validate_default=True)
 
     log_level: Literal["debug", "info", "warning", "error"] = Field(
-        "info", description="what is logged to standard error: this and what is more severe"
+        "info", description="the least severe level that is logged to standard error"
     )
     log_format: Literal["auto", "human", "json"] = Field(
         "auto",
-        description="how: for people (`human`), as one JSON object a line (`json`), or for people "
-        "on a terminal and in the journal and as JSON elsewhere (`auto`)",
+        description="the log's format: for people (`human`), one JSON object a line (`json`), or "
+        "`auto`: for people on a terminal and in the journal, and JSON elsewhere",
     )
 
 
 def _environment() -> dict[str, Any]:
-    """The settings that environment variables give; an empty one gives none."""
+    """Return the settings from environment variables. An empty variable is not a setting."""
     named = {f"{PREFIX}{name}".upper(): name for name in Settings.model_fields}
     return {
         named[variable.upper()]: _value(Settings.model_fields[named[variable.upper()]], text)
@@ -51,7 +51,9 @@ def _environment() -> dict[str, Any]:
 
 
 def _value(field: FieldInfo, text: str) -> Any:
-    """A list is JSON or separated by commas, a table is JSON, everything else is text."""
+    """Convert a variable's text: a list is JSON or separated by commas, a table is JSON, others are
+    text.
+    """
     if _is_any_of(field.annotation, (list,)) and not text.lstrip().startswith("["):
         return [part.strip() for part in text.split(",")]
     if not _is_any_of(field.annotation, (list, dict)):
@@ -70,14 +72,18 @@ def _is_any_of(annotation: Any, kinds: tuple[type, ...]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """The settings, and for each that is not a default which source it came from."""
+    """The settings, and the source of each setting that is not a default."""
 
     settings: Settings
     origins: Mapping[str, str]
 
 
 def configure(given: Mapping[str, Any], config: Path | None = None) -> Configuration:
-    """The settings in force. `given` is from the command line. Unusable says what is wrong."""
+    """Return the settings in effect.
+
+    `given` holds the options of the command line. Raises Unusable, and names each wrong setting
+    with its source, if the settings are invalid.
+    """
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
     for origin, layer in _layers(given, config):
@@ -93,7 +99,9 @@ def configure(given: Mapping[str, Any], config: Path | None = None) -> Configura
 def _layers(
     given: Mapping[str, Any], config: Path | None
 ) -> Iterator[tuple[str | None, Mapping[str, Any]]]:
-    """Origin and values, the weakest first; no origin is the environment."""
+    """Yield each source and its values, the weakest first. The source of the environment is
+    None.
+    """
     path = _file(config)
     if path is not None:
         yield str(path), _read(path)
@@ -141,7 +149,7 @@ def _message(problem: Mapping[str, Any], *, secret: bool) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting as the reference tells of it."""
+    """A setting as the manual describes it."""
 
     name: str
     environment: str
@@ -151,7 +159,7 @@ class Setting:
 
 
 def all_settings() -> list[Setting]:
-    """All settings, those of the store first, then the hub's and the worker's."""
+    """Return all settings: first the store's, then the hub's, the worker's, and the log's."""
     fields = Settings.model_fields
     order = [
         name
@@ -190,7 +198,7 @@ def _kind(annotation: Any) -> str:
 
 
 def as_toml(value: Any) -> str:
-    """A value as one would write it in the settings file."""
+    """Return a value as the settings file would have it."""
     if isinstance(value, dict):
         members = ", ".join(f"{name} = {as_toml(part)}" for name, part in value.items())
         return f"{{{members}}}"

@@ -1,4 +1,4 @@
-"""The running daemon, as the parts that look after it see it."""
+"""The running daemon and its settings."""
 
 import asyncio
 import logging
@@ -19,14 +19,14 @@ from worker.service import Worker
 
 log = logging.getLogger("tocsin.serve")
 
-# What is open already: these settings are those of the start for as long as it runs.
+# Settings that a reload does not change, because their files and sockets are open already.
 AT_START = ("data_dir", "store", "key_file", "host", "port", "admin_bind")
 TLS = ("tls_certificate", "tls_key", "tls_key_password")
 
 
 @dataclass
 class Daemon:
-    """What runs in this process. `read` reads the settings anew; Unusable where they are wrong."""
+    """The hub, the worker or both in this process. `read` reads the settings again."""
 
     store: Store
     settings: Settings
@@ -36,9 +36,9 @@ class Daemon:
     hub: RunningHub | None = None
     admin: AdminListener | None = None
     record: DaemonRecord | None = None
-    """What commands judge by."""
+    """The record of the settings in effect, for commands."""
     trouble: str = ""
-    """What went wrong when settings were read again."""
+    """The error of the last reload, or ""."""
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     seeing: Observability = field(init=False)
     _watchdog: Watchdog = field(default_factory=Watchdog)
@@ -50,16 +50,16 @@ class Daemon:
 
     @property
     def said(self) -> str:
-        """Where it is to be found, in a word."""
+        """Return the hub's URL, or "worker" if there is no hub."""
         return self.hub.url if self.hub is not None else "worker"
 
     @property
     def watchdog(self) -> Watchdog:
-        """The watchdog of its delivery loop, if it has one."""
+        """Return the worker's watchdog, or one of its own if there is no worker."""
         return self._watchdog if self.worker is None else self.worker.dispatcher.watchdog
 
     def status(self) -> str:
-        """How it is, in a line."""
+        """Return the daemon's status in one line."""
         parts = [self.trouble] if self.trouble else []
         if self.hub is not None:
             parts.append(f"listening on {self.hub.url}")
@@ -69,8 +69,10 @@ class Daemon:
         return "; ".join(parts)
 
     async def change(self, wanted: Settings) -> list[str]:
-        """Work by these settings as far as they can be changed now; returns the names of those
-        that have changed. Unusable, with nothing changed, if they are.
+        """Apply these settings, as far as they can change at runtime. Return the names of changed
+        settings.
+
+        Raises Unusable, and changes nothing, if they are wrong.
         """
         old = self.settings
         fixed = _fixed(wanted, old)
@@ -88,15 +90,16 @@ class Daemon:
         logs.set_up(settings.log_level, settings.log_format)
         later = [name for name in fixed if getattr(wanted, name) != getattr(old, name)]
         if later:
-            log.warning("in force only after a restart: %s", ", ".join(later))
+            log.warning("these settings change only after a restart: %s", ", ".join(later))
         changed = _changed(old, settings)
         log.info("settings read again; changed: %s", ", ".join(changed) or "none")
         return changed
 
 
 def _fixed(wanted: Settings, old: Settings) -> tuple[str, ...]:
-    """The names of the settings that stay: one certificate follows another, but whether there is
-    one is decided at the start.
+    """Return the names of the settings that a reload does not change.
+
+    A reload can replace the certificate, but it cannot turn TLS on or off.
     """
     began, ended = wanted.tls_certificate is None, old.tls_certificate is None
     return AT_START if began == ended else (*AT_START, *TLS)

@@ -1,7 +1,7 @@
-"""What a running daemon says of its settings, for commands that are given in another environment.
+"""The record of a running daemon's settings, for commands that run in another environment.
 
-The file in the data directory is locked for as long as its daemon lives, so that one that a crash
-left behind is told from one that counts.
+The file is in the data directory. The daemon locks it while it runs, so that a record that a crash
+left behind is recognized as old.
 """
 
 import contextlib
@@ -29,12 +29,12 @@ SECRETS = {
     for name, field in Settings.model_fields.items()
     if SecretStr in (field.annotation, *get_args(field.annotation))
 }
-# Commands find the record by it: it cannot be another one's.
+# Commands use this setting to find the record, so it cannot come from the record.
 OWN = {"data_dir"}
 
 
 class DaemonRecord:
-    """The record of this process, under a lock."""
+    """The locked record of this process."""
 
     def __init__(self, path: Path, descriptor: int, only: str | None) -> None:
         self._path = path
@@ -42,7 +42,7 @@ class DaemonRecord:
         self._only = only
 
     def write(self, settings: Settings) -> None:
-        """Record these settings, without those that are secret."""
+        """Write these settings to the record, except the secret ones."""
         given = settings.model_dump(mode="json", exclude=SECRETS)
         said = orjson.dumps({"only": self._only, "settings": given})
         os.ftruncate(self._descriptor, 0)
@@ -51,7 +51,7 @@ class DaemonRecord:
 
 @contextlib.contextmanager
 def recorded(settings: Settings, only: str | None) -> Iterator[DaemonRecord]:
-    """A record of the daemon for the length of the block."""
+    """Keep a record of the daemon during the block. Records of dead daemons are removed."""
     for path in _paths(settings.data_dir):
         if not _is_live(path):
             path.unlink(missing_ok=True)
@@ -68,8 +68,9 @@ def recorded(settings: Settings, only: str | None) -> Iterator[DaemonRecord]:
 
 
 def effective(configuration: Configuration) -> Configuration:
-    """The configuration by which the daemon on this data directory runs, if there is one. Options
-    of the command line stay.
+    """Return the configuration with the settings of the daemon that runs on this data directory.
+
+    Options of the command line keep their values. If no daemon runs, nothing changes.
     """
     settings, origins = configuration.settings, dict(configuration.origins)
     theirs = {
@@ -80,7 +81,7 @@ def effective(configuration: Configuration) -> Configuration:
     try:
         whole = Settings.model_validate(settings.model_dump(exclude=SECRETS) | theirs)
     except ValidationError:
-        # A daemon of another version knows other settings.
+        # A daemon of another version may have other settings.
         return configuration
     changed = {
         name: getattr(whole, name)

@@ -1,6 +1,7 @@
-"""Logging: a line a record on standard error, for people or as JSON, with the severity where a
-journal looks for it. Nothing that comes from outside can begin a line or move a cursor, and what
-looks like a credential is left out.
+"""Logging to standard error, one line for each record, for people or as JSON.
+
+In a journal, each line begins with its severity. Control characters are escaped, so that foreign
+text cannot begin a line or move the cursor. Text that looks like a credential is left out.
 """
 
 import json
@@ -14,20 +15,20 @@ from typing import Any
 from store import clock
 from store.database.log_context import LOG_CONTEXT
 
-# syslog's severities, which systemd's journal takes from the beginning of a line.
+# syslog's severities. systemd's journal reads them from the beginning of a line.
 SEVERITIES = {"DEBUG": 7, "INFO": 6, "WARNING": 4, "ERROR": 3, "CRITICAL": 2}
 QUIET = {"uvicorn": logging.WARNING, "apscheduler": logging.WARNING, "httpx": logging.WARNING}
-# A journal would divide longer lines, and take the rest of one for the next.
+# The journal splits longer lines, and would take the rest for another record.
 LONGEST = 30_000
 MOST_MEMBER = 1_000
 MOST_TEXT, SHORT_TEXT = 8_000, 600
-# Characters that end a line, move a cursor or turn the direction of writing.
+# Characters that end a line, move a cursor or change the direction of writing.
 CONTROLS = {
     code: f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
     for codes in ((0, 0x20), (0x7F, 0xA0), (0x2028, 0x202F), (0x2066, 0x206A))
     for code in range(*codes)
 } | {ord("\r"): "\\r", ord("\n"): "\\n", ord("\t"): "\\t"}
-# None of these is to be logged in the first place; this is the net beneath that.
+# No code should log these in the first place; this is the second line of defence.
 SECRETS = (
     (re.compile(r"\b(ts[pfoui]_)[0-9A-Za-z]{36}\b"), r"\1***"),
     (re.compile(r"\b(whsec_)[0-9A-Za-z+/=]+"), r"\1***"),
@@ -38,10 +39,10 @@ SECRETS = (
 
 
 class LineFormatter(logging.Formatter):
-    """`TIME LEVEL LOGGER MESSAGE [NAME=VALUE ...]`; a traceback follows on the same line, its
-    newlines written out.
+    """Formats a record as `TIME LEVEL LOGGER MESSAGE [NAME=VALUE ...]`.
 
-    In a journal, which has its own clock, `<SEVERITY>` stands in the time's place.
+    A traceback follows on the same line with escaped line ends. For a journal, which has its own
+    clock, `<SEVERITY>` replaces the time.
     """
 
     def __init__(self, *, journal: bool) -> None:
@@ -62,8 +63,10 @@ class LineFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """A JSON object: `ts`, `level`, `logger`, `message`, what it is about (`request_id`,
-    `delivery_id`, `hook_id` ...), and `exception`.
+    """Formats a record as a JSON object: `ts`, `level`, `logger`, `message`, context and
+    `exception`.
+
+    The context has members such as `request_id`, `delivery_id` and `hook_id`.
     """
 
     def __init__(self, *, journal: bool) -> None:
@@ -101,7 +104,7 @@ def _severity(record: logging.LogRecord, journal: bool) -> str:
 
 
 def redacted(text: str) -> str:
-    """The text without what looks like a credential, and without the queries of URLs."""
+    """Return the text without the queries of URLs and without text that looks like a credential."""
     for pattern, shown in SECRETS:
         text = pattern.sub(shown, text)
     return text
@@ -114,7 +117,7 @@ def _plain(value: object) -> object:
 
 
 def _dumped(members: Mapping[str, Any]) -> str:
-    # In ASCII, so that no reader takes a character for the end of a line.
+    # ASCII only, so that no reader takes a character for the end of a line.
     return json.dumps(members, ensure_ascii=True).replace("\x7f", "\\u007f")
 
 
@@ -128,13 +131,13 @@ def _shortened(members: Mapping[str, Any]) -> dict[str, Any]:
 def _cut(text: str, most: int) -> str:
     if len(text) <= most:
         return text
-    # The end of a traceback says what went wrong.
+    # The end is kept because the end of a traceback has the error.
     head = most // 3
     return f"{text[:head]}...({len(text) - most} more)...{text[head - most :]}"
 
 
 def set_up(level: str, form: str = "auto") -> None:
-    """Log what is of this level or more severe, in the form `human`, `json` or `auto`."""
+    """Log records of this level or a more severe one, in the format `human`, `json` or `auto`."""
     journal = is_journal()
     if form == "auto":
         form = "human" if journal or sys.stderr.isatty() else "json"
@@ -147,7 +150,7 @@ def set_up(level: str, form: str = "auto") -> None:
 
 
 def is_journal() -> bool:
-    """Whether standard error is the journal's stream, as systemd says it is."""
+    """Return whether standard error goes to systemd's journal."""
     named = os.environ.get("JOURNAL_STREAM")
     try:
         status = os.fstat(sys.stderr.fileno())

@@ -1,6 +1,6 @@
-"""What the service manager is told, by the protocol of sd_notify(3), and what it has told us.
+"""The messages to the service manager, by the protocol of sd_notify(3), and what it passes on.
 
-Without a service manager everything here does nothing.
+Without a service manager, every function here does nothing.
 """
 
 import contextlib
@@ -12,7 +12,7 @@ FIRST_DESCRIPTOR = 3
 
 
 class Notifier:
-    """Tells the service manager named by NOTIFY_SOCKET how the service is."""
+    """Sends the service's state to the service manager that NOTIFY_SOCKET names."""
 
     def __init__(self) -> None:
         self._address = os.environ.get("NOTIFY_SOCKET", "")
@@ -22,38 +22,38 @@ class Notifier:
 
     @property
     def heard(self) -> bool:
-        """Whether anybody wants to know."""
+        """Return whether there is a service manager."""
         return bool(self._address)
 
     def ready(self, status: str) -> None:
-        """It serves from now on; after `reloading` also: by the new settings."""
+        """Report that the service is ready, at the start or after `reloading`."""
         self._status = status
         self._send("READY=1", f"STATUS={status}")
 
     def reloading(self) -> None:
-        """Settings are being read again; `ready` ends that."""
+        """Report that the settings are being reloaded; `ready` ends that."""
         self._send("RELOADING=1", f"MONOTONIC_USEC={time.monotonic_ns() // 1000}")
 
     def stopping(self, status: str) -> None:
-        """It takes nothing more and is about to end."""
+        """Report that the service is stopping."""
         self._status = status
         self._send("STOPPING=1", f"STATUS={status}")
 
     def status(self, status: str) -> None:
-        """A line for `systemctl status`, sent where it differs from the last one."""
+        """Set the line of `systemctl status`. It is sent only if it differs from the last one."""
         if status != self._status:
             self._status = status
             self._send(f"STATUS={status}")
 
     def alive(self) -> None:
-        """A sign of life for the watchdog."""
+        """Send a sign of life for the watchdog."""
         self._send("WATCHDOG=1")
 
     def _send(self, *lines: str) -> None:
         if not self._address:
             return
         message = "\n".join(line.replace("\n", " ") for line in lines)
-        # The service manager is not waited for: what it does not hear now it hears later.
+        # The socket does not block: a lost message is repeated later.
         with (
             contextlib.suppress(OSError),
             socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as sender,
@@ -63,7 +63,7 @@ class Notifier:
 
 
 def watchdog_seconds() -> float | None:
-    """How long the service manager waits for a sign of life, if it does."""
+    """Return the seconds within which the service manager expects a sign of life, or None."""
     if os.environ.get("WATCHDOG_PID", str(os.getpid())) != str(os.getpid()):
         return None
     given = os.environ.get("WATCHDOG_USEC", "")
@@ -71,7 +71,7 @@ def watchdog_seconds() -> float | None:
 
 
 def inherited_sockets() -> list[socket.socket]:
-    """The listening sockets that the service manager has opened for this process."""
+    """Return the listening sockets that the service manager opened for this process."""
     count = os.environ.pop("LISTEN_FDS", "")
     ours = os.environ.pop("LISTEN_PID", "") == str(os.getpid())
     os.environ.pop("LISTEN_FDNAMES", None)

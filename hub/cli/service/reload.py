@@ -1,4 +1,4 @@
-"""SIGHUP: the settings are read again, and those in force stay where the new ones are no good."""
+"""The reload of the settings on SIGHUP. If the new settings are wrong, the old ones stay."""
 
 import asyncio
 import contextlib
@@ -17,7 +17,7 @@ log = logging.getLogger("tocsin.serve")
 
 @contextlib.contextmanager
 def reload_on_hangup(daemon: Daemon) -> Iterator[None]:
-    """Read the settings again on every SIGHUP during the block."""
+    """Reload the settings on every SIGHUP during the block."""
     loop, asked = asyncio.get_running_loop(), asyncio.Event()
     loop.add_signal_handler(signal.SIGHUP, asked.set)
     task = loop.create_task(_reload(daemon, asked))
@@ -26,7 +26,7 @@ def reload_on_hangup(daemon: Daemon) -> Iterator[None]:
     finally:
         task.cancel()
         loop.remove_signal_handler(signal.SIGHUP)
-        # Without a handler the signal would end what is just being finished.
+        # Without a handler, SIGHUP would end the process while it shuts down.
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
 
@@ -43,8 +43,8 @@ async def _reload(daemon: Daemon, asked: asyncio.Event) -> None:
             log.error("the settings stay as they were: %s", error)
             daemon.trouble = "the settings could not be read again and stay as they were"
         except Exception:
-            log.exception("the settings could not be put in force")
-            daemon.trouble = "the settings could not be put in force"
+            log.exception("the settings could not be applied")
+            daemon.trouble = "the settings could not be applied"
         daemon.notifier.ready(daemon.status())
         await _record(daemon, changed, outcome)
 
@@ -54,4 +54,4 @@ async def _record(daemon: Daemon, changed: list[str], outcome: str) -> None:
     try:
         await daemon.store.write(audit_log.add, entry)
     except StoreError as error:
-        log.error("the audit log was not told of it: %s", error)
+        log.error("the reload could not be written to the audit log: %s", error)

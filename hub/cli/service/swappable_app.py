@@ -1,4 +1,4 @@
-"""An application that can be replaced by another one while it serves."""
+"""An ASGI application that can be replaced while it serves."""
 
 import contextlib
 
@@ -7,9 +7,9 @@ from starlette.types import Receive, Scope, Send
 
 
 class SwappableApp:
-    """Passes every request to the application that was put there last.
+    """Passes every request to the application that `put` set last.
 
-    Requests that another one has begun to answer are still answered by that.
+    Requests that an earlier application is processing are still answered by that application.
     """
 
     def __init__(self) -> None:
@@ -17,7 +17,7 @@ class SwappableApp:
         self._lifespan = contextlib.AsyncExitStack()
 
     async def put(self, app: Starlette) -> None:
-        """Have this application answer from now on; the one before it ends."""
+        """Start this application, pass requests to it from now on, and end the one before it."""
         async with contextlib.AsyncExitStack() as begun:
             await begun.enter_async_context(app.router.lifespan_context(app))
             before, self._lifespan = self._lifespan, begun.pop_all()
@@ -25,12 +25,12 @@ class SwappableApp:
         await before.aclose()
 
     async def close(self) -> None:
-        """End the application; the server has ended before it."""
+        """End the application. The server must have ended before."""
         await self._lifespan.aclose()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
-            # Applications come and go: `put` and `close` tell them.
+            # The server's lifespan is not passed on: `put` and `close` run each application's own.
             for phase in ("startup", "shutdown"):
                 await receive()
                 await send({"type": f"lifespan.{phase}.complete"})

@@ -1,4 +1,4 @@
-"""TLS served directly: the certificate of the settings, or the one that took its place since."""
+"""The TLS context of the server, whose certificate can be replaced while it serves."""
 
 import ssl
 from collections.abc import Iterator
@@ -12,13 +12,14 @@ from hub.settings import HubSettings
 from store import clock
 from store.errors import Unusable, from_os_error
 
-# Forward secrecy and authenticated encryption, as TLS 1.3 has nothing else.
+# Only ciphers with forward secrecy and authenticated encryption, as in TLS 1.3.
 CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
 
 
 class TLSContext:
-    """What a server listens with. Who connects is answered by the certificate of that moment, and
-    connections that are there go on with theirs.
+    """The TLS context that the server listens with.
+
+    A new connection gets the current certificate. Open connections keep theirs.
     """
 
     def __init__(self, settings: HubSettings) -> None:
@@ -32,19 +33,25 @@ class TLSContext:
         connection.context = self._current
 
     def use(self, loaded: ssl.SSLContext) -> None:
-        """Answer by this from now on."""
+        """Use this context for new connections."""
         self._current = loaded
 
 
 def tls_of(settings: HubSettings) -> TLSContext | None:
-    """What these settings say; None without a certificate. Unusable where it is of no use."""
+    """Return the TLS context of these settings, or None if they name no certificate.
+
+    Raises Unusable if the certificate or the key is wrong.
+    """
     return None if settings.tls_certificate is None else TLSContext(settings)
 
 
 def load(settings: HubSettings) -> ssl.SSLContext:
-    """A context with the certificate and the key. Unusable says which of them is wrong, and how."""
+    """Load the certificate and the key of these settings.
+
+    Raises Unusable if one of them is wrong. The message says which one, and why.
+    """
     certificate, key = settings.tls_certificate, settings.tls_key or settings.tls_certificate
-    assert certificate is not None, "asked for where there is one"
+    assert certificate is not None, "the caller checks this"
     assert key is not None
     for path in (certificate, key):
         _read(path)
@@ -71,28 +78,28 @@ def _read(path: Path) -> bytes:
 
 
 def _asked(password: str | None) -> str:
-    # Without an answer the library would ask at the terminal.
+    # Without this function, OpenSSL would ask for the password at the terminal.
     if password is None:
         raise Unusable(
-            "the key in tls_key is encrypted: tls_key_password names its password's file"
+            "the key in tls_key is encrypted: set tls_key_password to the file with its password"
         )
     return password
 
 
 def _explained(error: ssl.SSLError, certificate: Path, key: Path, password: str | None) -> str:
     if error.reason == "KEY_VALUES_MISMATCH":
-        return f"the key in {key} is not that of the certificate in {certificate}"
+        return f"the key in {key} does not match the certificate in {certificate}"
     if password is not None and error.reason in ("BAD_DECRYPT", "BAD_PASSWORD_READ", None):
-        return f"the key in {key} does not open with the password of tls_key_password"
+        return f"the password in tls_key_password does not decrypt the key in {key}"
     return (
-        f"there is no certificate in {certificate}, or no key in {key}, as PEM has them:"
+        f"there is no certificate in PEM format in {certificate}, or no key in {key}:"
         f" {error.reason or error}"
     )
 
 
 @dataclass(frozen=True, slots=True)
 class LeafCertificate:
-    """What a certificate says of itself: names, and until when it is good, in microseconds."""
+    """A certificate's names and its validity, in microseconds since the epoch."""
 
     names: tuple[str, ...]
     begins: int
@@ -100,7 +107,7 @@ class LeafCertificate:
 
 
 def leaf_of(path: Path) -> LeafCertificate:
-    """The first certificate of a file. Unusable where there is none."""
+    """Return the first certificate of a file. Raises Unusable if there is none."""
     try:
         found = x509.load_pem_x509_certificates(_read(path))[0]
     except ValueError as error:
@@ -122,21 +129,23 @@ def _names(certificate: x509.Certificate) -> Iterator[str]:
 
 
 def problems(settings: HubSettings, now: int) -> Iterator[str]:
-    """What clients will stumble over: a base_url or a moment that the certificate is not for."""
+    """Yield the errors that clients will get: the certificate does not fit base_url, or is not
+    valid now.
+    """
     if settings.tls_certificate is None:
         return
     leaf = leaf_of(settings.tls_certificate)
     if not leaf.begins <= now < leaf.ends:
         yield (
-            f"the certificate in {settings.tls_certificate} is good from {clock.iso(leaf.begins)}"
+            f"the certificate in {settings.tls_certificate} is valid from {clock.iso(leaf.begins)}"
             f" to {clock.iso(leaf.ends)}, not now"
         )
     parts = urlsplit(settings.root())
     if parts.scheme != "https":
-        yield f"base_url is {settings.root()}, and with tls_certificate https is served"
+        yield f"base_url is {settings.root()}, but with tls_certificate tocsin serves https"
     elif settings.base_url and not any(_fits(name, parts.hostname or "") for name in leaf.names):
         named = ", ".join(leaf.names) or "nothing"
-        yield f"base_url names {parts.hostname}, and the certificate is for {named}"
+        yield f"base_url names {parts.hostname}, but the certificate is for {named}"
 
 
 def _fits(name: str, host: str) -> bool:

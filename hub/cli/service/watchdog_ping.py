@@ -1,4 +1,4 @@
-"""The daemon's signs of life for the service manager, as long as all its parts show some."""
+"""The daemon's signs of life for the service manager's watchdog."""
 
 import asyncio
 import contextlib
@@ -16,7 +16,11 @@ STATUS_EVERY = 10.0
 
 @contextlib.contextmanager
 def ping_watchdog(daemon: Daemon) -> Iterator[None]:
-    """Tell how it is, and that it is alive while it is, for the length of the block."""
+    """Report the daemon's status and its signs of life during the block.
+
+    A sign of life is sent only while neither the event loop, the delivery loop nor the writer is
+    stuck.
+    """
     if not daemon.notifier.heard:
         yield
         return
@@ -30,7 +34,10 @@ def ping_watchdog(daemon: Daemon) -> Iterator[None]:
 
 
 async def _ping(daemon: Daemon, patience: float) -> None:
-    """That this runs shows that the event loop does; the pulse shows the rest."""
+    """Send signs of life.
+
+    That this task runs shows that the event loop works. The watchdog object covers the other parts.
+    """
     known = None
     while True:
         stuck = daemon.watchdog.stalled(patience / 2)
@@ -38,14 +45,18 @@ async def _ping(daemon: Daemon, patience: float) -> None:
             daemon.notifier.alive()
             daemon.notifier.status(daemon.status())
         elif known is None:
-            log.critical("%s; the watchdog is left to act", stuck)
+            log.critical(
+                "%s; the watchdog is no longer fed, so the service manager will act", stuck
+            )
             daemon.notifier.status(stuck)
         known = stuck
         await asyncio.sleep(min(STATUS_EVERY, patience / 4))
 
 
 async def _write(daemon: Daemon) -> None:
-    """The writer is asked for nothing, now and then: also a hub that is idle has one."""
+    """Run an empty transaction now and then, so that a stuck writer is noticed in an idle
+    hub too.
+    """
     while True:
         with daemon.watchdog.watch("writing"), contextlib.suppress(StoreError):
             await daemon.store.note(lambda db: None)

@@ -176,7 +176,7 @@ def test_a_pair_that_is_wrong_changes_nothing(manager, issued):
     assert number_of(manager, issued) == first
     manager.signal(signal.SIGTERM)
     _, said = manager.ended()
-    assert "two.key is not that of the certificate in" in said
+    assert "two.key does not match the certificate in" in said
     assert "in force only after a restart: tls_certificate, tls_key\n" in said
 
 
@@ -214,8 +214,8 @@ def test_both_in_one_file(issued):
         (lambda f: (f / "one.key").unlink(), r"cannot read .*one\.key: No such file"),
         (lambda f: (f / "one.crt").write_text("x"), r"no certificate in .*one\.crt, or no key"),
         (lambda f: (f / "one.key").write_text("x"), r"or no key in .*one\.key, as PEM"),
-        (lambda f: (f / "two.key").replace(f / "one.key"), r"one\.key is not that of the cert"),
-        (lambda f: (f / "sealed.key").replace(f / "one.key"), r"encrypted: tls_key_password"),
+        (lambda f: (f / "two.key").replace(f / "one.key"), r"one\.key does not match the cert"),
+        (lambda f: (f / "sealed.key").replace(f / "one.key"), r"encrypted: set tls_key_password"),
     ],
 )
 def test_what_is_wrong_is_said(issued, spoil, said):
@@ -241,7 +241,9 @@ def test_it_does_not_start_with_what_is_wrong(manager, issued):
 def test_a_wrong_password(issued):
     issued.issue("one", password=b"open sesame")
     (issued.folder / "password").write_text("close sesame")
-    with pytest.raises(Unusable, match="does not open with the password") as caught:
+    with pytest.raises(
+        Unusable, match="the password in tls_key_password does not decrypt"
+    ) as caught:
         tls.load(settings(issued.folder, tls_key_password=issued.folder / "password"))
     assert "sesame" not in str(caught.value)
 
@@ -260,8 +262,8 @@ def test_a_key_without_a_certificate(tmp_path):
         ("https://hub.forge.example", "*.forge.example", DAY, None),
         ("https://forge.example", "*.forge.example", DAY, "names forge.example, and the cert"),
         ("https://forge.example", "localhost", DAY, "is for localhost, 127.0.0.1"),
-        ("http://forge.example", "forge.example", DAY, "with tls_certificate https is served"),
-        ("https://forge.example", "forge.example", -DAY, "is good from .* to .*, not now"),
+        ("http://forge.example", "forge.example", DAY, "with tls_certificate tocsin serves https"),
+        ("https://forge.example", "forge.example", -DAY, "is valid from .* to .*, not now"),
     ],
 )
 def test_what_clients_will_stumble_over(issued, base_url, host, ends, said):
@@ -282,4 +284,4 @@ def test_it_is_said_at_the_start(manager, issued):
     manager.until("^READY=1$")
     manager.signal(signal.SIGTERM)
     _, said = manager.ended()
-    assert "WARNING tocsin.serve base_url names forge.example, and the certificate is for" in said
+    assert "WARNING tocsin.serve base_url names forge.example, but the certificate is for" in said
