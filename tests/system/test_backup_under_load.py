@@ -56,7 +56,7 @@ async def test_a_backup_under_load(site: Site, tmp_path: Path) -> None:
         assert len(after) > len(before) + 100
         assert await daemon.end() == 0
         posting.cancel()
-    assert "looked through, and whole" in told
+    assert "checked, not damaged" in told
     assert waits.longest < took / 2, "nobody waited for it"
     there = tmp_path / "there"
     await said(there, "restore", str(backup))

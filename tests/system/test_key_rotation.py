@@ -74,7 +74,7 @@ async def test_rotation_beside_a_daemon_and_kill_9(site: Site) -> None:
             await process.communicate()
             if len(keys(site)) == 1:
                 (old,) = keys(site)
-        assert "forgot the key" in await said(site.folder, "key", "rotate")
+        assert "deleted the key" in await said(site.folder, "key", "rotate")
         await until(lambda: len(receiver.got) > 50, "deliveries")
         known = len(poster.accepted)
         await until(lambda: len(poster.accepted) > known + 50, "events that come all the while")

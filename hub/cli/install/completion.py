@@ -1,4 +1,4 @@
-"""`tocsin completion`: what makes a shell complete commands, options, ids and names."""
+"""`tocsin completion`: shell completion of commands, options, ids and names."""
 
 import os
 from pathlib import Path
@@ -16,9 +16,9 @@ NAME, VARIABLE = "tocsin", "_TOCSIN_COMPLETE"
 
 @click.command()
 @click.argument("shell", required=False, type=click.Choice(SHELLS))
-@click.option("--install", is_flag=True, help="Put it where the shell looks for it.")
+@click.option("--install", is_flag=True, help="Write it to the file that the shell reads.")
 def completion(shell: str | None, install: bool) -> None:
-    """Print what makes a SHELL complete commands, options and ids; by default that of $SHELL.
+    """Print the completion script of a SHELL, by default of $SHELL.
 
     For this session: eval "$(tocsin completion bash)"; in fish: tocsin completion fish | source.
     """
@@ -35,20 +35,20 @@ def completion(shell: str | None, install: bool) -> None:
     output.print_note(f"wrote {path}; shells that start from now on complete tocsin")
     if chosen == "zsh":
         output.print_note(
-            f"if ~/.zshrc does not say so yet, before compinit: fpath+=({path.parent})"
+            f"unless ~/.zshrc has it, add this line before compinit: fpath+=({path.parent})"
         )
 
 
 def script(shell: str) -> str:
-    """The shell's script; nothing is run to find it."""
+    """Return the shell's completion script. No program is run for it."""
     kind = get_completion_class(shell)
-    assert kind is not None, "click brings them"
+    assert kind is not None, "click supports all SHELLS"
     made = kind(main, {}, NAME, VARIABLE)
     return made.source_template % made.source_vars()
 
 
 def place(shell: str) -> Path:
-    """The file where a shell looks for it, of who runs this."""
+    """Return the file of this user in which a shell looks for the script."""
     data = _base("XDG_DATA_HOME", ".local/share")
     if shell == "bash":
         return data / "bash-completion" / "completions" / NAME

@@ -1,4 +1,4 @@
-"""`tocsin serve`: the daemon, hub and worker in one process or each in its own."""
+"""`tocsin serve`: the daemon, with hub and worker in one process or in separate ones."""
 
 import asyncio
 import contextlib
@@ -28,12 +28,16 @@ from worker.service import CallbackGuard
 
 log = logging.getLogger("tocsin.serve")
 
-# Seconds after which a thread that waits for the interpreter gets it.
+# Seconds after which a waiting thread gets the interpreter.
 TURN = 0.0001
 
 
 @click.command()
-@click.option("--only", type=click.Choice(["hub", "worker"]), help="One part; start both then.")
+@click.option(
+    "--only",
+    type=click.Choice(["hub", "worker"]),
+    help="Run one part only; run the other one in another process.",
+)
 @click.option("--host", help="Address to listen on.")
 @click.option(
     "--port", type=click.IntRange(0, 65_535), help="Port to listen on; 0 is any free one."
@@ -42,13 +46,13 @@ TURN = 0.0001
 @options.DATA_DIR
 @options.STORE
 def serve(only: str | None, config: Path | None, store_url: str | None, **given: Any) -> None:
-    """Take in events and deliver them, until SIGTERM or Ctrl-C; a second one ends at once.
+    """Accept events and deliver them, until SIGTERM or Ctrl-C. A second signal ends it at once.
 
-    SIGHUP has it read its settings again.
+    SIGHUP makes it read its settings again.
     """
-    # Of a process that the watchdog ends it is then known where it stood.
+    # If the watchdog ends the process, the log then shows where it was stuck.
     faulthandler.enable()
-    # Settings cannot be read again before they are there.
+    # Until the handler is installed, SIGHUP would end the process.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
     def read() -> Settings:
@@ -83,10 +87,12 @@ async def _serve(daemon: Daemon, only: str | None) -> None:
 
 
 def wait_until_settled() -> None:
-    """Take what the program is made of out of the garbage collector's sight, and have it look
-    less often: its passes over all that stood still were a tenth of the delivery path's time. And
-    have threads take turns soon: the writer needs the interpreter a dozen times for a group, and
-    would wait 5 ms for it each time while the event loop is busy.
+    """Tune the garbage collector and the thread switching for a daemon whose start is complete.
+
+    The objects that exist now stay, so the collector ignores them and runs less often. Its passes
+    over them took a tenth of the delivery path's time. Threads switch sooner: the writer needs the
+    interpreter a dozen times for a group of writes, and would wait 5 ms each time while the event
+    loop is busy.
     """
     sys.setswitchinterval(TURN)
     gc.collect()
@@ -97,7 +103,7 @@ def wait_until_settled() -> None:
 async def _start(daemon: Daemon, only: str | None, stack: contextlib.AsyncExitStack) -> None:
     store, settings, seeing = daemon.store, daemon.settings, daemon.seeing
     guard = stack.enter_context(running_guard(settings))
-    # First, and last to end: it tells of the others how they begin and end.
+    # Started first and ended last, because it reports how the others begin and end.
     watching = running_admin(
         store, settings, seeing, CallbackGuard(guard), describes=only != "worker"
     )
@@ -109,14 +115,14 @@ async def _start(daemon: Daemon, only: str | None, stack: contextlib.AsyncExitSt
     if only != "worker":
         serving = running_hub(store, settings, guard, inherited_sockets(), seeing)
         daemon.hub = await stack.enter_async_context(serving)
-    # Only who can write can serve.
+    # A daemon that cannot write cannot serve, so it fails at its start.
     await store.note(lambda db: None)
 
 
 def _end(daemon: Daemon) -> None:
-    log.info("ending; a second signal ends at once")
+    log.info("ending; a second signal ends it at once")
     daemon.seeing.phase = "ending"
     daemon.notifier.stopping("finishing what is under way")
     if daemon.worker is not None:
-        # Beside the hub, so that both have all the time that there is.
+        # The worker stops while the hub stops, so that both have the whole time.
         daemon.worker.start_stopping()

@@ -1,4 +1,4 @@
-"""`tocsin settings`: what is in force, and which source said so."""
+"""`tocsin settings`: the settings in effect and the source of each."""
 
 import click
 
@@ -10,7 +10,7 @@ from hub.cli.service.configuration import Configuration, all_settings
 @options.as_json
 @options.configured
 def settings(configuration: Configuration, as_json: bool) -> None:
-    """List the settings in force and where each comes from."""
+    """List the settings in effect and the source of each."""
     values = configuration.settings.model_dump(mode="json")
     rows = [
         {

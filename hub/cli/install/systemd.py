@@ -1,4 +1,4 @@
-"""`tocsin systemd`: puts the units in place, and takes them away."""
+"""`tocsin systemd`: installs the systemd units and removes them."""
 
 import shutil
 import subprocess
@@ -15,23 +15,23 @@ RUNNING = Path("/run/systemd/system")
 PREFIX = click.option(
     "--prefix",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Root of the system to work on, for packages and images; nothing is started or stopped.",
+    help="Root of the target system, for packages and images; nothing is started or stopped.",
 )
 
 
 @click.group()
 def systemd() -> None:
-    """Run as a service of systemd."""
+    """Install tocsin as a systemd service, or remove it."""
 
 
 @systemd.command()
-@click.option("--split", is_flag=True, help="Hub and worker as services of their own.")
+@click.option("--split", is_flag=True, help="Run hub and worker as separate services.")
 @PREFIX
 @click.option(
     "--program", type=click.Path(path_type=Path), help="The `tocsin` to run.  [default: this one]"
 )
 def install(split: bool, prefix: Path | None, program: Path | None) -> None:
-    """Put units, settings and a key in place; what is in /etc/tocsin already stays."""
+    """Install units, settings and a key. Files in /etc/tocsin that exist already stay."""
     program = program or files.this_program()
     if prefix is None:
         files.check_program(program)
@@ -58,7 +58,7 @@ def install(split: bool, prefix: Path | None, program: Path | None) -> None:
 @systemd.command()
 @PREFIX
 def uninstall(prefix: Path | None) -> None:
-    """Stop it, and take the units away; settings, key and data stay."""
+    """Stop the service and remove its units. Settings, key and data stay."""
     root = prefix or Path("/")
     live = _live(prefix)
     _leave(set(), root, live=live)
@@ -75,12 +75,12 @@ def uninstall(prefix: Path | None) -> None:
 
 
 def _live(prefix: Path | None) -> bool:
-    """Whether this is about the system that runs here."""
+    """Return whether the running system is the target."""
     return prefix is None and RUNNING.is_dir()
 
 
 def _leave(wanted: set[str], root: Path, *, live: bool) -> None:
-    """Stop and remove the units that are not wanted."""
+    """Stop and remove the units that are not in `wanted`."""
     unwanted = [
         root / files.UNITS / name
         for name in files.EVERY_UNIT
@@ -106,7 +106,7 @@ TMPFILES = ("systemd-tmpfiles", "--create")
 
 
 def _key(root: Path) -> None:
-    """The key: that of the data that is there already, or a new one."""
+    """Install the key: copy the key of existing data, or make a new one."""
     path, known = root / files.KEY, root / files.STATE / files.KEY.name
     if path.exists():
         return

@@ -1,4 +1,4 @@
-"""The environment file of the units, from the settings."""
+"""The environment file of the systemd units, made from the settings."""
 
 import textwrap
 from collections.abc import Iterator
@@ -9,23 +9,23 @@ import orjson
 from hub.cli.service.configuration import Setting, Settings, all_settings
 
 HEAD = """\
-# Settings of tocsin, each at its default: take away the `#` to change one, then restart. What is
-# set here comes before /etc/tocsin/tocsin.toml, which is where a setting belongs that is to be
-# changed by `systemctl reload`. Lists are JSON or separated by commas, tables are JSON; what is
-# empty counts as not set.
+# The settings of tocsin with their defaults. To change one, remove the `#`, then restart. A value
+# here overrides /etc/tocsin/tocsin.toml. To change a setting with `systemctl reload`, set it in
+# that file instead. Lists are JSON or separated by commas, and tables are JSON. An empty value
+# counts as not set.
 """
-# What the units set in place of the default, and what else there is to know with them.
+# The values that the units set instead of the defaults, and notes on them.
 IN_UNITS = {
     "data_dir": ("/var/lib/tocsin", "the units set this one"),
     "key_file": ("", "the units set the credential `secret.key`, from /etc/tocsin/secret.key"),
-    "host": (None, "where tocsin.socket is in use, its ListenStream= says this"),
-    "port": (None, "where tocsin.socket is in use, its ListenStream= says this"),
+    "host": (None, "if tocsin.socket is used, its ListenStream= sets this"),
+    "port": (None, "if tocsin.socket is used, its ListenStream= sets this"),
 }
 WIDTH = 98
 
 
 def environment() -> str:
-    """The file's text."""
+    """Return the text of the file."""
     return "\n".join([HEAD, *(line for each in all_settings() for line in _lines(each))])
 
 
@@ -52,6 +52,6 @@ def _text(value: Any) -> str:
 
 
 def _quoted(text: str) -> str:
-    """As systemd.exec(5) reads it; within single quotes all stands for itself."""
+    """Quote a value as systemd.exec(5) reads it. Single quotes keep every character as it is."""
     assert "'" not in text
     return f"'{text}'" if set(text) & set(' "\\#;$`') else text

@@ -1,4 +1,4 @@
-"""The files for systemd that come with the program, and where each belongs."""
+"""The files for systemd that come with the program, and their destinations."""
 
 import re
 import sys
@@ -16,31 +16,31 @@ FRAGMENTS = {
     "tocsin.sysusers": Path("etc/sysusers.d/tocsin.conf"),
     "tocsin.tmpfiles": Path("etc/tmpfiles.d/tocsin.conf"),
 }
-# What an administrator changes is never written over.
+# Files that administrators change; an existing one is never overwritten.
 OWN = {
     "tocsin.env": (Path("etc/tocsin/tocsin.env"), 0o600),
     "tocsin.toml": (Path("etc/tocsin/tocsin.toml"), 0o644),
 }
-# For who watches it from elsewhere.
+# Files for monitoring systems.
 FOR_PROMETHEUS = ("prometheus-rules.yaml", "grafana-dashboard.json")
 KEY = Path("etc/tocsin/secret.key")
 STATE = Path("var/lib/tocsin")
 
-# What stands in the files for the program, wherever that is.
+# The program's path in the files, which is replaced by the actual one.
 PROGRAM = "/opt/tocsin/bin/tocsin"
 HIDDEN = ("/home", "/root", "/run/user", "/tmp", "/var/tmp")  # noqa: S108 - by ProtectHome=, PrivateTmp=
 
 
 @dataclass(frozen=True, slots=True)
 class InstalledFile:
-    """A file as it is to be, at a path from the root."""
+    """The text of a file, and its path from the root."""
 
     path: Path
     text: str
 
 
 def units(program: Path, *, split: bool) -> Iterator[InstalledFile]:
-    """The units and fragments for a program at this path."""
+    """Yield the units and other system files for a program at this path."""
     for name in SPLIT if split else WHOLE:
         text = shipped(name).replace(PROGRAM, str(program))
         if split:
@@ -51,29 +51,31 @@ def units(program: Path, *, split: bool) -> Iterator[InstalledFile]:
 
 
 def shipped(name: str) -> str:
-    """The text of a file as it comes with the program."""
+    """Return the text of a file that comes with the program."""
     return (directory() / name).read_text(encoding="utf-8")
 
 
 def directory() -> Path:
-    """Where the files are: beside this module when installed, in the project otherwise."""
+    """Return the folder of the files: beside this module if installed, in the project otherwise."""
     installed = Path(__file__).with_name("systemd_units")
     return installed if installed.is_dir() else Path(__file__).parents[3] / "systemd"
 
 
 def this_program() -> Path:
-    """The `tocsin` of this Python environment."""
+    """Return the path of the `tocsin` in this Python environment."""
     return Path(sys.executable).with_name("tocsin")
 
 
 def check_program(program: Path) -> None:
-    """Unusable where the units could not start it."""
+    """Raise Unusable if the units cannot start this program."""
     if not re.fullmatch(r"/[\w./+@-]+", str(program)):
-        raise Unusable(f"the program's path {program} must be absolute, and plain")
+        raise Unusable(
+            f"the program's path {program} must be absolute, with only letters, digits and ./+@-_"
+        )
     for path in (program, program.resolve(), program.with_name("python").resolve()):
         if any(path.is_relative_to(hidden) for hidden in HIDDEN):
             raise Unusable(
-                f"{path} is out of the units' sight, who see nothing of {', '.join(HIDDEN)}: "
+                f"the units cannot see {path}, because they hide {', '.join(HIDDEN)}: "
                 "install tocsin elsewhere, such as in /opt/tocsin"
             )
     if not program.exists():

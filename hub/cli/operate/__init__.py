@@ -1,4 +1,4 @@
-"""Commands for operators: `status`, `top`, `doctor`, `backup`, `key`, `migrate` and their like.
+"""Commands for operators, such as `status`, `top`, `doctor`, `backup`, `key` and `migrate`.
 
 Imports `console` and `service`.
 """

@@ -1,4 +1,4 @@
-"""`tocsin audit`: who changed what, and whether that log is what was written."""
+"""`tocsin audit`: the audit log, and a check that it was not changed."""
 
 import click
 
@@ -8,19 +8,19 @@ from store import Row, Store
 from store.audit import audit_check
 from store.audit import audit_log as kept
 
-# Entries that one look reads: nobody waits longer for it than for that.
+# Entries that one transaction of --verify reads, so that no writer waits longer than for these.
 PORTION = 1_000
 
 
 @click.command()
-@click.option("--since", type=MomentType(), help="Not before, such as 2h.")
-@click.option("--who", metavar="NAME", help="By this login, client id or user@host.")
+@click.option("--since", type=MomentType(), help="Only entries since then, such as 2h.")
+@click.option("--who", metavar="NAME", help="Only changes by this login, client id or user@host.")
 @click.option("--what", metavar="ACTION",
-              help="Of this kind: an operation (repos/create-webhook), or a command.")  # fmt: skip
-@click.option("--before", metavar="NUMBER", type=int, help="Go on before this entry.")
-@click.option("--verify", is_flag=True, help="Check every entry in place of listing them.")
+              help="Only this action: an operation (repos/create-webhook), a command.")  # fmt: skip
+@click.option("--before", metavar="NUMBER", type=int, help="Only entries before this one.")
+@click.option("--verify", is_flag=True, help="Check every entry instead of listing them.")
 @click.option("--expect", metavar="NUMBER:DIGEST",
-              help="With --verify: what an earlier one ended with has to be there.")  # fmt: skip
+              help="With --verify: require this entry, from an earlier --verify.")  # fmt: skip
 @options.limit
 @options.as_json
 @options.with_store
@@ -35,10 +35,11 @@ def audit(
     limit: int,
     as_json: bool,
 ) -> None:
-    """List who changed what, newest first, or check with --verify that nothing of it was changed.
+    """List who changed what, newest first. With --verify, check that no entry was changed or
+    removed.
 
-    Entries are only added, each with a digest over the one before it. That the end was cut off is
-    seen by who kept what an earlier --verify ended with.
+    Each entry has a digest over the entry before it. To notice removed entries at the end of the
+    log, keep the last NUMBER:DIGEST that --verify printed, and pass it to --expect.
     """
     if verify:
         _verify(store, expect, as_json)
@@ -49,7 +50,7 @@ def audit(
     empty = "no such entries: `tocsin audit` lists all there are"
     output.print_rows([_shape(row) for row in found], as_json=as_json, empty=empty)
     if len(found) == limit and not as_json:
-        output.print_note(f"older ones: --before {found[-1]['id']}")
+        output.print_note(f"for older entries: --before {found[-1]['id']}")
 
 
 def _shape(row: Row) -> Row:
@@ -74,7 +75,7 @@ def _verify(store: Store, expect: str | None, as_json: bool) -> None:
     while store.look(audit_check.check, chain, PORTION):
         pass
     if expect is not None and not _holds(store, expect):
-        chain.told(f"what --expect names is not there: {expect}")
+        chain.told(f"the entry of --expect does not exist: {expect}")
     head = f"{chain.number}:{chain.digest.hex()}"
     if as_json:
         said = {"entries": chain.count, "first": chain.begun, "head": head}

@@ -1,4 +1,4 @@
-"""`tocsin backup`: one file of all there is, made while the daemon is at work."""
+"""`tocsin backup`: a backup of the database in one file, made while the daemon runs."""
 
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,13 @@ from store.errors import Unusable
 @click.command()
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @click.option("--with-key", is_flag=True,
-              help="Put a copy of the key beside it: FILE.key, for its owner only.")  # fmt: skip
-@click.option("--compress", is_flag=True, help="With zstd; so it is where FILE ends in .zst.")
+              help="Also copy the key, to FILE.key, for its owner only.")  # fmt: skip
+@click.option(
+    "--compress", is_flag=True, help="Compress with zstd, as always if FILE ends in .zst."
+)
 @click.option("--keep", type=click.IntRange(1), metavar="NUMBER",
-              help="Where FILE is a directory: remove all but so many, the newest.")  # fmt: skip
-@click.option("--overwrite", is_flag=True, help="Replace FILE if it is there already.")
+              help="If FILE is a directory: remove all but this many newest backups.")  # fmt: skip
+@click.option("--overwrite", is_flag=True, help="Replace FILE if it exists.")
 @options.as_json
 @options.configured
 def backup(
@@ -34,12 +36,12 @@ def backup(
     overwrite: bool,
     as_json: bool,
 ) -> None:
-    """Back up the database as it is now into FILE, which is looked through before it counts.
+    """Back up the database into FILE, and check the backup.
 
-    The daemon goes on with its work meanwhile. Where FILE is a directory, or left out (`backups` in
-    the data directory), the backup is called after the time. Whatever was accepted before it began
-    is in it. The key is not, without which secrets do not open: keep a copy of it elsewhere, or
-    give --with-key.
+    The daemon keeps working meanwhile. The backup has everything that was accepted before it began.
+    If FILE is a directory, or left out (`backups` in the data directory), the backup's name is the
+    time. The backup does not contain the key, and without the key its secrets cannot be decrypted:
+    keep a copy of the key elsewhere, or use --with-key.
     """
     settings = configuration.settings
     if is_server_url(settings.store):
@@ -49,7 +51,7 @@ def backup(
     try:
         target = _target(file, settings, database, compress, store.clock.now())
         if keep is not None and file == target:
-            raise click.UsageError("--keep is for a directory")
+            raise click.UsageError("--keep needs a directory as FILE")
         with bar("copying") as tell:
             made = making.create_backup(
                 database,
@@ -70,7 +72,7 @@ def backup(
 
 
 def key_path(settings: Settings) -> Path:
-    """Where the key is."""
+    """Return the path of the key file."""
     return settings.key_file or settings.data_dir / "secret.key"
 
 
@@ -87,7 +89,9 @@ def _target(
     if folder.is_dir():
         return folder / making.default_name(database, now, packed=compress)
     if compress and folder.suffix != making.PACKED:
-        raise click.UsageError(f"a compressed backup is called {folder}{making.PACKED}")
+        raise click.UsageError(
+            f"the name of a compressed backup needs its ending: {folder}{making.PACKED}"
+        )
     return folder
 
 
@@ -102,16 +106,16 @@ def _report(made: Backup, gone: list[Path], settings: Settings, *, as_json: bool
     )
     click.echo(
         f"{made.path}: {made.size / 1_000_000:.1f} MB in {made.seconds:.1f} s,"
-        f" {made.events} events{latest}; looked through, and whole"
+        f" {made.events} events{latest}; checked, not damaged"
     )
     for path in gone:
         click.echo(f"removed {path}")
     if made.key is not None:
-        click.echo(f"{made.key}: the key; who has both files can read every secret")
+        click.echo(f"{made.key}: the key; with both files, anybody can read every secret")
     else:
         output.print_note(
-            f"the key is not in it: keep a copy of {key_path(settings)} elsewhere, for without it"
-            " stored secrets do not open (--with-key puts one beside the backup)"
+            f"the key is not in the backup: keep a copy of {key_path(settings)}. Without it,"
+            " stored secrets cannot be decrypted (--with-key copies it beside the backup)"
         )
 
 
@@ -129,10 +133,10 @@ def _shape(made: Backup, gone: list[Path]) -> dict[str, Any]:
 
 def _leave_to_postgres(file: str) -> None:
     output.print_note(
-        "the database is PostgreSQL's, whose own tool makes a consistent backup while all are at"
-        " work, with the URL of the setting `store`:\n\n"
+        "the database is on PostgreSQL: its own tool makes a consistent backup while tocsin runs,"
+        " with the URL of the setting `store`:\n\n"
         f"  pg_dump --format=custom --file={file} URL\n\n"
-        "and pg_restore puts it back. Keep the key file with it, for without it stored secrets do"
-        " not open."
+        "and pg_restore restores it. Keep a copy of the key file too: without it, stored secrets"
+        " cannot be decrypted."
     )
     raise click.exceptions.Exit(exits.FIRST)

@@ -1,4 +1,4 @@
-"""What an examination finds."""
+"""The findings of `tocsin doctor`."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ LEVELS = (GOOD, WARNING, BAD)
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """How something is, in a sentence, and what to do about it."""
+    """The state of one thing in a sentence, with its level and a remedy."""
 
     about: str
     level: str
@@ -20,30 +20,30 @@ class Finding:
 
 
 def good(about: str, said: str) -> Finding:
-    """As it should be."""
+    """Return a finding that something is as it should be."""
     return Finding(about, GOOD, said)
 
 
 def warning(about: str, said: str, remedy: str) -> Finding:
-    """It works, and somebody should see to it."""
+    """Return a finding that something works but needs attention."""
     return Finding(about, WARNING, said, remedy)
 
 
 def bad(about: str, said: str, remedy: str) -> Finding:
-    """It does not work, or will not for long."""
+    """Return a finding that something does not work, or soon will not."""
     return Finding(about, BAD, said, remedy)
 
 
 def worst(findings: Iterable[Finding]) -> int:
-    """0 where all is good, 1 with warnings, 2 where something is bad."""
+    """Return the worst level: 0 if all findings are good, 1 for a warning, 2 if one is bad."""
     return max((LEVELS.index(one.level) for one in findings), default=0)
 
 
 def examine(about: str, look: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
-    """What a look finds; that it cannot look is a finding, too."""
+    """Yield the findings of a check. If the check itself fails, yield that as a bad finding."""
     try:
         yield from list(look())
     except StoreError as error:
-        yield bad(about, str(error), "see to that first, then run `tocsin doctor` again")
+        yield bad(about, str(error), "correct that first, then run `tocsin doctor` again")
     except OSError as error:
-        yield bad(about, f"cannot be looked at: {error}", "run `tocsin doctor` as the right user")
+        yield bad(about, f"cannot be checked: {error}", "run `tocsin doctor` as the right user")

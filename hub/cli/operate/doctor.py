@@ -1,4 +1,4 @@
-"""`tocsin doctor`: whether an installation is well, and what to do where it is not."""
+"""`tocsin doctor`: a check of an installation, with remedies."""
 
 import contextlib
 import os
@@ -24,12 +24,12 @@ from store.crypto.vault import Vault
 from store.database.opening import exists, is_server_url, open_unmigrated, sqlite_path
 from store.errors import Unusable
 
-# Variables that are no settings.
+# Environment variables with the prefix that are not settings.
 KNOWN = ("CONFIG", "LISTEN_SECRET")
 
 
 @click.command()
-@click.option("--thorough", is_flag=True, help="Look through all of a large database.")
+@click.option("--thorough", is_flag=True, help="Check all of a large database.")
 @options.as_json
 @options.CONFIG
 @options.DATA_DIR
@@ -37,10 +37,9 @@ KNOWN = ("CONFIG", "LISTEN_SECRET")
 def doctor(
     thorough: bool, as_json: bool, config: Path | None, store_url: str | None, **given: Any
 ) -> None:
-    """Examine this installation, whether it runs or not: each finding with its remedy.
+    """Check this installation, running or not, and suggest remedies. Nothing is changed.
 
-    The exit code is 0 where all is well, 1 with warnings, 2 where something is bad. Nothing is
-    changed.
+    The exit code is 0 if all is well, 1 if there are warnings, and 2 if something is bad.
     """
     findings = list(_examined({**given, "store": store_url}, config, thorough))
     code = worst(findings)
@@ -92,7 +91,7 @@ def _differences(here: Configuration, there: Configuration) -> Iterator[Finding]
     for name in sorted(names):
         mine, theirs = (as_toml(_shown(one.settings, name)) for one in (here, there))
         said = f"the daemon runs with {name} = {theirs}, and this shell has {mine}"
-        yield good("settings", f"{said}: what follows is judged by the daemon's")
+        yield good("settings", f"{said}: the following checks use the daemon's")
 
 
 def _shown(settings: Settings, name: str) -> Any:
@@ -113,7 +112,7 @@ def _settings(settings: Settings) -> Iterator[Finding]:
             fine = False
             yield warning(about, complaint, "correct the setting, or get another certificate")
     if fine:
-        yield good(about, "they can be worked with")
+        yield good(about, "the settings are valid")
 
 
 def _machine(settings: Settings, database: Path | None) -> Iterator[Finding]:
@@ -130,13 +129,13 @@ def _data(settings: Settings, database: Path | None) -> Iterator[Finding]:
     try:
         keys = key_file.read_keys(path)
     except Unusable as error:
-        yield bad("key", str(error), f"put {path} back from where a copy of it is kept")
+        yield bad("key", str(error), f"restore {path} from a copy")
         keys = [key_file.generate()]
     try:
         vault = Vault([one.value for one in keys])
         opened = open_unmigrated(settings.store, data_dir=settings.data_dir, vault=vault)
     except Unusable as error:
-        yield bad("database", str(error), "see to that first, then run `tocsin doctor` again")
+        yield bad("database", str(error), "correct that first, then run `tocsin doctor` again")
         return
     with contextlib.ExitStack() as stack:
         stack.callback(opened.shut)

@@ -1,4 +1,4 @@
-"""What `tocsin doctor` finds of callbacks: whether their names lead anywhere one may go."""
+"""The checks of `tocsin doctor` on the hosts of callbacks."""
 
 import asyncio
 from collections.abc import Iterator
@@ -12,13 +12,13 @@ from worker.http.endpoint import Endpoint
 from worker.http.guard import Guard
 from worker.service import make_guard
 
-# Hooks that are looked at, hosts that are looked up, so many at once, and seconds for all.
+# The maximum of hooks to check, of hosts to look up, and of concurrent lookups; seconds for all.
 MOST_HOOKS, MOST_HOSTS, AT_ONCE, PATIENCE = 5_000, 100, 16, 10.0
 TOLD = 5
 
 
 def check_callbacks(store: Store, settings: Settings) -> Iterator[Finding]:
-    """That the callbacks of active hooks resolve to addresses that may be dialled."""
+    """Check that the callbacks of active hooks resolve to addresses that settings allow."""
     about = "callbacks"
     found = store.look(diagnosis.callbacks, MOST_HOOKS)
     guard = make_guard(settings)
@@ -35,7 +35,7 @@ def check_callbacks(store: Store, settings: Settings) -> Iterator[Finding]:
 
 
 async def _looked_up(guard: Guard, found: list[tuple[int, str]]) -> tuple[list[str], int]:
-    """What is wrong, and how many hosts were asked for."""
+    """Return the problems, and the number of hosts that were looked up."""
     problems: list[str] = []
     hosts: dict[str, tuple[int, Endpoint]] = {}
     for hook_id, url in found:

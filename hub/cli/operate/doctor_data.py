@@ -1,4 +1,4 @@
-"""What `tocsin doctor` finds in the data: database, key, workers, backups."""
+"""The checks of `tocsin doctor` on the data: database, key, workers, backups."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,15 +14,15 @@ from store.database.sqlite import file as sqlite_file
 from store.database.sqlite import open_files
 from store.monitoring import diagnosis, stats
 
-# Seconds for looking through a file, unless asked to be thorough.
+# Seconds for checking the database file, unless the check is thorough.
 PATIENCE = 30.0
 OLD_BACKUP = 7 * DAY
-# A clock that was set back by less is nobody's trouble.
+# A clock that was set back by less than this does no harm.
 AHEAD = 60 * SECOND
 
 
 def check_file(database: Path, *, thoroughly: bool) -> Iterator[Finding]:
-    """That a SQLite file is whole."""
+    """Check that a SQLite file is not damaged."""
     about = "database"
     problems, all_of_it = sqlite_file.find_damage_within(database, None if thoroughly else PATIENCE)
     if problems:
@@ -30,56 +30,58 @@ def check_file(database: Path, *, thoroughly: bool) -> Iterator[Finding]:
     elif not all_of_it:
         yield warning(
             about,
-            f"{database} is large: what {PATIENCE:.0f} s were enough for is whole",
+            f"{database} is large: the part that was checked in {PATIENCE:.0f} s is not damaged",
             "tocsin doctor --thorough",
         )
     else:
-        yield good(about, f"{database} is whole, {sqlite_file.size(database) // 1_000_000} MB")
+        yield good(
+            about, f"{database} is not damaged, {sqlite_file.size(database) // 1_000_000} MB"
+        )
 
 
 def check_schema(store: Store) -> Iterator[Finding]:
-    """That this program and the database are of one time."""
+    """Check that the version of the database's schema is the one of this program."""
     about, newest = "database", steps()[-1][0]
     at, closed = store.look(diagnosis.migration_state)
     if closed is not None:
-        yield bad(about, closed, "see what it says")
+        yield bad(about, closed, "follow this message")
     elif at > newest:
         yield bad(
             about,
-            f"it is at step {at}, and this program knows {newest}",
+            f"its schema version is {at}, and this program knows {newest}",
             "start the newer tocsin that wrote it",
         )
     elif at < newest:
         yield warning(
             about,
-            f"it is at step {at} of {newest}: the next start upgrades it, after a copy",
+            f"its schema version is {at} of {newest}: the next start makes a copy and upgrades it",
             "restart tocsin",
         )
 
 
 def check_key(store: Store, path: Path) -> Iterator[Finding]:
-    """That the key is there, alone, and opens every kind of secret."""
+    """Check that the key file has one key, and that it decrypts every kind of secret."""
     about = "key"
     keys = key_file.read_keys(path)
     closed = store.look(diagnosis.undecryptable_secrets)
     for kind, (many, tried) in closed.items():
         yield bad(
             about,
-            f"{many} of {tried} of {kind} do not open with {path}",
-            "put the key file back that belongs to this database, or set those secrets anew",
+            f"{path} does not decrypt {many} of {tried} secrets of {kind}",
+            "restore the key file of this database, or set those secrets again",
         )
     if len(keys) > 1:
         yield warning(
             about,
-            f"{path} has {len(keys)} keys: an exchange of the key is not finished",
+            f"{path} has {len(keys)} keys: a rotation of the key is not finished",
             "tocsin key rotate",
         )
     elif not closed:
-        yield good(about, f"{path} opens every kind of secret")
+        yield good(about, f"{path} decrypts every kind of secret")
 
 
 def check_history(store: Store) -> Iterator[Finding]:
-    """That nothing in the database is of a time that is yet to come."""
+    """Check that no event in the database has a time in the future."""
     latest, now = store.look(diagnosis.newest_event_at), store.clock.now()
     if latest is not None and latest > now + AHEAD:
         yield warning(
@@ -91,7 +93,7 @@ def check_history(store: Store) -> Iterator[Finding]:
 
 
 def check_work(store: Store, settings: Settings, database: Path | None) -> Iterator[Finding]:
-    """That what is due is delivered, and by somebody who is alive."""
+    """Check that a worker runs and delivers what is due in time."""
     about = "deliveries"
     found = store.look(stats.collect)
     runs = bool(found.workers) if database is None else open_files.is_worker_running(database)
@@ -110,21 +112,21 @@ def check_work(store: Store, settings: Settings, database: Path | None) -> Itera
     if silent and (runs or database is None):
         yield warning(
             about,
-            f"not a word of {', '.join(silent[:5])} for more than"
-            f" {stats.SILENT // SECOND} s; what they had in hand goes to others",
-            "nothing, unless they should be at work: then start them",
+            f"no sign of life from {', '.join(silent[:5])} for more than"
+            f" {stats.SILENT // SECOND} s; other workers take over their deliveries",
+            "start them, if they should be running",
         )
 
 
 def check_backups(store: Store, *, embedded: bool) -> Iterator[Finding]:
-    """That there is a backup, of late."""
+    """Check that there is a recent backup."""
     about = "backup"
     if not embedded:
-        yield good(about, "backups are PostgreSQL's: `tocsin backup` says how")
+        yield good(about, "PostgreSQL makes the backups: `tocsin backup` says how")
         return
     found = store.look(audit_log.latest_entry, "tocsin backup")
     if found is None:
-        yield warning(about, "there never was one", "tocsin backup")
+        yield warning(about, "no backup was ever made", "tocsin backup")
         return
     age, said = store.clock.now() - found["at"], f"the last one was made {clock.iso(found['at'])}"
     yield warning(about, said, "tocsin backup") if age > OLD_BACKUP else good(about, said)

@@ -1,4 +1,4 @@
-"""What `tocsin doctor` finds on the machine: permissions, clock, disk, limits."""
+"""The checks of `tocsin doctor` on the machine: permissions, clock, disk, limits."""
 
 import ctypes
 import os
@@ -17,21 +17,21 @@ from hub.cli.service.configuration import Settings
 from store.database.sqlite import file
 
 MB = 1024 * 1024
-# Less than this, and the database soon stops.
+# With less free space than this, the database soon stops.
 LEAST_FREE = 64 * MB
 LARGE_LOG = 256 * MB
 LEAST_INODES = 1_000
-# Nobody runs this before it was written.
+# The clock is wrong if it shows a time before this program was written.
 EARLIEST = 1_760_000_000
 # Seconds by which two clocks may differ.
 APART = 2.0
-# Descriptors beside those of deliveries: the database's, and clients'.
+# File descriptors for the database and for clients, beside those for deliveries.
 BESIDE = 512
 STA_UNSYNC, TIME_ERROR = 0x40, 5
 
 
 def check_permissions(settings: Settings, database: Path | None, key: Path) -> Iterator[Finding]:
-    """That nobody else reads what is kept, and that whoever works on it may."""
+    """Check that only the owner reads the data, and that this user may change it."""
     about, folder = "permissions", settings.data_dir
     owner = folder.stat().st_uid
     found = [(folder, 0o700), *((path, 0o600) for path in _files(database)), (key, 0o600)]
@@ -40,7 +40,7 @@ def check_permissions(settings: Settings, database: Path | None, key: Path) -> I
         if not path.exists():
             continue
         status = path.stat()
-        # Within a directory that nobody else may enter a file may look as it likes.
+        # If nobody else may enter the directory, the modes of its files do not matter.
         hidden = private and path.parent == folder and path != key
         if stat.S_IMODE(status.st_mode) & 0o077 and not hidden:
             fine = False
@@ -76,10 +76,10 @@ def _name(number: int) -> str:
 
 
 def check_clocks(settings: Settings) -> Iterator[Finding]:
-    """That the time is right, as far as the machine can tell."""
+    """Check that the clock is right, as far as the machine can tell."""
     about, now = "clock", time.time()
     if now < EARLIEST:
-        yield bad(about, f"it is {time.ctime(now)}, says the clock", "timedatectl set-ntp true")
+        yield bad(about, f"the clock shows {time.ctime(now)}", "timedatectl set-ntp true")
         return
     apart = _file_system_ahead(settings.data_dir)
     if apart is not None and abs(apart) > APART:
@@ -92,9 +92,9 @@ def check_clocks(settings: Settings) -> Iterator[Finding]:
     if synchronised is None:
         synchronised = ask_kernel()
     if synchronised is False:
-        yield warning(about, "it is not kept right by any time service", "timedatectl set-ntp true")
+        yield warning(about, "no time service keeps it synchronized", "timedatectl set-ntp true")
     else:
-        yield good(about, "it is kept right" if synchronised else "nothing is wrong with it")
+        yield good(about, "it is synchronized" if synchronised else "nothing is wrong with it")
 
 
 def _file_system_ahead(folder: Path) -> float | None:
@@ -119,8 +119,8 @@ def ask_timedatectl() -> bool | None:
 
 
 def ask_kernel() -> bool | None:
-    """Return whether the kernel says that the clock is synchronized, or None."""
-    # struct timex: `status` is its sixth long's place, and it is larger on no platform.
+    """Return whether the kernel says that the clock is synchronized, or None if it does not say."""
+    # struct timex: `status` is at the sixth long. No platform has a larger struct than this buffer.
     timex = (ctypes.c_long * 64)()
     try:
         state = ctypes.CDLL(None, use_errno=True).adjtimex(timex)
@@ -132,13 +132,13 @@ def ask_kernel() -> bool | None:
 
 
 def check_disk(settings: Settings, database: Path | None) -> Iterator[Finding]:
-    """That there is room, also for a copy of the database."""
+    """Check that there is free space, enough for a copy of the database."""
     about, folder = "disk", settings.data_dir
     found = os.statvfs(folder)
     free, total = found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize
     size = file.size(database) if database is not None and database.exists() else 0
     room = f"{free // MB} MB are free in {folder}"
-    remedy = "make room there: `tocsin settings` tells how long what is kept (keep_...)"
+    remedy = "make room there: the settings keep_... limit how long data is kept"
     if free < LEAST_FREE:
         yield bad(about, room, remedy)
     elif free < max(total // 20, size + LEAST_FREE):
@@ -147,18 +147,18 @@ def check_disk(settings: Settings, database: Path | None) -> Iterator[Finding]:
     else:
         yield good(about, room)
     if found.f_files and found.f_favail < LEAST_INODES:
-        yield bad(about, f"{found.f_favail} files more can be made in {folder}", remedy)
+        yield bad(about, f"only {found.f_favail} more files can be created in {folder}", remedy)
     log = None if database is None else database.with_name(f"{database.name}-wal")
     if log is not None and log.exists() and log.stat().st_size > LARGE_LOG:
         yield warning(
             about,
             f"the write-ahead log has grown to {log.stat().st_size // MB} MB",
-            "end what reads for long (`tocsin sql`, a backup), or restart tocsin",
+            "end long reads (`tocsin sql`, a backup), or restart tocsin",
         )
 
 
 def check_descriptors(settings: Settings) -> Iterator[Finding]:
-    """That there may be as many connections as the settings want."""
+    """Check that the limit on open files allows as many connections as the settings."""
     about = "descriptors"
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = settings.max_in_flight + BESIDE
@@ -174,12 +174,12 @@ def check_descriptors(settings: Settings) -> Iterator[Finding]:
 
 
 def check_programs(settings: Settings) -> Iterator[Finding]:
-    """That what imports are done with is there."""
+    """Check that the programs for source imports are installed."""
     about = "programs"
     if not settings.imports:
-        yield good(about, "no others are needed")
+        yield good(about, "no other programs are needed")
     elif shutil.which("git") is None:
         remedy = "install git where the worker runs, or set imports = false"
-        yield warning(about, "source imports need git, which is not here", remedy)
+        yield warning(about, "source imports need git, which is not installed", remedy)
     else:
-        yield good(about, "git is here, for source imports")
+        yield good(about, "git is installed, for source imports")

@@ -1,4 +1,4 @@
-"""`tocsin jobs`: what is done at its time, how that went, and having it done now."""
+"""`tocsin jobs`: scheduled jobs, their last runs, and running one now."""
 
 import asyncio
 import os
@@ -24,14 +24,14 @@ PAUSE = 0.05
 
 @click.group(cls=Listing)
 def jobs() -> None:
-    """List what is done at its time (`list`, which may be left out), and have it done now."""
+    """List scheduled jobs (`list`, the default), or run one now."""
 
 
 @jobs.command("list")
 @options.as_json
 @options.configured
 def list_jobs(configuration: Configuration, as_json: bool) -> None:
-    """List the jobs: their last runs, and when the next are."""
+    """List the jobs with their last and next runs."""
     store = options.opened(configuration.settings, create=False)
     try:
         entries = store.look(list_records, table_of(store, configuration.settings))
@@ -44,7 +44,7 @@ def list_jobs(configuration: Configuration, as_json: bool) -> None:
 
 
 def table_of(store: Store, settings: Settings) -> list[ScheduledJob]:
-    """Every job, as it is done here."""
+    """Return all scheduled jobs with these settings."""
     telling = WorkerEvents(settings)
     return build_jobs(JobContext(store, settings, telling, telling.again))
 
@@ -67,7 +67,7 @@ def _shape(row: Row, now: int) -> Row:
 @click.argument("name", shell_complete=suggestions.job_names)
 @options.configured
 def run(configuration: Configuration, name: str) -> None:
-    """Run the job NAME now: in the worker that is running or, where there is none, here."""
+    """Run the job NAME now: in the running worker or, if there is none, in this process."""
     store = options.opened(configuration.settings, create=False)
     try:
         row = _run(store, configuration.settings, name)
@@ -79,7 +79,7 @@ def run(configuration: Configuration, name: str) -> None:
 
 
 def _run(store: Store, settings: Settings, name: str) -> Row:
-    """Have it done; the job as it is kept then."""
+    """Run a job and wait for its end. Return its record."""
     known = {job.name: job for job in table_of(store, settings)}
     if name not in known:
         raise Missing(f"there is no job {name!r}: {', '.join(sorted(known))}")
@@ -93,28 +93,30 @@ def _run(store: Store, settings: Settings, name: str) -> Row:
 
 
 def ask(db: Connection, jobs: list[ScheduledJob], name: str) -> int:
-    """Have a job of this table run now; returns when that was asked for."""
+    """Request a run of a job now. Return the time of the request, in microseconds."""
     save_records(db, jobs)
     kept.request_run(db, name)
     return db.now
 
 
 def _is_over(row: Row | None, asked_at: int) -> bool:
-    """Whether it was run since, and was not cut off."""
+    """Return whether the job was started after the request, and has ended."""
     if row is None or row["ended_at"] is None or row["started_at"] < asked_at:
         return False
     return row["outcome"] in ("done", "failed")
 
 
 def no_worker_runs(store: Store) -> bool:
-    """Whether no worker is there; then, where there can be one alone, that is this process."""
+    """Return whether no worker runs. If the database allows one worker only, this process becomes
+    it.
+    """
     if store.engine.single_worker:
         return store.engine.acquire_worker_lock()
     return not store.look(leases.any_live)
 
 
 async def run_in_process(settings: Settings, name: str) -> None:
-    """Run a job in this process, if it is due or asked for."""
+    """Run a job in this process, if it is due or requested."""
     store = options.opened(settings, create=False)
     try:
         if store.engine.single_worker:

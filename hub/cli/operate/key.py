@@ -1,4 +1,4 @@
-"""`tocsin key`: exchanges the key that seals stored secrets, while all goes on."""
+"""`tocsin key`: the rotation of the key that encrypts stored secrets, while tocsin runs."""
 
 import contextlib
 import time
@@ -22,20 +22,20 @@ from store.crypto.key_file import NEXT, Key, KeyFileLock
 from store.database.opening import is_server_url
 from store.errors import Unusable
 
-# Seconds.
+# Seconds until PostgreSQL has received what another process encrypted a moment ago.
 SETTLING = 1.0
 
 
 @click.group()
 def key() -> None:
-    """Exchange the key that seals stored secrets."""
+    """Rotate the key that encrypts stored secrets."""
 
 
 @key.command()
 @click.option("--everywhere", is_flag=True,
-              help="Every machine has the key file as it is now: go on.")  # fmt: skip
+              help="Confirm that every machine has the current key file, and go on.")  # fmt: skip
 @click.option("--only-here", is_flag=True,
-              help="There is no other machine that works on this database.")  # fmt: skip
+              help="Confirm that no other machine uses this database.")  # fmt: skip
 @click.option("--key-file", type=click.Path(path_type=Path), help="The key file.")
 @options.CONFIG
 @options.DATA_DIR
@@ -43,13 +43,13 @@ def key() -> None:
 def rotate(
     everywhere: bool, only_here: bool, config: Path | None, store_url: str | None, **given: Any
 ) -> None:
-    """Make a new key, seal every secret anew with it, and forget the old one.
+    """Make a new key, encrypt every secret again with it, and delete the old key.
 
-    A new key only opens at first; once all who work on the database have it, it seals, and what the
-    old one has sealed is sealed anew, a few values at a time; then the old one goes. Processes that
-    read the key file itself notice by themselves. Where systemd has given a service a copy, or
-    other machines have one, this stops and says what is to be done (exit code 3); the same command
-    then goes on, and so it does after an interruption.
+    At first the new key only decrypts. Once all processes have it, it encrypts, and the secrets of
+    the old key are encrypted again, a few at a time. Then the old key is deleted. Processes that
+    read the key file itself notice each change. If systemd gave a service a copy, or other machines
+    have one, the command stops, says what to do, and ends with exit code 3. Run the same command
+    again to go on, also after an interruption.
     """
     settings = configure({**given, "store": store_url}, config).settings
     distant = is_server_url(settings.store) and not only_here
@@ -72,13 +72,13 @@ def _hinted() -> Iterator[None]:
 
 
 HINT = (
-    "where systemd gives it to the service (LoadCredential=), --key-file names the file that it"
-    " is loaded from"
+    "if systemd passes it to the service (LoadCredential=), use --key-file to name the file that"
+    " systemd loads"
 )
 
 
 class _Rotation:
-    """The steps of a rotation; which is the next the key file says."""
+    """The steps of a rotation. The key file says which step is next."""
 
     def __init__(
         self, store: Store, holder: KeyFileLock, settings: Settings, distant: bool, everywhere: bool
@@ -87,13 +87,13 @@ class _Rotation:
         self._holder = holder
         self._settings = settings
         self._distant = distant
-        # Said of the file as it is now, and of no later one.
+        # This confirms the current key file, so it is reset when the file changes.
         self._everywhere = everywhere
 
     def run(self) -> None:
-        """As many steps as can be done now."""
+        """Do all steps that can be done now."""
         keys = key_file.read_keys(self._holder.path)
-        # Each step is recorded by itself.
+        # Each step adds its own entry to the audit log.
         self._store.audit_hook = None
         if len(keys) == 1:
             keys = self._announce(keys)
@@ -105,11 +105,11 @@ class _Rotation:
         self._record("sealed anew", keys[0], renewed=renewed.many, closed=renewed.closed)
         if renewed.closed:
             raise Unusable(
-                f"{renewed.closed} secrets open with no key, and stay as they are: the older keys"
-                " stay, too. Set those secrets anew, then go on with the same command"
+                f"no key decrypts {renewed.closed} secrets: they stay unchanged, and the older keys"
+                " stay too. Set those secrets again, then run the same command"
             )
         self._wait_for(keys[0], keys, first=True)
-        # What others have sealed until all had the new key.
+        # Other processes may have encrypted with the old key until they had the new one.
         if self._renew(keys[0]).closed == 0:
             self._forget(keys)
 
@@ -117,7 +117,7 @@ class _Rotation:
         new = key_file.generate(f"{NEXT} since {_today()}")
         self._holder.replace([*keys, new])
         self._record("announced", new)
-        click.echo(f"made the key {new.fingerprint}; it only opens for now")
+        click.echo(f"made the key {new.fingerprint}; for now it only decrypts")
         return [*keys, new]
 
     def _promote(self, new: Key, keys: list[Key]) -> list[Key]:
@@ -125,9 +125,10 @@ class _Rotation:
         keys = [sealing, *(one for one in keys if one.value != new.value)]
         self._holder.replace(keys)
         self._everywhere = False
-        click.echo(f"the key {new.fingerprint} seals from now on")
+        click.echo(f"the key {new.fingerprint} encrypts from now on")
         if is_server_url(self._settings.store):
-            # What was sealed a moment ago is with the server by then.
+            # After this time, the database has the secrets that were just encrypted with the old
+            # key.
             time.sleep(SETTLING)
         return keys
 
@@ -136,8 +137,8 @@ class _Rotation:
         for one, done in key_rotation.rotate_secrets(self._store):
             total.add(done)
             if done.many or done.closed:
-                lost = f", {done.closed} open with no key" if done.closed else ""
-                click.echo(f"{one}: {done.many} sealed anew{lost}")
+                lost = f", no key decrypts {done.closed}" if done.closed else ""
+                click.echo(f"{one}: {done.many} encrypted again{lost}")
         return total
 
     def _record(self, step: str, key: Key, **more: int) -> None:
@@ -149,32 +150,32 @@ class _Rotation:
         self._record("finished", keys[0])
         gone = ", ".join(one.fingerprint for one in keys[1:])
         if keys[1:]:
-            click.echo(f"forgot the key {gone}")
+            click.echo(f"deleted the key {gone}")
         output.print_note(
-            "backups made before this open with the old key alone: keep it with them, or make a"
+            "earlier backups need the old key: keep it with them, or make a"
             " new one now with `tocsin backup`"
         )
         if self._distant:
             output.print_note(f"copy {self._holder.path} to every machine once more")
 
     def _wait_for(self, key: Key, keys: list[Key], *, first: bool) -> None:
-        """Go on only where everybody has the file as it is now."""
-        does = "seal with" if first else "have"
+        """Go on only if every process has the current key file. Otherwise end the command."""
+        does = "encrypt with" if first else "have"
         services = key_holders.without(key, keys, first=first)
         if services:
             self._stop(
-                f"{', '.join(services)} does not {does} the key {key.fingerprint} yet, for systemd"
+                f"{', '.join(services)} does not {does} the key {key.fingerprint} yet: systemd"
                 f" gave it a copy at its start: `systemctl restart {' '.join(services)}`"
             )
         if self._distant and not self._everywhere:
             self._stop(
                 f"the other machines do not {does} the key {key.fingerprint} yet: copy"
-                f" {self._holder.path} to all of them; then with --everywhere (or, if there are"
+                f" {self._holder.path} to all of them and use --everywhere (or, if there are"
                 " none, --only-here)"
             )
 
     def _stop(self, message: str) -> None:
-        click.echo(f"{message}, then the same command goes on")
+        click.echo(f"{message}; then run the same command again")
         raise click.exceptions.Exit(exits.FIRST)
 
 

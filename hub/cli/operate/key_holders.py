@@ -1,4 +1,4 @@
-"""Who has a copy of the key file: services, which systemd gives one when they start."""
+"""The services that have a copy of the key file, which systemd passes to them at their start."""
 
 from pathlib import Path
 
@@ -11,8 +11,9 @@ NAME = "secret.key"
 
 
 def given(keys: list[Key]) -> dict[str, list[Key]]:
-    """The keys that each service of ours has been given, if they are any of these. Unusable where
-    that must not be looked at.
+    """Return the keys of each tocsin service whose copy has at least one of `keys`.
+
+    Raises Unusable if this user may not read a service's copy.
     """
     ours = {key.value for key in keys}
     found = {}
@@ -29,14 +30,16 @@ def _held(path: Path) -> list[Key]:
     except Unusable as error:
         if isinstance(error.__cause__, PermissionError):
             raise Unusable(
-                f"{path.parent.name} runs with a key file of its own, which only root may see:"
+                f"{path.parent.name} runs with its own key file, which only root may read:"
                 " rotate the key as root"
             ) from None
         return []
 
 
 def without(key: Key, keys: list[Key], *, first: bool) -> list[str]:
-    """The services that do not have a key yet, or not as the one that seals."""
+    """Return the services that do not have a key yet. With `first`, it must be the
+    encrypting key.
+    """
     return [
         service
         for service, held in given(keys).items()

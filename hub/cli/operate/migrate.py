@@ -1,4 +1,4 @@
-"""`tocsin migrate`: from SQLite to PostgreSQL, while the daemon runs."""
+"""`tocsin migrate`: a move from SQLite to PostgreSQL, while the daemon runs."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -14,28 +14,28 @@ from hub.cli.service.configuration import Configuration, Settings
 from store.pg_migration.pg_migration import Mover, TableCheck, mover
 
 T = TypeVar("T")
-# Seconds between two looks whether the worker has ended.
+# Seconds between two checks whether the worker has ended.
 LOOK_EVERY = 0.5
 COLUMNS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
 
 
 @click.command()
 @click.option(
-    "--to", "target", required=True, metavar="URL", help="postgresql://...: its database."
+    "--to", "target", required=True, metavar="URL", help="The target database: postgresql://..."
 )
 @click.option("--switch", is_flag=True, help="Finish the move once the worker has ended.")
-@click.option("--abandon", is_flag=True, help="Give up a move that is not finished.")
+@click.option("--abandon", is_flag=True, help="Give up an unfinished move.")
 @options.configured
 def migrate(configuration: Configuration, target: str, switch: bool, abandon: bool) -> None:
-    """Move an installation from SQLite to PostgreSQL, while it runs.
+    """Move an installation from SQLite to PostgreSQL while it runs.
 
-    Copies all there is and what changes meanwhile, and compares every row. The target has to be
-    empty, or hold what an earlier run has copied: a run that was interrupted goes on there. The
-    daemon is not disturbed, and goes on with SQLite.
+    The command copies all data and the changes that are made meanwhile, and compares every row. The
+    target must be empty, or hold the data of an interrupted run, which then continues. The daemon
+    is not disturbed, and keeps using SQLite.
 
-    With --switch this goes on until the worker has been stopped. Then the SQLite database is closed
-    for good, hubs that still run on it answer 503, the rest is copied and compared, and hubs and
-    workers can be started on PostgreSQL. They need the same key file.
+    With --switch, the command then waits until the worker is stopped. It closes the SQLite database
+    for good, and hubs that still use it answer 503. It copies and compares the rest. Then start
+    hubs and workers on PostgreSQL, with the same key file.
     """
     settings = configuration.settings
     with mover(
@@ -45,14 +45,14 @@ def migrate(configuration: Configuration, target: str, switch: bool, abandon: bo
             _record(settings)
         if abandon:
             moving.abandon()
-            click.echo("the move is given up; what is in the target can be dropped")
+            click.echo("the move is given up; you can drop the data in the target")
             return
         with _resumable():
             _move(moving, settings, switch)
 
 
 def _record(settings: Settings) -> None:
-    """Write the command to the audit log, which moves with all the rest."""
+    """Record the command in the audit log of SQLite, which moves with all other data."""
     store = options.opened(settings, create=False)
     try:
         store.do(lambda db: None)
@@ -74,7 +74,7 @@ def _move(moving: Mover, settings: Settings, switch: bool) -> None:
     if not moving.closed:
         _show(_with_bars(moving, lambda: _copied(moving)))
     if not switch:
-        click.echo(f"{moving.shown} holds all of it; the daemon goes on with {moving.path}")
+        click.echo(f"{moving.shown} has all data; the daemon still uses {moving.path}")
         click.echo("next: the same with --switch finishes the move, --abandon gives it up")
         return
     _wait(moving)
@@ -94,7 +94,7 @@ def _wait(moving: Mover) -> None:
     if moving.alone():
         return
     output.print_note(
-        "stop the worker (`tocsin serve`): the switch follows at once; Ctrl-C puts it off"
+        "stop the worker (`tocsin serve`): the switch follows at once; Ctrl-C postpones it"
     )
     while not moving.alone():
         time.sleep(LOOK_EVERY)
@@ -111,20 +111,20 @@ def _show(compared: list[TableCheck]) -> None:
 def _say_what_is_next(moving: Mover, settings: Settings, pause: float) -> None:
     key_file = settings.key_file or settings.data_dir / "secret.key"
     click.echo(f"moved to {moving.shown}; nothing could be written for {pause:.1f} s")
-    click.echo("next: name it in the setting store of every hub and worker, and start them")
-    click.echo(f"each of them needs the key file {key_file}: stored secrets are sealed with it")
-    click.echo(f"{moving.path} is refused from now on; hubs that still run on it answer 503")
+    click.echo("next: set `store` to it for every hub and worker, and start them")
+    click.echo(f"each of them needs the key file {key_file}, which decrypts stored secrets")
+    click.echo(f"{moving.path} cannot be used any more; hubs that still run on it answer 503")
 
 
 @dataclass
 class ProgressBars:
-    """A bar for each table that is being copied or compared."""
+    """The progress bars of the tables that are being copied or compared."""
 
     progress: Progress
     tasks: dict[tuple[str, str], TaskID] = field(default_factory=dict)
 
     def tell(self, stage: str, table: str, done: int, total: int) -> None:
-        """Move the table's bar (store.pg_migration.pg_migration.Tell)."""
+        """Move a table's bar. This is a store.pg_migration.pg_migration.Tell."""
         task = self.tasks.get((stage, table))
         if task is None:
             task = self.tasks[stage, table] = self.progress.add_task(f"{stage} {table}")

@@ -1,4 +1,4 @@
-"""`tocsin restore`: puts a backup in the place of what is there, and that aside."""
+"""`tocsin restore`: replaces the database by a backup, and keeps the old database."""
 
 from pathlib import Path
 
@@ -23,20 +23,18 @@ from store.errors import Missing, Unusable
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--key", "key", type=click.Path(path_type=Path),
-              help="The key file of that time.  [default: FILE.key, if it is there]")  # fmt: skip
+              help="The key file of the backup.  [default: FILE.key, if it exists]")  # fmt: skip
 @options.configured
 def restore(configuration: Configuration, file: Path, key: Path | None) -> None:
-    """Put the backup FILE in the place of the database, which is put aside and not deleted.
+    """Replace the database by the backup FILE. The old database is renamed, not deleted.
 
-    Hub and worker have to be stopped. A backup is refused which is damaged, which a newer tocsin
-    has made, or whose secrets open with no key at hand. What was delivered after the backup was
-    made is not known to have been, and is delivered again.
+    Stop hub and worker before. A backup is rejected if it is damaged, if a newer tocsin made it, or
+    if no known key decrypts its secrets. Deliveries that were made after the backup are made again,
+    because the backup does not know of them.
     """
     settings = configuration.settings
     if is_server_url(settings.store):
-        output.print_note(
-            "the database is PostgreSQL's: pg_restore puts back what pg_dump has made"
-        )
+        output.print_note("the database is on PostgreSQL: use pg_restore with a backup of pg_dump")
         raise click.exceptions.Exit(exits.FIRST)
     if not file.is_file():
         raise Missing(f"there is no backup {file}")
@@ -60,8 +58,9 @@ def _named(file: Path, key: Path | None) -> Path | None:
 
 
 def _keys(backup: PreparedBackup, path: Path, other: Path | None) -> tuple[list[Key], list[Key]]:
-    """The keys there are, and those of the other file that the backup needs beside them. Unusable
-    where even these do not open it.
+    """Return the current keys, and the keys of `other` that the backup needs beside them.
+
+    Raises Unusable if all these keys together do not decrypt the backup.
     """
     known = key_file.read_keys(path) if path.exists() else []
     if known:
@@ -69,11 +68,11 @@ def _keys(backup: PreparedBackup, path: Path, other: Path | None) -> tuple[list[
             restoring.check_keys(backup, Vault([one.value for one in known]))
         except Unusable as error:
             if other is None:
-                raise Unusable(f"{error}; --key names the one that was in use then") from None
+                raise Unusable(f"{error}; name the key file of the backup with --key") from None
         else:
             return known, []
     if other is None:
-        raise Unusable(f"there is no key file {path}: --key names the one that was in use then")
+        raise Unusable(f"there is no key file {path}: name the key file of the backup with --key")
     values = {one.value for one in known}
     added = [one for one in key_file.read_keys(other) if one.value not in values]
     restoring.check_keys(backup, Vault([one.value for one in [*known, *added]]))
@@ -81,8 +80,9 @@ def _keys(backup: PreparedBackup, path: Path, other: Path | None) -> tuple[list[
 
 
 def _add_keys(path: Path, known: list[Key], added: list[Key]) -> None:
-    """Both the database that is there and the one to come open with the file then, so that it does
-    not matter where this is interrupted.
+    """Add keys to the key file, before the database is replaced.
+
+    The file then decrypts both the old database and the new one, so an interruption does no harm.
     """
     if not known:
         key_file.write_new(path, added)
@@ -90,7 +90,9 @@ def _add_keys(path: Path, known: list[Key], added: list[Key]) -> None:
         return
     with key_file.lock_key_file(path) as holder:
         holder.replace([*known, *added])
-    click.echo(f"{path}: has the key that came with the backup, too; `tocsin key rotate` tidies up")
+    click.echo(
+        f"{path}: also has the key that came with the backup; `tocsin key rotate` removes old keys"
+    )
 
 
 def _report(backup: PreparedBackup, database: Path, aside: Path | None) -> None:
@@ -102,5 +104,5 @@ def _report(backup: PreparedBackup, database: Path, aside: Path | None) -> None:
     )
     click.echo(f"{database}: {found.events} events{latest}")
     if aside is not None:
-        click.echo(f"{aside}: what was there before; delete it when it is of no use any more")
+        click.echo(f"{aside}: the old database; delete it when you no longer need it")
     click.echo("next: start tocsin, and `tocsin doctor`")

@@ -1,4 +1,4 @@
-"""`tocsin sql`: a look at the database for operators, who cannot change anything with it."""
+"""`tocsin sql`: read-only SQL for operators."""
 
 import csv
 import sys
@@ -17,9 +17,9 @@ from store.database import shell
 @options.as_json
 @options.with_store
 def sql(store: Store, statement: str, limit: int, as_csv: bool, as_json: bool) -> None:
-    """Run a STATEMENT that only reads; `.tables` and `.schema [TABLE]` say what there is.
+    """Run a read-only STATEMENT; `.tables` and `.schema [TABLE]` describe the database.
 
-    Secrets and hashes read as NULL; `text(body)` is an event's body as text.
+    Secrets and hashes read as NULL. `text(body)` is an event's body as text.
     """
     columns, rows = shell.query(store, statement, limit + 1)
     if as_csv:

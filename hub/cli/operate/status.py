@@ -1,4 +1,4 @@
-"""`tocsin status`: what there is, and how much is waiting."""
+"""`tocsin status`: counts of accounts, hooks and deliveries, and the backlog."""
 
 import click
 
@@ -16,7 +16,7 @@ from store.repositories import repositories
 @options.as_json
 @options.with_store
 def status(store: Store, as_json: bool) -> None:
-    """Say how many there are of each, and what is waiting."""
+    """Count accounts, hooks and deliveries, and show the backlog."""
     found = store.look(_status)
     if as_json:
         click.echo(output.dumps(found))

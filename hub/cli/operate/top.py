@@ -1,4 +1,4 @@
-"""`tocsin top`: how things stand and go, live."""
+"""`tocsin top`: rates, latency, backlog and endpoints, live."""
 
 import sys
 from typing import Any
@@ -18,10 +18,10 @@ from store.delivery import hook_health
 from store.monitoring import minute_counters, stats
 from store.monitoring.minute_counters import PeriodCounts
 
-# What is looked back at, in minutes.
+# The time spans that are shown, in minutes.
 SPANS = {"last minute": 1, "15 minutes": 15, "hour": 60}
 HOUR = 60
-# Attempts among which the slow ones are looked for, and how many endpoints are shown.
+# The number of latest attempts among which slow endpoints are searched, and of endpoints shown.
 WINDOW, LISTED = 2_000, 5
 BARS = "·▁▂▃▄▅▆▇█"
 SHARES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
@@ -29,14 +29,16 @@ SHARES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
 @click.command()
 @click.option("--interval", type=click.FloatRange(0.2, 3600), default=2.0, show_default=True,
-              help="Seconds between two looks.")  # fmt: skip
-@click.option("--once", is_flag=True, help="Look once and end; so it is where nobody watches.")
+              help="Seconds between two updates.")  # fmt: skip
+@click.option(
+    "--once", is_flag=True, help="Print once and end, as always if the output is no terminal."
+)
 @options.as_json
 @options.with_store
 def top(store: Store, interval: float, once: bool, as_json: bool) -> None:
     """Watch rates, latency, backlog and endpoints, until q or Ctrl-C.
 
-    With --json each look is a line of JSON.
+    With --json, each update is a line of JSON.
     """
     watched = not once and (as_json or sys.stdout.isatty())
     with until_interrupted():
@@ -70,7 +72,9 @@ def _watch(store: Store, interval: float) -> None:
 
 
 def snapshot(db: Connection) -> dict[str, Any]:
-    """How things stand: a number of statements that does not grow, over sixty rows of counts."""
+    """Return the current figures, with a fixed number of statements over at most 61 rows of
+    counts.
+    """
     now = db.now // MINUTE
     minutes = minute_counters.between(db, now - HOUR, now + 1, 1, None)
     return {
@@ -83,7 +87,9 @@ def snapshot(db: Connection) -> dict[str, Any]:
 
 
 def _spans(found: dict[str, Any]) -> dict[str, PeriodCounts]:
-    """What was counted in each span. The minute that is not over belongs to all but the first."""
+    """Return the sums of each span. Only "last minute" leaves out the current, unfinished
+    minute.
+    """
     counted: list[PeriodCounts] = found["minutes"]
     made = {}
     for name, many in SPANS.items():
@@ -198,7 +204,7 @@ def _rates(spans: dict[str, PeriodCounts]) -> Table:
 
 
 def _line(minutes: list[PeriodCounts]) -> Text:
-    """Attempts in each minute of the hour, and how many were the most."""
+    """Return a chart of the attempts in each minute of the hour, and the maximum."""
     counts = [one.delivered + one.failed for one in minutes]
     most = max(counts)
     line = Text("attempts, a minute each  ", style="dim")
@@ -216,4 +222,4 @@ def _endpoints(title: str, rows: list[Row]) -> list[Table | Text]:
 
 
 def _help(interval: float) -> Text:
-    return Text(f"every {interval:g} s; space looks at once, q ends", style="dim")
+    return Text(f"every {interval:g} s; space updates at once, q ends", style="dim")

@@ -105,9 +105,9 @@ def test_a_place_that_cannot_be_written(run, root):
 @pytest.mark.parametrize(
     ("program", "said"),
     [
-        ("/home/ada/venv/bin/tocsin", "out of the units' sight"),
-        ("/opt/with space/tocsin", "absolute, and plain"),
-        ("bin/tocsin", "absolute, and plain"),
+        ("/home/ada/venv/bin/tocsin", "the units cannot see"),
+        ("/opt/with space/tocsin", "must be absolute, with only"),
+        ("bin/tocsin", "must be absolute, with only"),
         ("/opt/nowhere/bin/tocsin", "there is no program"),
     ],
 )

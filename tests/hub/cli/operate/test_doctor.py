@@ -166,7 +166,7 @@ def test_clocks_that_differ(examine, well, monkeypatch):
     said = worst(examine(code=1)["clock"])["said"]
     assert re.search(r"-360\d s from this machine", said), said
     monkeypatch.setattr(machine.time, "time", lambda: 1000.0)
-    assert "says the clock" in worst(examine(code=2)["clock"])["said"]
+    assert "the clock shows" in worst(examine(code=2)["clock"])["said"]
 
 
 def test_events_of_the_future(examine, well):
@@ -256,7 +256,7 @@ def many_rows(db: Connection) -> None:
 @pytest.mark.parametrize(
     ("number", "name", "code", "said"),
     [
-        (99_999, "later.sql", 2, "it is at step 99999, and this program knows"),
+        (99_999, "later.sql", 2, "its schema version is 99999, and this program knows"),
         (1_000_000, "moved away", 2, "moved away"),
     ],
 )
@@ -280,7 +280,9 @@ def test_a_database_that_is_to_be_upgraded(examine, well):
     well.do(
         lambda db: db.execute("DELETE FROM migration WHERE number = :number", number=last["number"])
     )
-    assert "the next start upgrades it" in worst(examine(code=1)["database"])["said"]
+    assert (
+        "the next start makes a copy and upgrades it" in worst(examine(code=1)["database"])["said"]
+    )
     columns = ", ".join(last)
     named = ", ".join(f":{name}" for name in last)
     well.do(lambda db: db.execute(f"INSERT INTO migration ({columns}) VALUES ({named})", **last))
@@ -291,7 +293,7 @@ def test_a_key_that_is_another(examine, well, directory):
     before = path.read_bytes()
     path.write_bytes(key_file.generate().value + b"\n")
     said = [one["said"] for one in examine(code=2)["key"]]
-    assert f"1 of 1 of hook.secret do not open with {path}" in said
+    assert f"{path} does not decrypt 1 of 1 secrets of hook.secret" in said
     path.write_bytes(before + key_file.generate().value + b"\n")
     assert worst(examine(code=1)["key"])["remedy"] == "tocsin key rotate"
     path.unlink()
@@ -331,7 +333,7 @@ def test_a_worker_that_is_dead(examine, well):
 
     well.do(take)
     said = [one["said"] for one in examine(code=1)["deliveries"]]
-    assert any(line.startswith("not a word of tower:2") for line in said)
+    assert any(line.startswith("no sign of life from tower:2") for line in said)
 
 
 def test_doctor_looks_at_backups(examine, well, url, monkeypatch):
@@ -346,7 +348,7 @@ def test_there_never_was_a_backup(examine, directory):
     with opened(directory):
         pass
     directory.chmod(0o700)
-    assert worst(examine(code=1)["backup"])["said"] == "there never was one"
+    assert worst(examine(code=1)["backup"])["said"] == "no backup was ever made"
 
 
 # Callbacks.

@@ -56,13 +56,13 @@ def test_the_key_is_rotated_in_one_go(rotate, run, listed, store, path):
     assert new.value != old.value
     assert new.note.startswith("since 20")
     for line in (
-        f"made the key {new.fingerprint}; it only opens for now",
-        f"the key {new.fingerprint} seals from now on",
-        "hook.secret: 1 sealed anew",
-        f"forgot the key {old.fingerprint}",
+        f"made the key {new.fingerprint}; for now it only decrypts",
+        f"the key {new.fingerprint} encrypts from now on",
+        "hook.secret: 1 encrypted again",
+        f"deleted the key {old.fingerprint}",
     ):
         assert line in said.stdout
-    assert "backups made before this open with the old key alone" in said.stderr
+    assert "earlier backups need the old key" in said.stderr
     assert old.value.decode() not in said.output
     assert new.value.decode() not in said.output
     # As one that has been running all the time, and as one that is started now.
@@ -140,8 +140,8 @@ def test_what_opens_with_no_key_keeps_the_old_ones(rotate, store, path):
 
     store.do(spoil)
     refused = rotate(code=1)
-    assert "hook.secret: 1 sealed anew, 1 open with no key" in refused.stdout
-    assert "1 secrets open with no key" in refused.stderr
+    assert "hook.secret: 1 encrypted again, no key decrypts 1" in refused.stdout
+    assert "no key decrypts 1 secrets" in refused.stderr
     assert len(values(path)) == 2
     store.do(lambda db: db.execute("DELETE FROM hook WHERE secret = :bad", bad=b"?"))
     rotate()
@@ -164,12 +164,12 @@ def test_services_that_have_a_copy(rotate, store, path, credentials):
         assert values(path)[0] == old, "it does not seal yet"
     service.write_bytes(path.read_bytes())
     said = rotate(code=3).stdout
-    assert "seals from now on" in said
-    assert "hook.secret: 1 sealed anew" in said
-    assert "tocsin.service does not seal with the key" in said
+    assert "encrypts from now on" in said
+    assert "hook.secret: 1 encrypted again" in said
+    assert "tocsin.service does not encrypt with the key" in said
     assert values(path)[1:] == [old]
     service.write_bytes(path.read_bytes())
-    assert "forgot the key" in rotate().stdout
+    assert "deleted the key" in rotate().stdout
     assert old not in values(path)
     assert secrets(store) == ["hush"]
 
@@ -203,7 +203,7 @@ def test_other_machines(run, store, path, url):
     assert "the other machines do not seal with the key" in said
     assert values(path)[1:] == [old]
     said = run("key", "rotate", "--everywhere")
-    assert "forgot the key" in said.stdout
+    assert "deleted the key" in said.stdout
     assert "once more" in said.stderr
     assert old not in values(path)
     assert secrets(store) == ["hush"]
