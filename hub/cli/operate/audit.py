@@ -75,7 +75,7 @@ def _verify(store: Store, expect: str | None, as_json: bool) -> None:
     while store.look(audit_check.check, chain, PORTION):
         pass
     if expect is not None and not _holds(store, expect):
-        chain.told(f"the entry of --expect does not exist: {expect}")
+        chain.told(f"the entry of --expect is not there: {expect}")
     head = f"{chain.number}:{chain.digest.hex()}"
     if as_json:
         said = {"entries": chain.count, "first": chain.begun, "head": head}

@@ -30,16 +30,18 @@ from store.delivery import deliveries
 from store.errors import Unusable
 from store.repositories import repositories
 
-# Seconds: for an answer, and for all deliveries.
+# Seconds for a response, and for all deliveries.
 PATIENCE = 30
-# The subscription's own first delivery comes before the events.
+# A new subscription gets a ping before the events.
 EXPECTED = {"ping", *EVENTS}
 
 
 @click.command()
-@click.option("--once", is_flag=True, help="End when all was delivered: 0 if all was verified.")
+@click.option(
+    "--once", is_flag=True, help="End when all is delivered, with exit code 0 if all is verified."
+)
 def demo(once: bool) -> None:
-    """Show it at work: a subscription, events, signed deliveries. Leaves nothing behind."""
+    """Run a demonstration: a subscription, events, signed deliveries. It leaves nothing behind."""
     logs.set_up("warning", "human")
     with (
         TemporaryDirectory(prefix="tocsin-demo-") as directory,
@@ -52,7 +54,7 @@ def demo(once: bool) -> None:
 
 @dataclass
 class DemoScene:
-    """What the demonstration runs on. Rows appear as deliveries arrive."""
+    """The state of the demonstration. It prints a row for each delivery that arrives."""
 
     store: Store
     console: Console
@@ -63,7 +65,7 @@ class DemoScene:
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     def take(self, received: ReceivedRequest) -> None:
-        """A delivery arrived: show it once it is recorded too."""
+        """Print a delivery that arrived, once its attempt is recorded."""
         task = asyncio.get_running_loop().create_task(self._show(received))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
@@ -80,7 +82,7 @@ class DemoScene:
             self.complete.set()
 
     async def _recorded(self, guid: str) -> Row:
-        """The delivery with this guid, once its attempt is written down."""
+        """Return the delivery with this guid, once its attempt is recorded."""
         while True:
             for row in await self.store.read(deliveries.page, limit=100):
                 if row["guid"] == guid and row["status_code"] is not None:
@@ -107,7 +109,9 @@ async def _demo(directory: Path, *, once: bool) -> bool:
 
 @contextlib.asynccontextmanager
 async def _running(scene: DemoScene, settings: Settings) -> AsyncIterator[tuple[str, str]]:
-    """Everything at work; gives the URLs of hub and receiver."""
+    """Run the hub, the worker and the receiver during the block. Yields the URLs of hub and
+    receiver.
+    """
     try:
         async with contextlib.AsyncExitStack() as stack:
             bound = stack.enter_context(bind("127.0.0.1", 0))
@@ -131,7 +135,7 @@ def _prepare(db: Connection) -> str:
 
 
 async def _play(scene: DemoScene, hub: str, receiver: str, token: str) -> None:
-    """Subscribe and post the events, all over HTTP as anybody else would."""
+    """Subscribe and post the events over HTTP, as any client would."""
     headers = {"Authorization": f"Bearer {token}"}
     click.echo(f"hub at {hub}, receiver at {receiver}\n")
     async with httpx.AsyncClient(
@@ -161,7 +165,7 @@ def _expect(answer: httpx.Response, said: str | None = None) -> None:
 
 
 async def _either(complete: asyncio.Event, ended: asyncio.Event) -> bool:
-    """Whether all is there before the end, in the time that is given for it."""
+    """Wait for `complete`, `ended` or the end of PATIENCE. Return whether `complete` is set."""
     waiting = [asyncio.create_task(event.wait()) for event in (complete, ended)]
     await asyncio.wait(waiting, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
     for task in waiting:

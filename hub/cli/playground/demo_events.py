@@ -1,4 +1,4 @@
-"""What happens in the demonstration's repository: three events in the shapes that platforms use."""
+"""The demonstration's repository and three of its events, in the shapes that platforms use."""
 
 from typing import Any
 

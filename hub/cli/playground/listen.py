@@ -1,4 +1,4 @@
-"""`tocsin listen`: a receiver to try things with, which prints what comes."""
+"""`tocsin listen`: a receiver for tests, which prints deliveries."""
 
 import asyncio
 
@@ -23,14 +23,14 @@ SHORT = {
 @click.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65_535), default=9000, show_default="9000",
-              help="0 is any free one.")  # fmt: skip
+              help="Port to listen on; 0 is any free one.")  # fmt: skip
 @click.option("--secret", envvar="TOCSIN_LISTEN_SECRET", show_envvar=True,
-              help="Check signatures with this.")  # fmt: skip
+              help="Check signatures with this secret.")  # fmt: skip
 @click.option("--status", type=click.IntRange(200, 599), default=200, show_default=True,
-              help="What to answer.")  # fmt: skip
+              help="The status to answer with.")  # fmt: skip
 @click.option("--delay", type=click.FloatRange(0, 600), default=0.0, show_default=True,
-              help="Seconds before answering.")  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print a line of JSON for each.")
+              help="Seconds before the answer.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print a line of JSON for each delivery.")
 def listen(
     host: str, port: int, secret: str | None, status: int, delay: float, as_json: bool
 ) -> None:
@@ -84,7 +84,7 @@ def _print(console: Console, received: ReceivedRequest, *, checked: bool) -> Non
 
 
 def verdict(received: ReceivedRequest, *, checked: bool = True) -> Text:
-    """Whether the signatures are right, in a word and a colour."""
+    """Return the result of the signature check as coloured text."""
     if not checked:
         return Text("not checked: no --secret given", style="yellow")
     if not received.checks:

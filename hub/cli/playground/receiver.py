@@ -1,4 +1,4 @@
-"""A receiver of webhooks: takes what is delivered, and says whether its signatures are right."""
+"""A receiver of webhooks, which checks their signatures."""
 
 import asyncio
 import time
@@ -14,13 +14,13 @@ from starlette.types import Receive, Scope, Send
 from worker.delivery.sign import verify_hub, verify_standard
 
 LARGEST = 26 * 1024 * 1024
-# Standard Webhooks: a message is not believed when its time is further away.
+# Seconds by which a message's time may differ from now, as in Standard Webhooks.
 TOLERANCE = 300
 
 
 @dataclass(frozen=True, slots=True)
 class ReceivedRequest:
-    """One delivery as it arrived. `checks` maps each signature header to whether it is right."""
+    """A delivery as it arrived. `checks` maps each signature header to whether it is right."""
 
     event: str
     guid: str
@@ -32,12 +32,12 @@ class ReceivedRequest:
 
     @property
     def verified(self) -> bool:
-        """Whether it was signed, and every signature is right."""
+        """Return whether the delivery has signatures and all are right."""
         return bool(self.checks) and all(self.checks.values())
 
     @property
     def payload(self) -> bytes:
-        """The JSON, taken out of the form where it came in one."""
+        """Return the JSON, taken from the form if the delivery is one."""
         if self.content_type != "application/x-www-form-urlencoded":
             return self.body
         fields = parse_qs(self.body.decode(errors="replace"), max_num_fields=100)
@@ -78,7 +78,7 @@ class Receiver:
 
 
 async def _body(request: Request) -> bytes | None:
-    """The body, or None where it is larger than any delivery."""
+    """Return the body, or None if it is larger than any delivery."""
     chunks = bytearray()
     async for chunk in request.stream():
         chunks += chunk
@@ -88,7 +88,7 @@ async def _body(request: Request) -> bytes | None:
 
 
 def read_request(request: Request, body: bytes, secret: str | None) -> ReceivedRequest:
-    """What arrived, checked against the secret."""
+    """Return the delivery in a request, with its signatures checked against the secret."""
     headers = request.headers
     return ReceivedRequest(
         event=_named(headers, "event") or "?",
@@ -102,7 +102,7 @@ def read_request(request: Request, body: bytes, secret: str | None) -> ReceivedR
 
 
 def _named(headers: Headers, name: str) -> str | None:
-    """The value of `X-ANYTHING-NAME`, whatever prefix the sender uses."""
+    """Return the value of the header `X-ANYTHING-NAME`, with any prefix."""
     ending = f"-{name}"
     return next((value for key, value in headers.items()
                  if key.startswith("x-") and key.endswith(ending)), None)  # fmt: skip

@@ -1,4 +1,4 @@
-"""`tocsin deliveries` and `tocsin delivery`: what was sent, to whom, and how that went."""
+"""`tocsin deliveries` and `tocsin delivery`: deliveries and their attempts."""
 
 import click
 import orjson
@@ -13,21 +13,21 @@ from store.delivery import attempts, events
 from store.delivery import deliveries as kept
 from store.delivery.attempt_feed import AttemptFilter
 
-# Lines that a tail begins with.
+# The number of earlier attempts that --follow shows first, unless --limit is given.
 FIRST = 10
-# Of a body that is shown to a person; --json has all of it.
+# The characters of a body that are shown to a person. --json has all of it.
 SHOWN = 2_000
 
 
 @click.command()
 @click.option("--state", type=click.Choice(list(kept.STATES.values())))
-@click.option("--hook", "hook_id", type=int, metavar="ID", help="To this hook only.",
+@click.option("--hook", "hook_id", type=int, metavar="ID", help="Only deliveries to this hook.",
               shell_complete=suggestions.hook_ids)  # fmt: skip
-@click.option("--repo", "full_name", type=FullNameType(), help="Of this repository only.")
-@click.option("--event", help="Of this name only.", shell_complete=suggestions.event_names)
-@click.option("--since", type=MomentType(), help="Of events received since, such as 1h.")
+@click.option("--repo", "full_name", type=FullNameType(), help="Only this repository.")
+@click.option("--event", help="Only events of this name.", shell_complete=suggestions.event_names)
+@click.option("--since", type=MomentType(), help="Only events received since then, such as 1h.")
 @click.option("--follow", is_flag=True,
-              help="Show each attempt as it is made, until Ctrl-C, oldest first.")  # fmt: skip
+              help="Show each new attempt, until Ctrl-C, oldest first.")  # fmt: skip
 @options.limit
 @options.as_json
 @options.with_store
@@ -44,7 +44,7 @@ def deliveries(
 ) -> None:
     """List the deliveries, newest first, each with its last attempt; or follow the attempts.
 
-    With --follow and --json each attempt is a line of JSON.
+    With --follow and --json, each attempt is a line of JSON.
     """
     store.look(options.check_hook, hook_id)
     repo_id = None
@@ -63,7 +63,9 @@ def deliveries(
         since=since,
     )
     rows = [_shape(row) for row in rows]
-    empty = "no such deliveries: `tocsin hooks` lists who wants any, `tocsin events` what came in"
+    empty = (
+        "no such deliveries: `tocsin hooks` lists the hooks, `tocsin events` the received events"
+    )
     output.print_rows(rows, as_json=as_json, empty=empty)
 
 
@@ -78,9 +80,7 @@ def _follow(
     as_json: bool,
 ) -> None:
     if since is not None:
-        raise click.UsageError(
-            "--since belongs to the list: --follow shows what is made from now on"
-        )
+        raise click.UsageError("--since is for the list only: --follow shows attempts from now on")
     given = click.get_current_context().get_parameter_source("limit")
     first = FIRST if given is ParameterSource.DEFAULT else limit
     wanted = AttemptFilter(None if repo_id is None else [repo_id], hook_id, event or "")
@@ -125,7 +125,7 @@ def delivery(store: Store, delivery_id: int, as_json: bool) -> None:
 
 
 def find(db: Connection, delivery_id: int) -> Row:
-    """The delivery with this id, or Missing."""
+    """Return the delivery with this id. Raises Missing if there is none."""
     row = next(iter(kept.page(db, limit=1, before=delivery_id + 1)), None)
     if row is None or row["id"] != delivery_id:
         raise options.missing(f"delivery {delivery_id}", "deliveries")
@@ -179,7 +179,7 @@ def _show_body(mark: str, text: str) -> None:
 
 
 def pretty(body: bytes) -> str:
-    """A body as people read it: JSON with indents, everything else as it is."""
+    """Return a body for people: JSON with indents, and anything else unchanged."""
     try:
         return orjson.dumps(orjson.loads(body), option=orjson.OPT_INDENT_2).decode()
     except orjson.JSONDecodeError:
@@ -187,7 +187,7 @@ def pretty(body: bytes) -> str:
 
 
 def shortened(text: str, most: int = SHOWN) -> str:
-    """The beginning of a long text, and how much more there is."""
+    """Return the first `most` characters of a text, and the number of the others."""
     if len(text) <= most:
         return text
     return f"{text[:most]}\n... {len(text) - most} characters more"

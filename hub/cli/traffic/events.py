@@ -1,4 +1,4 @@
-"""`tocsin events`: what came in."""
+"""`tocsin events`: the received events."""
 
 import click
 
@@ -9,10 +9,10 @@ from store.delivery import event_queries
 
 
 @click.command()
-@click.option("--unwanted", is_flag=True, help="Only those that no hook had asked for.")
-@click.option("--event", "name", help="Of this name only.",
+@click.option("--unwanted", is_flag=True, help="Only events that no hook had subscribed to.")
+@click.option("--event", "name", help="Only events of this name.",
               shell_complete=suggestions.event_names)  # fmt: skip
-@click.option("--repo", "full_name", type=FullNameType(), help="Of this repository only.")
+@click.option("--repo", "full_name", type=FullNameType(), help="Only this repository.")
 @options.limit
 @options.as_json
 @options.with_store
@@ -24,7 +24,7 @@ def events(
     limit: int,
     as_json: bool,
 ) -> None:
-    """List the events that came in, newest first."""
+    """List the received events, newest first."""
 
     def find(db: Connection) -> list[Row]:
         repo_id = None if full_name is None else options.repository(db, full_name)["id"]
@@ -32,7 +32,7 @@ def events(
 
     rows = [_shape(row) for row in store.look(find)]
     output.print_rows(
-        rows, as_json=as_json, empty="no such events: `tocsin refusals` lists what was turned away"
+        rows, as_json=as_json, empty="no such events: `tocsin refusals` lists rejected events"
     )
 
 

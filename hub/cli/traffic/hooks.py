@@ -1,4 +1,4 @@
-"""`tocsin hooks`: what is delivered where, how that goes, and how one hook differs."""
+"""`tocsin hooks`: the hooks, their health and their delivery options."""
 
 import secrets
 from typing import Any
@@ -17,11 +17,11 @@ from store.errors import Invalid
 
 @click.group(cls=Listing)
 def hooks() -> None:
-    """List the hooks with their health (`list`, which may be left out), and change them."""
+    """List the hooks with their health (`list`, the default), or change a hook."""
 
 
 @hooks.command("list")
-@click.option("--repo", "full_name", type=FullNameType(), help="Of this repository only.")
+@click.option("--repo", "full_name", type=FullNameType(), help="Only this repository.")
 @options.as_json
 @options.with_store
 def show(store: Store, full_name: tuple[str, str] | None, as_json: bool) -> None:
@@ -61,7 +61,7 @@ def _shape(row: Row, last: Row | None) -> Row:
 @click.argument("hook_id", type=int, shell_complete=suggestions.hook_ids)
 @options.with_store
 def enable(store: Store, hook_id: int) -> None:
-    """Make a hook active, and forget why it was not."""
+    """Make a hook active, and clear the reason why it was disabled."""
     store.do(_change, hook_id, active=True)
     click.echo(f"hook {hook_id} is active")
 
@@ -70,7 +70,7 @@ def enable(store: Store, hook_id: int) -> None:
 @click.argument("hook_id", type=int, shell_complete=suggestions.hook_ids)
 @options.with_store
 def disable(store: Store, hook_id: int) -> None:
-    """Make a hook inactive: nothing new is delivered to it."""
+    """Make a hook inactive: it gets no new deliveries."""
     store.do(_change, hook_id, active=False)
     click.echo(f"hook {hook_id} is inactive")
 
@@ -89,29 +89,30 @@ def _hook(db: Connection, hook_id: int) -> Row:
 @hooks.command("rotate-secret")
 @click.argument("hook_id", type=int, shell_complete=suggestions.hook_ids)
 @click.option(
-    "--secret", help="The new one; `-` reads it from standard input. Made and shown if not given."
+    "--secret",
+    help="The new one; `-` reads standard input.  [default: a random one, which is shown]",
 )
 @click.option("--overlap", type=DurationType(), default="24h", show_default=True,
-              help="How long the former one signs, too: 7d at most, 0s: not at all.")  # fmt: skip
-@click.option("--end", is_flag=True, help="End an overlap now; the secret stays.")
+              help="How long the old secret also signs: at most 7d; 0s for never.")  # fmt: skip
+@click.option("--end", is_flag=True, help="End an overlap now; the current secret stays.")
 @options.with_store
 def rotate_secret(store: Store, hook_id: int, secret: str | None, overlap: int, end: bool) -> None:
-    """Give a hook a new secret; for a while deliveries carry the signatures of both.
+    """Give a hook a new secret. For a while, deliveries have signatures by both secrets.
 
-    Until the receiver refuses it, X-Hub-Signature-256 is by the former secret, then by the new one,
-    and X-Hub-Signature-256-Alternate by the other; webhook-signature has both all the time.
+    X-Hub-Signature-256 is by the old secret until the receiver rejects it, and then by the new one.
+    X-Hub-Signature-256-Alternate is by the other secret. webhook-signature always has both.
     """
     if end:
         store.do(_change, hook_id, overlap=0)
-        click.echo(f"hook {hook_id}: only its secret signs")
+        click.echo(f"hook {hook_id}: only its current secret signs")
         return
     given = options.given_secret(secret)
     value = secrets.token_hex(32) if given is None else given
     if not value:
-        raise Invalid("a new secret has to have one character at least")
+        raise Invalid("a new secret must have at least one character")
     row = store.do(_change, hook_id, secret=value, overlap=overlap)
     until = output.format_time(row["previous_until"])
-    both = "" if until is None else f"; the former one signs, too, until {output.cell(until)}"
+    both = "" if until is None else f"; the old one also signs until {output.cell(until)}"
     if given is None:
         click.echo(value)
         output.print_note("this is the hook's secret, which is not shown again")
@@ -120,15 +121,21 @@ def rotate_secret(store: Store, hook_id: int, secret: str | None, overlap: int, 
 
 @hooks.command("set")
 @click.argument("hook_id", type=int, shell_complete=suggestions.hook_ids)
-@click.option("--timeout", metavar="SECONDS", help="One deadline for the whole attempt.")
-@click.option("--retries", metavar="SECONDS,...", help="Delay before each attempt, the first too.")
-@click.option("--rate", metavar="NUMBER", help="Deliveries a second at most.")
-@click.option("--concurrency", metavar="NUMBER", help="Requests in flight at once.")
-@click.option("--breaker", metavar="NUMBER", help="Failures in a row that pause it; 0: never.")
-@click.option("--disable-after", metavar="SECONDS", help="Of failing; 0: never.")
+@click.option("--timeout", metavar="SECONDS", help="Timeout of a whole attempt.")
+@click.option(
+    "--retries", metavar="SECONDS,...", help="Delay before each attempt, including the first."
+)
+@click.option("--rate", metavar="NUMBER", help="Maximum of deliveries a second.")
+@click.option("--concurrency", metavar="NUMBER", help="Maximum of concurrent requests.")
+@click.option(
+    "--breaker", metavar="NUMBER", help="Consecutive failures that pause it; 0 for never."
+)
+@click.option(
+    "--disable-after", metavar="SECONDS", help="Disable it after failing this long; 0 for never."
+)
 @options.with_store
 def change(store: Store, /, hook_id: int, **given: str | None) -> None:
-    """Change how deliveries to a hook are made; the word `default` takes a change back."""
+    """Change the delivery options of a hook. The value `default` restores the setting."""
     changes = {name: value for name, value in given.items() if value is not None}
     if not changes:
         raise click.UsageError("say what to change, such as --timeout 5")

@@ -1,4 +1,4 @@
-"""`tocsin redeliver`: send single deliveries once more."""
+"""`tocsin redeliver`: repeats single deliveries."""
 
 import click
 
@@ -14,7 +14,7 @@ from store.errors import Missing
                 shell_complete=suggestions.delivery_ids)  # fmt: skip
 @options.with_store
 def redeliver(store: Store, delivery_ids: tuple[int, ...]) -> None:
-    """Deliver again what these deliveries delivered, under the same GUIDs: all or none."""
+    """Send deliveries again with the same GUIDs: all or none."""
     made = store.do(_again, delivery_ids)
     for old, new in zip(delivery_ids, made, strict=True):
         click.echo(f"delivery {old} is sent again as delivery {new}")
@@ -26,6 +26,6 @@ def _again(db: Connection, delivery_ids: tuple[int, ...]) -> list[int]:
         row = find(db, delivery_id)
         hook = hooks.by_id(db, row["hook_id"])
         if hook is None or hook["deleted_at"] is not None:
-            raise Missing(f"the hook of delivery {delivery_id} is gone")
+            raise Missing(f"the hook of delivery {delivery_id} was removed")
         made.append(deliveries.redeliver(db, row["event_id"], row["hook_id"], row["repo_id"]))
     return made

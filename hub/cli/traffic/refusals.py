@@ -1,4 +1,4 @@
-"""`tocsin refusals`: events that were turned away at the door, and why."""
+"""`tocsin refusals`: events that were rejected, and why."""
 
 import click
 
@@ -12,10 +12,12 @@ from store.delivery import rejections as kept
 @options.as_json
 @options.with_store
 def refusals(store: Store, limit: int, as_json: bool) -> None:
-    """List events that were turned away, newest first, with the reason."""
+    """List rejected events, newest first, with the reason."""
     rows = [_shape(row) for row in store.look(kept.page, limit=limit)]
     output.print_rows(
-        rows, as_json=as_json, empty="nothing was turned away: `tocsin events` lists what came in"
+        rows,
+        as_json=as_json,
+        empty="no event was rejected: `tocsin events` lists the received events",
     )
 
 

@@ -1,4 +1,4 @@
-"""`tocsin replay`: deliver what came in during some time once more, to those who want it now."""
+"""`tocsin replay`: delivers past events again, to the hooks that subscribe to them now."""
 
 from collections.abc import Callable, Iterator
 
@@ -11,20 +11,25 @@ from store import Connection, Store, clock
 from store.delivery import replay_selection
 from store.delivery.replay_selection import ReplaySelection
 
-# Deliveries in one transaction, or a few more: a running daemon waits for no more than that.
+# The deliveries that one transaction creates, approximately. A running daemon waits for one
+# transaction at most.
 BATCH = 200
 
 
 @click.command()
-@click.option("--since", type=MomentType(), required=True, help="Received since, such as 2h.")
-@click.option("--until", type=MomentType(), help="Received before.")
-@click.option("--repo", "full_name", type=FullNameType(), help="Of this repository only.")
-@click.option("--hook", "hook_id", type=int, metavar="ID", help="To this hook only.",
+@click.option(
+    "--since", type=MomentType(), required=True, help="Only events received since then, such as 2h."
+)
+@click.option("--until", type=MomentType(), help="Only events received before.")
+@click.option("--repo", "full_name", type=FullNameType(), help="Only this repository.")
+@click.option("--hook", "hook_id", type=int, metavar="ID", help="Only to this hook.",
               shell_complete=suggestions.hook_ids)  # fmt: skip
-@click.option("--event", help="Of this name only.", shell_complete=suggestions.event_names)
-@click.option("--failed", is_flag=True, help="Only what a hook has not got and will not get.")
-@click.option("--after", default=0, metavar="EVENT", help="Go on after this event's id.")
-@click.option("--dry-run", is_flag=True, help="Only say how many it would be.")
+@click.option("--event", help="Only events of this name.", shell_complete=suggestions.event_names)
+@click.option(
+    "--failed", is_flag=True, help="Only events that a hook did not get and will not get."
+)
+@click.option("--after", default=0, metavar="EVENT", help="Continue after the event with this id.")
+@click.option("--dry-run", is_flag=True, help="Only count the deliveries.")
 @options.with_store
 def replay(
     store: Store,
@@ -37,7 +42,7 @@ def replay(
     after: int,
     dry_run: bool,
 ) -> None:
-    """Deliver events once more, each to the hooks that subscribe to it now."""
+    """Deliver past events again, each to the hooks that subscribe to it now."""
 
     def count(db: Connection) -> tuple[ReplaySelection, int, int]:
         options.check_hook(db, hook_id)
@@ -55,7 +60,7 @@ def replay(
 def _batches(
     store: Store, chosen: ReplaySelection, after: int, newest: int
 ) -> Iterator[tuple[int, int]]:
-    """How many deliveries each batch made, and the event it ended with."""
+    """Yield the number of deliveries of each batch, and the id of its last event."""
     while True:
         made, after = store.do(replay_selection.create_deliveries, chosen, after, newest, BATCH)
         yield made, after or newest

@@ -1,5 +1,6 @@
-"""`tocsin republish`: publish how things are once more, so that a receiver can rebuild what it has
-lost. The worker does it; where there is none, this process does.
+"""`tocsin republish`: publishes the current state again, so that a receiver can rebuild lost data.
+
+The worker does it. If no worker runs, this process does it.
 """
 
 import asyncio
@@ -24,24 +25,26 @@ JOB = "republish"
 
 
 class Beginning(Listing):
-    """Its command `begin` may be left out."""
+    """A group whose default subcommand is `begin`."""
 
     left_out = "begin"
 
 
 @click.group(cls=Beginning)
 def republish() -> None:
-    """Publish the present state of things once more (`begin`, which may be left out)."""
+    """Publish the current state of resources again (`begin`, the default)."""
 
 
 @republish.command()
 @click.option("--topic", metavar="PATTERN", required=True,
-              help="owner/repo/events/event, with * for any; a topic's URL too.")  # fmt: skip
-@click.option("--since", type=MomentType(), help="Only what has changed since, such as 2h.")
+              help="owner/repo/events/event, with * for any; or a topic's URL.")  # fmt: skip
+@click.option(
+    "--since", type=MomentType(), help="Only resources that changed since then, such as 2h."
+)
 @click.option("--rate", type=click.IntRange(1, 10_000), metavar="N",
               help="Events a second at most.  [default: the setting republish_rate]")  # fmt: skip
-@click.option("--dry-run", is_flag=True, help="Only say how many it would be.")
-@click.option("--no-wait", is_flag=True, help="Leave it to the worker, and do not watch it.")
+@click.option("--dry-run", is_flag=True, help="Only count the events.")
+@click.option("--no-wait", is_flag=True, help="Leave it to the worker, and do not wait.")
 @options.as_json
 @options.configured
 def begin(
@@ -53,7 +56,10 @@ def begin(
     no_wait: bool,
     as_json: bool,
 ) -> None:
-    """Publish how everything is whose event goes to these topics, as events marked as such."""
+    """Publish the current state of all resources whose events go to these topics.
+
+    The events are marked as republished.
+    """
     settings = configuration.settings
     wanted = republish_runs.parse_pattern(topic)
     with _opened(settings) as store:
@@ -86,7 +92,7 @@ def _show(counts: dict[str, int], wanted: TopicPattern, *, as_json: bool) -> Non
         click.echo(output.dumps(content))
         return
     rows = [{"resource": name, "many": many} for name, many in counts.items() if many]
-    output.print_rows(rows, as_json=False, empty="nothing of that is there")
+    output.print_rows(rows, as_json=False, empty="there are no such resources")
     click.echo(f"{total} would be published to {wanted.topic}")
 
 
@@ -95,10 +101,10 @@ def _show(counts: dict[str, int], wanted: TopicPattern, *, as_json: bool) -> Non
 @options.as_json
 @options.configured
 def show(configuration: Configuration, limit: int, as_json: bool) -> None:
-    """List what was asked for, the newest first, and how far each has come."""
+    """List the runs, newest first, with the progress of each."""
     with _opened(configuration.settings) as store:
         rows = store.look(lambda db: republish_runs.page(db, limit=limit))
-    empty = "nothing was ever published again: `tocsin republish begin` does that"
+    empty = "no runs: `tocsin republish begin` starts one"
     output.print_rows([_shape(row) for row in rows], as_json=as_json, empty=empty)
 
 
@@ -107,7 +113,7 @@ def show(configuration: Configuration, limit: int, as_json: bool) -> None:
 @options.as_json
 @options.configured
 def follow(configuration: Configuration, run_id: int, as_json: bool) -> None:
-    """Watch the RUN with this id until it is over."""
+    """Watch the RUN with this id until it ends."""
     with _opened(configuration.settings) as store:
         run = _follow(configuration.settings, store, store.look(republish_runs.get, run_id))
         _tell(run, as_json=as_json)
@@ -117,7 +123,7 @@ def follow(configuration: Configuration, run_id: int, as_json: bool) -> None:
 @click.argument("run_id", metavar="RUN", type=int)
 @options.with_store
 def stop(store: Store, run_id: int) -> None:
-    """End the RUN with this id before it is through."""
+    """Stop the RUN with this id."""
     run = store.do(republish_runs.cancel, run_id)
     click.echo(f"run {run_id}: stopped after {run['published']} of {run['total']}")
 
@@ -182,7 +188,7 @@ async def _until_over(
             await asyncio.sleep(PAUSE)
         told(run)
         if here is not None:
-            # What is left is to write down that it is done.
+            # The job only has to record its end.
             await here
         return run
     finally:
@@ -192,7 +198,7 @@ async def _until_over(
 
 
 def _check(store: Store, begun: int) -> None:
-    """ClickException where the job has failed since; it is tried again."""
+    """Raise ClickException if the job has failed since `begun`. The worker tries it again later."""
     job = store.look(kept.get, JOB)
     if job is not None and job["outcome"] == "failed" and job["started_at"] >= begun:
         raise click.ClickException(f"it failed, and is tried again later: {job['error']}")

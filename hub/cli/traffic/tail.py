@@ -1,4 +1,4 @@
-"""`tocsin deliveries --follow`: attempts as they are made."""
+"""`tocsin deliveries --follow`: new attempts as they are made."""
 
 import time
 from collections.abc import Iterator
@@ -14,9 +14,10 @@ from store.delivery.attempt_feed import WINDOW, AttemptFilter
 from store.delivery.attempts import WAITING
 from store.delivery.deliveries import STATES
 
-# Seconds.
+# Seconds between two queries.
 PAUSE = 0.25
-# Workers record side by side: one that began earlier may be through later.
+# The number of latest ids to query again: workers commit concurrently, so a lower id can appear
+# after a higher one.
 OVERLAP = 200
 COLOURS = {"good": "green", "bad": "red"}
 
@@ -24,7 +25,7 @@ COLOURS = {"good": "green", "bad": "red"}
 def follow(
     store: Store, wanted: AttemptFilter, state: str | None, *, first: int, as_json: bool
 ) -> None:
-    """Print the latest attempts, so many, and each new one, until the end of the process."""
+    """Print the `first` latest attempts and then each new one, until the process ends."""
     console = output.console()
     for row in _made(store, wanted, first):
         shape = _shape(row)
@@ -37,7 +38,7 @@ def follow(
 
 
 def _made(store: Store, wanted: AttemptFilter, first: int) -> Iterator[Row]:
-    """Each attempt once, oldest first."""
+    """Yield each attempt once, oldest first."""
     floor = newest = store.look(attempt_feed.latest)
     found = store.look(_before, wanted, first, newest)
     yield from reversed(found)
@@ -60,7 +61,7 @@ def _before(db: Connection, wanted: AttemptFilter, first: int, newest: int) -> l
 
 
 def _shape(row: Row) -> Row:
-    """As a listing has it, where it means the same; `id` is the delivery's."""
+    """Return an attempt with the keys of a delivery's listing. `id` is the delivery's id."""
     waits = row["state"] == WAITING
     return {
         "id": row["delivery_id"],

@@ -1,4 +1,4 @@
-"""`tocsin websub`: who follows which topic with WebSub, and ending that."""
+"""`tocsin websub`: WebSub subscriptions."""
 
 import click
 
@@ -9,11 +9,11 @@ from store.delivery import websub as kept
 
 @click.group()
 def websub() -> None:
-    """List WebSub subscriptions, and end them."""
+    """List WebSub subscriptions, or end one."""
 
 
 @websub.command("list")
-@click.option("--ended", is_flag=True, help="Also those that ended.")
+@click.option("--ended", is_flag=True, help="Also ended subscriptions.")
 @options.limit
 @options.as_json
 @options.with_store
@@ -23,7 +23,7 @@ def show(store: Store, ended: bool, limit: int, as_json: bool) -> None:
     output.print_rows(
         rows,
         as_json=as_json,
-        empty="nobody follows a topic with WebSub: that is asked for at POST /hub",
+        empty="no WebSub subscriptions: subscribers ask for them at POST /hub",
     )
 
 
@@ -41,10 +41,10 @@ def _shape(row: Row) -> Row:
 @websub.command()
 @click.argument("subscription_id", type=int)
 @click.option("--reason", default="revoked by the hub's operator", show_default=True,
-              help="What the subscriber is told.")  # fmt: skip
+              help="The reason that the subscriber gets.")  # fmt: skip
 @options.with_store
 def revoke(store: Store, subscription_id: int, reason: str) -> None:
-    """End a WebSub subscription; its subscriber is told that it is denied."""
+    """End a WebSub subscription. Its subscriber gets a denial with the reason."""
     store.do(_revoke, subscription_id, reason)
     click.echo(f"WebSub subscription {subscription_id} is ended")
 

@@ -83,12 +83,15 @@ def test_events_are_listed(run, listed, hook_id):
     assert "guid-0" in run("events").stdout
     assert (
         run("events", "--event", "star").stdout
-        == "no such events: `tocsin refusals` lists what was turned away\n"
+        == "no such events: `tocsin refusals` lists rejected events\n"
     )
 
 
 def test_refusals_are_listed(run, listed, store: Store):
-    assert run("refusals").stdout == "nothing was turned away: `tocsin events` lists what came in\n"
+    assert (
+        run("refusals").stdout
+        == "no event was rejected: `tocsin events` lists the received events\n"
+    )
     store.do(lambda db: rejections.add(db, path="/events", reason="too large", size=30_000_000))
     (row,) = listed("refusals")
     assert (row["reason"], row["bytes"]) == ("too large", 30_000_000)

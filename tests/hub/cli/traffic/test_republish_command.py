@@ -63,7 +63,7 @@ def test_how_many_it_would_be(run, store: Store):
     since = run(
         "republish", "--topic", "*/*/events/*", "--dry-run", "--since", "2100-01-01T00:00:00Z"
     )
-    assert "nothing of that is there" in since.stdout
+    assert "there are no such resources" in since.stdout
     assert told(store) == []
     assert store.look(republish_runs.page, limit=9) == []
 
