@@ -1,6 +1,6 @@
-"""Bringing the store to a state document, so that doing it again changes nothing.
+"""The application of a state document to the store. Applying it again changes nothing.
 
-Nothing is taken away: who is not mentioned keeps what they have.
+Nothing is removed: things that the document does not mention stay.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -37,8 +37,10 @@ T = TypeVar("T", bound=StateEntry)
 
 
 def hashed(store: Store, wanted: models.StateDocument) -> dict[str, str]:
-    """Login to the new password's hash, where there is one: made before the transaction, which
-    others would wait for.
+    """Return the hashes of the document's new passwords by login.
+
+    Passwords that do not change are left out. The hashes are made before the transaction, because
+    hashing is slow and other writers would wait for it.
     """
     given = {user.login: secret(user.password) for user in wanted.users}
 
@@ -64,9 +66,10 @@ def apply(
     hashes: Mapping[str, str],
     hooks_per_event: int = 0,
 ) -> list[StateChange]:
-    """Make it so, in this one transaction. A StoreError names the place in the document.
+    """Apply a document in the current transaction. Return the change of each entry.
 
-    `hashes` are those of the users' new passwords; `hooks_per_event` is the setting.
+    `hashes` are the results of `hashed`. `hooks_per_event` limits the hooks of a repository for the
+    same event; 0 is no limit. A StoreError names the place in the document.
     """
     changes = [
         *_each(db, "users", wanted.users, partial(apply_people.user, hashes)),

@@ -1,4 +1,4 @@
-"""Bringing apps, and the tokens that users and apps hold, to a state document."""
+"""The application of apps, and of the tokens of users and apps."""
 
 from typing import Any
 
@@ -11,7 +11,10 @@ from store.errors import Conflict
 
 
 def app(db: Connection, wanted: parts.AppEntry) -> StateChange:
-    """Known again by its name; what its tokens depend on does not change."""
+    """Create or update an app, which is identified by its name.
+
+    Raises Conflict if its owner, kind or client id would change, because its tokens depend on them.
+    """
     owner, given = options.account(db, wanted.owner), secret(wanted.client_secret)
     row = apps.by_name(db, wanted.name)
     if row is None:
@@ -42,7 +45,11 @@ def app(db: Connection, wanted: parts.AppEntry) -> StateChange:
 
 
 def token(db: Connection, wanted: parts.TokenEntry) -> StateChange:
-    """Known again by its value, or by whose it is and its note; it does not change."""
+    """Create a token, or add organizations with SSO to it.
+
+    A token is identified by its value, or else by its user, app and note. Raises Conflict if
+    anything else of it would change.
+    """
     owner = options.account(db, wanted.user)
     holder = None if wanted.app is None else options.app(db, wanted.app)
     name = " ".join(part for part in (wanted.user, wanted.app, wanted.note) if part)
@@ -54,12 +61,12 @@ def token(db: Connection, wanted: parts.TokenEntry) -> StateChange:
             _authorise(db, made["id"], wanted)
         return StateChange("token", name, "created", None if wanted.value else value)
     if _differs(known, owner, holder, wanted):
-        raise Conflict("this token is known and was made otherwise; `tocsin token revoke` it first")
+        raise Conflict("this token exists with other values; `tocsin token revoke` it first")
     return StateChange("token", name, combined("unchanged", _authorise(db, known["id"], wanted)))
 
 
 def _authorise(db: Connection, token_id: int, wanted: parts.TokenEntry) -> bool:
-    """Let the token in by the organizations that it names; whether one had not before."""
+    """Authorize a token for its organizations with SSO. Return whether one was new."""
     found = [options.account(db, login) for login in wanted.sso]
     return sum(sso.authorise(db, token_id, organization["id"]) for organization in found) > 0
 
@@ -104,7 +111,7 @@ def _differs(known: Row, owner: Row, holder: Row | None, wanted: parts.TokenEntr
         permissions = known["permissions"]
     ends = wanted.ends()
     if ends is None and kind == "installation":
-        # It was given an end when it was made.
+        # A new installation token gets an expiry by default.
         ends = known["expires_at"]
     return (
         known["login"],

@@ -1,4 +1,4 @@
-"""Bringing sources and hooks to a state document."""
+"""The application of sources and hooks."""
 
 from hub.cli.console.options import account, repository_named
 from hub.cli.state import parts
@@ -9,6 +9,7 @@ from store.errors import Conflict
 
 
 def source(db: Connection, wanted: parts.SourceEntry) -> StateChange:
+    """Create a source, or change its secret. Raises Conflict if its owner would change."""
     given = wanted.secret.get_secret_value()
     owner_id = None if wanted.owner is None else account(db, wanted.owner)["id"]
     known = next((row for row in sources.secrets(db) if row["name"] == wanted.name), None)
@@ -24,7 +25,9 @@ def source(db: Connection, wanted: parts.SourceEntry) -> StateChange:
 
 
 def hook(most: int, db: Connection, wanted: parts.HookEntry) -> StateChange:
-    """`most`: how many hooks of a repository may be for the same event; 0: no limit."""
+    """Create or update a hook. `most` limits a repository's hooks for the same event; 0 is no
+    limit.
+    """
     repo = repository_named(db, wanted.repository)
     name = f"{repo['full_name']} {wanted.url}"
     known = hooks.by_url(db, repo["id"], wanted.url)

@@ -1,4 +1,4 @@
-"""Bringing users, their email addresses and organizations to a state document."""
+"""The application of users, their email addresses, and organizations."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,6 +13,7 @@ from store.repositories import membership_dump
 
 
 def user(hashes: Mapping[str, str], db: Connection, wanted: parts.UserEntry) -> StateChange:
+    """Create or update a user. `hashes` are the new passwords' hashes by login."""
     row = accounts.by_login(db, wanted.login)
     outcome: Outcome = "created"
     if row is None or row["heard_of"]:
@@ -32,7 +33,7 @@ def user(hashes: Mapping[str, str], db: Connection, wanted: parts.UserEntry) -> 
 
 
 def _log_in(hashes: Mapping[str, str], db: Connection, row: Row, wanted: parts.UserEntry) -> bool:
-    """Set what the user logs in with; whether that changes anything."""
+    """Set a user's password and one-time passwords. Return whether that changes anything."""
     if wanted.login in hashes:
         accounts.set_password(db, row["id"], hashes[wanted.login])
     shared = secret(wanted.one_time_secret)
@@ -55,6 +56,7 @@ def _describe(
 
 
 def organization(db: Connection, wanted: parts.OrganizationEntry) -> StateChange:
+    """Create or update an organization and its members."""
     row = accounts.by_login(db, wanted.login)
     outcome: Outcome = "created"
     if row is None or row["heard_of"]:
@@ -77,7 +79,7 @@ def organization(db: Connection, wanted: parts.OrganizationEntry) -> StateChange
 
 
 def emails_of(db: Connection, account_id: int, wanted: Sequence[parts.AddressEntry]) -> bool:
-    """Give a user these addresses; whether that changes anything."""
+    """Set a user's email addresses. Return whether that changes anything."""
     before = _addresses(db, account_id)
     for each in wanted:
         _email(db, account_id, each)

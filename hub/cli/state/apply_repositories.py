@@ -1,4 +1,4 @@
-"""Bringing repositories, and what is around them, to a state document."""
+"""The application of repositories, with their collaborators, watchers, refs and license file."""
 
 from hub.cli.console.options import account
 from hub.cli.state import ages, parts
@@ -17,11 +17,12 @@ NAMES = (
     "fork",
     "archived",
 )
-# As platforms call them.
+# The names in platforms' payloads, where they differ.
 TOLD = {"forks": "forks_count"}
 
 
 def repository(db: Connection, wanted: parts.RepositoryEntry) -> StateChange:
+    """Create or update a repository."""
     owner, name = wanted.name.split("/")
     row = repositories.find(db, owner, name)
     outcome: Outcome = "created"
@@ -55,8 +56,9 @@ def _redescribe(db: Connection, row: Row, wanted: parts.RepositoryEntry) -> Outc
 
 
 def _around(db: Connection, repo: Row, wanted: parts.RepositoryEntry) -> bool:
-    """Set who watches a repository, its stars and its license file; whether that changes
-    anything.
+    """Set a repository's watchers, stars, refs and license file, and its fields from payloads.
+
+    Return whether that changes anything.
     """
     changed = _watchers(db, repo, wanted)
     if "stars" in wanted.model_fields_set:
@@ -83,7 +85,9 @@ def _watchers(db: Connection, repo: Row, wanted: parts.RepositoryEntry) -> bool:
 
 
 def _told(db: Connection, repo: Row, wanted: parts.RepositoryEntry) -> bool:
-    """Set what platforms tell of a repository."""
+    """Set the fields that platforms' payloads have, and the refs. Return whether that changes
+    anything.
+    """
     given = {TOLD.get(name, name): value for name, value in wanted.given(*NAMES).items()}
     before = repositories.get(db, repo["id"])
     repository_projection.put(db, repo, given, projection_table.projected_events(db))

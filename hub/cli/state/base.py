@@ -1,4 +1,4 @@
-"""What the parts of a document for `tocsin load` have in common."""
+"""The base of all entries in a state document."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -13,30 +13,34 @@ def _utc(moment: datetime) -> datetime:
 
 
 Moment = Annotated[datetime, AfterValidator(_utc)]
-"""A time; one that does not say where is UTC."""
+"""A time. Without a time zone it is UTC."""
 
 
 def microseconds(moment: datetime) -> int:
-    """As the store has times."""
+    """Return a time in microseconds since the epoch, as the store keeps times."""
     return round(moment.timestamp() * SECOND)
 
 
 FullName = Annotated[str, Field(pattern=r"^[^/]+/[^/]+$")]
-"""`owner/name`."""
+"""A repository's `owner/name`."""
 
 
 class StateEntry(BaseModel):
-    """What is not given is left as it is, or gets its default where the thing is made."""
+    """An entry of a state document.
+
+    A field that is not given keeps its value, or gets its default if the thing is created.
+    """
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
     @property
     def known_by(self) -> tuple[str, str] | None:
-        """What it is, and the name by which it is known again: a document has each once. None for
-        what is not known again.
+        """Return the kind and the identifying name of the entry, or None if nothing identifies it.
+
+        A document may have each of these pairs only once.
         """
         return None
 
     def given(self, *names: str) -> dict[str, Any]:
-        """Those of these fields that the document has."""
+        """Return the values of these fields, as far as the document has them."""
         return {name: getattr(self, name) for name in names if name in self.model_fields_set}

@@ -1,4 +1,4 @@
-"""What became of the parts of a state document."""
+"""The changes that a state document made."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ Outcome = Literal["created", "updated", "unchanged"]
 
 @dataclass(frozen=True, slots=True)
 class StateChange:
-    """What became of one part. `value` is a token's or a secret that was made up here."""
+    """The outcome for one entry. `value` is a token or a client secret that was generated here."""
 
     kind: str
     name: str
@@ -24,7 +24,7 @@ class StateChange:
 
 @contextmanager
 def described_place(place: str) -> Iterator[None]:
-    """Put the place in the document before what is said to be wrong."""
+    """Put the place in the document before the message of a StoreError, and raise it as Invalid."""
     try:
         yield
     except StoreError as error:
@@ -32,17 +32,17 @@ def described_place(place: str) -> Iterator[None]:
 
 
 def outcome_of(before: object, after: object) -> Outcome:
-    """Whether a thing was changed; where it was not there before (None), it was made."""
+    """Return "created" if `before` is None, or else whether the thing changed."""
     if before is None:
         return "created"
     return "unchanged" if before == after else "updated"
 
 
 def combined(outcome: Outcome, changed: bool) -> Outcome:
-    """The outcome where something more may have changed."""
+    """Return the outcome, as "updated" if it was "unchanged" but something else changed."""
     return "updated" if changed and outcome == "unchanged" else outcome
 
 
 def secret(value: SecretStr | None) -> str | None:
-    """The text of a secret, if there is one."""
+    """Return the text of a secret, or None if there is none."""
     return None if value is None else value.get_secret_value()

@@ -1,4 +1,4 @@
-"""`tocsin load`: bring all that the API shows to a document."""
+"""`tocsin load`: applies a state document to the installation."""
 
 from collections import Counter
 from importlib.resources import files
@@ -25,7 +25,7 @@ def _example(context: click.Context, parameter: click.Parameter, given: bool) ->
 
 
 def example() -> str:
-    """A document with every part that there is, and every member that a part may have."""
+    """Return an example document with every section and every field."""
     return files("hub.cli.state").joinpath("example.yaml").read_text(encoding="utf-8")
 
 
@@ -37,16 +37,16 @@ def example() -> str:
     is_eager=True,
     expose_value=False,
     callback=_example,
-    help="Show a document with everything that it may have, and do nothing else.",
+    help="Print an example document with every key, and do nothing else.",
 )
-@click.option("--init", is_flag=True, help="Make the installation where there is none.")
+@click.option("--init", is_flag=True, help="Create the installation if there is none.")
 @options.as_json
 @options.configured
 def load(configuration: Configuration, file: BinaryIO, init: bool, as_json: bool) -> None:
-    """Make it as FILE says, YAML or JSON, all or nothing; `-` is standard input.
+    """Apply the state document FILE, YAML or JSON: all or nothing. `-` is standard input.
 
-    Doing it again changes nothing, and what the file does not mention stays. A token without a
-    value gets one, and an app without a secret, which is shown once.
+    Loading it again changes nothing, and things that it does not mention stay. A token without a
+    value and an app without a secret get random ones, which are shown once.
     """
     text = ""
     try:
@@ -69,7 +69,7 @@ def _changes(settings: Settings, text: str, *, init: bool) -> list[StateChange]:
 
 
 def _text(file: BinaryIO) -> str:
-    # Of more than this the length alone is reported; four bytes make at most one character.
+    # This is enough to exceed the limit, because a character has at most four bytes.
     data = file.read(4 * models.LARGEST + 1)
     try:
         return data.decode("utf-8-sig")

@@ -1,4 +1,4 @@
-"""The document that `tocsin load` takes: its shape, and how it is read."""
+"""The model of the document that `tocsin load` reads, and its parser."""
 
 import json
 from collections import Counter
@@ -41,12 +41,13 @@ from hub.cli.state.sections.workflow_runs import WorkflowRunEntry
 from hub.cli.state.strict_yaml import Strict
 from store.errors import Invalid
 
-# Bytes of a document. Reading YAML takes about a second for each of them in millions.
+# The maximum of characters in a document. Reading a million characters of YAML takes about a
+# second.
 LARGEST = 4_000_000
 
 
 class StateDocument(StateEntry):
-    """All of it. What the document does not mention stays as it is."""
+    """A whole document. Things that it does not mention stay as they are."""
 
     users: list[parts.UserEntry] = Field(default_factory=list)
     organizations: list[parts.OrganizationEntry] = Field(default_factory=list)
@@ -107,7 +108,7 @@ def _once(what: str, names: Iterable[str]) -> None:
 
 
 def read(text: str) -> StateDocument:
-    """The document in `text`, JSON or YAML. Invalid names each place that is wrong."""
+    """Parse a document, JSON or YAML. Raises Invalid, whose message names each wrong place."""
     if len(text) > LARGEST:
         raise Invalid(f"the document is larger than {LARGEST:,} characters")
     try:

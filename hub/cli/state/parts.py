@@ -1,4 +1,4 @@
-"""The parts of a state document: people, repositories, apps, tokens, sources, hooks."""
+"""The entries for people, repositories, apps, tokens, sources and hooks."""
 
 from typing import Annotated, Literal, Self
 
@@ -20,8 +20,8 @@ def _address(given: object) -> object:
 
 
 class AddressEntry(StateEntry):
-    """One of a user's email addresses. The first that a user has is the primary, until another
-    one is said to be; `visibility` is the primary's.
+    """An email address of a user. The first address is the primary one, unless another one has
+    `primary`. `visibility` is for the primary address only.
     """
 
     email: str
@@ -34,8 +34,8 @@ Email = Annotated[AddressEntry, BeforeValidator(_address)]
 
 
 class LicenseFileEntry(StateEntry):
-    """A license file, of the default branch if no other is named. Which license it is is found
-    out here, before anybody waits for the store.
+    """A license file of a branch, by default of the default branch. Its text says which license it
+    is.
     """
 
     name: str
@@ -45,6 +45,9 @@ class LicenseFileEntry(StateEntry):
 
     @model_validator(mode="after")
     def _recognised(self) -> Self:
+        """Recognize the license here, because that is slow and within the transaction others would
+        wait.
+        """
         try:
             self._file = licenses.LicenseFile(self.name, self.text.encode())
         except Invalid as error:
@@ -53,19 +56,21 @@ class LicenseFileEntry(StateEntry):
 
     @property
     def file(self) -> licenses.LicenseFile:
-        """As the store takes it."""
+        """Return the file with its recognized license."""
         return self._file
 
 
 class UserEntry(StateEntry):
-    """`created_at` is the age of the account, which interaction limits ask for."""
+    """A user, identified by its login. Interaction limits depend on the account's age,
+    `created_at`.
+    """
 
     login: str
     name: str | None = None
     email: str | None = None
     site_admin: bool = False
     password: SecretStr | None = None
-    one_time_secret: SecretStr | None = Field(None, description="base 32, of 16 bytes at least")
+    one_time_secret: SecretStr | None = Field(None, description="base 32, at least 16 bytes")
     emails: list[Email] = Field(default_factory=list)
     created_at: Moment | None = None
 
@@ -75,6 +80,8 @@ class UserEntry(StateEntry):
 
 
 class OrganizationEntry(StateEntry):
+    """An organization, identified by its login. `members` maps logins to roles."""
+
     login: str
     name: str | None = None
     email: str | None = None
@@ -89,7 +96,7 @@ class OrganizationEntry(StateEntry):
 
 
 class RepositoryEntry(StateEntry):
-    """`branches` and `tags` give their commits."""
+    """A repository, identified by its name. `branches` and `tags` map names to commits."""
 
     name: FullName
     private: bool = False
@@ -116,7 +123,9 @@ class RepositoryEntry(StateEntry):
 
 
 class AppEntry(StateEntry):
-    """Known again by its name. A secret that is not given is made up where the app is made."""
+    """An app, identified by its name. If it is new and has no `client_secret`, it gets a random
+    one.
+    """
 
     name: str
     owner: str
@@ -133,9 +142,10 @@ class AppEntry(StateEntry):
 
 
 class TokenEntry(StateEntry):
-    """Known again by its value, or where that is made up here by its user, app and note.
+    """A token, identified by its value or else by its user, app and note.
 
-    One of an app has the kind that the app says, or is that of an installation of it.
+    If it has no value, it gets a random one. A token of an app has the app's kind, or the kind
+    `installation`.
     """
 
     user: str
@@ -160,20 +170,24 @@ class TokenEntry(StateEntry):
     @model_validator(mode="after")
     def _known_again(self) -> Self:
         if self.value is None and not self.note:
-            raise ValueError("a token without a value needs a note, by which it is known again")
+            raise ValueError("a token without a value needs a note, which identifies it")
         installed = self.kind == "installation"
         if self.app is not None and "kind" in self.model_fields_set and not installed:
-            raise ValueError("an app's token is of the kind that the app says")
+            raise ValueError("an app's token has the app's kind, or the kind installation")
         if installed and self.app is not None and (self.scopes or self.fingerprint):
-            raise ValueError("an installation's token has permissions alone")
+            raise ValueError(
+                "an installation's token has permissions, and no scopes or fingerprint"
+            )
         return self
 
     def ends(self) -> int | None:
-        """When it expires, in microseconds."""
+        """Return the expiry in microseconds since the epoch, or None."""
         return None if self.expires_at is None else microseconds(self.expires_at)
 
 
 class SourceEntry(StateEntry):
+    """A source of signed events, identified by its name."""
+
     name: str
     secret: SecretStr
     owner: str | None = None
@@ -184,7 +198,7 @@ class SourceEntry(StateEntry):
 
 
 class HookEntry(StateEntry):
-    """Known again by its repository and URL."""
+    """A hook, identified by its repository and URL."""
 
     repository: FullName
     url: str

@@ -1,4 +1,4 @@
-"""Where in a state document something stands, and which names it could have had."""
+"""The line of a place in a state document, and suggestions for unknown keys."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -10,14 +10,14 @@ from pydantic import BaseModel
 
 from hub.cli.state.strict_yaml import Strict
 
-# `hooks[0].url: ...`, as messages begin.
+# The place that begins a message, such as `hooks[0].url: ...`.
 PLACE = re.compile(r"\w+(?:\[\d+\]|\.\w+)*(?=: )")
 PART = re.compile(r"\[(\d+)\]|(\w+)")
 LINE = re.compile(r"line (\d+): ")
 
 
 def located(name: str, text: str, message: str) -> str:
-    """A message about a document, with the file's name and the line before each of its lines."""
+    """Return a message with the file's name and the line number before each of its lines."""
     try:
         root = Strict(text).get_single_node()
     except (ValueError, yaml.YAMLError, RecursionError):
@@ -36,7 +36,9 @@ def _line(root: yaml.Node | None, message: str) -> str:
 
 
 def _node_at(node: yaml.Node, parts: Sequence[str | int]) -> yaml.Node:
-    """The node of a place, or the innermost one around it. A key that is wrong is one itself."""
+    """Return the node of a place, or the innermost node around it. For a key, return the key's
+    node.
+    """
     for number, part in enumerate(parts):
         found = next((each for name, each in _children(node) if name == part), None)
         if found is None:
@@ -55,7 +57,7 @@ def _children(node: yaml.Node) -> Iterator[tuple[str | int, tuple[yaml.Node, yam
 
 
 def meant(model: type[BaseModel], loc: Sequence[str | int]) -> str:
-    """A question after names that are close to the unknown one at this place, or nothing."""
+    """Return a question with the names that are similar to the unknown one, or ""."""
     *around, name = loc
     for part in around:
         if isinstance(part, str) and part in model.model_fields:

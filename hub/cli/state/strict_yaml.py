@@ -1,4 +1,4 @@
-"""YAML as state documents are written in it."""
+"""The YAML of state documents."""
 
 from collections import Counter
 from collections.abc import Hashable
@@ -8,13 +8,14 @@ import yaml
 
 
 class Strict(yaml.SafeLoader):
-    """Plain data only: no tags, no aliases (a few lines of them can stand for gigabytes), no key
-    twice.
+    """A YAML loader for plain data only: no tags, no aliases, no repeated keys.
+
+    With aliases, a few lines could stand for gigabytes.
     """
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
-            raise yaml.composer.ComposerError(None, None, "aliases are not taken here", None)
+            raise yaml.composer.ComposerError(None, None, "aliases are not allowed", None)
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.Node, deep: bool = False) -> dict[Hashable, Any]:

@@ -1,4 +1,4 @@
-"""Organizations' agent variables in a state document."""
+"""The section `agent_variables`: organizations' variables for agents."""
 
 from typing import Literal
 
@@ -12,7 +12,9 @@ from store.agents import agent_repositories, agent_variables
 
 
 class AgentVariableEntry(StateEntry):
-    """Known again by its organization and name. `repositories` are names of the organization's."""
+    """An agent variable, identified by its organization and name. `repositories` are names of the
+    organization's repositories.
+    """
 
     organization: str
     name: str
@@ -26,7 +28,7 @@ class AgentVariableEntry(StateEntry):
 
 
 def agent_variable(db: Connection, wanted: AgentVariableEntry) -> StateChange:
-    """Make a variable, or change it. Missing for a repository that there is not."""
+    """Create or update a variable. Raises Missing for an unknown organization or repository."""
     org = organization(db, wanted.organization)
     selected = {repository(db, (org["login"], name))["id"] for name in wanted.repositories}
     name = f"{org['login']} {wanted.name.upper()}"

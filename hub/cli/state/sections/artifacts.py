@@ -1,4 +1,4 @@
-"""Artifacts in a state document: what attests them, where they run, where they are kept."""
+"""The sections of artifacts: their attestations, deployment records and storage records."""
 
 from typing import Annotated, Literal
 
@@ -28,7 +28,7 @@ class BuiltEntry(StateEntry):
 
 
 class AttestationEntry(BuiltEntry):
-    """That the repository has built it; known again by both."""
+    """An attestation that the repository built the artifact, identified by both."""
 
     @property
     def known_by(self) -> tuple[str, str] | None:
@@ -36,7 +36,10 @@ class AttestationEntry(BuiltEntry):
 
 
 class DeploymentRecordEntry(BuiltEntry):
-    """Where it runs; known again by the organization and by where it is under which name."""
+    """A deployment of an artifact, identified by its organization, its place and `deployment_name`.
+
+    Its place is the environments and the cluster.
+    """
 
     name: Name
     version: Name | None = None
@@ -50,7 +53,7 @@ class DeploymentRecordEntry(BuiltEntry):
 
     @property
     def place(self) -> DeploymentPlace:
-        """Where it is."""
+        """Return where it runs."""
         return DeploymentPlace(self.logical_environment, self.physical_environment, self.cluster)
 
     @property
@@ -60,7 +63,9 @@ class DeploymentRecordEntry(BuiltEntry):
 
 
 class StorageRecordEntry(BuiltEntry):
-    """Where it is kept; known again by the artifact and the place in the registry."""
+    """A copy of an artifact in a registry, identified by the artifact and its place in the
+    registry.
+    """
 
     name: Name
     version: Name | None = None
@@ -77,7 +82,7 @@ class StorageRecordEntry(BuiltEntry):
 
 
 def attestation(db: Connection, wanted: AttestationEntry) -> StateChange:
-    """Keep that a repository has built something."""
+    """Store that a repository built an artifact."""
     repo = _repository(db, wanted)
     made = artifacts.attest(db, repo["id"], wanted.digest)
     name = f"{repo['full_name']} {wanted.digest}"
@@ -85,7 +90,7 @@ def attestation(db: Connection, wanted: AttestationEntry) -> StateChange:
 
 
 def deployment_record(db: Connection, wanted: DeploymentRecordEntry) -> StateChange:
-    """Keep where something runs, as an operation would."""
+    """Store where an artifact runs, as the API's operation does."""
     repo = _repository(db, wanted)
     attested = artifacts.attestation(db, repo["id"], wanted.digest)
     built = Deployment(
@@ -105,7 +110,7 @@ def deployment_record(db: Connection, wanted: DeploymentRecordEntry) -> StateCha
 
 
 def storage_record(db: Connection, wanted: StorageRecordEntry) -> StateChange:
-    """Keep where something is kept, as an operation would."""
+    """Store where a copy of an artifact is, as the API's operation does."""
     repo = _repository(db, wanted)
     named = NamedArtifact((repo["id"], wanted.digest), wanted.name, wanted.version)
     place = Storage(

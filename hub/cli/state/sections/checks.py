@@ -1,4 +1,4 @@
-"""Check runs in a state document."""
+"""The section `check_runs`."""
 
 from typing import Annotated, Literal, Self
 
@@ -20,6 +20,8 @@ Url = Annotated[str, Field(max_length=2_048, pattern="^https?://[^\0]+$")]
 
 
 class AnnotationEntry(StateEntry):
+    """An annotation of lines in a file."""
+
     path: Annotated[str, Field(min_length=1, max_length=4_096, pattern="^[^\0]*$")]
     start_line: Line
     end_line: Line
@@ -31,20 +33,22 @@ class AnnotationEntry(StateEntry):
     raw_details: Text | None = None
 
     def row(self) -> Row:
-        """As the store has it."""
+        """Return the annotation's columns."""
         found = self.model_dump()
         found["level"] = found.pop("annotation_level")
         return found
 
 
 class ImageEntry(StateEntry):
+    """An image in a check run's output."""
+
     alt: Short
     image_url: Url
     caption: Short | None = None
 
 
 class OutputEntry(StateEntry):
-    """`annotations` are all that the run has."""
+    """The output of a check run. `annotations` replace all annotations of the run."""
 
     title: Short | None = None
     summary: Text | None = None
@@ -54,14 +58,16 @@ class OutputEntry(StateEntry):
 
 
 class ActionEntry(StateEntry):
+    """An action that a check run offers to users."""
+
     label: str = Field(max_length=20)
     description: str = Field(max_length=40)
     identifier: str = Field(max_length=20)
 
 
 class CheckRunEntry(StateEntry):
-    """Known again by its repository, commit, app and name: it is the newest of that name. One with
-    a conclusion has completed.
+    """A check run: the newest one of its repository, commit, app and name. If it has a conclusion,
+    it is completed.
     """
 
     repository: FullName
@@ -97,13 +103,13 @@ class CheckRunEntry(StateEntry):
     def _completed(self) -> Self:
         concluded = self.conclusion is not None
         if (self.status == "completed") > concluded:
-            raise ValueError("a check run that has completed has a conclusion")
+            raise ValueError("a completed check run needs a conclusion")
         if concluded and self.given("status").get("status", "completed") != "completed":
-            raise ValueError("a check run with a conclusion has completed")
+            raise ValueError("a check run with a conclusion is completed")
         return self
 
     def fields(self) -> Row:
-        """The columns that are told of."""
+        """Return the columns for the fields that the document has."""
         found = self.given("external_id", "details_url") | self.output.given("title", "summary")
         if "text" in self.output.model_fields_set:
             found["content"] = self.output.text
@@ -124,8 +130,9 @@ class CheckRunEntry(StateEntry):
 
 
 def check_run(db: Connection, wanted: CheckRunEntry) -> StateChange:
-    """Make a check run, or change it. Missing for a repository or app that there is not, Conflict
-    for an app that makes none.
+    """Create or update a check run. Raises Missing for an unknown repository or app.
+
+    Raises Conflict if the app is not an integration, because only integrations have check runs.
     """
     repo = repository_named(db, wanted.repository)
     holder = app(db, wanted.app)

@@ -1,4 +1,4 @@
-"""Commit comments in a state document."""
+"""The section `commit_comments`."""
 
 from typing import Annotated, Any, Self
 
@@ -17,7 +17,7 @@ Line = Annotated[int, Field(ge=0, lt=2**31)]
 
 
 class CommitCommentEntry(StateEntry):
-    """Known again by its repository and `id`, which is that of the place it comes from."""
+    """A commit comment, identified by its repository and `id`, which is its id on its platform."""
 
     repository: FullName
     id: int = Field(ge=0, lt=2**63)
@@ -32,7 +32,7 @@ class CommitCommentEntry(StateEntry):
 
     @model_validator(mode="after")
     def _render(self) -> Self:
-        # Here, before anybody waits for the store.
+        # Rendered here, because it is slow and within the transaction others would wait.
         self._rendered = Rendered(self.body)
         return self
 
@@ -41,7 +41,7 @@ class CommitCommentEntry(StateEntry):
         return "commit comment", f"{self.repository.lower()} {self.id}"
 
     def told(self) -> dict[str, Any]:
-        """As a platform would tell of it."""
+        """Return the comment as in a platform's payload."""
         found = {
             **self.given("id", "body", "path", "position", "line"),
             "commit_id": self.commit,
@@ -54,7 +54,7 @@ class CommitCommentEntry(StateEntry):
 
 
 def commit_comment(db: Connection, wanted: CommitCommentEntry) -> StateChange:
-    """Make a comment, or change it. Missing for an account or repository that there is not."""
+    """Create or update a comment. Raises Missing for an unknown account or repository."""
     repo = repository_named(db, wanted.repository)
     account(db, wanted.author)
     before = commit_comments.by_foreign_id(db, repo["id"], wanted.id)

@@ -1,4 +1,4 @@
-"""Repositories' devenv secrets in a state document."""
+"""The section `devenv_secrets`: repositories' secrets for development environments."""
 
 from pydantic import Field, SecretStr
 
@@ -10,7 +10,9 @@ from store.devenvs import devenv_secrets
 
 
 class DevenvSecretEntry(StateEntry):
-    """Known again by its repository and name. The value is given as it is, not sealed."""
+    """A devenv secret, identified by its repository and name. The value is plain text, not
+    encrypted.
+    """
 
     repository: FullName
     name: str
@@ -22,7 +24,7 @@ class DevenvSecretEntry(StateEntry):
 
 
 def devenv_secret(db: Connection, wanted: DevenvSecretEntry) -> StateChange:
-    """Make a secret, or give it another value."""
+    """Create a secret, or change its value."""
     repo = repository_named(db, wanted.repository)
     name = f"{repo['full_name']} {wanted.name.upper()}"
     value = wanted.value.get_secret_value().encode()

@@ -1,6 +1,4 @@
-"""Environments, their machines and locations, and what repositories ask of them, in a state
-document.
-"""
+"""The sections of development environments: locations, machines, policies and environments."""
 
 from typing import Annotated, Any, Literal
 
@@ -21,7 +19,9 @@ SIZES = ("storage_in_bytes", "memory_in_bytes", "cpus")
 
 
 class DevenvLocationEntry(StateEntry):
-    """Known again by its name. Who asks from one of `networks` is sent there."""
+    """A location of environments, identified by its name. Clients with an address in `networks` are
+    directed to it.
+    """
 
     name: Name
     networks: list[str] = Field(
@@ -35,8 +35,8 @@ class DevenvLocationEntry(StateEntry):
 
 
 class DevenvMachineEntry(StateEntry):
-    """Known again by its name. One that is new needs its sizes; without `locations` it is offered
-    at all of them.
+    """A kind of machine, identified by its name. A new one needs its sizes. Without `locations`, it
+    is offered at all locations.
     """
 
     name: Name
@@ -54,7 +54,7 @@ class DevenvMachineEntry(StateEntry):
 
 
 class DevenvPrebuildEntry(StateEntry):
-    """What has been built ahead for a machine at `ref`, a branch or a commit."""
+    """A prebuild for a machine at `ref`, a branch or a commit."""
 
     ref: Name
     machine: Name
@@ -62,7 +62,9 @@ class DevenvPrebuildEntry(StateEntry):
 
 
 class DevenvRestrictionEntry(StateEntry):
-    """What is asked of a machine at `ref`, a branch or a commit; without it, at every one."""
+    """Requirements on machines at `ref`, a branch or a commit. Without `ref`, they apply to every
+    ref.
+    """
 
     ref: Name | None = None
     cpus: Amount = 0
@@ -72,7 +74,7 @@ class DevenvRestrictionEntry(StateEntry):
 
 
 class DevenvPolicyEntry(StateEntry):
-    """What a repository has for environments; known again by the repository."""
+    """A repository's prebuilds and its restrictions on machines, identified by the repository."""
 
     repository: FullName
     prebuilds: list[DevenvPrebuildEntry] = Field(default_factory=list, max_length=1000)
@@ -84,7 +86,7 @@ class DevenvPolicyEntry(StateEntry):
 
 
 class DevenvEntry(StateEntry):
-    """Known again by its name. `ref` is a branch or a commit."""
+    """A development environment, identified by its name. `ref` is a branch or a commit."""
 
     name: Annotated[Name, Field(pattern="^[^/]*$")]
     owner: str
@@ -99,7 +101,7 @@ class DevenvEntry(StateEntry):
 
 
 def devenv_location(db: Connection, wanted: DevenvLocationEntry) -> StateChange:
-    """Add a location, or change it."""
+    """Create or update a location."""
     known = devenv_locations.get(db, wanted.name)
     changed = devenv_locations.put(db, wanted.name, **wanted.given("networks", "default"))
     after = devenv_locations.get(db, wanted.name)
@@ -108,7 +110,7 @@ def devenv_location(db: Connection, wanted: DevenvLocationEntry) -> StateChange:
 
 
 def devenv_machine(db: Connection, wanted: DevenvMachineEntry) -> StateChange:
-    """Add a kind of machine, or change it. Missing sizes are an error where it is new."""
+    """Create or update a kind of machine. Raises Invalid if it is new and has no sizes."""
     known = devenv_machines.get(db, wanted.name)
     fields: dict[str, Any] = {"display_name": wanted.name, "operating_system": "linux"}
     if known is not None:
@@ -124,7 +126,7 @@ def devenv_machine(db: Connection, wanted: DevenvMachineEntry) -> StateChange:
 
 
 def devenv_policy(db: Connection, wanted: DevenvPolicyEntry) -> StateChange:
-    """Say what a repository has built ahead and what it asks for, beside what was said before."""
+    """Add prebuilds and restrictions to a repository, or update them. Others stay."""
     repo = repository_named(db, wanted.repository)
     before = devenvs.policy(db, repo["id"])
     for one in wanted.prebuilds:
@@ -140,7 +142,7 @@ def devenv_policy(db: Connection, wanted: DevenvPolicyEntry) -> StateChange:
 
 
 def devenv(db: Connection, wanted: DevenvEntry) -> StateChange:
-    """Make an environment, or change it."""
+    """Create or update an environment."""
     values: Row = {
         "account_id": user(db, wanted.owner)["id"],
         "repo_id": repository_named(db, wanted.repository)["id"],

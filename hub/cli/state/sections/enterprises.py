@@ -1,4 +1,4 @@
-"""Enterprises and their teams in a state document."""
+"""The sections `enterprises` and `enterprise_teams`."""
 
 from typing import Literal
 
@@ -19,8 +19,8 @@ from store.errors import Invalid, Missing
 
 
 class EnterpriseEntry(StateEntry):
-    """Known again by its slug. `members` give their roles; `usage_metrics` says whether its usage
-    of the assistant is collected and shown.
+    """An enterprise, identified by its slug. `members` maps logins to roles. `usage_metrics` says
+    whether its usage of the assistant is collected and shown.
     """
 
     slug: str
@@ -36,7 +36,9 @@ class EnterpriseEntry(StateEntry):
 
 
 class EnterpriseTeamEntry(StateEntry):
-    """Known again by its enterprise and name. Its `organizations` are `all`, or these."""
+    """A team of an enterprise, identified by both names. `organizations` is `all`, or a list of
+    logins.
+    """
 
     enterprise: str
     name: str
@@ -51,7 +53,7 @@ class EnterpriseTeamEntry(StateEntry):
 
 
 def enterprise(db: Connection, wanted: EnterpriseEntry) -> StateChange:
-    """Make an enterprise, or give it what it lacks."""
+    """Create an enterprise, or add to it what the document has."""
     row = enterprises.by_slug(db, wanted.slug)
     created = row is None
     row = row or enterprises.create(db, wanted.slug, name=wanted.name)
@@ -81,10 +83,12 @@ def _members(db: Connection, row: Row) -> Row:
 
 
 def team(db: Connection, wanted: EnterpriseTeamEntry) -> StateChange:
-    """Make a team, or give it what it lacks."""
+    """Create a team, or add to it what the document has. Raises Missing for an unknown
+    enterprise.
+    """
     owner = enterprises.by_slug(db, wanted.enterprise)
     if owner is None:
-        raise Missing(f"enterprise {wanted.enterprise!r}")
+        raise Missing(f"there is no enterprise {wanted.enterprise!r}")
     name = f"{owner['slug']} {wanted.name}"
     row = enterprise_teams.find(db, owner["id"], enterprise_teams.slug_of(wanted.name))
     created = row is None
@@ -107,7 +111,9 @@ def _assign(db: Connection, owner: Row, row: Row, wanted: EnterpriseTeamEntry) -
     unknown = {login.lower() for login in wanted.organizations}
     unknown -= {each["login"].lower() for each in found}
     if unknown:
-        raise Invalid(f"no organizations of {owner['slug']}: {', '.join(sorted(unknown))}")
+        raise Invalid(
+            f"these are not organizations of {owner['slug']}: {', '.join(sorted(unknown))}"
+        )
     enterprise_assignments.add(db, row, [each["id"] for each in found])
 
 

@@ -1,4 +1,4 @@
-"""Source imports in a state document."""
+"""The section `imports`: source imports of repositories."""
 
 from typing import Annotated, Literal
 
@@ -14,8 +14,10 @@ Line = Annotated[str, Field(max_length=1_000, pattern=r"^[^\x00-\x1f\x7f]*$")]
 
 
 class SourceImportEntry(StateEntry):
-    """Begun where the repository has no import from this URL, or of another project there; what
-    is found when the worker does it, the API tells.
+    """A source import, identified by its repository.
+
+    It starts unless the repository already has an import from this URL and of this project. The
+    worker runs it, and the API shows its progress.
     """
 
     repository: FullName
@@ -32,8 +34,9 @@ class SourceImportEntry(StateEntry):
 
 
 def source_import(db: Connection, wanted: SourceImportEntry) -> StateChange:
-    """Have a history imported. Missing for no such repository, Invalid while another one is
-    imported there.
+    """Start an import. Raises Missing for an unknown repository.
+
+    Raises Invalid if another import runs in the repository.
     """
     repo = repository_named(db, wanted.repository)
     before = imports.get(db, repo["id"])

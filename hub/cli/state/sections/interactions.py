@@ -1,4 +1,4 @@
-"""Interaction limits and pull request creation caps in a state document."""
+"""The sections `interaction_limits` and `pull_request_caps`."""
 
 from typing import Literal, Self
 
@@ -13,8 +13,8 @@ from store.repositories.pull_request_caps import LEAST, MOST
 
 
 class InteractionLimitEntry(StateEntry):
-    """Of a repository, or of all that is an account's. One that is over by now is none; without
-    `expires_at` one that is made here ends in a day.
+    """An interaction limit of a repository, or of all repositories of an account. A limit that has
+    expired is ignored. A new one without `expires_at` ends after one day.
     """
 
     account: str | None = None
@@ -25,7 +25,7 @@ class InteractionLimitEntry(StateEntry):
     @model_validator(mode="after")
     def _of_one(self) -> Self:
         if (self.account is None) == (self.repository is None):
-            raise ValueError("a limit is that of an `account` or of a `repository`")
+            raise ValueError("a limit needs either an `account` or a `repository`")
         return self
 
     @property
@@ -34,7 +34,10 @@ class InteractionLimitEntry(StateEntry):
 
 
 def interaction_limit(db: Connection, wanted: InteractionLimitEntry) -> StateChange:
-    """Limit a repository or an account's. Conflict for a repository whose owner has a limit."""
+    """Limit a repository, or all repositories of an account.
+
+    Raises Conflict for a repository whose owner has a limit.
+    """
     name = str(wanted.account or wanted.repository)
     before = _limit(db, wanted)
     given = None if wanted.expires_at is None else microseconds(wanted.expires_at)
@@ -60,8 +63,8 @@ def _limit(db: Connection, wanted: InteractionLimitEntry) -> Row | None:
 
 
 class PullRequestCapEntry(StateEntry):
-    """Of an organization or of a repository; `bypass` are users whom that of the repository, and
-    of its organization, does not hold for there.
+    """A cap on open pull requests of an organization or of a repository. `bypass` lists users for
+    whom no cap applies in the repository, neither its own nor its organization's.
     """
 
     organization: str | None = None
@@ -73,9 +76,9 @@ class PullRequestCapEntry(StateEntry):
     @model_validator(mode="after")
     def _of_one(self) -> Self:
         if (self.organization is None) == (self.repository is None):
-            raise ValueError("a cap is that of an `organization` or of a `repository`")
+            raise ValueError("a cap needs either an `organization` or a `repository`")
         if self.bypass and self.repository is None:
-            raise ValueError("who may bypass a cap is said for a `repository`")
+            raise ValueError("only the cap of a `repository` has a `bypass`")
         return self
 
     @property
@@ -84,7 +87,7 @@ class PullRequestCapEntry(StateEntry):
 
 
 def pull_request_cap(db: Connection, wanted: PullRequestCapEntry) -> StateChange:
-    """Set a cap, and let users bypass it."""
+    """Set a cap, and add the users who bypass it."""
     name = str(wanted.organization or wanted.repository)
     if wanted.organization is not None:
         whose, key = "organization", organization(db, name)["id"]

@@ -1,4 +1,4 @@
-"""Repository invitations in a state document."""
+"""The section `invitations`: invitations to repositories."""
 
 from hub.cli.console.options import repository_named, user
 from hub.cli.state.base import FullName, Moment, StateEntry, microseconds
@@ -9,8 +9,8 @@ from store.repositories import invitations, membership_dump
 
 
 class InvitationEntry(StateEntry):
-    """Known again by its repository and user. One that is over by now is none, and whoever is a
-    collaborator is not invited.
+    """An invitation, identified by its repository and user. It is ignored if it has expired, or if
+    the user already is a collaborator.
     """
 
     repository: FullName
@@ -25,7 +25,9 @@ class InvitationEntry(StateEntry):
 
 
 def invitation(db: Connection, wanted: InvitationEntry) -> StateChange:
-    """Invite a user, or change their invitation. It is not counted among those sent in a day."""
+    """Invite a user, or change the invitation. It does not count toward the invitations of a
+    day.
+    """
     repo, invitee = repository_named(db, wanted.repository), user(db, wanted.user)
     before = invitations.open_to(db, repo["id"], invitee["id"])
     after = (before or {}) | _given(db, wanted, new=before is None)
@@ -47,7 +49,9 @@ def invitation(db: Connection, wanted: InvitationEntry) -> StateChange:
 
 
 def _given(db: Connection, wanted: InvitationEntry, *, new: bool) -> Row:
-    """What the document says of it; of a new one, all."""
+    """Return the columns for the fields that the document has. A new invitation gets all
+    columns.
+    """
     said = wanted.model_fields_set
     found: Row = {}
     if new or "permissions" in said:

@@ -1,4 +1,4 @@
-"""What happened to issues, and what was said on them, in a state document."""
+"""The sections `issue_events` and `issue_comments`."""
 
 from typing import Any, Literal, Self
 
@@ -19,9 +19,9 @@ from store.issues.issue_field_options import COLORS
 from store.projection import issue_comment_projection
 
 PEOPLE = ("assignee", "assigner", "review_requester", "requested_reviewer")
-# Kinds that come of what was said.
+# Events that belong to comments and reviews, and cannot be loaded by themselves.
 SAID = {*issue_comment_projection.STANDS.values(), "commit-commented"}
-# What a kind has beyond the others, and has to have.
+# The fields that an event needs beside the common ones.
 NEEDED: dict[str, tuple[str, ...]] = {
     "labeled": ("label",),
     "unlabeled": ("label",),
@@ -42,7 +42,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "referenced": ("commit",),
     "head_ref_force_pushed": ("commit",),
 }
-# And what it may have.
+# The fields that an event may have.
 ASKED = ("requested_reviewer", "requested_team")
 POSSIBLE: dict[str, tuple[str, ...]] = {
     "closed": ("state_reason", "commit"),
@@ -58,28 +58,38 @@ POSSIBLE: dict[str, tuple[str, ...]] = {
 
 
 class EventLabelEntry(StateEntry):
+    """A label in an event."""
+
     name: Title
     color: str = Field("ededed", pattern="^[0-9a-fA-F]{6}$")
 
 
 class RenameEntry(StateEntry):
+    """The old and the new title of an issue."""
+
     before: Title = Field(alias="from")
     after: Title = Field(alias="to")
 
 
 class DismissedReviewEntry(StateEntry):
+    """A dismissed review."""
+
     state: str = Field(max_length=50)
     review_id: int = Field(ge=0, lt=2**63)
     dismissal_message: Text | None = None
 
 
 class IssueTypeEntry(StateEntry):
+    """A type of issues."""
+
     id: int = Field(ge=0, lt=2**63)
     name: Title
     color: Literal[COLORS] | None = None  # type: ignore[valid-type]
 
 
 class ReviewTeamEntry(StateEntry):
+    """A team that was asked for a review."""
+
     id: int = Field(ge=0, lt=2**63)
     name: Title
     slug: Title
@@ -89,6 +99,8 @@ class ReviewTeamEntry(StateEntry):
 
 
 class ProjectCardEntry(StateEntry):
+    """A card of a project."""
+
     id: int = Field(ge=0, lt=2**63)
     url: str = Field(max_length=2_048)
     project_id: int = Field(ge=0, lt=2**63)
@@ -98,13 +110,13 @@ class ProjectCardEntry(StateEntry):
 
 
 class OnIssueEntry(StateEntry):
-    """Something on the issue or pull request of this number."""
+    """An entry for an issue or a pull request, with its number."""
 
     repository: FullName
     issue: Number
 
     def found(self, db: Connection) -> tuple[Row, Row]:
-        """The repository and the issue. Missing."""
+        """Return the repository and the issue. Raises Missing if there is none."""
         repo = repository_named(db, self.repository)
         row = issues.get(db, repo["id"], self.issue)
         if row is None:
@@ -113,8 +125,8 @@ class OnIssueEntry(StateEntry):
 
 
 class IssueEventEntry(OnIssueEntry):
-    """What happened. The same is there once, however often it is loaded. `source` is the number of
-    the issue that speaks of this one.
+    """An event of an issue. Loading the same event again adds nothing. `source` is the number of
+    the issue that mentions this one.
     """
 
     event: str
@@ -141,21 +153,21 @@ class IssueEventEntry(OnIssueEntry):
     @model_validator(mode="after")
     def _whole(self) -> Self:
         if self.event not in KINDS - SAID:
-            raise ValueError(f"{self.event!r} is no event that is loaded")
+            raise ValueError(f"{self.event!r} is not an event that can be loaded")
         needed = NEEDED.get(self.event, ())
         absent = [name for name in needed if not getattr(self, name)]
         if absent:
-            raise ValueError(f"with {self.event} belongs: {', '.join(absent)}")
+            raise ValueError(f"{self.event} needs: {', '.join(absent)}")
         strange = self._beyond() - {*needed, *POSSIBLE.get(self.event, ())}
         if strange:
-            raise ValueError(f"with {self.event} does not belong: {', '.join(sorted(strange))}")
+            raise ValueError(f"{self.event} cannot have: {', '.join(sorted(strange))}")
         return self
 
     def _beyond(self) -> set[str]:
         return self.model_fields_set - {*OnIssueEntry.model_fields, "event", "actor", "created_at"}
 
     def members(self, db: Connection) -> dict[str, Any]:
-        """As they are kept. Missing for an account that there is not."""
+        """Return the fields as the store keeps them. Raises Missing for an unknown account."""
         found: dict[str, Any] = {}
         for name in self._beyond() - {"commit", "source"}:
             value = getattr(self, name)
@@ -172,8 +184,8 @@ class IssueEventEntry(OnIssueEntry):
 
 
 class IssueCommentEntry(OnIssueEntry):
-    """What was said: on the whole (`comment`), as a `review`, or on a `line`. Known again by the
-    repository, what it is, and its `id`, which is that of the place it comes from.
+    """A comment on an issue: a plain `comment`, a `review`, or a comment on a `line`. It is
+    identified by its repository, its kind, and `id`, which is its id on its platform.
     """
 
     kind: Literal["comment", "review", "line"] = "comment"
@@ -192,7 +204,7 @@ class IssueCommentEntry(OnIssueEntry):
         return "issue comment", f"{self.repository.lower()} {self.kind} {self.id}"
 
     def told(self) -> dict[str, Any]:
-        """As a platform would tell of it."""
+        """Return the comment as in a platform's payload."""
         at = "submitted_at" if self.kind == "review" else "created_at"
         found = self.given("id", "body", "state", "path", "line")
         found |= {"user": {"login": self.author}, at: self.created_at.isoformat()}
@@ -200,7 +212,7 @@ class IssueCommentEntry(OnIssueEntry):
 
 
 def issue_event(db: Connection, wanted: IssueEventEntry) -> StateChange:
-    """Make it have happened."""
+    """Add an event to an issue. Raises Missing for an unknown issue or account."""
     repo, row = wanted.found(db)
     source = None if wanted.source is None else issues.get(db, repo["id"], wanted.source)
     if wanted.source is not None and source is None:
@@ -219,7 +231,7 @@ def issue_event(db: Connection, wanted: IssueEventEntry) -> StateChange:
 
 
 def issue_comment(db: Connection, wanted: IssueCommentEntry) -> StateChange:
-    """Let it be said, or said otherwise."""
+    """Create or update a comment. Raises Missing for an unknown issue or account."""
     repo, row = wanted.found(db)
     account(db, wanted.author)
     before = issue_comments.find(db, repo["id"], wanted.kind, wanted.id)

@@ -1,4 +1,4 @@
-"""Issue fields of organizations and their values in a state document."""
+"""The sections `issue_fields` and `issue_field_values`."""
 
 from datetime import date
 from typing import Literal
@@ -18,7 +18,7 @@ from store.issues.issue_fields import TYPES, VISIBILITIES
 
 
 class IssueFieldOptionEntry(StateEntry):
-    """Known again by its name."""
+    """An option of an issue field, identified by its name."""
 
     name: Title
     color: Literal[COLORS] = "gray"  # type: ignore[valid-type]
@@ -27,7 +27,7 @@ class IssueFieldOptionEntry(StateEntry):
 
 
 class IssueFieldEntry(StateEntry):
-    """Known again by its organization and name. Options that are given are all that there are."""
+    """An issue field, identified by its organization and name. `options` replace all options."""
 
     organization: str
     name: Title
@@ -42,7 +42,9 @@ class IssueFieldEntry(StateEntry):
 
 
 class IssueFieldValueEntry(OnIssueEntry):
-    """`field` is the name of one; `value` is a text, a number, a date, or names of options."""
+    """A value of an issue field. `field` is the field's name; `value` is a text, a number, a date,
+    or names of options.
+    """
 
     field: Title
     value: StrictStr | StrictInt | StrictFloat | date | list[StrictStr]
@@ -53,7 +55,10 @@ class IssueFieldValueEntry(OnIssueEntry):
 
 
 def issue_field(db: Connection, wanted: IssueFieldEntry) -> StateChange:
-    """Make a field, or change it. Conflict where it is there with another type."""
+    """Create or update a field. Raises Conflict if it exists with another type.
+
+    Raises Missing for an unknown organization.
+    """
     org = organizations.by_login(db, wanted.organization)
     if org is None:
         raise Missing(f"there is no organization {wanted.organization!r}")
@@ -72,13 +77,13 @@ def issue_field(db: Connection, wanted: IssueFieldEntry) -> StateChange:
 
 
 def issue_field_value(db: Connection, wanted: IssueFieldValueEntry) -> StateChange:
-    """Fill a field of an issue."""
+    """Set the value of an issue's field. Raises Missing for an unknown issue or field."""
     repo, row = wanted.found(db)
     field = _field(db, repo["owner_id"], wanted.field)
     if field is None:
         raise Missing(f"{repo['owner']} has no issue field {wanted.field!r}")
     before = issue_field_values.get(db, row["id"], field["id"])
-    # YAML reads dates as such.
+    # YAML parses dates.
     value = wanted.value.isoformat() if isinstance(wanted.value, date) else wanted.value
     filling = issue_field_values.assignment_of(field, value)
     issue_field_values.fill(db, row, {field["id"]: filling})

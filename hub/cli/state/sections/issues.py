@@ -1,4 +1,4 @@
-"""Labels, milestones, issues and pull requests in a state document."""
+"""The sections `labels`, `milestones`, `issues` and `pull_requests`."""
 
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal
@@ -21,19 +21,19 @@ Title = Annotated[str, Field(min_length=1, max_length=255, pattern="^[^\0]*$")]
 
 
 class NumberedEntry(StateEntry):
-    """Known again by its repository and number."""
+    """An entry that is identified by its repository and number."""
 
     repository: FullName
     number: Number
 
     @property
     def place(self) -> str:
-        """The repository and the number, in one text."""
+        """Return the repository and the number as one text."""
         return f"{self.repository.lower()} {self.number}"
 
 
 class LabelEntry(StateEntry):
-    """Known again by its repository and name."""
+    """A label, identified by its repository and name."""
 
     repository: FullName
     name: Title
@@ -47,7 +47,9 @@ class LabelEntry(StateEntry):
 
 
 class MilestoneEntry(NumberedEntry):
-    """Its issues are counted, unless a platform has told how many there are."""
+    """A milestone, identified by its repository and number. Its issues are counted, unless a
+    platform has sent the counts.
+    """
 
     title: Title
     description: Text | None = None
@@ -63,14 +65,16 @@ class MilestoneEntry(NumberedEntry):
 
 
 class MovedEntry(StateEntry):
-    """Where an issue was transferred to."""
+    """The place to which an issue was transferred."""
 
     repository: FullName
     number: Number
 
 
 class IssueEntry(NumberedEntry):
-    """`milestone` is a number; labels and milestone have to be there."""
+    """An issue, identified by its repository and number. Its labels, and the milestone with the
+    number `milestone`, must exist.
+    """
 
     title: Title
     body: Text | None = None
@@ -94,7 +98,9 @@ class IssueEntry(NumberedEntry):
 
 
 class EndEntry(StateEntry):
-    """A branch and the commit that it was at; `repository` where it is another one's."""
+    """A branch of a pull request and its commit. `repository` is needed if it is another
+    repository.
+    """
 
     ref: str = Field(min_length=1, max_length=255)
     sha: Sha
@@ -102,7 +108,7 @@ class EndEntry(StateEntry):
 
 
 class PullRequestEntry(IssueEntry):
-    """An issue that asks to merge `head` into `base`."""
+    """A pull request: an issue that asks to merge `head` into `base`."""
 
     head: EndEntry
     base: EndEntry
@@ -128,7 +134,7 @@ TIMES = ("due_on", "created_at", "closed_at", "merged_at")
 
 
 def _told(part: StateEntry, names: Iterable[str]) -> dict[str, Any]:
-    """What the document says, as a platform would tell of it."""
+    """Return these fields of the document as in a platform's payload."""
     found = part.given(*names)
     for name in found.keys() & {*TIMES}:
         found[name] = None if found[name] is None else found[name].isoformat()
@@ -136,7 +142,7 @@ def _told(part: StateEntry, names: Iterable[str]) -> dict[str, Any]:
 
 
 def label(db: Connection, wanted: LabelEntry) -> StateChange:
-    """Make a label, or change it."""
+    """Create or update a label."""
     repo = repository_named(db, wanted.repository)
     before = labels.by_name(db, repo["id"], wanted.name)
     labels.put(db, repo, _told(wanted, OF_LABEL), projection_table.projected_events(db))
@@ -145,7 +151,7 @@ def label(db: Connection, wanted: LabelEntry) -> StateChange:
 
 
 def milestone(db: Connection, wanted: MilestoneEntry) -> StateChange:
-    """Make a milestone, or change it."""
+    """Create or update a milestone."""
     repo = repository_named(db, wanted.repository)
     told = _told(wanted, OF_MILESTONE)
     if wanted.creator is not None:
@@ -159,7 +165,7 @@ def milestone(db: Connection, wanted: MilestoneEntry) -> StateChange:
 
 
 def issue(db: Connection, wanted: IssueEntry) -> StateChange:
-    """Make an issue, or change it. Missing for a label or a milestone that there is not."""
+    """Create or update an issue. Raises Missing for an unknown label or milestone."""
     repo = repository_named(db, wanted.repository)
     before = _shown(db, repo["id"], wanted.number)
     told = _closed(db, _issue(db, repo, wanted), before and before["issue"])
@@ -170,7 +176,7 @@ def issue(db: Connection, wanted: IssueEntry) -> StateChange:
 
 
 def pull_request(db: Connection, wanted: PullRequestEntry) -> StateChange:
-    """Make a pull request, or change it."""
+    """Create or update a pull request. Raises Missing for an unknown label or milestone."""
     repo = repository_named(db, wanted.repository)
     before = _shown(db, repo["id"], wanted.number)
     told = _closed(db, _issue(db, repo, wanted), before and before["issue"])
@@ -189,13 +195,13 @@ def pull_request(db: Connection, wanted: PullRequestEntry) -> StateChange:
 
 
 def recount(db: Connection, wanted: Iterable[IssueEntry]) -> None:
-    """Count the issues of the milestones, once all issues are there."""
+    """Count the issues of the milestones. Call it when all issues are stored."""
     for name in {each.repository for each in wanted}:
         milestones.recount(db, repository_named(db, name)["id"])
 
 
 def _closed(db: Connection, told: dict[str, Any], before: Row | None) -> dict[str, Any]:
-    """Closed now, where it is not said when."""
+    """Set `closed_at` to now if the thing is newly closed and the document does not say when."""
     if told.get("state") == "closed" and (before is None or before["state"] == "open"):
         told.setdefault("closed_at", iso_micro(db.now))
     return told

@@ -1,4 +1,4 @@
-"""Rule suites in a state document."""
+"""The section `rule_suites`."""
 
 from typing import Annotated, Any, Literal
 
@@ -17,7 +17,7 @@ Name = Annotated[str, Field(min_length=1, max_length=100, pattern="^[^\0]*$")]
 
 
 class RuleSourceEntry(StateEntry):
-    """A ruleset with its id and name, or a protected_branch."""
+    """The source of a rule: a ruleset with its id and name, or a protected_branch."""
 
     type: Name
     id: Annotated[int, Field(ge=0, lt=2**63)] | None = None
@@ -25,6 +25,8 @@ class RuleSourceEntry(StateEntry):
 
 
 class RuleEvaluationEntry(StateEntry):
+    """The result of one rule."""
+
     rule_source: RuleSourceEntry
     enforcement: Literal["active", "evaluate", "deleted ruleset"]
     result: Literal["pass", "fail"]
@@ -33,8 +35,8 @@ class RuleEvaluationEntry(StateEntry):
 
 
 class RuleSuiteEntry(StateEntry):
-    """Known again by its repository and `id`, which is that of the place it comes from. Results
-    that are not given follow from the evaluations.
+    """A rule suite, identified by its repository and `id`, which is its id on its platform. If its
+    results are not given, they follow from the evaluations.
     """
 
     repository: FullName
@@ -53,13 +55,13 @@ class RuleSuiteEntry(StateEntry):
         return "rule suite", f"{self.repository.lower()} {self.id}"
 
     def told(self) -> dict[str, Any]:
-        """As an event would tell of it."""
+        """Return the suite as in an event's payload."""
         found = self.model_dump(mode="json", exclude_unset=True, exclude={"repository", "actor"})
         return found if self.actor is None else {**found, "actor_name": self.actor}
 
 
 def rule_suite(db: Connection, wanted: RuleSuiteEntry) -> StateChange:
-    """Make a suite, or change it. Missing for a repository or account that there is not."""
+    """Create or update a suite. Raises Missing for an unknown repository or account."""
     repo = repository_named(db, wanted.repository)
     if wanted.actor is not None:
         account(db, wanted.actor)

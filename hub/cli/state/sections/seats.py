@@ -1,4 +1,4 @@
-"""Organizations' teams and their seats at the coding assistant in a state document."""
+"""The sections `teams` and `assistant_subscriptions`."""
 
 from typing import Literal
 
@@ -16,7 +16,7 @@ Switch = Literal["enabled", "disabled", "unconfigured"]
 
 
 class TeamEntry(StateEntry):
-    """Known again by its organization and name."""
+    """A team, identified by its organization and name."""
 
     organization: str
     name: str
@@ -31,8 +31,9 @@ class TeamEntry(StateEntry):
 
 
 class AssistantSubscriptionEntry(StateEntry):
-    """Known again by its organization. `users` and the members of `teams` have seats; all members
-    of the organization, also those to come, where `seat_management` is `assign_all`.
+    """A subscription to the assistant, identified by its organization. `users` and the members of
+    `teams` get seats. If `seat_management` is `assign_all`, all present and future members get
+    seats.
     """
 
     organization: str
@@ -54,7 +55,7 @@ class AssistantSubscriptionEntry(StateEntry):
 
 
 def team(db: Connection, wanted: TeamEntry) -> StateChange:
-    """Make a team, or give it what it lacks."""
+    """Create a team, or add to it what the document has."""
     org = organization(db, wanted.organization)
     name = f"{org['login']} {wanted.name}"
     found = teams.named(db, org["id"], [wanted.name])
@@ -66,7 +67,7 @@ def team(db: Connection, wanted: TeamEntry) -> StateChange:
 
 
 def subscription(db: Connection, wanted: AssistantSubscriptionEntry) -> StateChange:
-    """Subscribe an organization, and give seats to those who have none."""
+    """Create or update an organization's subscription, and give seats to users who have none."""
     org = organization(db, wanted.organization)
     assistant_subscriptions.alone(db, org["id"])
     before = assistant_subscriptions.of(db, org["id"])
@@ -79,7 +80,7 @@ def subscription(db: Connection, wanted: AssistantSubscriptionEntry) -> StateCha
     seats = [
         *assistant_seats.give_users(db, org["id"], users),
         *assistant_seats.give_teams(db, org["id"], [row["id"] for row in named]),
-        # Last: whoever is named here keeps a seat that all had until now.
+        # This comes last: users who are named here keep a seat that all members had until now.
         *assistant_seats.manage(db, org["id"], before, after),
     ]
     outcome = combined(outcome_of(before, after), any(seats))

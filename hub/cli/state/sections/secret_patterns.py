@@ -1,4 +1,4 @@
-"""Patterns of secrets in a state document: those of organizations, and what enterprises say."""
+"""The sections `secret_patterns`, of organizations, and `enterprise_secret_patterns`."""
 
 from typing import Annotated, Literal, Self
 
@@ -18,8 +18,8 @@ Setting = Literal["not-set", "disabled", "enabled"]
 
 
 class SecretPatternEntry(StateEntry):
-    """Known again by its organization and token type: a provider's, or a `custom` one of the
-    organization's. One that is not known needs a `display_name`.
+    """A pattern of secrets, identified by its organization and token type. It is a provider's
+    pattern, or a `custom` one of the organization. A new one needs a `display_name`.
     """
 
     organization: str
@@ -46,7 +46,7 @@ class SecretPatternEntry(StateEntry):
 
 
 class EnterpriseSecretPatternEntry(StateEntry):
-    """What an enterprise says of a provider's pattern; known again by both."""
+    """An enterprise's setting for a provider's pattern, identified by both."""
 
     enterprise: str
     token_type: Name
@@ -58,7 +58,7 @@ class EnterpriseSecretPatternEntry(StateEntry):
 
 
 def secret_pattern(db: Connection, wanted: SecretPatternEntry) -> StateChange:
-    """Add a pattern, or change what is said of it."""
+    """Create or update a pattern."""
     org = organization(db, wanted.organization)
     told = wanted.given(*SecretPatternEntry.model_fields)
     given = {name: told[name] for name in told if told[name] is not None}
@@ -72,7 +72,7 @@ def secret_pattern(db: Connection, wanted: SecretPatternEntry) -> StateChange:
 
 
 def enterprise_secret_pattern(db: Connection, wanted: EnterpriseSecretPatternEntry) -> StateChange:
-    """Say what an enterprise does about a pattern."""
+    """Set an enterprise's setting for a pattern. Raises Missing for an unknown enterprise."""
     enterprise = enterprises.by_slug(db, wanted.enterprise)
     if enterprise is None:
         raise Missing(f"there is no enterprise {wanted.enterprise!r}")

@@ -1,4 +1,4 @@
-"""Usage of the assistant in a state document."""
+"""The section `usage`: counts of users' usage of the assistant."""
 
 from datetime import date
 from typing import Annotated
@@ -20,7 +20,9 @@ Name = Annotated[str, Field(max_length=100)]
 
 
 class UsageEntry(StateEntry):
-    """What was counted of a user on a day, in this combination."""
+    """The counts of a user for one day and one combination of repository, team, editor, language
+    and model.
+    """
 
     enterprise: str
     organization: str
@@ -40,7 +42,7 @@ class UsageEntry(StateEntry):
 
 
 def put(db: Connection, wanted: UsageEntry) -> StateChange:
-    """Keep it, instead of what was there of this combination."""
+    """Store the counts, instead of earlier counts of the same day and combination."""
     last = usage.last(db)
     changed = usage.record(db, [_row(db, wanted)])
     outcome: Outcome = "created" if usage.last(db) > last else "updated"

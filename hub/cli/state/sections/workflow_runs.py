@@ -1,4 +1,4 @@
-"""Workflow runs, their jobs and concurrency groups in a state document."""
+"""The section `workflow_runs`, with jobs and concurrency groups."""
 
 from typing import Annotated, Any, Literal
 
@@ -19,8 +19,8 @@ Status = Literal["queued", "in_progress", "completed", "requested", "waiting", "
 
 
 class StandingEntry(StateEntry):
-    """How something stands to its group. Without `status` it holds the group once it is in
-    progress. The times count where it comes to wait or to hold: who waits keeps its place.
+    """The state of a run, workflow or job in its concurrency group. Without `status`, it holds the
+    group while it is in progress. The times apply only when it starts to wait or to hold the group.
     """
 
     group: Group | None = None
@@ -30,23 +30,29 @@ class StandingEntry(StateEntry):
 
 
 class CalledEntry(StandingEntry):
-    """A reusable workflow that a run calls; `path` is that of the job that calls it."""
+    """A reusable workflow that a run calls. `path` is the path of the calling job."""
 
     path: Path
 
 
 class RunConcurrencyEntry(StandingEntry):
-    """`configured` are the groups that the configuration names beside those that are entered."""
+    """The concurrency of a run. `configured` are groups of the configuration that the run is not
+    in.
+    """
 
     configured: list[Group] = Field(default_factory=list, max_length=1_000)
     reusable: list[CalledEntry] = Field(default_factory=list, max_length=100)
 
 
 class JobConcurrencyEntry(StandingEntry):
+    """The concurrency of a job."""
+
     path: Path | None = None
 
 
 class JobEntry(StateEntry):
+    """A job of a workflow run."""
+
     id: Number
     name: Path
     status: Status = "queued"
@@ -54,7 +60,7 @@ class JobEntry(StateEntry):
 
 
 class WorkflowRunEntry(StateEntry):
-    """Known again by its repository and `id`, which is that of the place it comes from."""
+    """A workflow run, identified by its repository and `id`, which is its id on its platform."""
 
     repository: FullName
     id: Number
@@ -71,7 +77,7 @@ class WorkflowRunEntry(StateEntry):
 
 
 def workflow_run(db: Connection, wanted: WorkflowRunEntry) -> StateChange:
-    """Make a run, or change it, with its jobs. Missing for a repository that there is not."""
+    """Create or update a run with its jobs. Raises Missing for an unknown repository."""
     repo = repository_named(db, wanted.repository)
     before = _seen(db, repo["id"], wanted.id)
     event = projection_table.projected_events(db)
@@ -88,7 +94,7 @@ def workflow_run(db: Connection, wanted: WorkflowRunEntry) -> StateChange:
 
 
 def _told(part: StateEntry, but: set[str] | None = None) -> dict[str, Any]:
-    """As a platform would tell of it."""
+    """Return the fields of the document as in a platform's payload."""
     return part.model_dump(mode="json", exclude_unset=True, exclude=but)
 
 

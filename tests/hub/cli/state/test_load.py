@@ -132,7 +132,7 @@ def test_what_is_not_mentioned_stays(load, store: Store):
 def test_a_token_made_otherwise_is_not_changed(load):
     load(DOCUMENT)
     refused = load(DOCUMENT.replace("[repo, public_repo]", "[gist]"), code=1)
-    assert "tokens[0]: this token is known and was made otherwise" in refused.stderr
+    assert "tokens[0]: this token exists with other values" in refused.stderr
 
 
 def test_a_json_document_is_loaded(load):
@@ -170,7 +170,7 @@ def test_one_failure_undoes_all(load, listed, store: Store):
         ("users: [{login: ada}, {login: ADA}]", "the login 'ada' is there 2 times"),
         ("users: [{login: ada, login: bob}]", "the key 'login' is there 2 times"),
         ('{"users": [], "users": []}', "the key 'users' is there 2 times"),
-        ("a: &a [1]\nb: *a", "aliases are not taken"),
+        ("a: &a [1]\nb: *a", "aliases are not allowed"),
         ("users: !!python/object/apply:os.system [ls]", "cannot be read"),
         ("users: [", "cannot be read"),
         ("{users", "cannot be read"),

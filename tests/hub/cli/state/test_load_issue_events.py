@@ -65,11 +65,11 @@ def test_of_a_deleted_issue_nothing_is_left(load, store: Store):
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"event": "invented"}, "'invented' is no event that is loaded"),
-        ({"event": "commented"}, "'commented' is no event that is loaded"),
-        ({"event": "labeled"}, "with labeled belongs: label"),
-        ({"event": "merged"}, "with merged belongs: commit"),
-        ({"label": {"name": "bug"}}, "with closed does not belong: label"),
+        ({"event": "invented"}, "'invented' is not an event that can be loaded"),
+        ({"event": "commented"}, "'commented' is not an event that can be loaded"),
+        ({"event": "labeled"}, "labeled needs: label"),
+        ({"event": "merged"}, "merged needs: commit"),
+        ({"label": {"name": "bug"}}, "closed cannot have: label"),
         ({"issue": 2}, "issue_events[0]: there is no issue 2 in ada/engine"),
         ({"actor": "nobody"}, "issue_events[0]: there is no account 'nobody'"),
         (

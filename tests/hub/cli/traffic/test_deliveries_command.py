@@ -135,7 +135,7 @@ def test_a_delivery_is_redelivered(run, listed, hook_id):
 
 def test_a_deleted_hook_gets_nothing_again(run, store: Store, hook_id):
     store.do(lambda db: hooks.delete(db, hooks.by_id(db, hook_id)))
-    assert "is gone" in run("redeliver", 1, code=4).stderr
+    assert "was removed" in run("redeliver", 1, code=4).stderr
 
 
 def test_events_are_replayed(run, listed, hook_id):
