@@ -37,7 +37,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "jobs": ("operate.jobs:jobs", "List scheduled jobs, or run one now."),
         "audit": ("operate.audit:audit", "List or verify the audit log."),
         "backup": ("operate.backup:backup", "Back up the database while tocsin runs."),
-        "restore": ("operate.restore:restore", "Replace the database by a backup."),
+        "restore": ("operate.restore:restore", "Replace the database with a backup."),
         "key": ("operate.key:key", "Rotate the key that encrypts stored secrets."),
         "migrate": ("operate.migrate:migrate", "Move from SQLite to PostgreSQL."),
         "sql": ("operate.sql:sql", "Run a read-only SQL statement."),

@@ -23,7 +23,7 @@ def token() -> None:
 @click.option("--app", metavar="NAME",
               help="The application that holds it: for the user or, with --kind installation,"
               " for itself.")  # fmt: skip
-@click.option("--fingerprint", help="Distinguishes several tokens of one application and user.")
+@click.option("--fingerprint", help="Tell apart several tokens of one application and user.")
 @click.option("--scope", "scopes", multiple=True, metavar="SCOPE",
               help="A scope, such as repo or admin:repo_hook; repeatable.")  # fmt: skip
 @click.option("--permission", "permissions", multiple=True, type=PairType(),

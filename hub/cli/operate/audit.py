@@ -16,7 +16,7 @@ PORTION = 1_000
 @click.option("--since", type=MomentType(), help="Only entries since then, such as 2h.")
 @click.option("--who", metavar="NAME", help="Only changes by this login, client id or user@host.")
 @click.option("--what", metavar="ACTION",
-              help="Only this action: an operation (repos/create-webhook), a command.")  # fmt: skip
+              help="Only this operation (repos/create-webhook) or this command.")  # fmt: skip
 @click.option("--before", metavar="NUMBER", type=int, help="Only entries before this one.")
 @click.option("--verify", is_flag=True, help="Check every entry instead of listing them.")
 @click.option("--expect", metavar="NUMBER:DIGEST",

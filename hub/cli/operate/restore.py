@@ -1,4 +1,4 @@
-"""`tocsin restore`: replaces the database by a backup, and keeps the old database."""
+"""`tocsin restore`: replaces the database with a backup, and keeps the old database."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from store.errors import Missing, Unusable
               help="The key file of the backup.  [default: FILE.key, if it exists]")  # fmt: skip
 @options.configured
 def restore(configuration: Configuration, file: Path, key: Path | None) -> None:
-    """Replace the database by the backup FILE. The old database is renamed, not deleted.
+    """Replace the database with the backup FILE. The old database is renamed, not deleted.
 
     Stop hub and worker before. A backup is rejected if it is damaged, if a newer tocsin made it, or
     if no known key decrypts its secrets. Deliveries that were made after the backup are made again,
