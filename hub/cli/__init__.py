@@ -21,7 +21,7 @@ __all__ = ["COMMANDS", "main"]
 def _imported(module: str) -> ModuleType:
     """Import a module with the garbage collector off.
 
-    An import leaves no garbage, and looking for it took a tenth of the start-up time.
+    An import leaves no garbage, and looking for it took a tenth of the time.
     """
     collecting = gc.isenabled()
     gc.disable()

@@ -52,7 +52,7 @@ def serve(only: str | None, config: Path | None, store_url: str | None, **given:
     """
     # If the watchdog ends the process, the log then shows where it was stuck.
     faulthandler.enable()
-    # Until the handler is installed, SIGHUP would end the process.
+    # Until the settings are read and the handler is installed, SIGHUP would end the process.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
     def read() -> Settings:

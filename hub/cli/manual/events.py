@@ -16,8 +16,8 @@ platform events, and for none of the hub's own events."""
 PLATFORM = """\
 These have the names that forges use. The payload is the body that the forge or your program
 posted: the hub delivers it byte for byte. For some names the hub itself publishes an event when an
-operation changes something; the table has these actions. Such a payload has the members of the
-forge's payload: `action`, the changed thing, `repository`, `organization` and `sender`."""
+operation changes something; the table has these actions. The payload of the hub has the members of
+the forge's payload: `action`, the changed thing, `repository`, `organization` and `sender`."""
 OWN = """\
 The hub publishes these when something changes for which forges have no event. To receive one,
 subscribe to it by its name. If an event is published again to show the present state, its payload
