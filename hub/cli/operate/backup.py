@@ -114,8 +114,8 @@ def _report(made: Backup, gone: list[Path], settings: Settings, *, as_json: bool
         click.echo(f"{made.key}: the key; with both files, anybody can read every secret")
     else:
         output.print_note(
-            f"the key is not in the backup: keep a copy of {key_path(settings)}. Without it,"
-            " stored secrets cannot be decrypted (--with-key copies it beside the backup)"
+            f"the key is not in the backup: keep a copy of {key_path(settings)} elsewhere."
+            " Without it, stored secrets cannot be decrypted (--with-key copies it too)"
         )
 
 

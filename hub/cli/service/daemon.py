@@ -90,7 +90,7 @@ class Daemon:
         logs.set_up(settings.log_level, settings.log_format)
         later = [name for name in fixed if getattr(wanted, name) != getattr(old, name)]
         if later:
-            log.warning("these settings change only after a restart: %s", ", ".join(later))
+            log.warning("in force only after a restart: %s", ", ".join(later))
         changed = _changed(old, settings)
         log.info("settings read again; changed: %s", ", ".join(changed) or "none")
         return changed

@@ -179,7 +179,7 @@ def test_a_change_in_a_document(run, old: str, new: str, number: int):
     [
         ("kind: integration", "kind: oauth", "apps[1]: the app 'Mill' has another"),
         ("lab-client", "other-client", "apps[0]: the app 'Lab' has another"),
-        ("fingerprint: a", "fingerprint: b", "tokens[0]: this token is known"),
+        ("fingerprint: a", "fingerprint: b", "tokens[0]: this token exists"),
         ("app: Mill, note: f", "app: Mill, kind: app_user, note: f", "tokens[1]: an app's token"),
         ("app: Mill", "app: None", "tokens[1]: there is no app"),
         (SECRET, "AAAA", "users[0]: a one-time secret"),

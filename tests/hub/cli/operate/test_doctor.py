@@ -297,7 +297,7 @@ def test_a_key_that_is_another(examine, well, directory):
     path.write_bytes(before + key_file.generate().value + b"\n")
     assert worst(examine(code=1)["key"])["remedy"] == "tocsin key rotate"
     path.unlink()
-    assert "put" in worst(examine(code=2)["key"])["remedy"]
+    assert "restore" in worst(examine(code=2)["key"])["remedy"]
     path.write_bytes(b"half")
     assert "not a Fernet key" in worst(examine(code=2)["key"])["said"]
     path.write_bytes(before)
@@ -338,7 +338,7 @@ def test_a_worker_that_is_dead(examine, well):
 
 def test_doctor_looks_at_backups(examine, well, url, monkeypatch):
     if url != "sqlite":
-        assert "PostgreSQL's" in worst(examine()["backup"])["said"]
+        assert "PostgreSQL makes" in worst(examine()["backup"])["said"]
         return
     monkeypatch.setattr(doctor_data, "OLD_BACKUP", -1)
     assert worst(examine(code=1)["backup"])["remedy"] == "tocsin backup"

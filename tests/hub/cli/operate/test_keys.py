@@ -200,7 +200,7 @@ def test_other_machines(run, store, path, url):
     assert run("key", "rotate", code=3).stdout == said.split("\n", 1)[1]
     assert values(path)[0] == old
     said = run("key", "rotate", "--everywhere", code=3).stdout
-    assert "the other machines do not seal with the key" in said
+    assert "the other machines do not encrypt with the key" in said
     assert values(path)[1:] == [old]
     said = run("key", "rotate", "--everywhere")
     assert "deleted the key" in said.stdout

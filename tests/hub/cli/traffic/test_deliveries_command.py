@@ -229,7 +229,7 @@ def test_a_hooks_secret_is_exchanged(run, listed, store: Store, hook_id):
     said = run("hooks", "rotate-secret", hook_id)
     new = said.stdout.strip()
     assert len(new) == 64
-    assert "the former one signs, too, until 20" in said.stderr
+    assert "the old one also signs until 20" in said.stderr
     assert store.look(hooks.secret_of, store.look(hooks.by_id, hook_id)) == new
     assert former(store, hook_id) == "hush"
     (row,) = listed("hooks")
