@@ -1,4 +1,4 @@
-"""`/docs`: the pages of the manual, their Markdown, their pictures and their search index."""
+"""The endpoints below `/docs`: the manual's pages, Markdown, pictures and search index."""
 
 import asyncio
 import posixpath
@@ -21,7 +21,7 @@ from hub.ui.templating import render
 from store.errors import Missing
 
 MARKDOWN: Header = (b"content-type", b"text/markdown; charset=utf-8")
-# Kept, and asked for again: an upgrade shows at once.
+# Clients cache these files and revalidate them with each request, so an upgrade shows at once.
 KINDS = {"png": b"image/png", "svg": b"image/svg+xml", "webp": b"image/webp"}
 
 NOT_THERE = Page(
@@ -33,7 +33,10 @@ NOT_THERE = Page(
 
 
 def add(house: Services, routes: Routes, *, described: bool) -> None:
-    """Serve the manual; `described`: the API's reference is here, too."""
+    """Serve the manual.
+
+    `described` says whether this server also has the reference of the API.
+    """
     at = f"{house.urls.prefix}/docs"
     shelf = ManualEndpoints(manual(), dashboard=house.settings.ui, described=described)
     works: dict[str, Handler] = {
@@ -49,7 +52,7 @@ def add(house: Services, routes: Routes, *, described: bool) -> None:
 
 
 class ManualEndpoints:
-    """Answers with what the manual has."""
+    """Answers requests with the contents of the manual."""
 
     def __init__(self, pages: Manual, *, dashboard: bool, described: bool) -> None:
         self._manual = pages
@@ -58,12 +61,12 @@ class ManualEndpoints:
         self._drawn = cache(self._draw)
 
     async def index(self, call: Request) -> Response:
-        """The contents; relative links depend on whether the path ends with a slash."""
+        """Return the contents. Relative links depend on whether the path ends with a slash."""
         slash = call.scope["path"].endswith("/")
         return await self._page(call, INDEX, "" if slash else "docs/")
 
     async def page(self, call: Request) -> Response:
-        """A page, its Markdown, or a picture. Missing."""
+        """Return a page, its Markdown, or a picture. Raise Missing if there is none."""
         folder = call.values.get("folder", "")
         name = f"{folder}/{call.values['page']}" if folder else call.values["page"]
         root = "../" if folder else ""
@@ -79,11 +82,11 @@ class ManualEndpoints:
         return _kept(call, content, (b"content-type", kind))
 
     async def search(self, call: Request) -> Response:
-        """What the browser searches."""
+        """Return the search index."""
         return _kept(call, await asyncio.to_thread(self._search), JSON)
 
     def _missing(self, call: Request, root: str) -> Response:
-        """For people a page with the contents and the search. Missing for programs."""
+        """Return a page with the contents and the search. For programs, raise Missing."""
         if not Accept(call.accept).explicit("text/html"):
             raise Missing("page")
         return Response(404, self._drawn("", root), [HTML, *LASTING])
@@ -109,7 +112,7 @@ class ManualEndpoints:
         return render("manual.html", told).encode()
 
     def _neighbours(self, page: Page) -> dict[str, object]:
-        """The pages before and after it, as the contents have them."""
+        """Return the pages before and after this one, in the order of the contents."""
         entries = self._manual.entries
         at = next((at for at, one in enumerate(entries) if one.name == page.name), None)
         before = entries[at - 1] if at else None

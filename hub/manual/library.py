@@ -14,7 +14,7 @@ SUFFIX = ".md"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A page in the contents, with the line about it."""
+    """An entry of the contents: a page's name and title, and the text that describes it."""
 
     name: str
     title: str
@@ -23,35 +23,35 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of the contents: `How-to`, and its pages."""
+    """A part of the contents: its title, such as `How-to`, and its pages."""
 
     title: str
     entries: tuple[Entry, ...]
 
 
 class Manual:
-    """The pages below a folder; `index.md` has the contents."""
+    """The pages in a folder. Its `index.md` holds the contents."""
 
     def __init__(self, folder: Traversable) -> None:
         self._folder = folder
 
     @cached_property
     def pages(self) -> dict[str, Page]:
-        """The pages by name."""
+        """Return the pages by name."""
         return {name: Page(name, text) for name, text in sorted(_read(self._folder, ""))}
 
     @cached_property
     def contents(self) -> tuple[Part, ...]:
-        """The parts, as `index.md` lists them."""
+        """Return the parts of the contents, as `index.md` lists them."""
         return tuple(_parts(self.pages[INDEX])) if INDEX in self.pages else ()
 
     @property
     def entries(self) -> list[Entry]:
-        """Every page of the contents, in its order."""
+        """Return every entry of the contents, in order."""
         return [entry for part in self.contents for entry in part.entries]
 
     def file(self, path: str) -> bytes | None:
-        """A file of the manual that is no page; None where there is none."""
+        """Return a file of the manual that is no page. Return None if there is none."""
         found = self._folder
         for name in path.split("/"):
             if name in ("", ".", "..") or "\\" in name or "\0" in name:
@@ -83,7 +83,7 @@ def _parts(index: Page) -> Iterator[Part]:
 
 
 def _entry(line: str) -> Entry | None:
-    """The page that `[Title](name.md): text` names."""
+    """Return the entry for a line such as `[Title](name.md): text`. Return None for other lines."""
     named, _, rest = line.removeprefix("[").partition("](")
     address, _, text = rest.partition(")")
     found = LOCAL.match(address)
@@ -94,5 +94,5 @@ def _entry(line: str) -> Entry | None:
 
 @cache
 def manual() -> Manual:
-    """The manual of this installation."""
+    """Return the manual of this installation."""
     return Manual(files("hub") / "docs")

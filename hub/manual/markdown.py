@@ -1,4 +1,4 @@
-"""Markdown of the manual to tokens, to HTML, and to the sections that a search finds."""
+"""Conversion of the manual's Markdown to tokens, to HTML, and to the sections of the search."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -42,12 +42,12 @@ def _parser() -> "MarkdownIt":
 
 
 def slug(heading: str) -> str:
-    """The anchor of a heading, as GitHub makes it."""
+    """Return the anchor of a heading, as GitHub makes it."""
     return MARKS.sub("", heading.strip().lower()).replace(" ", "-")
 
 
 def parse(source: str) -> "list[Token]":
-    """The tokens of a page. Each heading has its anchor as the attribute `id`."""
+    """Parse a page. Each heading has its anchor as the attribute `id`."""
     tokens = _parser().parse(source)
     seen: dict[str, int] = {}
     for at, token in enumerate(tokens):
@@ -59,7 +59,7 @@ def parse(source: str) -> "list[Token]":
 
 
 def sections(tokens: "Sequence[Token]") -> Iterator[Section]:
-    """The sections of a page, in their order."""
+    """Yield the sections of a page, in order."""
     head: tuple[int, str, str] | None = None
     texts: list[str] = []
     for at, token in enumerate(tokens):
@@ -75,7 +75,7 @@ def sections(tokens: "Sequence[Token]") -> Iterator[Section]:
 
 
 def links(tokens: "Sequence[Token]") -> Iterator[tuple[str, str]]:
-    """Each link of a page: its address and its text."""
+    """Yield the address and the text of each link of a page."""
     for token in tokens:
         children = token.children or []
         for at, child in enumerate(children):
@@ -86,7 +86,7 @@ def links(tokens: "Sequence[Token]") -> Iterator[tuple[str, str]]:
 
 
 def to_html(tokens: "Sequence[Token]") -> str:
-    """The HTML of a page, without anything that runs."""
+    """Return the HTML of a page, without scripts."""
     import nh3
     from markdown_it.renderer import RendererHTML
 
@@ -98,7 +98,7 @@ def to_html(tokens: "Sequence[Token]") -> str:
 
 
 def _decorated(tokens: "Sequence[Token]") -> "list[Token]":
-    """With a link to each heading, and with a frame that scrolls around each table."""
+    """Add a link to each heading, and a frame that scrolls around each table."""
     import nh3
 
     found: list[Token] = []
@@ -114,7 +114,7 @@ def _decorated(tokens: "Sequence[Token]") -> "list[Token]":
                 _html(f'<div class="wide" tabindex="0" role="region" aria-label="{label}">')
             )
         if token.attrGet("style") == "text-align:right":
-            token.attrs = {"class": "number"}  # no styles within: the policy forbids them
+            token.attrs = {"class": "number"}  # the content security policy forbids inline styles
         found.append(token)
         if token.type == "table_close":
             found.append(_html("</div>"))
@@ -139,7 +139,7 @@ def _heads(tokens: "Sequence[Token]", at: int) -> bool:
 
 
 def _text(token: "Token") -> str:
-    """The text of a token, without any markup."""
+    """Return the text of a token, without markup."""
     if not token.children:
         return token.content
     return "".join(

@@ -18,7 +18,7 @@ LOCAL = re.compile(r"^(?!\w+:|//|#)([^#]*)\.md(#.*)?$")
 
 @dataclass
 class Page:
-    """A page; `name` is its path in the manual without `.md`: `how-to/receive-and-verify`."""
+    """A page. `name` is its path in the manual without `.md`: `how-to/receive-and-verify`."""
 
     name: str
     source: str
@@ -34,12 +34,14 @@ class Page:
 
     @property
     def title(self) -> str:
-        """Its first heading."""
+        """Return the first heading."""
         return self.sections[0].title if self.sections else self.name
 
     @property
     def folder(self) -> str:
-        """The part of the manual that it belongs to; empty for a page of its own."""
+        """Return the part of the manual that the page belongs to. It is empty for a page of its
+        own.
+        """
         return self.name.rpartition("/")[0]
 
     @property
@@ -51,9 +53,12 @@ class Page:
         return list(markdown.links(self.tokens))
 
     def html(self, within: str = "") -> str:
-        """Its HTML; `within` is what comes before a link to another page of its folder."""
+        """Return the HTML.
+
+        `within` is the prefix of relative links to other pages of the same folder.
+        """
         if within not in self._html:
-            # Tokens are changed: these are its own.
+            # Relinking changes the tokens, so it gets tokens of its own.
             self._html[within] = markdown.to_html(_relinked(markdown.parse(self.source), within))
         return self._html[within]
 
@@ -68,7 +73,10 @@ def _relinked(tokens: "list[Token]", within: str) -> "list[Token]":
 
 
 def served(address: str, within: str = "") -> str:
-    """Where the hub serves what a page links to: pages without their `.md`."""
+    """Return the address at which the hub serves the target of a link.
+
+    Pages are served without their `.md`.
+    """
     found = LOCAL.match(address)
     if found is not None:
         path = found[1].removesuffix(INDEX) if found[1].endswith(f"/{INDEX}") else found[1]

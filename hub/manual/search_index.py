@@ -7,12 +7,15 @@ import orjson
 from hub.manual.library import Manual
 from hub.manual.page import INDEX
 
-# What diagrams and tables are drawn with: nobody searches for it.
+# The characters of drawn diagrams and tables. Nobody searches for them.
 DRAWN = re.compile(r"[^\w\s]{3,}|(?<=\s)[|+^-]+(?=\s)")
 
 
 def search_index(manual: Manual) -> bytes:
-    """JSON: pages as `[name, title]`, sections as `[page, title, anchor, text]`."""
+    """Return the index as JSON.
+
+    It has pages as `[name, title]` and sections as `[page, title, anchor, text]`.
+    """
     order = [entry.name for entry in manual.entries]
     names = [*dict.fromkeys(name for name in order if name in manual.pages)]
     names += [name for name in manual.pages if name not in names and name != INDEX]

@@ -1,4 +1,4 @@
-"""The OpenAPI document and the pages made of it, from the declarations alone.
+"""The OpenAPI document, made from the declarations of the operations alone.
 
 Imports `rest`, and the list of operations.
 """

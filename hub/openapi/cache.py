@@ -1,5 +1,6 @@
-"""The API's description, the OpenAPI document in the words that are spoken here: made once, when it
-is first asked for, for that costs more than all the rest of starting.
+"""The cached OpenAPI document, in the vocabulary of this installation.
+
+It is made when it is first requested, because making it takes longer than the rest of the start-up.
 """
 
 import asyncio
@@ -15,7 +16,10 @@ from hub.rest.vocabulary import Vocabulary
 
 
 class OpenAPICache:
-    """The document; `others` are the texts of what is no operation."""
+    """Makes the document once and keeps it.
+
+    `others` maps "METHOD /path" of each endpoint that is no operation to its text.
+    """
 
     def __init__(self, urls: Urls, vocabulary: Vocabulary, others: Mapping[str, str]) -> None:
         self._urls, self._vocabulary, self._others = urls, vocabulary, others
@@ -23,7 +27,10 @@ class OpenAPICache:
         self._lock = threading.Lock()
 
     def __call__(self) -> Mapping[str, Any]:
-        """The document. Not on the loop's thread, unless it was made before."""
+        """Return the document.
+
+        Do not call this on the event loop's thread before `ready` has ended.
+        """
         with self._lock:
             if self._made is None:
                 content = _written(tuple(self._others.items()), self._urls.root)
@@ -32,12 +39,15 @@ class OpenAPICache:
             return self._made
 
     async def ready(self) -> None:
-        """Have it made, so that asking for it costs nothing."""
+        """Make the document on a thread, so that the next request for it waits for nothing."""
         if self._made is None:
             await asyncio.to_thread(self)
 
 
 @lru_cache(maxsize=1)
 def _written(others: tuple[tuple[str, str], ...], root: str) -> Mapping[str, Any]:
-    """One for all who show it: the API, and administrators where they have a listener apart."""
+    """Return the document before the vocabulary is applied.
+
+    The API and the separate listener for administrators share it.
+    """
     return document(OPERATIONS, dict(others), root, EVENTS)

@@ -1,4 +1,7 @@
-"""What the operations of the OpenAPI document share: errors, parameters, headers, credentials."""
+"""The components that operations of the OpenAPI document share.
+
+They are errors, parameters, headers and credentials.
+"""
 
 from typing import Any
 
@@ -120,14 +123,14 @@ SCHEMES: Json = {
 
 
 def path_parameter(name: str) -> Json:
-    """A parameter of a path."""
+    """Return the declaration of a path parameter."""
     numbered = name.endswith(NUMBERED) and name != "client_id"
     schema: Json = {"type": "integer", "format": "int64"} if numbered else {"type": "string"}
     return {"name": name, "in": "path", "required": True, "schema": schema}
 
 
 def headers_of(operation: Operation, status: int) -> Json:
-    """The headers that an answer of this status has beside those that all have."""
+    """Return the headers that an answer with this status adds to the common ones."""
     names = {"ETag"} if operation.conditional else set()
     names |= {"Link"} if operation.pages is not None else set()
     names |= {"Location"} if status == 201 else set()
@@ -136,10 +139,11 @@ def headers_of(operation: Operation, status: int) -> Json:
 
 
 def media_types(operation: Operation, schema: Json) -> Json:
-    """The forms of an answer: JSON, and what the operation has beside it."""
+    """Return the media types of an answer: JSON and the operation's others."""
     found: Json = {"application/json": {"schema": schema}}
     family = f"-{operation.family}" if operation.family else ""
-    # Without a family of its own, another form is another kind of thing: a file, a page.
+    # If the operation has no family, its other media types are a different kind of thing: a file or
+    # a page.
     form = schema if family else {"type": "string"}
     for param in operation.media:
         found[f"application/vnd.service{family}.{param}+json"] = {"schema": form}

@@ -1,4 +1,4 @@
-"""The OpenAPI document, from the declarations alone."""
+"""The OpenAPI document, made from the declarations of the operations alone."""
 
 import inspect
 from collections.abc import Mapping, Sequence
@@ -30,8 +30,9 @@ Json = dict[str, Any]
 
 
 class Plain(GenerateJsonSchema):
-    """Schemas where types alone have titles: those of members would say their names once more, and
-    generators of clients would name types after them.
+    """A schema generator that gives titles to types and not to their members.
+
+    A member's title would only repeat its name. Client generators would make a type of each.
     """
 
     def field_title_should_be_set(self, schema: Any) -> bool:
@@ -44,8 +45,11 @@ def document(
     server: str,
     events: Mapping[str, Any] | None = None,
 ) -> Json:
-    """The whole document for these operations, and `others` (line of the reference to its text),
-    served at `server`; `events` are the types of the payloads of the hub's own.
+    """Return the whole document.
+
+    `others` maps "METHOD /path" of each endpoint that is no operation to its text. `server` is the
+    URL that the API is served at. `events` maps the names of events that the hub declares itself to
+    the types of their payloads.
     """
     events = events or {}
     schemas, defined = _schemas(operations, events)
@@ -86,7 +90,7 @@ EVENT = "event"
 def _schemas(
     operations: Sequence[Operation], events: Mapping[str, Any]
 ) -> tuple[dict[Key, Json], Json]:
-    """The schemas of bodies, answers and events, and what they refer to."""
+    """Return the schemas of bodies, answers and events by key, and their shared definitions."""
     inputs: list[tuple[Key, Any, TypeAdapter[Any]]] = []
     for operation in operations:
         if operation.body is not None:
@@ -122,7 +126,7 @@ def _operation(operation: Operation, schemas: dict[Key, Json]) -> Json:
 
 
 def needs(access: Access) -> str:
-    """What a caller needs, in a sentence each."""
+    """Return the requirements for a caller, one sentence each."""
     said = []
     if access.standing is not None:
         said.append(access.standing)
@@ -200,7 +204,7 @@ def _success(operation: Operation, status: int, answer: Json | None) -> Json:
 
 
 def _error_statuses(operation: Operation) -> set[int]:
-    """Those that follow from the declaration, and those that it names."""
+    """Return the error statuses that the declaration implies, and the ones that it names."""
     found = {400, 401, 403, 406, 415, 429, 500, 503, *operation.errors}
     if operation.conditional:
         found.add(304)

@@ -9,7 +9,7 @@ import orjson
 
 Json = Mapping[str, Any]
 SCHEMAS = "#/components/schemas/"
-# Objects within objects, down to this depth; further down there would be more than is read.
+# Objects that are nested deeper are left out: nobody would read an example of that size.
 DEEPEST = 3
 FORMATS = {
     "date-time": "2026-03-10T09:00:00Z",
@@ -40,7 +40,7 @@ CREDENTIALS = {
 
 
 def request(document: Json, server: str, method: str, path: str, operation: Json) -> str:
-    """The curl command for an operation."""
+    """Return the curl command for an operation."""
     parts = ["curl"] if method == "GET" else [f"curl -X {method}"]
     kinds = [name for one in operation.get("security", ()) for name in one]
     parts += [CREDENTIALS[kinds[0]]] if kinds else []
@@ -52,13 +52,16 @@ def request(document: Json, server: str, method: str, path: str, operation: Json
 
 
 def answer(document: Json, described: Json) -> str | None:
-    """The JSON of an answer; None for one without."""
+    """Return the JSON of an answer. Return None if it has no JSON."""
     schema = described.get("content", {}).get("application/json", {}).get("schema")
     return None if schema is None else _pretty(value(document, schema))
 
 
 def value(document: Json, schema: Json, name: str = "", depth: int = 0) -> Any:
-    """A value that a schema describes."""
+    """Return a value that a schema describes.
+
+    `name` is the member's name, by which the value is chosen. `depth` is how deep it is nested.
+    """
     if "$ref" in schema:
         target = str(schema["$ref"]).removeprefix(SCHEMAS)
         return value(document, document["components"]["schemas"][target], name, depth)
@@ -96,7 +99,7 @@ def _object(document: Json, schema: Json, depth: int) -> dict[str, Any]:
     return {
         name: value(document, one, name, depth + 1)
         for name, one in members.items()
-        # Further down only the required ones: there would be more than is read.
+        # Deeper down, only required members are shown, so that the example stays short.
         if depth < 2 or name in required
     }
 

@@ -1,5 +1,6 @@
-"""What of the OpenAPI document is no operation of the platform's API: subscribing, events, usage
-and the files of reports.
+"""The endpoints of the OpenAPI document that are no operations of the platform's API.
+
+These are subscribing, events, usage and the files of reports.
 """
 
 from collections.abc import Mapping
@@ -52,8 +53,10 @@ ERRORS = (400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 500, 503)
 
 
 class OtherEndpoint(NamedTuple):
-    """What the document says of a line of the reference: `forms` of the body, each with a schema,
-    `successes` with the forms of the answer, and the parameters beside those of the path.
+    """The description of an endpoint in the document.
+
+    `forms` maps the media types of the body to schemas. `successes` maps statuses to the media
+    types of the answer and their schemas. `parameters` are added to the parameters of the path.
     """
 
     name: str
@@ -76,16 +79,18 @@ def _header(name: str, description: str, **schema: str) -> Json:
 
 GUID = _header(
     "X-Service-Delivery",
-    "The event's id, which makes it safe to post it again.",
+    "The event's id. With it, posting the event again is safe.",
     pattern="^[!-~]{1,128}$",
 )
 EVENT = _header(
-    "X-Service-Event", "The event's name; a batch says it itself.", pattern="^[a-z0-9_]{1,64}$"
+    "X-Service-Event",
+    "The event's name. In a batch, each line has it.",
+    pattern="^[a-z0-9_]{1,64}$",
 )
 SOURCE: Json = {
     "name": "source",
     "in": "query",
-    "description": "The source whose secret it is signed with; without it, all of them are tried.",
+    "description": "The source whose secret signed the body. Without it, all sources are tried.",
     "schema": {"type": "string"},
 }
 
@@ -131,8 +136,8 @@ OTHER_ENDPOINTS = {
             "416": {},
         },
         (
-            _query("expires", "When the link is over, in seconds since 1970."),
-            _query("signature", "What shows that the link is one of this server."),
+            _query("expires", "When the link expires, in seconds since 1970."),
+            _query("signature", "Proof that this server made the link."),
         ),
         ({},),
         tag="usage",
@@ -141,7 +146,10 @@ OTHER_ENDPOINTS = {
 
 
 def other_endpoint(line: str, text: str) -> Json:
-    """The document's words for one of DOORS; `text` is its summary and description."""
+    """Return the description of an endpoint of OTHER_ENDPOINTS.
+
+    `line` is "METHOD /path". `text` is its summary, and its description on the following lines.
+    """
     one = OTHER_ENDPOINTS[line]
     summary, _, description = text.partition("\n")
     found = [path_parameter(name) for name in PARAMETER.findall(line)]
@@ -167,4 +175,4 @@ def _success(forms: Mapping[str, Json]) -> Json:
     if not forms:
         return {"description": "Done"}
     content = {form: {"schema": schema} for form, schema in forms.items()}
-    return {"description": "Taken", "content": content}
+    return {"description": "Accepted", "content": content}

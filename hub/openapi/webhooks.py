@@ -1,4 +1,7 @@
-"""The OpenAPI document's webhooks: the payloads of events that the platform has no name for."""
+"""The webhooks of the OpenAPI document.
+
+These are the payloads of events for which the platform has no name.
+"""
 
 import inspect
 from typing import Any
@@ -8,22 +11,25 @@ Json = dict[str, Any]
 HEADERS = (
     ("X-Service-Event", "The event's name."),
     ("X-Service-Delivery", "The delivery id: the same for every attempt and redelivery."),
-    ("X-Hub-Republished", "`true` where it tells how something is, and not that it has changed."),
-    ("X-Hub-Signature-256", "`sha256=` and the HMAC-SHA256 of the body, where there is a secret."),
+    ("X-Hub-Republished", "`true` if the event reports a present state, and no change."),
+    ("X-Hub-Signature-256", "`sha256=` and the HMAC-SHA256 of the body, if the hook has a secret."),
 )
 FORM: Json = {"type": "string", "contentMediaType": "application/json"}
 TOPIC = (
-    "Sent to hooks that ask for it by its name, the last part of the topic "
-    "`/{{owner}}/{{repo}}/events/{}`; it is not among what `*` stands for. Published once more, it "
-    "has the member `republished`, which is true, as well."
+    "Sent to hooks that list the event by its name, the last part of the topic "
+    "`/{{owner}}/{{repo}}/events/{}`; `*` does not include it. If it is published again, it "
+    "also has the member `republished`, which is true."
 )
 
 
 def webhook(name: str, payload: Any, schema: Json) -> Json:
-    """What a receiver gets of an event: `payload` is the type that was declared, `schema` its."""
-    # Of a type without words of its own those of what it is made from would be taken.
+    """Return the webhook of an event.
+
+    `payload` is the declared type of its payload, and `schema` the schema of that type.
+    """
+    # If the type has no docstring, `getdoc` would return its base class's docstring.
     own = vars(payload).get("__doc__") and inspect.getdoc(payload)
-    text = own or f"Something of the kind {name} has changed"
+    text = own or f"A change of {name}"
     first, _, rest = text.partition("\n")
     form = {"type": "object", "required": ["payload"], "properties": {"payload": FORM}}
     return {
@@ -42,6 +48,8 @@ def webhook(name: str, payload: Any, schema: Json) -> Json:
                     "application/x-www-form-urlencoded": {"schema": form},
                 },
             },
-            "responses": {"2XX": {"description": "It was taken; anything else is tried again"}},
+            "responses": {
+                "2XX": {"description": "Received. Other statuses, except 410, lead to a retry."}
+            },
         }
     }

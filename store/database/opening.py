@@ -18,7 +18,7 @@ from store.database.store import Store
 from store.errors import Absent, Unprepared, Unusable, from_os_error
 
 DRIVER = "pip install 'psycopg[binary,pool]>=3.2,<4'"
-"""What brings the driver of PostgreSQL, into the environment that tocsin runs in."""
+"""The command that installs the PostgreSQL driver into the environment that tocsin runs in."""
 
 
 def open_store(

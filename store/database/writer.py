@@ -109,8 +109,10 @@ class Writer:
         await self.loop.run_in_executor(None, self._thread.join)
 
     def abort(self) -> None:
-        """End the thread without answering whoever waits. What was queued is over when this
-        returns, committed or not.
+        """End the thread.
+
+        When this returns, every queued job was committed or discarded. The callers that wait for
+        these jobs get no answer.
         """
         self._closed = True
         self._hand_over()

@@ -42,7 +42,7 @@ def _document(look: ViewContext) -> Json:
 
 
 def _frame(look: ViewContext) -> dict[str, Any]:
-    """What the pages need to lead to each other."""
+    """Return the values that the links between the pages are made of."""
     return {"base": "_base.html", "at": f"{ROOT}/reference", "up": f"{look.house.urls.prefix}/"}
 
 
