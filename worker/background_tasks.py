@@ -1,4 +1,4 @@
-"""Tasks that run beside their owner until they end or the owner stops."""
+"""Background tasks, which run until they end or their owner stops."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -7,33 +7,35 @@ from typing import Any
 
 
 class BackgroundTasks:
-    """Starts tasks and keeps them from being garbage-collected."""
+    """Starts tasks, and keeps references so that they are not garbage-collected."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
 
     @cached_property
     def _loop(self) -> asyncio.AbstractEventLoop:
-        # Kept: to ask for it is a system call in Python 3.11.
+        # Cached, because `get_running_loop` is a system call in Python 3.11.
         return asyncio.get_running_loop()
 
     def __len__(self) -> int:
-        """How many are running."""
+        """Return how many tasks are running."""
         return len(self._tasks)
 
     def start(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run this in the background."""
+        """Run `work` in the background."""
         task = self._loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     def cancel(self) -> None:
-        """Cancel all of them, without waiting."""
+        """Cancel all tasks, without waiting."""
         for task in self._tasks:
             task.cancel()
 
     async def stop(self, seconds: float = 0.0) -> None:
-        """Wait so long for them, then cancel the rest and wait until they have ended."""
+        """Wait up to `seconds` for the tasks. Then cancel the rest, and wait until they have
+        ended.
+        """
         if self._tasks and seconds > 0:
             await asyncio.wait(self._tasks, timeout=seconds)
         self.cancel()

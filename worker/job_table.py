@@ -1,4 +1,4 @@
-"""The table of jobs: which job, and when. The store keeps when each is due."""
+"""The table of jobs: each job and its trigger. The store keeps when each is due."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,18 +24,18 @@ from worker.settings import WorkerSettings
 
 
 def refuse_emit(db: Connection, event: str, rows: Sequence[Row]) -> None:
-    """Stands for an `EventEmitter` if there is none: then nothing that emits events may happen."""
+    """The `EventEmitter` if none is given: raise Unusable instead of losing events."""
     raise Unusable(f"no emitter is set for {event}")
 
 
 def refuse_publish(db: Connection, resource: str, repo_id: int, rows: Sequence[Row]) -> None:
-    """Stands for a `SnapshotPublisher` if there is none."""
+    """The `SnapshotPublisher` if none is given: raise Unusable instead of losing snapshots."""
     raise Unusable(f"no publisher is set for {resource}")
 
 
 @dataclass(frozen=True, slots=True)
 class JobContext:
-    """What jobs work with."""
+    """The dependencies of the jobs."""
 
     store: Store
     settings: WorkerSettings
@@ -44,7 +44,7 @@ class JobContext:
 
 
 def build_jobs(works: JobContext) -> list[ScheduledJob]:
-    """Every job, as these settings have it."""
+    """Return every job, by these settings."""
     store, settings = works.store, works.settings
     return [
         ScheduledJob("expire", DataTrigger(expiring.next_due), partial(expire, store, works.emit)),
@@ -71,7 +71,7 @@ def build_jobs(works: JobContext) -> list[ScheduledJob]:
 
 
 def _imports(works: JobContext) -> list[ScheduledJob]:
-    """The import of repositories, if the settings allow it."""
+    """Return the job that imports repositories, if the settings allow imports."""
     if not works.settings.imports:
         return []
     run = partial(run_imports, works.store, works.settings, works.emit)
@@ -79,7 +79,7 @@ def _imports(works: JobContext) -> list[ScheduledJob]:
 
 
 def _scheduled(store: Store, settings: WorkerSettings) -> list[ScheduledJob]:
-    """The job that starts republishing, if the settings have a schedule for it."""
+    """Return the job that starts republishing, if the settings have a schedule for it."""
     if settings.republish_at is None:
         return []
     run = partial(request_scheduled, store, settings.republish_topics, settings.republish_rate)

@@ -1,4 +1,4 @@
-"""The worker: the dispatcher with its lease, wake-ups from other processes, WebSub and jobs."""
+"""The worker: it runs the dispatcher, the lease, wake-ups from other processes, WebSub and jobs."""
 
 import asyncio
 import contextlib
@@ -32,13 +32,15 @@ PROJECTION_INTERVAL = 1.0
 
 
 class CallbackGuard:
-    """Validates callbacks when a subscription is made, with the store's errors."""
+    """Validates the callback of a new subscription."""
 
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
 
     async def __call__(self, url: str) -> None:
-        """Invalid, naming the address, the rule, and the setting that would allow it."""
+        """Raise Invalid if the callback is refused. The message names the address, the rule and the
+        setting.
+        """
         try:
             await self._guard.judge(url)
         except Refused as error:
@@ -46,7 +48,7 @@ class CallbackGuard:
 
 
 def make_guard(settings: WorkerSettings, resolver: Resolver | None = None) -> Guard:
-    """The guard that these settings describe. Unusable if a network or port is invalid."""
+    """Return the guard for these settings. Raise Unusable if a network or port is invalid."""
     with _usable():
         return Guard(
             allow_networks=settings.allow_networks,
@@ -56,7 +58,10 @@ def make_guard(settings: WorkerSettings, resolver: Resolver | None = None) -> Gu
 
 
 def reconfigure_guard(guard: Guard, settings: WorkerSettings) -> None:
-    """Make a guard work by these settings. Unusable, with nothing changed, if they are invalid."""
+    """Apply these settings to a guard.
+
+    If a network or port is invalid, raise Unusable and change nothing.
+    """
     with _usable():
         guard.allow(settings.allow_networks, settings.callback_ports)
 
@@ -70,16 +75,16 @@ def _usable() -> Iterator[None]:
 
 
 def _transport(guard: Guard, settings: WorkerSettings) -> Transport:
-    # As many connections may be kept as requests may be in flight to one host: connecting anew
-    # costs more than delivering.
+    # The pool keeps as many idle connections as requests may be in flight to one host, because
+    # connecting again costs more than delivering.
     most = settings.max_in_flight
     return Transport(guard, idle_per_origin=most, idle_total=most)
 
 
 class Worker:
-    """Delivers what the store holds, from `start` to `stop`.
+    """Delivers the events in the store, from `start` to `stop`.
 
-    `emit` and `publish` write the events of what its jobs change and republish.
+    `emit` and `publish` write events about the changes that its jobs make and republish.
     """
 
     def __init__(
@@ -123,12 +128,12 @@ class Worker:
 
     @property
     def measures(self) -> WorkerMetrics:
-        """The worker's metrics."""
+        """Return the worker's metrics."""
         return self.dispatcher.measures
 
     @property
     def open_connections(self) -> int:
-        """How many connections to receivers are open."""
+        """Return how many connections to receivers are open."""
         return 0 if self._transport is None else len(self._transport.pool)
 
     def _own_transport(self) -> HttpSender:
@@ -136,12 +141,13 @@ class Worker:
         return self._transport
 
     async def start(self) -> None:
-        """Start working. InUse if another worker has this database to itself."""
+        """Start working. Raise InUse if another worker has locked this database."""
         if not self._store.engine.acquire_worker_lock():
             raise InUse("another worker is running on this database: stop it first")
         lease_id = await self.lease.acquire()
         if self._store.engine.single_worker:
-            # Other leases were left by a crash: no need to wait until they end.
+            # This engine has one worker, so a crash left the other leases. Waiting for their end is
+            # needless.
             await self._store.note(leases.release_others, lease_id)
         self._stop_listening = await self._store.listen(self.wake)
         self._store.courier = self.dispatcher.local
@@ -152,7 +158,7 @@ class Worker:
         self.jobs.start(self._job_table(), f"{self._holder}/{lease_id}")
 
     def periodic_tasks(self) -> list[PeriodicTask]:
-        """What this worker does again and again, whatever other workers do."""
+        """Return the tasks that this worker repeats, whether other workers run or not."""
         interval = self._tuning.poll_interval
         tasks = [
             self._polling,
@@ -161,7 +167,7 @@ class Worker:
         ]
         if self._store.engine.single_worker:
             return tasks
-        # Beside the poll, which may take long: the lease must not end meanwhile.
+        # The lease has a task beside the poll: a slow poll must not let it expire.
         return [self._periodic_task("lease", interval, self.lease.renew), *tasks]
 
     def _periodic_task(self, name: str, every: float, run: AsyncJob) -> PeriodicTask:
@@ -177,8 +183,9 @@ class Worker:
         self.jobs.wake()
 
     def wake(self, hooks: list[int]) -> None:
-        """See to these hooks, in which another process has made something due. If there are none,
-        poll.
+        """Handle a wake-up from another process, which has made something due for these hooks.
+
+        Without hooks, poll.
         """
         if hooks:
             self.dispatcher.local.wake(hooks)
@@ -191,8 +198,9 @@ class Worker:
         emit: EventEmitter | None = None,
         publish: SnapshotPublisher | None = None,
     ) -> None:
-        """Work by these settings from now on. Unusable, with nothing changed, if a network or port
-        is invalid.
+        """Apply these settings from now on.
+
+        If a network or port is invalid, raise Unusable and change nothing.
         """
         reconfigure_guard(self.guard, settings)
         self._settings = settings
@@ -204,7 +212,10 @@ class Worker:
         self.close_idle_connections()
 
     def close_idle_connections(self) -> None:
-        """Use no connection again that is open now: another rule, or address, may hold by now."""
+        """Stop reusing the connections that are open now.
+
+        Other rules or addresses may apply to them by now.
+        """
         if self._transport is not None:
             self._transport.pool.retire()
 
@@ -215,7 +226,10 @@ class Worker:
         return self._stopping
 
     async def stop(self) -> None:
-        """Wait for requests in flight, 10 s at most, and give the rest back. No lease is left."""
+        """Stop working and release the lease.
+
+        Wait for requests in flight, 10 seconds at most. Return the other deliveries to the store.
+        """
         await self.start_stopping()
 
     async def _stop(self) -> None:
@@ -234,8 +248,10 @@ class Worker:
             self.guard.close()
 
     def abort(self) -> None:
-        """Stop at once, as if the process had been killed. Requests in flight are cut off and their
-        outcomes are lost. The end of the lease gives everything back.
+        """Stop at once, as if the process had been killed.
+
+        Requests in flight are cut off, and their outcomes are lost. When the lease expires, its
+        deliveries return to the store.
         """
         self._periodic.stop()
         self.jobs.abort()

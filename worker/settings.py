@@ -1,4 +1,4 @@
-"""The worker's part of the settings."""
+"""The settings of the worker."""
 
 from typing import Annotated, Literal
 
@@ -11,7 +11,8 @@ from store.settings import DataSettings, ImportSettings, UsageSettings, WebSubSe
 DAY = 86_400
 
 
-# All commands read the settings, and few have a topic or a time in them: their modules wait.
+# The parsers are imported when they are needed. All commands read the settings, and few settings
+# contain a topic or a time.
 
 
 def _topic(text: str) -> str:
@@ -30,45 +31,47 @@ def _cron(text: str) -> str:
 
 
 Topic = Annotated[str, AfterValidator(_topic)]
-"""owner/repo/events/event, where each may be `*`."""
+"""A topic pattern `owner/repo/events/event`, in which each part may be `*`."""
 Cron = Annotated[str, AfterValidator(_cron)]
-"""Five fields of cron: minute, hour, day of the month, month, day of the week, in UTC."""
+"""A schedule in five fields of cron, in UTC: minute, hour, day of the month, month, day of the
+week.
+"""
 
 
 class WorkerSettings(WebSubSettings, ImportSettings, UsageSettings, DataSettings):
-    """How deliveries are made, and how long their record is kept."""
+    """The settings for deliveries and for how long records are kept."""
 
     retries: Retries = Field(
         [0, 5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400],
-        description="seconds before each attempt, counted from the one before; the first is 0",
+        description="seconds before each attempt, counted from the previous one; the first is 0",
     )
     jitter: float = Field(
-        0.2, ge=0, le=1, description="each delay varies by up to this share, up or down"
+        0.2, ge=0, le=1, description="share by which each delay varies at most, up or down"
     )
     timeout: float = Field(
         10.0,
         gt=0,
         le=120,
-        description="seconds for one attempt in all: resolve, connect, TLS, headers and body",
+        description="seconds for one whole attempt: resolve, connect, TLS, headers and body",
     )
     concurrency: int = Field(
-        32, ge=1, le=1000, description="requests in flight at once to one hook"
+        32, ge=1, le=1000, description="requests in flight to one hook at most"
     )
     max_in_flight: int = Field(
-        1000, ge=1, le=20_000, description="requests in flight at once to all of them"
+        1000, ge=1, le=20_000, description="requests in flight to all hooks at most"
     )
     max_in_flight_per_host: int = Field(
         64,
         ge=1,
         le=20_000,
-        description="requests in flight at once to one host, over all hooks: names, ports and "
-        "hooks that lead to the same address count together",
+        description="requests in flight to one host at most, over all hooks: names, ports and "
+        "hooks with the same address share the limit",
     )
     rate: float | None = Field(
         None, gt=0, description="deliveries a second to one hook at most; unset: no limit"
     )
     breaker: int = Field(
-        10, ge=0, description="failures in a row after which an endpoint rests; 0: never"
+        10, ge=0, description="failures in a row that pause a hook (circuit breaker); 0: never"
     )
     disable_after: float = Field(
         5 * DAY, ge=0, description="seconds of failing after which a hook is disabled; 0: never"
@@ -76,20 +79,20 @@ class WorkerSettings(WebSubSettings, ImportSettings, UsageSettings, DataSettings
     header_prefixes: list[Annotated[str, Field(pattern=r"^X-[A-Za-z0-9-]{1,40}-$")]] = Field(
         ["X-Service-", "X-GitHub-"],
         max_length=4,
-        description="prefixes under which a delivery's headers are sent, each a full set",
+        description="prefixes of a delivery's headers; all headers are sent with each prefix",
     )
     user_agent: str = Field(
         "GitHub-Hookshot/tocsin",
         pattern=r"^[!-~]+( [!-~]+)*$",
-        description="User-Agent of deliveries; receivers for that platform check its beginning",
+        description="User-Agent of deliveries; receivers for the platform check its beginning",
     )
     allow_networks: list[str] = Field(
         [],
-        description="networks (CIDR) that callbacks may be in although they are not public",
+        description="networks (CIDR) that callbacks may use although they are not public",
     )
     callback_ports: str = Field(
         "80,443,1024-65535",
-        description="ports that callbacks may use; those browsers refuse are refused even so",
+        description="ports that callbacks may use; ports that browsers refuse are always refused",
     )
     keep_attempts: float = Field(
         30 * DAY, gt=0, description="seconds for which the record of attempts is kept"
@@ -100,35 +103,35 @@ class WorkerSettings(WebSubSettings, ImportSettings, UsageSettings, DataSettings
     keep_audit: float = Field(
         400 * DAY,
         ge=0,
-        description="seconds for which entries of the audit log are kept; 0: for ever",
+        description="seconds for which entries of the audit log are kept; 0: forever",
     )
     prune_at: Cron = Field(
         "*/10 * * * *",
-        description="when what is kept no longer is let go of: minute, hour, day of the month, "
-        "month and day of the week as in cron, in UTC",
+        description="when records past their retention are removed, as in cron and in UTC: "
+        "minute, hour, day of the month, month, day of the week",
     )
     replay_rate: float = Field(
         200,
         gt=0,
         le=100_000,
-        description="deliveries a second that replays asked for in the dashboard make at most",
+        description="deliveries a second at most for replays that the dashboard requests",
     )
     republish_at: Cron | None = Field(
         None,
-        description="when the present state of things is published once more, as events marked so; "
-        "times as above; unset: never",
+        description="when the present state is published again, as events marked as republished; "
+        "five fields as in prune_at; unset: never",
     )
     republish_topics: list[Topic] = Field(
         ["*/*/events/*"],
-        description="of which topics that is then: owner/repo/events/event, with * for anything",
+        description="topics published then: owner/repo/events/event, with * for anything",
     )
     republish_rate: int = Field(
-        100, ge=1, le=10_000, description="events a second at most that are published once more"
+        100, ge=1, le=10_000, description="events a second at most that are published again"
     )
     reports_at: Cron = Field(
         "10 0 * * *",
-        description="when reports of the assistant's usage are made, of the days that are over and "
-        "have something new; times as above",
+        description="when reports of the assistant's usage are made, for past days with new usage; "
+        "five fields as in prune_at",
     )
     reflect: bool = Field(
         True,
@@ -140,16 +143,16 @@ class WorkerSettings(WebSubSettings, ImportSettings, UsageSettings, DataSettings
     websub_max_topic_bytes: int = Field(
         1024 * 1024,
         ge=1024,
-        description="size in bytes of a topic that is fetched from where it is hosted",
+        description="bytes at most of a topic that is hosted elsewhere and fetched",
     )
     imports_at_once: int = Field(
         2, ge=1, le=16, description="repositories that are imported at the same time"
     )
     import_timeout: float = Field(
-        6 * 3600, gt=0, description="seconds that an import may take, from its beginning to its end"
+        6 * 3600, gt=0, description="seconds that a whole import may take"
     )
     import_max_bytes: int = Field(
         10 * 1024**3,
         ge=1024,
-        description="bytes on disk that an import may take while it is under way",
+        description="bytes on disk that a running import may use",
     )
