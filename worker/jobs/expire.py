@@ -1,4 +1,4 @@
-"""The job that removes what has expired, as soon as it has, and emits the events."""
+"""The job that removes expired objects as soon as they expire, and emits the events."""
 
 import asyncio
 import logging
@@ -13,19 +13,22 @@ BATCH = 250
 
 
 async def expire(store: Store, emit: EventEmitter, *, batch: int = BATCH) -> None:
-    """Remove everything that has expired. Each batch is one transaction, with its events."""
+    """Remove everything that has expired.
+
+    Each batch is one transaction, together with its events.
+    """
     for kind in EXPIRING:
         total = 0
         while (many := await store.write(expire_batch, kind, emit, batch)) == batch:
             total += many
-            # Other writers go first.
+            # Give other writers their turn.
             await asyncio.sleep(0)
         if total + many:
             log.info("%s: %d", kind.event, total + many)
 
 
 def expire_batch(db: Connection, kind: ExpiringKind, emit: EventEmitter, limit: int) -> int:
-    """Remove so many of a kind, and emit their events. Returns how many there were."""
+    """Remove up to `limit` expired objects of a kind, and emit their events. Return how many."""
     rows = kind.expire(db, limit)
     if rows:
         emit(db, kind.event, rows)

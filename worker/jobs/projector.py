@@ -1,5 +1,6 @@
-"""Turning ingested events into state, behind the deliveries' back: what it does may come a moment
-later, and deliveries may not.
+"""The projector: it turns ingested events into state.
+
+It gives way to deliveries, because state may follow a moment later.
 """
 
 import asyncio
@@ -15,18 +16,20 @@ from worker.tuning import DEFAULTS
 
 log = logging.getLogger("tocsin.worker")
 
-# The pause after a transaction, as a multiple of it: at most, and more if others wait to write.
+# MOST is the longest pause after a transaction, as a multiple of its duration. CROWD lengthens the
+# pause if others wait for the writer.
 MOST, CROWD = 20, 3
-# Seconds until it is asked again whether an event that is missing comes.
+# Seconds between two checks whether the transaction with a missing event has ended.
 GAP_POLL_SECONDS = 0.02
-# Seconds for the turn that is under way at the end. It is whole or it was not.
+# Seconds that `stop` waits for the transaction under way. It is committed as a whole or not at all.
 STOP_TIMEOUT = 2.0
 
 
 class Pacer:
-    """Gives way to what else is done: after each turn it rests for as long, longer where others
-    wait for the writer too, and much longer the less is left of a processor, of which the process
-    has one.
+    """Pauses after each transaction, so that other work goes first.
+
+    A pause lasts at least as long as the transaction. It is longer if others wait for the writer,
+    and much longer if this process, which has one processor, uses most of it for other work.
     """
 
     def __init__(
@@ -37,10 +40,10 @@ class Pacer:
     ) -> None:
         self._clock, self._processor_time, self._sleep = clock, processor_time, sleep
         self.processor = self.writer = 0.0
-        """The share that others have used lately: 0 to 1."""
+        """The shares of the processor and of the writer that others have used lately: 0 to 1."""
 
     async def rest(self, worked: float, waited: float = 0.0) -> None:
-        """Rest after so many seconds of work, and so many of waiting for the writer."""
+        """Pause after `worked` seconds of work and `waited` seconds of waiting for the writer."""
         self.writer = _mean(self.writer, waited, worked + waited)
         times = max(min(1 / (1 - self.processor + 1e-9) ** 2, MOST), 1 + CROWD * self.writer)
         wall, processor = self._clock(), self._processor_time()
@@ -54,7 +57,10 @@ def _mean(before: float, part: float, whole: float) -> float:
 
 
 class Projector:
-    """Projects stored events when it is woken. Of several workers one does it while it lives."""
+    """Projects stored events when it is woken.
+
+    Among several workers one projects, for as long as it holds its lease.
+    """
 
     def __init__(
         self,
@@ -70,7 +76,7 @@ class Projector:
         self._batch_seconds = batch_seconds
         self._pace = Pacer()
         self._worked = 0.0
-        """Seconds of the turn that were spent in the transaction."""
+        """The seconds that the latest transaction took, without waiting for the writer."""
         self._gap: Gap | None = None
         self._task: asyncio.Task[None] | None = None
         self._again = False
@@ -78,7 +84,7 @@ class Projector:
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is under way."""
+        """Return whether nothing is under way."""
         return self._task is None
 
     def wake(self) -> None:
@@ -88,7 +94,7 @@ class Projector:
             self._task = asyncio.get_running_loop().create_task(self._run())
 
     async def tick(self) -> None:
-        """The net beneath the wake-ups."""
+        """Find events that no wake-up has reported."""
         self.wake()
 
     @property
@@ -96,16 +102,19 @@ class Projector:
         return self._enabled and not self._stopping
 
     def change(self, enabled: bool) -> None:
-        """Project events, or not, from now on. Events of the meantime are projected later."""
+        """Enable or disable projection.
+
+        Events that are stored while it is disabled are projected later.
+        """
         self._enabled = enabled
         self.wake()
 
     def abort(self) -> None:
-        """Start no further transaction, without waiting for the one that is under way."""
+        """Start no further transaction, without waiting for the one under way."""
         self._stopping = True
 
     async def stop(self) -> None:
-        """Stop after the transaction that is under way."""
+        """Stop after the transaction under way."""
         self.abort()
         if self._task is not None:
             _, late = await asyncio.wait([self._task], timeout=STOP_TIMEOUT)
@@ -118,9 +127,9 @@ class Projector:
                 self._again = False
                 await self._catch_up()
         except StoreError as error:
-            log.error("events wait for the store to become state: %s", error)
+            log.error("turning events into state waits for the store: %s", error)
         except Exception:
-            log.exception("events are not turned into state for now")
+            log.exception("turning events into state failed")
         finally:
             self._task = None
 
@@ -139,7 +148,7 @@ class Projector:
                 await asyncio.sleep(GAP_POLL_SECONDS)
 
     async def _owns_cursor(self) -> bool:
-        """Whether there is something to do, and this worker is the one to do it."""
+        """Return whether events are left to project and this worker is responsible for them."""
         state = await self._store.read(projection_cursor.state)
         lease_id = self._lease()
         if lease_id is None or state["event_id"] >= state["newest"]:
@@ -165,7 +174,9 @@ class Projector:
     async def _project_batch(
         self, after: int, items: Sequence[PendingEvent], upto: int
     ) -> tuple[int, Sequence[PendingEvent]]:
-        """One transaction; returns where the cursor is then, and the items that are left."""
+        """Run one transaction. Return the new position of the cursor, and the items that are
+        left.
+        """
         try:
             many, self._worked = await self._store.note(
                 _advance, after, items, upto, self._batch_seconds
@@ -180,7 +191,7 @@ class Projector:
     async def _project_one(
         self, after: int, items: Sequence[PendingEvent], upto: int, error: Exception
     ) -> tuple[int, Sequence[PendingEvent]]:
-        """Take up the first of several events of which one cannot be, or pass over it."""
+        """Project the first of several events, one of which failed. If it is the one, skip it."""
         first, left = items[0], items[1:]
         reached = first.event["id"] if left else upto
         if len(items) > 1:
@@ -200,7 +211,7 @@ class Projector:
 def _advance(
     db: Connection, after: int, items: Sequence[PendingEvent], upto: int, seconds: float
 ) -> tuple[int, float]:
-    """How many were taken up, and the seconds that this took."""
+    """Project events. Return how many, and the seconds that this took."""
     begun = time.monotonic()
     many = projection_cursor.advance(db, after, items, upto, seconds)
     return many, time.monotonic() - begun
@@ -213,6 +224,6 @@ def _report(item: PendingEvent, error: Exception) -> None:
         event["id"],
         ".".join(filter(None, (event["name"], event["action"]))),
         event["repo_id"],
-        # Its text may hold what was in the payload.
+        # The error's text may quote the payload.
         type(error).__name__,
     )

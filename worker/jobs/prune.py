@@ -1,4 +1,4 @@
-"""The job that lets go of what retention says, a batch at a time."""
+"""The job that deletes records past their retention, in batches."""
 
 import asyncio
 import logging
@@ -22,18 +22,25 @@ from worker.settings import WorkerSettings
 log = logging.getLogger("tocsin.worker")
 
 BATCH = 1_000
-# Between batches others get their turn at the writer.
+# Seconds between two batches, so that other writers get their turn.
 PAUSE = 0.02
-# For how long what happened in each minute is shown.
+# The time (microseconds) for which the counts of each minute are kept.
 TALLIES = 8 * DAY
 
 
 async def prune(
     store: Store, settings: WorkerSettings, *, batch: int = BATCH, pause: float = PAUSE
 ) -> None:
-    """Drop bodies, attempts, events, deleted hooks, what ended with WebSub, tallies, sessions and
-    links of the dashboard, jobs of deployments, replays and publishing that have ended, usage and
-    reports of it, and entries of the audit log, where they are older than they are kept.
+    """Delete everything that is older than its retention.
+
+    This covers:
+    - bodies, attempts, events and deleted hooks;
+    - ended WebSub subscriptions and requests, and expired secrets;
+    - counts of each minute, and sessions and links of the dashboard;
+    - ended jobs of deployments, replays and republishing;
+    - abandoned folders of imports;
+    - usage and its reports;
+    - entries of the audit log, unless `keep_audit` is 0.
     """
     now = store.clock.now()
     drop_all = partial(_drop_in_batches, store, batch, pause)

@@ -1,4 +1,4 @@
-"""The job that records the deployments of clusters that were asked for, a batch at a time."""
+"""The job that records the requested deployments of clusters, in batches."""
 
 import logging
 
@@ -14,7 +14,10 @@ FAILED = "The deployments could not be recorded. The cause is in the log of the 
 
 
 async def record_deployments(store: Store, emit: EventEmitter, *, batch: int = BATCH) -> None:
-    """Do all jobs that there are, the oldest first: a transaction a batch, with its events."""
+    """Run all requested jobs, the oldest first.
+
+    Each batch is one transaction, together with its events.
+    """
     while (job := await store.write(deployment_jobs.begin)) is not None:
         total = 0
         try:
@@ -23,14 +26,14 @@ async def record_deployments(store: Store, emit: EventEmitter, *, batch: int = B
         except (Busy, Unavailable):
             raise
         except Exception:
-            # Tried again it would fail again, and keep all that comes after it waiting.
+            # A retry would fail again, and delay all later jobs.
             log.exception("the deployments of job %d cannot be recorded", job["id"])
             await store.write(deployment_jobs.fail, job, FAILED)
         log.info("job %d: %d deployments of the cluster %s", job["id"], total, job["cluster"])
 
 
 def _record_batch(db: Connection, job: Row, emit: EventEmitter, limit: int) -> int | None:
-    """How many were recorded; None where nothing was left to do."""
+    """Record up to `limit` deployments. Return how many, or None if nothing was left."""
     rows = deployment_jobs.advance(db, job, limit)
     if rows is None:
         return None

@@ -1,7 +1,7 @@
-"""The job that delivers once more what was asked for, a batch at a time and no faster than it may.
+"""The job that delivers events again, in batches and at a limited rate.
 
-The worker does it, and not the page that asks for it: it goes on when a browser is closed, is done
-once among several workers, and is taken up again after a crash like every other job.
+The worker runs it, not the page that requests it. So a replay continues when the browser is closed,
+runs once among several workers, and continues after a crash like every other job.
 """
 
 import asyncio
@@ -16,11 +16,11 @@ from worker.settings import WorkerSettings
 
 log = logging.getLogger("tocsin.worker")
 
-# Deliveries in one transaction, or a few more.
+# Deliveries in one transaction, approximately.
 BATCH = 200
-# Between batches others get their turn at the writer.
+# Seconds between two batches, so that other writers get their turn.
 PAUSE = 0.005
-# Seconds that a batch may make up for, of those in which nothing could be made.
+# Seconds of delay that later batches may catch up on.
 AHEAD = 1.0
 
 
@@ -31,7 +31,7 @@ async def replay(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> None:
-    """Work on all runs in turns, until none is left."""
+    """Run all replays in turns, until none is left."""
     limit = max(1, min(BATCH, round(settings.replay_rate / 4)))
     ready_at = clock()
     while (run := await store.read(replay_runs.RUNS.current)) is not None:

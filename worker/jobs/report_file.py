@@ -1,4 +1,4 @@
-"""One report on its way to the disk and into the store, a part at a time."""
+"""A report while it is written to the disk and to the store, in parts."""
 
 import asyncio
 import contextlib
@@ -13,7 +13,7 @@ from store.assistant.reports import PART, ReportPart
 
 
 class ReportDraft:
-    """Takes lines and writes them to `file`, and every `part_bytes` of them to the store, too."""
+    """Writes lines to `file` and, in parts of `part_bytes`, to the store."""
 
     def __init__(
         self, store: Store, report_id: int, file: IO[bytes], part_bytes: int = PART
@@ -52,7 +52,7 @@ class ReportDraft:
         self._file.write(part)
 
     async def end(self) -> ReportPart:
-        """Write the rest, and return the size and digest of all."""
+        """Write the rest. Return the size and digest of the whole report."""
         if self._waiting:
             await self._put(len(self._waiting))
         return ReportPart(self.report_id, self._lines, self._size, self._digest.hexdigest())
@@ -62,8 +62,9 @@ class ReportDraft:
 async def open_drafts(
     store: Store, data_dir: Path, begun: dict[str, int], part_bytes: int = PART
 ) -> AsyncIterator[dict[str, ReportDraft]]:
-    """By kind, a draft of each report that was begun; in the end their files are in place, or, if
-    this fails, there are none.
+    """Open a draft of each report in `begun`, by kind.
+
+    When the block ends, the files are in place. If it fails, there is no file.
     """
     report_files.folder(data_dir)
     with contextlib.ExitStack() as stack:

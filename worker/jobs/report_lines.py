@@ -1,4 +1,4 @@
-"""The lines of reports: what was added up, as JSON."""
+"""The lines of usage reports: sums as JSON."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -20,22 +20,22 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class ReportFrame:
-    """What all lines of a report begin with, and what names in it stand for."""
+    """The start of every line of a report, and the names that its ids stand for."""
 
     head: Json
     names: Mapping[int, str]
-    """Editors, languages and models."""
+    """The names of editors, languages and models by id."""
     organizations: Mapping[int, str]
-    """Logins."""
+    """The logins of organizations by id."""
 
     def name(self, dimension: str, name_id: int) -> str | None:
-        """None where it was not said."""
+        """Return the name for an id. Return None if the usage did not name one."""
         known = self.organizations if dimension == "organization" else self.names
         return known.get(name_id)
 
 
 def line_head(enterprise: Row, first: int, last: int) -> Json:
-    """The beginning of every line: whose usage, and when."""
+    """Return the start of every line: the enterprise and the days."""
     if first == last:
         return {"enterprise": enterprise["slug"], "report_day": usage_days.iso(last)}
     return {
@@ -57,12 +57,14 @@ def _counted(names: tuple[str, ...], group: Group) -> Json:
 
 
 def user_lines(frame: ReportFrame, step: SumBatch) -> Iterator[bytes]:
-    """A line for each user, and one for each of their editors, languages, models, organizations."""
+    """Yield a line for each user, and one for each of their editors, languages, models,
+    organizations.
+    """
     return _of_each(frame, step, _user, OF_A_USER)
 
 
 def repository_lines(frame: ReportFrame, step: SumBatch) -> Iterator[bytes]:
-    """The same of repositories."""
+    """Yield a line for each repository, and one for each of its editors, languages and so on."""
     return _of_each(frame, step, _repository, OF_MANY)
 
 
@@ -91,7 +93,7 @@ def _dimension(dimension: str, name: str | None) -> Json:
 
 
 def _user(row: Row | None, user_id: int) -> Json:
-    # Somebody who is gone has been counted all the same.
+    # The usage of a deleted user is still counted.
     return {"user": None if row is None else row["login"], "user_id": user_id}
 
 
@@ -100,7 +102,7 @@ def _repository(row: Row | None, repo_id: int) -> Json:
 
 
 def team_lines(frame: ReportFrame, step: SumBatch) -> Iterator[bytes]:
-    """A line for each user in each team."""
+    """Yield a line for each user in each team."""
     for group in step.teams:
         team = step.named.get(group[1])
         of = {
@@ -114,12 +116,12 @@ def team_lines(frame: ReportFrame, step: SumBatch) -> Iterator[bytes]:
 
 @dataclass(slots=True)
 class EnterpriseTotals:
-    """An enterprise's own figures, from those of its users."""
+    """The figures of a whole enterprise, added up from its users."""
 
     _sums: dict[tuple[str, int], list[int]] = field(default_factory=dict)
 
     def add(self, step: SumBatch) -> None:
-        """Count the users of a step."""
+        """Add the users of a batch."""
         for dimension, groups in ((TOTAL, step.totals), *step.by.items()):
             for group in groups:
                 sums = self._sums.setdefault((dimension, group[1]), [0] * len(OF_MANY))
@@ -129,7 +131,7 @@ class EnterpriseTotals:
                 sums[5] += group[7] > 0
 
     def lines(self, frame: ReportFrame) -> Iterator[bytes]:
-        """A line for all of it, and one for each editor, language, model and organization."""
+        """Yield a line for the total, and one for each editor, language, model and organization."""
         self._sums.setdefault((TOTAL, 0), [0] * len(OF_MANY))
         for (dimension, name_id), sums in sorted(self._sums.items(), key=_in_order):
             said = _dimension(dimension, frame.name(dimension, name_id))

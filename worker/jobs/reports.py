@@ -1,8 +1,8 @@
-"""The job that makes the reports of usage: of each day that is over and has something new, the
-first one first, and then of the last weeks.
+"""The job that makes the usage reports.
 
-It reads, writes and keeps a little at a time. Cut off, it is begun again with the day that it was
-at: a report is there as a whole, or not at all.
+It makes reports of each past day with new usage, oldest day first, and then of the latest weeks. It
+reads, writes and holds in memory a small batch at a time. If it is interrupted, it starts again
+with the same day. A report is complete or does not exist.
 """
 
 import logging
@@ -30,7 +30,7 @@ Read = Callable[[Connection, list[int], int], SumBatch]
 
 @dataclass(frozen=True, slots=True)
 class ReportTask:
-    """Reports that are to be made: of these days, in this version."""
+    """Reports to make: of these days, in this version."""
 
     kinds: tuple[str, ...]
     enterprise_id: int
@@ -39,11 +39,14 @@ class ReportTask:
     version: int
     day_ids: list[int]
     of_day: int | None = None
-    """The day that has its reports then."""
+    """The id of the day, if these are daily reports. The day is marked as made with them."""
 
 
 async def make(store: Store, settings: WorkerSettings, *, part_bytes: int = PART) -> None:
-    """Make all reports that are due. The store gets each in parts of so many bytes."""
+    """Make all reports that are due.
+
+    Each is stored in parts of `part_bytes` bytes.
+    """
     report_files.clear(settings.data_dir, (store.clock.now() - HOUR) / SECOND)
     report_files.remove(settings.data_dir, await store.write(reports.give_up))
     for row in await store.read(usage_days.unmade):
@@ -55,15 +58,16 @@ async def make(store: Store, settings: WorkerSettings, *, part_bytes: int = PART
 
 
 async def prune(store: Store, settings: WorkerSettings) -> None:
-    """Drop reports, and their files, that are older than they are kept, or were replaced so long
-    ago that no link leads to them.
+    """Delete reports, and their files, past their retention.
+
+    A replaced report is deleted when no link to it can be valid any more.
     """
     now = store.clock.now()
     day = usage_days.of_moment(now - round(settings.keep_reports * SECOND))
     replaced = now - settings.report_link_seconds * SECOND - HOUR
     while gone := await store.write(_forget, day, replaced):
         report_files.remove(settings.data_dir, gone)
-    # Those that another machine has dropped, or a backup does not know.
+    # Delete files of reports that another machine deleted, or that a restored backup does not have.
     there = report_files.ids(settings.data_dir)
     known = await store.read(reports.is_known, there)
     report_files.remove(settings.data_dir, [each for each in there if each not in known])
@@ -74,7 +78,8 @@ def _forget(db: Connection, day: int, replaced: int) -> list[int]:
 
 
 def _of_day(db: Connection, day_id: int) -> ReportTask | None:
-    # Read again: what was added meanwhile may be in, or makes it be done once more.
+    # The day is read again, because usage may have been added. The newer version is made, or the
+    # day is due once more.
     row = usage_days.get(db, day_id)
     if row is None:
         return None
@@ -85,7 +90,7 @@ def _of_day(db: Connection, day_id: int) -> ReportTask | None:
 
 
 def _of_window(db: Connection, window: Row) -> ReportTask | None:
-    """None where the reports of it are there."""
+    """Return the reports of a window to make. Return None if they exist already."""
     enterprise_id, last, version = window["enterprise_id"], window["last_day"], window["version"]
     there = [reports.latest(db, enterprise_id, kind) for kind in OF_A_WINDOW]
     if all(row and (row["last_day"], row["version"]) == (last, version) for row in there):

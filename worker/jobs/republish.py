@@ -1,7 +1,7 @@
-"""The job that publishes once more how things are, a batch at a time and no faster than it may.
+"""The job that publishes the present state again, in batches and at a limited rate.
 
-The worker does it, and not the command that asks for it: it goes on when a terminal is closed, is
-done once among several workers, and is taken up again after a crash like every other job.
+The worker runs it, not the command that requests it. So a run continues when the terminal is
+closed, runs once among several workers, and continues after a crash like every other job.
 """
 
 import asyncio
@@ -19,7 +19,10 @@ log = logging.getLogger("tocsin.worker")
 
 SnapshotPublisher = Callable[[Connection, str, int, Sequence[Row]], None]
 """`publish(db, resource, repo_id, rows)` emits snapshots of the rows, in the transaction that read
-them. The hub gives it, for it knows how events are serialized."""
+them.
+
+The hub provides it, because the hub knows how events are serialized.
+"""
 
 BATCH = 50
 
@@ -32,7 +35,7 @@ async def republish(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> None:
-    """Finish all runs: first those that somebody requested, then those of the schedule."""
+    """Finish all runs: requested ones first, then scheduled ones."""
     while True:
         begun = clock()
         run, upcoming = await store.read(_next_batch)
@@ -53,12 +56,12 @@ def _next_batch(db: Connection) -> tuple[Row | None, NextBatch | None]:
 async def _publish_next(
     store: Store, run: Row, upcoming: NextBatch | None, publish: SnapshotPublisher, batch: int
 ) -> int:
-    """Publish a batch. Returns how many rows there were."""
+    """Publish a batch. Return how many rows it had."""
     if upcoming is None:
         await store.write(republish_runs.finish, run, "done")
         log.info("run %d: %s: %d published again", run["id"], run["topic"], run["published"])
         return 0
-    # A quarter of a second's worth: a cap that is low is kept evenly too.
+    # A quarter of a second's worth, so that a low rate is even too.
     limit = max(1, min(batch, run["rate"] // 4))
     try:
         return await store.write(publish_batch, run, upcoming, limit, publish)
@@ -71,7 +74,7 @@ async def _publish_next(
 async def _publish_one(
     store: Store, run: Row, upcoming: NextBatch, publish: SnapshotPublisher
 ) -> int:
-    """Publish the first of several of which one cannot be, or pass over it."""
+    """Publish the first of several rows, one of which failed. If it is the one, skip it."""
     try:
         return await store.write(publish_batch, run, upcoming, 1, publish)
     except StoreError:
@@ -85,13 +88,15 @@ async def _publish_one(
 def publish_batch(
     db: Connection, run: Row, upcoming: NextBatch, limit: int, publish: SnapshotPublisher | None
 ) -> int:
-    """Publish so many rows and advance the run. If `publish` is None they are passed over. Returns
-    how many were published. Raises StaleRun if another worker has advanced the run.
+    """Publish up to `limit` rows and advance the run. Return how many were published.
+
+    If `publish` is None, the rows are skipped. Raises StaleRun if another worker has advanced the
+    run.
     """
     found, place = republish_runs.read_batch(db, run, upcoming, limit)
     published = found if publish is not None else []
     many = sum(len(rows) for _, rows in published)
-    # First: where another worker has the run, nothing is done that would have to be undone.
+    # This comes first: if another worker has advanced the run, there is nothing to undo.
     republish_runs.advance(db, run, upcoming.kind, place, many)
     for repo_id, rows in published:
         assert publish is not None
@@ -100,7 +105,7 @@ def publish_batch(
 
 
 async def request_scheduled(store: Store, topics: Sequence[str], rate: int) -> None:
-    """Ask for what the schedule wants published."""
+    """Create the runs that the schedule asks for."""
     for topic in topics:
         wanted = republish_runs.parse_pattern(topic)
         counts = await store.read(republish_runs.count, wanted, None)

@@ -1,5 +1,6 @@
-"""The job that does the imports that were asked for, some at a time, and sees to what is left of
-those that came to no good end.
+"""The job that runs the requested imports, several at a time.
+
+It also cleans up after imports that were interrupted.
 """
 
 import asyncio
@@ -27,8 +28,9 @@ async def run_imports(
     pace: ImportPace | None = None,
     resolver: Resolver | None = None,
 ) -> None:
-    """Do all imports, the oldest first, also those that are requested meanwhile. `resolver`
-    replaces the system's.
+    """Run all imports, the oldest first, including the ones requested meanwhile.
+
+    `resolver` replaces the system's.
     """
     guard = Guard(
         allow_networks=settings.allow_networks, ports=settings.callback_ports, resolver=resolver
@@ -53,12 +55,14 @@ async def _run_all(means: ImportContext) -> None:
             if len(busy) < most and await store.read(import_rounds.is_due, busy):
                 row = await store.write(import_rounds.claim, busy)
                 if row is not None:
-                    # What it left when it was cut off is nobody's now.
+                    # The claimed import may have been interrupted before. Its old folder is
+                    # abandoned.
                     await clean_up(store, means.settings)
                     running[asyncio.ensure_future(ImportRound(means, row)())] = row["repo_id"]
                 continue
             if not running:
-                # What outlived a worker that was killed may have written since the last time.
+                # A program that outlived a killed worker may have written files since the last
+                # time.
                 await clean_up(store, means.settings)
                 return
             for task in (await asyncio.wait(running, timeout=means.pace.poll))[0]:
@@ -71,9 +75,10 @@ async def _run_all(means: ImportContext) -> None:
 
 
 async def clean_up(store: Store, settings: WorkerSettings) -> None:
-    """Remove what is left on disk of imports that are over, and of repositories that are gone."""
+    """Remove the folders of finished imports and of deleted repositories."""
     places = ImportDirectories(settings.data_dir)
-    # In this order: a round is there before its folder is.
+    # The folders are listed before the rounds are read. A round is stored before its folder is
+    # made, so no folder of a running import can be removed.
     begun = await asyncio.to_thread(places.begun)
     rounds = await store.read(import_rounds.rounds)
     swept = await asyncio.to_thread(places.sweep, begun, rounds)
@@ -82,7 +87,7 @@ async def clean_up(store: Store, settings: WorkerSettings) -> None:
         await asyncio.to_thread(remove_tree, places.store(repo_id))
         swept += 1
     if swept:
-        log.info("left of imports: %d folders", swept)
+        log.info("removed %d abandoned folders of imports", swept)
 
 
 def _gone(db: Connection, repo_ids: list[int]) -> list[int]:

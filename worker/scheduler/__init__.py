@@ -1,4 +1,4 @@
-"""Runs jobs at their times, once however many workers there are.
+"""The scheduler: it runs each job at its time, once among all workers.
 
 Imports `http` and what is below it.
 """

@@ -1,8 +1,8 @@
-"""Runs the jobs of a table, each at its time and once, however many workers there are.
+"""The job runner: it runs each job of a table at its time, once among all workers.
 
-The store keeps when they are due. APScheduler wakes this process at the next of these times. A
-change in the store wakes it earlier. A poll every few seconds finds what is left: after a clock has
-jumped, or a worker has died.
+The store holds the due times. APScheduler wakes this process at the next of them. A change in the
+store wakes it earlier. A poll every few seconds finds the jobs that are left when a clock has
+jumped or a worker has died.
 """
 
 import asyncio
@@ -24,11 +24,11 @@ from store.jobs.jobs import CLAIM_TIMEOUT, JobSchedule
 from worker.scheduler.triggers import Trigger
 from worker.tuning import DEFAULTS
 
-# A job that is later than this was missed.
+# A job that is later than this (microseconds) counts as overdue.
 MISSED_AFTER = SECOND
 # Seconds after which the claim of a running job is extended.
 EXTEND_EVERY = CLAIM_TIMEOUT / SECOND / 3
-# Times that differ by less are the same.
+# Due times that differ by less count as equal.
 TIMER_TOLERANCE = timedelta(milliseconds=1)
 
 log = logging.getLogger("tocsin.worker")
@@ -36,7 +36,7 @@ log = logging.getLogger("tocsin.worker")
 
 @dataclass(frozen=True, slots=True)
 class ScheduledJob:
-    """A job and its trigger. A run that is cut off is repeated."""
+    """A job and its trigger. An interrupted run is repeated."""
 
     name: str
     when: Trigger
@@ -52,7 +52,7 @@ class JobRecord(NamedTuple):
 
 
 def list_records(db: Connection, table: Sequence[ScheduledJob]) -> list[JobRecord]:
-    """The records of these jobs, the first to be due first."""
+    """Return the records of these jobs, in the order of their due times."""
     known = {row["name"]: row for row in jobs.every(db)}
     found = [_entry(db, job, known.get(job.name)) for job in table]
     return sorted(found, key=lambda entry: (_moment(entry.row) or 0, entry.job.name))
@@ -69,7 +69,7 @@ def _entry(db: Connection, job: ScheduledJob, row: Row | None) -> JobRecord:
 
 
 def _moment(row: Row) -> int | None:
-    """When it is due or was requested, whichever is earlier."""
+    """Return when the job is due or was requested, whichever is earlier."""
     asked: int | None = row["asked_at"]
     due: int | None = row["due_at"]
     return due if asked is None else asked if due is None else min(asked, due)
@@ -88,8 +88,9 @@ def save_records(db: Connection, table: Sequence[ScheduledJob]) -> list[JobRecor
 async def run_job(
     store: Store, job: ScheduledJob, holder: str, *, extend_every: float = EXTEND_EVERY
 ) -> bool:
-    """Run a job if it is due, or asked for, and no other worker has it; record how that ended.
-    False if it could not be claimed.
+    """Run a job if it is due or requested and no other worker has claimed it. Record the result.
+
+    Return False if it could not be claimed.
     """
     claimed = await store.write(jobs.claim, job.name, holder)
     if claimed is None:
@@ -117,7 +118,10 @@ def _complete(db: Connection, job: ScheduledJob, claimed: Row) -> None:
 
 
 async def _run_claimed(store: Store, job: ScheduledJob, holder: str, extend_every: float) -> None:
-    """Run it, and extend its claim meanwhile. If another worker has claimed it, cancel it."""
+    """Run a claimed job and extend its claim meanwhile.
+
+    If another worker has claimed it, cancel it.
+    """
     running = asyncio.ensure_future(job.run())
     try:
         while not (await asyncio.wait({running}, timeout=extend_every))[0]:
@@ -133,14 +137,14 @@ async def _run_claimed(store: Store, job: ScheduledJob, holder: str, extend_ever
 
 
 class _ClaimLost(StoreError):
-    """Another worker has claimed it."""
+    """Another worker has claimed the job."""
 
     def __str__(self) -> str:
         return "its claim was extended too late: another worker has claimed it"
 
 
 class JobRunner:
-    """The jobs of a table on an APScheduler, from `start` to `stop`."""
+    """Runs the jobs of a table with APScheduler, from `start` to `stop`."""
 
     def __init__(
         self, store: Store, overdue_head_start: float = DEFAULTS.overdue_head_start
@@ -158,28 +162,34 @@ class JobRunner:
 
     @property
     def next_runs(self) -> dict[str, datetime]:
-        """When this process wakes for each job."""
+        """Return when this process wakes for each job."""
         return {job.id: job.next_run_time for job in self._scheduler.get_jobs()}
 
     def start(self, table: Sequence[ScheduledJob], holder: str) -> None:
-        """Run what is overdue, in order, and then what becomes due. `holder` names this worker."""
+        """Run the overdue jobs in order, and then each job when it is due.
+
+        `holder` names this worker.
+        """
         self._table, self._holder, self._at_work = table, holder, True
         self._scheduler.start()
         self.wake()
 
     def change(self, table: Sequence[ScheduledJob]) -> None:
-        """Use another table. Running jobs are finished by the old one."""
+        """Use another table.
+
+        Jobs that are running finish by the old one.
+        """
         self._table = table
         self.wake()
 
     @property
     def table(self) -> Sequence[ScheduledJob]:
-        """The jobs."""
+        """Return the jobs."""
         return self._table
 
     @property
     def idle(self) -> bool:
-        """Whether no job runs and no poll is under way."""
+        """Return whether no job runs and no poll is under way."""
         return self._polling is None and not self._running
 
     def wake(self) -> None:
@@ -195,20 +205,22 @@ class JobRunner:
                 await self._release_abandoned()
                 await self._start_due()
         except StoreError as error:
-            # The next poll is in some seconds.
+            # The next poll, in a few seconds, tries again.
             log.error("jobs wait for the store: %s", error)
         finally:
             self._polling = None
 
     async def _release_abandoned(self) -> None:
-        """Release the claims that a crash has left, if there can be no other worker."""
+        """Release the claims that a crash has left, if no other worker can exist."""
         if not self._cleared and self._store.engine.single_worker:
             await self._store.write(jobs.release_all)
         self._cleared = True
 
     async def _start_due(self) -> None:
-        """Start everything that is due. Overdue jobs start in order, one after the other. A long
-        one does not hold up the next.
+        """Start everything that is due.
+
+        Overdue jobs start in order, one after the other. A long one delays the next only for a
+        while.
         """
         while (entry := self._next_due(await self._refresh_records())) is not None:
             task = asyncio.get_running_loop().create_task(self._run(entry.job))
@@ -223,7 +235,7 @@ class JobRunner:
         return entries
 
     def _next_due(self, entries: Sequence[JobRecord]) -> JobRecord | None:
-        """The first that is due. If there is none, set the timers."""
+        """Return the first job that is due. If there is none, set the timers."""
         now = self._store.clock.now()
         waiting = [entry for entry in entries if entry.job.name not in self._running]
         for entry in waiting:
@@ -240,7 +252,7 @@ class JobRunner:
             moment = jobs.ready_at(row, now)
             if moment is None:
                 continue
-            # The store's clock may be another one than this machine's.
+            # The store's clock may differ from this machine's.
             at = here + timedelta(microseconds=moment - now)
             if job.name not in known or abs(known[job.name] - at) > TIMER_TOLERANCE:
                 self._scheduler.add_job(
@@ -265,13 +277,13 @@ class JobRunner:
             self.wake()
 
     def abort(self) -> None:
-        """Start no further job. Those under way are not waited for."""
+        """Start no further job, without waiting for running ones."""
         self._at_work = self._again = False
         if self._scheduler.running:
             self._scheduler.shutdown(wait=False)
 
     async def stop(self) -> None:
-        """Start no further job, and cancel those under way."""
+        """Start no further job, and cancel the running ones."""
         self.abort()
         tasks = [*self._running.values(), *([self._polling] if self._polling is not None else [])]
         for task in tasks:

@@ -1,4 +1,7 @@
-"""Periodic tasks of each worker, by the event loop's clock, which is never set back."""
+"""Periodic tasks of each worker.
+
+They follow the event loop's clock, which is never set back.
+"""
 
 import asyncio
 import logging
@@ -17,7 +20,7 @@ log = logging.getLogger("tocsin.worker")
 
 @dataclass(frozen=True, slots=True)
 class PeriodicTask:
-    """A task that each worker runs for itself every so many seconds."""
+    """A task that each worker runs for itself. `every` is its interval in seconds."""
 
     name: str
     every: float
@@ -25,7 +28,7 @@ class PeriodicTask:
 
 
 def count_runs(name: str, run: AsyncJob, runs: CounterMetric) -> AsyncJob:
-    """The same function, with each run counted as done or failed."""
+    """Return the same function with its runs counted as done or failed."""
 
     async def counting() -> None:
         try:
@@ -39,7 +42,10 @@ def count_runs(name: str, run: AsyncJob, runs: CounterMetric) -> AsyncJob:
 
 
 async def run_once(task: PeriodicTask) -> None:
-    """Run it once. An error of the store is logged: the next run tries again."""
+    """Run a task once.
+
+    An error of the store is logged, because the next run tries again.
+    """
     try:
         await task.run()
     except StoreError as error:
@@ -48,7 +54,7 @@ async def run_once(task: PeriodicTask) -> None:
 
 async def _run_forever(task: PeriodicTask) -> None:
     while True:
-        # Workers that started together do not stay in step.
+        # Workers that started together must not stay in step.
         share = random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311 - spreads load, keeps no secret
         await asyncio.sleep(task.every * share)
         try:
@@ -58,17 +64,17 @@ async def _run_forever(task: PeriodicTask) -> None:
 
 
 class PeriodicRunner:
-    """Runs periodic tasks from `start` to `stop`, each one run at a time."""
+    """Runs periodic tasks from `start` to `stop`, without overlapping runs of the same task."""
 
     def __init__(self) -> None:
         self._running: list[asyncio.Task[None]] = []
 
     def start(self, tasks: Sequence[PeriodicTask]) -> None:
-        """Start them. The first run follows the first pause."""
+        """Start the tasks. The first run follows the first pause."""
         loop = asyncio.get_running_loop()
         self._running += [loop.create_task(_run_forever(task), name=task.name) for task in tasks]
 
     def stop(self) -> None:
-        """Cancel all of them."""
+        """Cancel all tasks."""
         for task in self._running:
             task.cancel()

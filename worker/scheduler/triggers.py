@@ -1,7 +1,7 @@
-"""When jobs are due: at intervals, by the calendar, or when the data says so.
+"""The triggers of jobs: intervals, the calendar, and the stored data.
 
-Each trigger decides by the stored row of a job alone. So a clock that jumped, or a worker that was
-away, only changes which runs are overdue. All times are UTC.
+Each trigger decides by a job's stored row alone. So if a clock jumps or no worker runs, only the
+overdue runs change. All times are UTC.
 """
 
 from collections.abc import Callable
@@ -17,22 +17,24 @@ FIELDS = 5
 
 
 class Trigger(Protocol):
-    """When a job is due."""
+    """The rule that decides when a job is due."""
 
     @property
     def words(self) -> str:
-        """The schedule as an operator reads it."""
+        """Return the schedule as an operator reads it."""
 
     def due(self, db: Connection, row: Row | None) -> int | None:
-        """When the job with this row is due, in microseconds. None if it is not due for now."""
+        """Return when the job with this row is due, in microseconds. Return None if it is not due
+        for now.
+        """
 
     def next(self, db: Connection, row: Row) -> int | None:
-        """When it is due again after the run in this row."""
+        """Return when the job is due again after the run in this row, in microseconds, or None."""
 
 
 @dataclass(frozen=True, slots=True)
 class IntervalTrigger:
-    """Every so many seconds, the first time at once."""
+    """Makes a job due every `seconds` seconds, the first time at once."""
 
     seconds: float
 
@@ -52,7 +54,10 @@ class IntervalTrigger:
 
 @dataclass(frozen=True, slots=True)
 class DataTrigger:
-    """When the data says so: `next_due` returns the earliest time that there is work."""
+    """Makes a job due when the data says so.
+
+    `next_due` returns the earliest time at which there is work, or None.
+    """
 
     next_due: Callable[[Connection], int | None]
 
@@ -68,8 +73,9 @@ class DataTrigger:
 
 
 class RequestTrigger(DataTrigger):
-    """As soon as somebody has requested it: `next_due` returns when. A clock that is ahead does
-    not delay it.
+    """Makes a job due as soon as somebody requests it.
+
+    `next_due` returns when it was requested. A clock that was ahead then does not delay the job.
     """
 
     def due(self, db: Connection, row: Row | None) -> int | None:
@@ -81,17 +87,18 @@ class RequestTrigger(DataTrigger):
 
 
 class CalendarTrigger:
-    """As five fields of cron say: minute, hour, day of the month, month, day of the week.
+    """Makes a job due by five fields of cron: minute, hour, day of the month, month, day of the
+    week.
 
-    ValueError if the text is invalid. If both days are given, both have to match.
+    Raises ValueError if the text is invalid. If both days are given, both have to match.
     """
 
     def __init__(self, text: str) -> None:
         fields = text.split()
         if len(fields) != FIELDS:
-            raise ValueError(f"{text!r} has not the five fields of cron")
+            raise ValueError(f"{text!r} does not have the five fields of cron")
         self.words = text
-        # The settings are read by all commands, and few of them name a time.
+        # Imported here, because all commands read the settings and few use a schedule.
         from apscheduler.triggers.cron import CronTrigger
 
         minute, hour, day, month, weekday = fields
@@ -116,37 +123,44 @@ class CalendarTrigger:
         return self._unserved(db.now, row["started_at"] if on_time else row["served_at"])
 
     def _unserved(self, now: int, served_at: int | None) -> int | None:
-        """The next time that was not served already. If the clock was set back, some were."""
+        """Return the next time that was not served before the clock was set back."""
         first = self.due_after(now)
         if first is None or served_at is None or served_at < first:
             return first
         second = self.due_after(first)
-        # That clock was further ahead: it says nothing.
+        # The clock that served it was further ahead, so its time is no evidence.
         return first if second is not None and served_at >= second else second
 
     def due_after(self, moment: int) -> int | None:
-        """The first time after this one (microseconds). None if there is none."""
-        # The trigger would return this very time, if it matches.
+        """Return the first time after this one, both in microseconds. Return None if there is
+        none.
+        """
+        # The search starts a second later, because it includes the start.
         start = datetime.fromtimestamp(moment // SECOND + 1, UTC)
         found = self._trigger.get_next_fire_time(None, start)
         return None if found is None else round(found.timestamp()) * SECOND
 
 
 def validate_cron(text: str) -> str:
-    """The text, if it is valid for a CalendarTrigger. ValueError if it is not, or never matches."""
+    """Return the text. Raise ValueError if it is no valid cron schedule, or never matches."""
     if CalendarTrigger(text).due_after(0) is None:
-        raise ValueError(f"{text!r} names no time that there will ever be")
+        raise ValueError(f"{text!r} never matches a time")
     return text
 
 
 def _weekdays(field: str) -> str:
-    """By name: the numbers of cron begin with Sunday, the trigger's with Monday."""
+    """Return the weekdays by name.
+
+    Numbers would be ambiguous: 0 is Sunday in cron and Monday in APScheduler.
+    """
     if not any(char.isdigit() for char in field):
         return field
     try:
         days = [day for part in field.split(",") for day in _days(part)]
     except ValueError:
-        raise ValueError(f"{field!r} are no days of the week: 0 to 7, or mon to sun") from None
+        raise ValueError(
+            f"{field!r} is not a list of weekdays: use 0 to 7, or mon to sun"
+        ) from None
     return ",".join(dict.fromkeys(WEEKDAYS[day % 7] for day in days))
 
 
