@@ -1,4 +1,5 @@
-"""From a due delivery to a recorded attempt: claiming, limits, signing, sending, recording.
+"""The path from a due delivery to a recorded attempt: claiming, limits, signing, sending,
+recording.
 
 Imports `http` and `scheduler`.
 """

@@ -1,13 +1,14 @@
-"""Admission: may this delivery start now, and if not, what wakes it.
+"""Admission: whether a delivery may start now and, if not, what wakes it.
 
-Three limits decide, each with its own wake-up:
+Three limits decide. Each has its own wake-up:
+- The hook's own limits (`Lane`) are its window, rate and cooldown. The end of one of its requests
+  wakes it, or a timer.
+- The limit of all requests in flight (`FairSemaphore`) is shared by machines and hosts. The end of
+  any request wakes it.
+- The limit of starts in one pass of the event loop (`StartThrottle`). The next pass wakes it.
 
-- the hook's own (`Lane`): window, rate and cooldown. The end of one of its requests, or a timer;
-- all requests in flight (`FairSemaphore`), shared by machines and hosts. The end of any request;
-- starts in one pass of the event loop (`StartThrottle`). The next pass.
-
-While `blocked` says so nothing starts: its outcome could not be recorded under the lease. Whoever
-ends that calls `wake`.
+While `blocked` returns True, nothing starts, because an outcome could not be recorded under the
+lease. The code that ends this state calls `wake`.
 """
 
 import asyncio
@@ -20,22 +21,24 @@ from worker.delivery.lane import Lane
 from worker.settings import WorkerSettings
 from worker.tuning import DEFAULTS, Tuning
 
-# A request and its outcome cost some 70 us.
+# A request and its outcome take about 70 microseconds of this thread.
 MAX_STARTS = 128
-# While many senders of events wait for their writes, deliveries have a part of the time: so many
-# starts, each so many seconds.
+# If this many callers wait for writes, deliveries get only a part of the time: CONTENDED_STARTS
+# starts in CONTENDED_PAUSE seconds.
 CONTENDED_WRITES = 4
 CONTENDED_STARTS, CONTENDED_PAUSE = 6, 0.005
-# If the loop was idle for more than this share of the time, the senders wait for the disk. Then
-# more deliveries start, each some COST seconds.
+# If the loop was idle for more than this share of the time, the callers wait for the disk. Then
+# more deliveries start. Each is assumed to take COST seconds.
 IDLE, COST = 0.4, 70e-6
-# Seconds for which senders that waited are assumed to wait.
+# Seconds for which callers are assumed to wait after they were seen waiting.
 CONTENDED_SECONDS = 0.03
 
 
 class Admission:
-    """Gives permits. `start` is called with a lane whose turn it is, `rested` with a lane whose
-    timer has ended. `pending_writes` says how many callers wait for the store to write.
+    """Gives permits to lanes.
+
+    `start` is called with a lane whose turn it is. `rested` is called with a lane whose timer has
+    ended. `pending_writes` returns how many callers wait for the store to write.
     """
 
     def __init__(
@@ -55,11 +58,12 @@ class Admission:
         self._on_rested = rested
         self._quantum = tuning.quantum
         self.closed = False
-        """Nothing starts any more."""
+        """Whether starting has ended for good."""
 
     @cached_property
     def _loop(self) -> asyncio.AbstractEventLoop:
-        # Kept: to ask for it is a system call in Python 3.11, and there are many a delivery.
+        # Cached, because `get_running_loop` is a system call in Python 3.11, and each delivery
+        # needs it several times.
         return asyncio.get_running_loop()
 
     def change(self, settings: WorkerSettings) -> None:
@@ -68,7 +72,7 @@ class Admission:
         self.wake()
 
     def admit(self, lane: Lane, others_first: bool) -> Permit | None:
-        """A permit for the lane's next delivery. None if it may not start now.
+        """Return a permit for the lane's next delivery. Return None if it may not start now.
 
         If `others_first`, lanes that wait for a permit of the same machine go before.
         """
@@ -95,15 +99,15 @@ class Admission:
         return self._throttle.exhausted or self.blocked()
 
     def count_start(self) -> None:
-        """Count a delivery that starts now, with a new permit or one that its lane keeps."""
+        """Count a delivery that starts now, with a new permit or with one that its lane keeps."""
         self._throttle.count()
 
     def begin_quantum(self, permit: Permit) -> None:
-        """From now on the lane may keep this permit for a while."""
+        """Let the lane keep this permit for a while, from now on."""
         permit.until = self._loop.time() + self._quantum
 
     def should_yield(self, lane: Lane, permit: Permit) -> bool:
-        """Whether the lane has to release its permit before its next delivery."""
+        """Return whether the lane has to release its permit before its next delivery."""
         if self.closed or self._is_paused() or lane.cooldown_until:
             return True
         if self.semaphore.any_could_start():
@@ -113,23 +117,26 @@ class Admission:
         return lane.in_flight > lane.limit or lane.rate is not None
 
     def assign_host(self, lane: Lane, permit: Permit) -> bool:
-        """Count the request for the lane's host if that was unknown until now. False if the host is
-        at its limit.
+        """Count the request for the lane's host, if the host was unknown until now.
+
+        Return False if the host is at its limit.
         """
         if permit.host != UNKNOWN_HOST or lane.host == UNKNOWN_HOST:
             return True
         return self.semaphore.assign_host(permit, lane.host, lane.machine)
 
     def may_reach(self, lane: Lane, permit: Permit, address: str) -> bool:
-        """Count the request for the machine that it is about to be sent to. False if that is at its
-        limit: the lane then waits for that machine.
+        """Count the request for the machine that it is about to be sent to.
+
+        Return False if the machine is at its limit. The lane then waits for that machine.
         """
         lane.machine = address
         return self.semaphore.assign_machine(permit, address)
 
     def update_limits(self, lane: Lane, *, delivered: bool) -> float:
-        """Adjust the lane's limits to an outcome. Returns the seconds of the cooldown if one
-        begins, else 0.
+        """Adjust the lane's limits to an outcome.
+
+        Return the seconds of the cooldown if one begins, else 0.
         """
         if delivered:
             lane.record_success()
@@ -145,12 +152,12 @@ class Admission:
         self.semaphore.release(permit)
 
     def wake(self) -> None:
-        """Start the lanes whose turn it is at the shared limits."""
+        """Start the lanes whose turn it is under the shared limits."""
         while not self._is_paused() and (lane := self.semaphore.dequeue()) is not None:
             self._start(lane)
 
     def wake_after(self, lane: Lane, seconds: float) -> None:
-        """Start the lane after so many seconds."""
+        """Start the lane after this many seconds, unless a timer is set already."""
         if not lane.has_timer:
             lane.has_timer = True
             self._loop.call_later(seconds, self._on_timer, lane)
@@ -160,15 +167,17 @@ class Admission:
         now = self._loop.time()
         lane.end_cooldown(now)
         if lane.cooldown_until:
-            # The timer was for the rate, and none was set for the cooldown.
+            # That timer was for the rate, and none was set for the cooldown.
             self.wake_after(lane, lane.cooldown_until - now)
         else:
             self._on_rested(lane)
 
 
 class StartThrottle:
-    """Counts starts. `pending_writes` says how many callers wait for the store. `resume` is called
-    when more may start. `busy_time` is the seconds that this thread has worked.
+    """Limits how many deliveries start in one pass of the event loop.
+
+    `pending_writes` returns how many callers wait for the store. `resume` is called when more may
+    start. `busy_time` returns the seconds that this thread has worked.
     """
 
     def __init__(
@@ -186,11 +195,11 @@ class StartThrottle:
         self._contended_until = 0.0
         self._counted_at = self._busy = 0.0
         self.exhausted = False
-        """Nothing more may start in this pass."""
+        """Whether nothing more may start in this pass."""
 
     @cached_property
     def _loop(self) -> asyncio.AbstractEventLoop:
-        # Kept: to ask for it is a system call in Python 3.11.
+        # Cached, because `get_running_loop` is a system call in Python 3.11.
         return asyncio.get_running_loop()
 
     def count(self) -> None:
@@ -213,7 +222,9 @@ class StartThrottle:
             self._loop.call_soon(self._close_window)
 
     def _extra_starts(self, now: float) -> int:
-        """How many more starts there is time for, by how busy this thread was lately."""
+        """Return how many more starts there is time for, judged by how busy this thread was
+        lately.
+        """
         passed, self._counted_at = now - self._counted_at, now
         before, self._busy = self._busy, self._busy_time()
         busy = self._busy - before

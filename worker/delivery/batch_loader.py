@@ -1,5 +1,7 @@
-"""Reading from the store in batches: requests that come during a read are read together, for a
-round trip to a server costs more than the rows.
+"""Reads from the store in batches.
+
+Keys that are requested during a read are read together afterwards, because a round trip to a server
+costs more than the rows.
 """
 
 import asyncio
@@ -13,8 +15,9 @@ MAX_BATCH = 64
 
 
 class BatchLoader(Generic[T]):
-    """Reads things by their ids. `read` may leave out some of the ids, but not all: those are
-    asked for again.
+    """Reads items by their ids.
+
+    `read` may leave out some of the ids, but not all. The ones left out are read again.
     """
 
     def __init__(self, store: Store, read: Callable[[Connection, list[int]], dict[int, T]]) -> None:
@@ -24,7 +27,7 @@ class BatchLoader(Generic[T]):
         self._task: asyncio.Task[None] | None = None
 
     async def get(self, key: int) -> T:
-        """The item with this id. Raises the errors of `Store.read`."""
+        """Return the item with this id. Raises the errors of `Store.read`."""
         if self._store.engine.inline:
             return (await self._store.read(self._read, [key]))[key]
         future = self._requested.get(key)
@@ -32,7 +35,7 @@ class BatchLoader(Generic[T]):
             future = self._requested[key] = asyncio.get_running_loop().create_future()
             if self._task is None:
                 self._task = asyncio.create_task(self._run())
-        # Several may wait for it: one that is cancelled takes no other along.
+        # Several callers may wait for this item. If one is cancelled, the others must not be.
         return await asyncio.shield(future)
 
     async def _run(self) -> None:
@@ -45,7 +48,7 @@ class BatchLoader(Generic[T]):
     async def _load(self, keys: list[int]) -> None:
         try:
             found = await self._store.read(self._read, keys)
-        except Exception as error:  # whatever it is, it is for those who wait
+        except Exception as error:  # every error is passed to the callers
             for key in keys:
                 _settle(self._requested.pop(key), error)
             return
@@ -56,7 +59,7 @@ class BatchLoader(Generic[T]):
 def _settle(future: asyncio.Future[T], answer: T | Exception) -> None:
     if isinstance(answer, Exception):
         future.set_exception(answer)
-        # The caller may be cancelled by now.
+        # Mark the error as retrieved: the caller may have been cancelled by now.
         future.exception()
     else:
         future.set_result(answer)

@@ -1,7 +1,7 @@
-"""The claimer: it claims due deliveries from the store for lanes with room, hook by hook. It gives
-back what a lane may not send.
+"""The claimer: it claims due deliveries from the store for lanes with room, hook by hook.
 
-So the backlog of one endpoint never delays another's, and memory holds lanes, not whole queues.
+It returns deliveries to the store if their lane may not send them. So the backlog of one endpoint
+never delays another's, and memory does not have to hold whole queues.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from worker.tuning import DEFAULTS, Tuning
 
 log = logging.getLogger("tocsin.worker")
 
-# If memory is full of what cannot be sent, lanes that can send still get a few.
+# If memory is full of deliveries that cannot be sent, lanes that can send still get this many.
 CROWDED_BATCH = 8
 MAX_LANES = 200
 # Seconds after which deliveries that another worker was claiming are checked again.
@@ -30,8 +30,9 @@ CONTENTION_DELAY = 0.05
 
 
 class Claimer:
-    """Fills lanes from the store, and calls `start` with each. While memory is full only empty
-    lanes get deliveries.
+    """Fills lanes from the store, and calls `start` with each.
+
+    While memory is full, only empty lanes get deliveries.
     """
 
     def __init__(
@@ -55,21 +56,23 @@ class Claimer:
         self._closed = False
         self._failures = 0
         self.waiting_since: float | None = None
-        """When the first lane that waits for a claim was marked; None if none waits."""
+        """The time at which the first lane that waits for a claim was marked. None if none
+        waits.
+        """
         self.retry_timer = RetryTimer(store.clock, self.claim_due)
 
     @property
     def idle(self) -> bool:
-        """Whether no claim is under way."""
+        """Return whether no claim is under way."""
         return self._claiming is None
 
     def mark(self, lane: Lane) -> None:
-        """Claim for this lane next time: the store may hold deliveries that are due."""
+        """Include this lane in the next claim, because the store may hold due deliveries for it."""
         lane.backlog = True
         self._backlog[lane.hook_id] = lane
 
     def claim_due(self) -> None:
-        """Claim deliveries whose time has come."""
+        """Claim the deliveries whose time has come."""
         for lane in self.retry_timer.pop_due():
             self.mark(lane)
         self.claim_soon()
@@ -129,7 +132,8 @@ class Claimer:
             # The lease ended meanwhile, and the claim with it.
             self._claim_again(lanes)
             return
-        # A wake-up cannot say whether the hook was edited, the claimed version can.
+        # A wake-up does not say whether the hook was edited. The version of a claimed delivery
+        # does.
         for hook_id, version in {one.hook_id: one.version for one in claimed}.items():
             by_id[hook_id].confirm(version, before[hook_id])
         for one in claimed:
@@ -142,7 +146,7 @@ class Claimer:
             self._start(lane)
 
     async def _claimed_rows(self, lanes: dict[int, Lane], lease_id: int) -> Any:
-        """What `deliveries.claim` returns. If it fails the lanes stay marked."""
+        """Return the result of `deliveries.claim`. If it fails, the lanes stay marked."""
         for lane in lanes.values():
             lane.backlog = False
             lane.claiming = True
@@ -172,7 +176,7 @@ class Claimer:
             else:
                 contended.append(lanes[hook_id])
         if contended:
-            # Another worker is claiming them now.
+            # Another worker is claiming these deliveries now.
             wait = backoff_delay(1, first=CONTENTION_DELAY)
             asyncio.get_running_loop().call_later(wait, self._claim_again, contended)
 
@@ -182,17 +186,18 @@ class Claimer:
         self.claim_soon()
 
     def recheck(self, hook_id: int) -> None:
-        """Claim what is due for the hook, and check whether it was edited. The caller then calls
-        `claim_soon`.
+        """Claim the due deliveries of a hook, and check whether the hook was edited.
+
+        The caller then calls `claim_soon`.
         """
         lane = self._lanes.get(hook_id)
-        # For an endpoint in a cooldown this is called with every event.
+        # This check saves work: for an endpoint in a cooldown, every event leads here.
         if not (lane.stale and lane.backlog):
             lane.invalidate()
             self.mark(lane)
 
     def give_back(self, lane: Lane) -> None:
-        """Return to the store what the lane has not tried."""
+        """Return the waiting deliveries of a lane to the store."""
         ids = self._leased.empty(lane)
         self.mark(lane)
         if ids and self._leased.lease is not None:
@@ -207,7 +212,7 @@ class Claimer:
         """Claim nothing more."""
         self._closed = True
         self.retry_timer.close()
-        # The end of the lease gives everything back.
+        # When the lease ends, its deliveries return to the store.
         self._releases.cancel()
 
     async def close(self) -> None:

@@ -1,6 +1,6 @@
-"""The limits of requests in flight that all lanes share: one for all, one for each machine.
+"""The limits of requests in flight that all lanes share: one for all, and one for each machine.
 
-Machines take turns. Within a machine its hosts take turns, and within a host its lanes.
+Machines take turns. The hosts of a machine take turns, and the lanes of a host.
 """
 
 from collections import Counter, deque
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from worker.delivery.lane import Lane
 
-# A host may have so many requests in flight for each permit that is still free. Alone it gets eight
-# ninths. However many slow hosts there are, some permits are left for the next.
+# A host may have this many requests in flight for each permit that is still free. A host alone gets
+# eight ninths. However many slow hosts there are, some permits are left for the next.
 FAIR_SHARE = 8
 UNKNOWN_HOST = ""
 """The host of a lane whose hook was not read yet."""
@@ -17,17 +17,19 @@ UNKNOWN_HOST = ""
 
 @dataclass(slots=True)
 class Permit:
-    """The permission for one request: its host and port, and the machine it counts for."""
+    """The permission for one request: its host and port, and the machine that it counts for."""
 
     host: str
     machine: str
     until: float = 0.0
-    """When other hooks of the same machine go first, in seconds of the event loop's clock."""
+    """The time from which other hooks of the same machine go first, by the event loop's clock."""
 
 
 class FairSemaphore:
-    """Counts requests in flight, and queues the lanes that wait. At most `most` requests may be in
-    flight, at most `per_host` of them to one machine.
+    """Counts requests in flight, and queues the lanes that wait.
+
+    At most `most` requests may be in flight, and at most `per_host` of them to one machine.
+    `per_host` defaults to `most`.
     """
 
     def __init__(self, most: int, per_host: int | None = None) -> None:
@@ -37,8 +39,8 @@ class FairSemaphore:
         self._by_host: Counter[str] = Counter()
         self._by_machine: Counter[str] = Counter()
         self._waiting: dict[str, dict[str, deque[Lane]]] = {}
-        # The machines with waiting lanes in the order of their turns. Machines that were found at
-        # their limit are in _full_machines until a request to them ends.
+        # The machines with waiting lanes, in the order of their turns. A machine that is at its
+        # limit is in _full_machines instead, until a request to it ends.
         self._turns: dict[str, None] = {}
         self._full_machines: set[str] = set()
 
@@ -49,7 +51,7 @@ class FairSemaphore:
         self._full_machines.clear()
 
     def can_acquire(self, host: str, machine: str | None = None) -> bool:
-        """Whether one more request to this host may be in flight."""
+        """Return whether one more request to this host may be in flight."""
         return self._has_room(
             host, host if machine is None else machine, self.most - self.in_flight
         )
@@ -78,8 +80,9 @@ class FairSemaphore:
         self._leave_machine(permit.machine)
 
     def assign_host(self, permit: Permit, host: str, machine: str | None = None) -> bool:
-        """Count a request of an unknown host for the host that it turned out to be. False if that
-        host is at its limit.
+        """Count a request of an unknown host for the host that is known now.
+
+        Return False if that host is at its limit.
         """
         machine = host if machine is None else machine
         if not self.can_acquire(host, machine):
@@ -91,8 +94,9 @@ class FairSemaphore:
         return True
 
     def assign_machine(self, permit: Permit, machine: str) -> bool:
-        """Count a request for the machine that its host resolved to. False if that machine is at
-        its limit.
+        """Count a request for the machine that its host resolved to.
+
+        Return False if that machine is at its limit.
         """
         if machine != permit.machine:
             if self._by_machine[machine] >= self.per_host:
@@ -119,22 +123,22 @@ class FairSemaphore:
             self._turns[machine] = None
 
     def is_contended(self, machine: str) -> bool:
-        """Whether a lane waits that could use the permit of a request to this machine."""
+        """Return whether a waiting lane could use the permit of a request to this machine."""
         return machine in self._waiting or self.any_could_start()
 
     def has_waiting(self, machine: str) -> bool:
-        """Whether a lane waits for the same machine."""
+        """Return whether a lane waits for the same machine."""
         return machine in self._waiting
 
     def any_could_start(self) -> bool:
-        """Whether a lane waits that could use any permit."""
+        """Return whether a waiting lane could start if one request ended."""
         if not self._turns:
             return False
         free = self.most - self.in_flight + 1
         return any(self._next_host(other, free) is not None for other in self._turns)
 
     def _next_host(self, machine: str, free: int) -> str | None:
-        """The host of this machine whose turn it is, if it has room."""
+        """Return the host of this machine whose turn it is. Return None if none has room."""
         if self._is_full(machine):
             return None
         for host in self._waiting[machine]:
@@ -143,7 +147,7 @@ class FairSemaphore:
         return None
 
     def enqueue(self, lane: Lane, now: float) -> None:
-        """Put the lane at the end of those of its host that wait for a permit."""
+        """Put the lane at the end of its host's queue."""
         if lane.waiting:
             return
         lane.waiting = True
@@ -154,7 +158,7 @@ class FairSemaphore:
             self._turns.setdefault(machine)
 
     def dequeue(self) -> Lane | None:
-        """The lane whose turn it is, which waits no longer. None if no lane may start."""
+        """Remove and return the lane whose turn it is. Return None if no lane may start."""
         free = self.most - self.in_flight
         if free <= 0:
             return None
@@ -172,7 +176,7 @@ class FairSemaphore:
         return None if found is None else self._removed(*found)
 
     def _removed(self, machine: str, host: str) -> Lane:
-        # Machine and host have their next turn after all others.
+        # The machine and the host have their next turn after all others.
         del self._turns[machine]
         hosts = self._waiting[machine]
         lanes = hosts.pop(host)
@@ -187,7 +191,11 @@ class FairSemaphore:
         return lane
 
     def waiting_since(self) -> float | None:
-        """Since when the first lane waits for a permit that is free for its host."""
+        """Return since when the first lane waits although its host has room. Return None if none
+        does.
+
+        The time is in seconds of the event loop's clock.
+        """
         free = max(self.most - self.in_flight, 1)
         moments = (
             lanes[0].waiting_since
@@ -199,17 +207,17 @@ class FairSemaphore:
 
     @property
     def idle(self) -> bool:
-        """Whether no request is in flight and nothing is remembered of any."""
+        """Return whether no request is in flight or counted for a host or machine."""
         return not (self.in_flight or self._by_host or self._by_machine)
 
     @property
     def waiting(self) -> int:
-        """How many lanes wait."""
+        """Return how many lanes wait."""
         return sum(len(lanes) for hosts in self._waiting.values() for lanes in hosts.values())
 
     @property
     def held(self) -> int:
-        """How many lanes wait because their machine is at its limit."""
+        """Return how many lanes wait because their machine is at its limit."""
         return sum(
             len(lanes)
             for machine, hosts in self._waiting.items()

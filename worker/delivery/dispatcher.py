@@ -1,4 +1,4 @@
-"""The dispatcher: one delivery from the wake-up to its recorded outcome, and the next one."""
+"""The dispatcher: it takes each delivery from the wake-up to its recorded outcome."""
 
 import asyncio
 import logging
@@ -34,7 +34,7 @@ log = logging.getLogger("tocsin.worker")
 
 
 class Dispatcher:
-    """Deliveries from the store to the network."""
+    """Sends the deliveries of the store over the network."""
 
     def __init__(
         self,
@@ -79,10 +79,11 @@ class Dispatcher:
 
     @cached_property
     def _loop(self) -> asyncio.AbstractEventLoop:
-        # Kept: to ask for it is a system call in Python 3.11, and there are many a delivery.
+        # Cached, because `get_running_loop` is a system call in Python 3.11, and each delivery
+        # needs it several times.
         return asyncio.get_running_loop()
 
-    # A delivery waits in its lane and starts.
+    # Starting deliveries.
 
     def _on_rested(self, lane: Lane) -> None:
         self._start(lane)
@@ -103,7 +104,9 @@ class Dispatcher:
         return self.leased.pop(lane)
 
     async def _run(self, lane: Lane, item: QueuedDelivery, permit: Permit) -> None:
-        """Deliver this and more of the lane's queue, for as long as it keeps the permit."""
+        """Send this delivery and more of the lane's queue, for as long as the lane keeps the
+        permit.
+        """
         self.admission.begin_quantum(permit)
         may_reach = partial(self.admission.may_reach, lane, permit)
         try:
@@ -132,12 +135,12 @@ class Dispatcher:
             self.admission.wake()
             self._start(lane)
 
-    # It is sent.
+    # Sending a delivery.
 
     async def _deliver(
         self, lane: Lane, item: QueuedDelivery, permit: Permit, may_reach: Callable[[str], bool]
     ) -> bool:
-        """Make one attempt. False if the delivery has to wait after all."""
+        """Make one attempt. Return False if the delivery has to wait after all."""
         lease_id = self.leased.lease
         assert lease_id is not None, "nothing is in memory without a lease"
         LOG_CONTEXT.set({"delivery_id": item.delivery_id, "hook_id": lane.hook_id})
@@ -178,7 +181,7 @@ class Dispatcher:
         wait = backoff_delay(self._store_failures, first=delay, longest=4 * delay)
         lane.pause(self._loop.time() + wait)
 
-    # Its outcome changes the lane, and is recorded.
+    # Recording outcomes.
 
     def _on_outcome(self, lane: Lane, item: QueuedDelivery, outcome: Outcome | None) -> None:
         if outcome is None:
@@ -190,7 +193,7 @@ class Dispatcher:
         if cooldown := self.admission.update_limits(lane, delivered=outcome.state == DELIVERED):
             message = "hook %d rests for %.0f s after %d failures in a row"
             log.warning(message, lane.hook_id, cooldown, lane.failures)
-            # Before the outcome is recorded, which is never at once.
+            # This precedes the recording, which never happens at once.
             outcome.cooldown_until = self._store.clock.now() + round(cooldown * SECOND)
             self.claimer.give_back(lane)
 
@@ -212,25 +215,27 @@ class Dispatcher:
         else:
             self.watchdog.disarm("attempts")
 
-    # The worker's side.
+    # The interface for the worker.
 
     @property
     def in_flight(self) -> int:
-        """How many requests are in flight."""
+        """Return how many requests are in flight."""
         return self.admission.semaphore.in_flight
 
     @property
     def queued(self) -> int:
-        """How many deliveries wait in memory."""
+        """Return how many deliveries wait in memory."""
         return self.leased.queued
 
     def change(self, settings: WorkerSettings) -> None:
-        """Work by these settings from the next attempt of each hook on."""
+        """Apply these settings from the next attempt of each hook on."""
         self.targets.change(settings, self.lanes)
         self.admission.change(settings)
 
     async def stop(self, seconds: float) -> None:
-        """Start nothing more, wait so long for requests in flight, and record their outcomes."""
+        """Start nothing more, wait up to `seconds` for requests in flight, and record their
+        outcomes.
+        """
         self.leased.closed = self.admission.closed = True
         ends = self._loop.time() + seconds
         await self.claimer.close()
@@ -238,7 +243,10 @@ class Dispatcher:
         await self._recorder.drain(max(ends - self._loop.time(), self._tuning.final_flush))
 
     def abort(self) -> None:
-        """Stop at once. Nothing more is recorded or given back: the lease ends by itself."""
+        """Stop at once.
+
+        Nothing more is recorded or returned to the store. The lease expires by itself.
+        """
         self.leased.closed = self.admission.closed = True
         self.claimer.stop()
         self._tasks.cancel()

@@ -1,7 +1,7 @@
-"""A lane: one hook's deliveries in memory, and its own limits.
+"""A lane: the deliveries of one hook in memory, with the hook's own limits.
 
-Each lane has its own queue, concurrency, rate and breaker. So an endpoint that hangs or fails costs
-the others nothing.
+Each lane has its own queue, concurrency, rate and circuit breaker. So an endpoint that hangs or
+fails does not delay the others.
 """
 
 import asyncio
@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from worker.delivery.target import Target
 from worker.tuning import DEFAULTS, Tuning
 
-# A new or failing endpoint gets few requests at once, and more with every one that succeeds.
+# A new or failing endpoint gets few requests at once, and one more with each success.
 FIRST_WINDOW = 4
 
 
 @dataclass(slots=True)
 class QueuedDelivery:
-    """A delivery that is leased and waits in memory."""
+    """A leased delivery that waits in memory."""
 
     delivery_id: int
     event_id: int
@@ -29,15 +29,19 @@ class QueuedDelivery:
 
 @dataclass(slots=True)
 class Lane:
-    """One hook's deliveries. Times are seconds of the event loop's clock, except `next_due`."""
+    """The deliveries of one hook.
+
+    Times are in seconds of the event loop's clock, except `next_due`.
+    """
 
     hook_id: int
     target: Target | None = None
     host: str = ""
-    """Host and port of the hook's URL, empty until the hook was read."""
+    """The host and port of the hook's URL. Empty until the hook was read."""
     machine: str = ""
-    """Hooks that lead to the same machine share a limit. It is the host's name at first. As soon as
-    a request is about to be sent, it is the address.
+    """The machine whose limit the lane shares with other hooks.
+
+    At first it is the host's name. When a request is about to be sent, it is the address.
     """
     queue: deque[QueuedDelivery] = field(default_factory=deque)
     in_flight: int = 0
@@ -46,22 +50,24 @@ class Lane:
     cooldown_until: float = 0.0
     not_before: float = 0.0
     backlog: bool = False
-    """The store may hold more deliveries that are due."""
+    """Whether the store may hold more due deliveries."""
     claiming: bool = False
-    """A claim for this lane is under way."""
+    """Whether a claim for this lane is under way."""
     next_due: int | None = None
-    """When (microseconds) the next delivery in the store is due, as far as is known."""
+    """The time (microseconds) at which the next delivery in the store is due, as far as is
+    known.
+    """
     stale: bool = False
-    """The hook may have been edited since `target` was read."""
+    """Whether the hook may have been edited since `target` was read."""
     invalidations: int = 0
-    """How often that was reported."""
+    """How often `invalidate` was called."""
     reading: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """Held while `target` is read."""
+    """The lock that is held while `target` is read."""
     waiting: bool = False
-    """The lane waits at the limit that all lanes share."""
+    """Whether the lane waits at the limit that all lanes share."""
     waiting_since: float = 0.0
     has_timer: bool = False
-    """A timer will start the lane again."""
+    """Whether a timer will start the lane again."""
     tuning: Tuning = DEFAULTS
 
     def __post_init__(self) -> None:
@@ -69,32 +75,37 @@ class Lane:
 
     @property
     def full(self) -> bool:
-        """Whether new deliveries stay in the store."""
+        """Return whether new deliveries stay in the store."""
         return len(self.queue) >= self.tuning.max_queue or self.cooldown_until > 0
 
     @property
     def idle(self) -> bool:
-        """Whether the lane holds and expects nothing. Then only the window would be lost."""
+        """Return whether the lane holds and expects nothing.
+
+        Removing it then only loses its window.
+        """
         held = self.queue or self.in_flight or self.has_timer or self.waiting
         expects = self.backlog or self.claiming or self.next_due is not None
         return not (held or expects)
 
     def wait(self, now: float) -> float:
-        """Seconds until the cooldown and the rate allow the next request."""
+        """Return the seconds until the cooldown and the rate allow the next request."""
         return max(self.cooldown_until, self.not_before) - now
 
     def can_start(self) -> bool:
-        """Whether a delivery waits and the hook's limit allows one more request in flight."""
+        """Return whether a delivery waits and the hook's limit allows one more request in
+        flight.
+        """
         return bool(self.queue) and self.in_flight < self.limit
 
     @property
     def limit(self) -> int:
-        """Requests in flight at most. It is one until the hook was read."""
+        """Return how many requests may be in flight. It is one until the hook was read."""
         return 1 if self.target is None else min(self.window, self.target.policy.concurrency)
 
     @property
     def rate(self) -> float | None:
-        """Requests a second at most."""
+        """Return how many requests a second may start. None means no limit."""
         return None if self.target is None else self.target.policy.rate
 
     def count_request(self, now: float) -> None:
@@ -103,13 +114,14 @@ class Lane:
             self.not_before = max(now, self.not_before) + 1 / self.rate
 
     def invalidate(self) -> None:
-        """Check the hook's version before anything more is sent."""
+        """Have the hook's version checked before anything more is sent."""
         self.stale = True
         self.invalidations += 1
 
     def confirm(self, version: int, invalidations: int) -> None:
-        """Trust the target again if the hook still has its version. `invalidations` is the count
-        from before the version was read.
+        """Trust the target again if the hook still has its version.
+
+        `invalidations` is the count from before the version was read.
         """
         if self.target is None or self.invalidations != invalidations:
             return
@@ -117,7 +129,7 @@ class Lane:
             self.stale = False
 
     def forget_target(self) -> None:
-        """Read the hook before anything more is sent."""
+        """Have the hook read before anything more is sent."""
         self.target = None
         self.invalidate()
 
@@ -126,17 +138,21 @@ class Lane:
         self.not_before = max(self.not_before, until)
 
     def record_success(self) -> None:
-        """Widen the window."""
+        """Reset the failures and widen the window."""
         self.failures = 0
         self.window += 1
         if self.target is not None:
             self.window = min(self.window, self.target.policy.concurrency)
 
     def record_failure(self, now: float) -> float:
-        """Narrow the window. Returns the seconds of the cooldown if one begins now, else 0."""
+        """Count a failure and narrow the window.
+
+        Return the seconds of the cooldown if one begins now, else 0.
+        """
         self.window = max(1, self.window // 2)
         if self.cooldown_until:
-            # The request was in flight when the cooldown began: the same failure, not one more.
+            # The request was in flight when the cooldown began: it is the same failure, not one
+            # more.
             return 0.0
         self.failures += 1
         breaker = self.target.policy.breaker if self.target is not None else 0
@@ -145,7 +161,7 @@ class Lane:
         doubled = self.tuning.first_cooldown * 2 ** min(self.failures - breaker, 10)
         cooldown: float = min(doubled, self.tuning.max_cooldown)
         self.cooldown_until = now + cooldown
-        # After it one request probes whether the endpoint works again.
+        # After the cooldown, one request probes whether the endpoint works again.
         self.window = 1
         return cooldown
 
@@ -156,7 +172,10 @@ class Lane:
 
 
 class LaneTable:
-    """The lanes by their hooks: one for each hook that holds, expects or has learned something."""
+    """The lanes by hook.
+
+    There is one for each hook that has deliveries here or a changed window.
+    """
 
     def __init__(self, tuning: Tuning = DEFAULTS) -> None:
         self._tuning = tuning
@@ -164,7 +183,7 @@ class LaneTable:
         self._full: set[int] = set()
 
     def get(self, hook_id: int) -> Lane:
-        """The hook's lane, a new one if there is none."""
+        """Return the hook's lane. Make a new one if there is none."""
         lane = self._lanes.get(hook_id)
         if lane is None:
             lane = self._lanes[hook_id] = Lane(hook_id, tuning=self._tuning)
@@ -181,16 +200,16 @@ class LaneTable:
 
     @property
     def full(self) -> Collection[int]:
-        """Hooks whose lanes are full now. May be called on any thread."""
+        """Return the hooks whose lanes are full now. May be called on any thread."""
         return tuple(self._full)
 
     @property
     def cooling_down(self) -> int:
-        """How many endpoints are in a cooldown."""
+        """Return how many endpoints are in a cooldown."""
         return sum(1 for lane in self if lane.cooldown_until)
 
     def update_full(self, lane: Lane) -> None:
-        """Take note of whether the lane is full."""
+        """Update whether the lane counts as full."""
         if lane.full:
             self._full.add(lane.hook_id)
         else:

@@ -1,4 +1,7 @@
-"""The worker's lease: it is renewed in time, and each poll finds what no wake-up has reported."""
+"""The worker's lease.
+
+The keeper renews it in time, and polls for work that no wake-up has reported.
+"""
 
 import asyncio
 import contextlib
@@ -13,10 +16,11 @@ from worker.tuning import DEFAULTS, Tuning
 
 log = logging.getLogger("tocsin.worker")
 
-# If there can be no other worker, the lease need not end: neither when the clock jumps nor after a
-# long outage of the store.
+# The lease of an only worker need not end, not even if the clock jumps or the store has a long
+# outage.
 LIFELONG = 36_500 * DAY
-# What starts less than this before the lease ends may not be recorded under it.
+# Microseconds before the end of the lease in which nothing is sent any more. Its outcome might be
+# recorded too late.
 MARGIN = 10 * SECOND
 
 
@@ -34,7 +38,7 @@ class LeaseKeeper:
         self._end_others_from = 0.0
         self.lease_id: int | None = None
         self.outages = 0
-        """How many polls have failed because the store was unavailable."""
+        """The number of polls that failed because the store was unavailable."""
 
     @property
     def _lifetime(self) -> int:
@@ -42,33 +46,36 @@ class LeaseKeeper:
 
     @property
     def lag(self) -> float:
-        """For how many seconds something has waited for this worker, and not for its endpoint."""
+        """Return the seconds that work has waited for this worker, and not for an endpoint."""
         dispatcher = self._dispatcher
         waits = (dispatcher.admission.semaphore.waiting_since(), dispatcher.claimer.waiting_since)
         now = asyncio.get_running_loop().time()
         return max(now - min((since for since in waits if since is not None), default=now), 0.0)
 
     async def acquire(self) -> int:
-        """Take a new lease, and return its id."""
-        # Durable, for a database that forgot it could give the same number to another worker.
+        """Acquire a new lease, and return its id."""
+        # This write is durable. A database that forgot it could give the same id to another worker.
         given = self._holder, self._lifetime
         lease_id, ends_at = await self._store.write(_acquire, *given)
         self.lease_id = lease_id
         for lane in self._dispatcher.lanes:
             if lane.queue:
-                # These are under another lease: they are left to other workers.
+                # These deliveries are under another lease. They are left to other workers.
                 self._dispatcher.claimer.give_back(lane)
         self._dispatcher.leased.adopt_lease(lease_id)
         self.extend(ends_at - MARGIN)
         return lease_id
 
     def extend(self, until: int) -> None:
-        """Send until this time (microseconds), when the lease may end."""
+        """Allow sending until this time (microseconds), when the lease may end."""
         self._dispatcher.leased.extend(until)
         self._dispatcher.admission.wake()
 
     async def release(self) -> None:
-        """Give everything back that is leased. During an outage the lease ends by itself."""
+        """Return all leased deliveries to the store.
+
+        During an outage, the lease expires by itself.
+        """
         if self.lease_id is not None:
             with contextlib.suppress(Busy, Unavailable):
                 await self._store.note(leases.release, self.lease_id)
@@ -76,7 +83,7 @@ class LeaseKeeper:
     async def poll(self) -> None:
         """Renew the lease, end expired leases of others, and read what is due.
 
-        This finds what no wake-up has reported.
+        This finds the work that no wake-up has reported.
         """
         async with self._lock:
             try:
@@ -89,10 +96,10 @@ class LeaseKeeper:
                 self._end_others_from = now + self._tuning.outage_grace
                 raise
             finally:
-                self._dispatcher.watchdog.arm("looking", 2 * self._tuning.poll_interval)
+                self._dispatcher.watchdog.arm("polling", 2 * self._tuning.poll_interval)
 
     async def scan(self) -> None:
-        """Read from the store what is due and which hooks were edited."""
+        """Read from the store which deliveries are due and which hooks were edited."""
         lanes, claimer = self._dispatcher.lanes, self._dispatcher.claimer
         await self._dispatcher.targets.check([*lanes])
         for hook_id, due_at in (await self._store.read(deliveries.waiting_hooks)).items():
@@ -101,8 +108,9 @@ class LeaseKeeper:
         claimer.claim_due()
 
     async def renew(self) -> None:
-        """Renew the lease, beside a poll that may take long. If it has ended the next poll takes
-        another.
+        """Renew the lease, beside a poll that may take long.
+
+        If the lease has ended, the next poll acquires another.
         """
         lease_id = self.lease_id
         ends_at = await self._renewed(lease_id, end_others=False)
@@ -115,8 +123,8 @@ class LeaseKeeper:
         if ends_at:
             self.extend(ends_at - MARGIN)
             return
-        # This process stood still for long: another worker may have its deliveries.
-        log.warning("the lease had ended; going on under a new one")
+        # This process stood still for long, so another worker may have its deliveries.
+        log.warning("the lease has expired; continuing under a new one")
         await self.acquire()
         if end_others:
             await self._store.note(leases.release_expired)
@@ -127,13 +135,15 @@ class LeaseKeeper:
 
 
 def _acquire(db: Connection, holder: str, lifetime: int) -> tuple[int, int]:
-    """A new lease, and when it will end."""
+    """Acquire a lease. Return its id, and when it will end."""
     return leases.acquire(db, holder, lifetime), db.now + lifetime
 
 
 def _renew(db: Connection, lease_id: int, lifetime: int, end_others: bool, lag: float) -> int:
-    """Renew a lease. Only then the leases of others that have expired are ended. Returns when the
-    lease will end, 0 if it has ended.
+    """Renew a lease.
+
+    Only if that succeeds, end the expired leases of others. Return when the lease will end, or 0 if
+    it has ended.
     """
     if not leases.renew(db, lease_id, lifetime, round(lag * SECOND)):
         return 0

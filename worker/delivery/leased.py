@@ -1,5 +1,6 @@
-"""The deliveries that this worker has leased and holds in memory, and how it gets those of events
-that are stored in this process.
+"""The deliveries that this worker has leased and holds in memory.
+
+`LocalDispatcher` adds the deliveries of events that this process stores.
 """
 
 import asyncio
@@ -21,8 +22,10 @@ log = logging.getLogger("tocsin.worker")
 
 
 class LeasedDeliveries:
-    """`lease` is the lease that deliveries are claimed under, `ids` are those that are in memory.
-    They may be sent until a time that moves on with every renewal of the lease.
+    """The leased deliveries in memory.
+
+    `lease` is the lease under which deliveries are claimed, and `ids` are the deliveries in memory.
+    They may be sent until a time that each renewal of the lease moves on.
     """
 
     def __init__(self, store: Store, tuning: Tuning = DEFAULTS) -> None:
@@ -32,9 +35,9 @@ class LeasedDeliveries:
         self.lease: int | None = None
         self.ids: set[int] = set()
         self.queued = 0
-        """How many of them wait in lanes."""
+        """The number of deliveries that wait in lanes."""
         self.closed = False
-        """Nothing more is added or started."""
+        """Whether adding and starting have ended for good."""
 
     def add(self, ids: Collection[int]) -> None:
         """Count deliveries that the caller puts into lanes."""
@@ -42,20 +45,21 @@ class LeasedDeliveries:
         self.queued += len(ids)
 
     def pop(self, lane: Lane) -> QueuedDelivery:
-        """The lane's next delivery, which is about to be sent."""
+        """Remove and return the lane's next delivery, which is about to be sent."""
         self.queued -= 1
         return lane.queue.popleft()
 
     def requeue(self, lane: Lane, item: QueuedDelivery, lease_id: int) -> None:
-        """Put a delivery back that was not sent after all. If its lease has ended, another worker
-        may have it.
+        """Put a delivery back that was not sent after all.
+
+        If its lease has ended, another worker may have it, and it is dropped.
         """
         if lease_id == self.lease:
             lane.queue.appendleft(item)
             self.queued += 1
 
     def empty(self, lane: Lane) -> list[int]:
-        """Remove what waits in a lane. The ids are for `release`."""
+        """Remove the waiting deliveries of a lane. Return their ids, for `release`."""
         ids = [item.delivery_id for item in lane.queue]
         self.ids.difference_update(ids)
         self.queued -= len(ids)
@@ -64,16 +68,21 @@ class LeasedDeliveries:
 
     @property
     def over_capacity(self) -> bool:
-        """Whether memory holds as many deliveries as it may."""
+        """Return whether memory holds more deliveries than it should."""
         return self.queued > self._tuning.max_buffered
 
     @property
     def open_lease(self) -> int | None:
-        """The lease for new claims, whether there is room or not. None if there is none."""
+        """Return the lease for new claims, whether there is room or not. Return None if there is
+        none.
+        """
         return None if self.closed else self.lease
 
     def adopt_lease(self, lease_id: int) -> None:
-        """Work under this lease. Deliveries under another lease are no longer this worker's."""
+        """Work under this lease.
+
+        Deliveries under another lease are no longer this worker's.
+        """
         self.lease = lease_id
         self.ids.clear()
 
@@ -83,24 +92,24 @@ class LeasedDeliveries:
 
     @property
     def can_send(self) -> bool:
-        """Whether the lease certainly lasts."""
+        """Return whether the lease certainly lasts."""
         return self._store.clock.now() < self._until
 
     def holds(self, lease_id: int) -> bool:
-        """Whether this is the current lease and it certainly lasts."""
+        """Return whether this is the current lease and it certainly lasts."""
         return self.lease == lease_id and self.can_send
 
     async def reconcile(self) -> None:
-        """Give back deliveries that are leased and not in memory.
+        """Return deliveries to the store that are leased and not in memory.
 
-        If a connection is lost during a commit, its result is unknown: deliveries may be leased to
-        a worker that never received them. A database that has crashed may have forgotten the
-        outcomes that were recorded last.
+        If a connection is lost during a commit, its result is unknown. Then deliveries may be
+        leased to a worker that never received them. A database that has crashed may have forgotten
+        the outcomes that were recorded last.
         """
         lease_id = self.lease
         if lease_id is None:
             return
-        # Through the writer: everything that was committed before has been received.
+        # This goes through the writer, so everything that was committed before has been received.
         held = await self._store.note(leases.delivery_ids, lease_id)
         strays = [delivery_id for delivery_id in held if delivery_id not in self.ids]
         if strays and lease_id == self.lease:
@@ -108,7 +117,10 @@ class LeasedDeliveries:
             await self._store.note(deliveries.release, lease_id, strays)
 
     async def release(self, lease_id: int, ids: Iterable[int]) -> None:
-        """Give deliveries back. It is tried until it works or the worker stops."""
+        """Return deliveries to the store.
+
+        This is tried until it succeeds or the worker stops.
+        """
         delay = self._tuning.retry_delay
         tries = 0
         while not self.closed:
@@ -130,10 +142,11 @@ def _ignore() -> None:
 
 
 class LocalDispatcher:
-    """A `notifications.WorkerNotifier`: the store announces here what is new or due. It calls
-    `lease` and `full` on the writer's thread too.
+    """The `notifications.WorkerNotifier` of this process: the store announces new and due work
+    here.
 
-    `start` starts what a lane may have in flight. `recheck` and `claim_soon` are the claimer's.
+    `start` starts as many deliveries of a lane as may be in flight. `recheck` and `claim_soon` are
+    methods of the claimer. The store also calls `lease` and `full` on the writer's thread.
     """
 
     def __init__(
@@ -153,16 +166,18 @@ class LocalDispatcher:
         self.on_websub_due: Callable[[], None] = _ignore
         """Called when a WebSub request or topic may be due."""
         self.on_job_due: Callable[[], None] = _ignore
-        """Called when a job may be due earlier than known."""
+        """Called when a job may be due earlier than expected."""
         self.on_events_stored: Callable[[], None] = _ignore
         """Called when events were stored."""
 
     def lease(self) -> int | None:
-        """The lease for deliveries of new events. None if they shall wait in the store."""
+        """Return the lease for deliveries of new events. Return None if they must wait in the
+        store.
+        """
         return None if self._leased.over_capacity else self._leased.open_lease
 
     def full(self) -> Collection[int]:
-        """Hooks whose new deliveries shall wait in the store."""
+        """Return the hooks whose new deliveries must wait in the store."""
         return self._lanes.full
 
     def dispatch(self, offers: Sequence[LeasedEvent]) -> None:

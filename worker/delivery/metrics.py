@@ -1,4 +1,4 @@
-"""The worker's metrics: attempts and their results, jobs, and how much waits."""
+"""The worker's metrics: attempts and their results, jobs, and waiting deliveries."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from store.clock import SECOND
 from store.database.metrics import CounterMetric, GaugeMetric, HistogramMetric, MetricSet
 from store.delivery.attempts import DEAD, DELIVERED, Outcome
 
-# Bounds in seconds: a delivery may take days to arrive.
+# Bounds in seconds. With retries, a delivery may take days.
 LATENCY_BUCKETS = (
     0.005,
     0.01,
@@ -28,13 +28,17 @@ LATENCY_BUCKETS = (
     86_400,
 )
 ATTEMPT_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
-# Where an attempt may fail. Every other stage counts as `other`.
+# The stages in which an attempt may fail. Every other stage counts as `other`.
 STAGES = ("guard", "secret", "resolve", "connect", "tls", "send", "wait", "read")
 RESULTS = ("2xx", "3xx", "4xx", "5xx", "timeout", "protocol", "internal", "other", *STAGES)
 
 
 class WorkerMetrics(MetricSet):
-    """Counted for each group of outcomes that is recorded, not for each delivery."""
+    """The worker's metrics.
+
+    They are updated for each group of recorded outcomes, because that is cheaper than an update for
+    each delivery.
+    """
 
     def __init__(self) -> None:
         self.deliveries = CounterMetric(
@@ -45,7 +49,7 @@ class WorkerMetrics(MetricSet):
         )
         self.attempts = CounterMetric(
             "tocsin_attempts_total",
-            "Attempts, by the status that came back or the stage they failed in",
+            "Attempts, by the status of the answer or the stage in which they failed",
             ("result",),
             [(result,) for result in RESULTS],
         )
@@ -58,7 +62,7 @@ class WorkerMetrics(MetricSet):
             "tocsin_attempt_seconds", "Time that an attempt took", ATTEMPT_BUCKETS
         )
         self.disabled = CounterMetric(
-            "tocsin_hooks_given_up_total", "Hooks disabled: gone, or failing for too long"
+            "tocsin_hooks_given_up_total", "Hooks disabled: gone (410), or failing for too long"
         )
         self.jobs = CounterMetric(
             "tocsin_job_runs_total", "Runs of scheduled jobs in this process", ("name", "outcome")
@@ -68,12 +72,12 @@ class WorkerMetrics(MetricSet):
             "tocsin_deliveries_in_hand", "Deliveries in memory that wait for their turn"
         )
         self.cooling_down = GaugeMetric(
-            "tocsin_endpoints_resting", "Hooks whose endpoint rests after failures (open breakers)"
+            "tocsin_endpoints_resting", "Hooks that pause after failures (open circuit breakers)"
         )
         self.held = GaugeMetric(
             "tocsin_hooks_held_by_host",
-            "Hooks with deliveries that wait because as many requests are in flight to their host "
-            "as may be",
+            "Hooks with deliveries that wait because their host is at its limit of requests in "
+            "flight",
         )
 
     def recorded(self, outcomes: Sequence[Outcome], disabled: int) -> None:
@@ -102,6 +106,8 @@ def _result(said: int | str | None) -> str:
 
 
 def stage_of(error: str) -> str:
-    """The stage that an attempt's error ("stage: message") names, of those there are."""
+    """Return the stage of an attempt's error ("stage: message"). Return `other` if it is
+    unknown.
+    """
     stage = error.partition(":")[0]
     return stage if stage in RESULTS else "other"

@@ -1,4 +1,7 @@
-"""The payloads of events in memory, in the forms that hooks ask for, built once for all."""
+"""The payloads of events in memory.
+
+Each is built once, in each form that hooks ask for.
+"""
 
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -8,19 +11,20 @@ from store.delivery import events, websub, websub_feeds
 from store.delivery.websub_topics import CONTENT_EVENT, JSON, Topic, content_type
 from worker.delivery.batch_loader import BatchLoader
 
-# Unreserved in application/x-www-form-urlencoded: everything else is escaped.
+# The characters that application/x-www-form-urlencoded does not escape.
 UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._*")
 MAX_BYTES = 32 * 1024 * 1024
-# Bytes that one read returns: fewer events if they are large.
+# Bytes that one read returns at most. If the events are large, it returns fewer of them.
 MAX_READ_BYTES = 4 * 1024 * 1024
 
 
 def form_encode(body: bytes) -> bytes:
-    """`body` as the value of the form parameter `payload`.
+    """Return `body` as the value of the form parameter `payload`.
 
-    One replacement for each byte that occurs and needs it: a fifth of what urllib's quoting costs.
+    This makes one replacement for each byte value that needs it. It takes a fifth of the time of
+    urllib's quoting.
     """
-    # The escapes themselves are made of %, digits and letters; + stands for a space in the end.
+    # Escapes contain %, so % is replaced first. Spaces become + last, after every + was escaped.
     text = body.replace(b"%", b"%25").replace(b"+", b"%2B")
     for byte in sorted(set(body) - UNRESERVED - set(b"%+ ")):
         text = text.replace(bytes((byte,)), b"%%%02X" % byte)
@@ -29,20 +33,23 @@ def form_encode(body: bytes) -> bytes:
 
 @dataclass(slots=True)
 class Payload:
-    """An event's name, guid and body. `body` is JSON, or content of the type `media`."""
+    """An event's name, guid and body.
+
+    `body` is JSON, or content of the media type `media`.
+    """
 
     name: str
     guid: str
     body: bytes
     media: str = JSON
     accepted_at: int | None = None
-    """When the event was accepted, in microseconds."""
+    """The time at which the event was accepted, in microseconds."""
     republished: bool = False
     """Whether the event is a snapshot that was published again."""
     _form: bytes | None = None
 
     def body_as(self, content_type: str) -> bytes:
-        """The exact bytes for a hook of this payload type: `json` or `form`."""
+        """Return the exact bytes for a hook's content type, which is `json` or `form`."""
         if content_type == "json":
             return self.body
         if self._form is None:
@@ -51,7 +58,10 @@ class Payload:
 
 
 class PayloadCache:
-    """The payloads in use. Beyond `max_bytes` the least recently used ones are dropped."""
+    """The payloads in use.
+
+    Beyond `max_bytes`, the least recently used ones are dropped.
+    """
 
     def __init__(self, store: Store, max_bytes: int = MAX_BYTES) -> None:
         self._store = store
@@ -61,11 +71,11 @@ class PayloadCache:
         self._bytes = 0
 
     def __contains__(self, key: object) -> bool:
-        """Whether this payload can be had without reading it."""
+        """Return whether this payload is in memory."""
         return key in self._known
 
     def put(self, key: int | tuple[int, str], payload: Payload) -> Payload:
-        """Keep a payload that need not be read. Returns the one that is kept under this key."""
+        """Add a payload. Return the one that is kept under this key, which may be older."""
         if key in self._known:
             return self._known[key]
         self._known[key] = payload
@@ -76,7 +86,7 @@ class PayloadCache:
         return payload
 
     async def get(self, event_id: int) -> Payload | None:
-        """The event's payload. None if it is no longer stored."""
+        """Return the event's payload. Return None if it is no longer stored."""
         payload = self._known.get(event_id)
         if payload is not None:
             self._known.move_to_end(event_id)
@@ -85,7 +95,7 @@ class PayloadCache:
         return None if found is None else self.put(event_id, found)
 
     async def feed(self, event_id: int, topic: Topic, hub: str) -> Payload:
-        """A repository's feed as of this event."""
+        """Return a repository's feed as of this event."""
         key = event_id, f"{topic.self_url} {hub}"
         payload = self._known.get(key)
         if payload is not None:

@@ -1,4 +1,4 @@
-"""The decision after an attempt: delivered, to be tried again and when, or dead."""
+"""The decision after an attempt: delivered, to be retried at a certain time, or dead."""
 
 import random
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ GONE = 410
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The settings, with the options of one hook. Times are seconds."""
+    """The settings for one hook, with its own options applied. Times are in seconds."""
 
     retries: tuple[float, ...]
     jitter: float
@@ -29,7 +29,10 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The next state of a delivery, and the time (microseconds) that it is due again or ended."""
+    """The next state of a delivery, and the time (microseconds) at which it is due or ended.
+
+    `disable` is the reason to disable the hook, or None.
+    """
 
     state: int
     due_at: int
@@ -37,7 +40,9 @@ class Decision:
 
 
 def policy_for(settings: WorkerSettings, options: dict[str, Any]) -> Policy:
-    """The policy of a hook with these options (store.delivery.hook_options.DeliveryOptions)."""
+    """Return the policy of a hook with these options
+    (store.delivery.hook_options.DeliveryOptions).
+    """
 
     def chosen(name: str) -> Any:
         value = options.get(name)
@@ -62,7 +67,10 @@ def decide(
     retry_after: str | None,
     now: int,
 ) -> Decision:
-    """The decision after attempt `number` (1 for the first), which ended at `now`."""
+    """Return the decision after attempt `number` (1 for the first), which ended at `now`.
+
+    `retry_after` is the value of the header Retry-After. `now` is in microseconds.
+    """
     if error is None and status is not None and 200 <= status < 300:
         return Decision(DELIVERED, now)
     if status == GONE:
@@ -75,7 +83,7 @@ def decide(
 
 
 def parse_retry_after(header: str, now: int) -> float:
-    """The seconds that a Retry-After asks for, at most a day. 0 if it is invalid."""
+    """Return the seconds that a Retry-After asks for, at most a day. Return 0 if it is invalid."""
     text = header.strip()
     if text.isascii() and text.isdigit():
         return min(float(text[:12]), MAX_RETRY_AFTER)

@@ -20,8 +20,9 @@ MAX_BATCH = 500
 
 
 class Recorder:
-    """Collects outcomes and records them. `on_recorded` is called with each group, and the hooks
-    that it disabled, once the group is committed.
+    """Collects outcomes and records them.
+
+    When a group is committed, `on_recorded` is called with it and with the hooks that it disabled.
     """
 
     def __init__(
@@ -43,7 +44,9 @@ class Recorder:
 
     @property
     def full(self) -> bool:
-        """Whether no more may be sent: its outcome could not be recorded, or not soon."""
+        """Return whether sending must pause, because outcomes cannot be recorded or too many
+        wait.
+        """
         return self._blocked or self._unrecorded >= self._tuning.max_unrecorded
 
     def add(self, outcome: Outcome) -> None:
@@ -71,9 +74,11 @@ class Recorder:
         try:
             disabled = await self._record(outcomes)
         except Exception:
-            # A mistake of ours must not stop all deliveries. These stay leased, for sending
-            # them again at once would only fail again.
-            log.exception("%d outcomes are lost until the worker starts anew", many)
+            # A programming error must not stop all deliveries. These stay leased, because sending
+            # them again would only fail again.
+            log.exception(
+                "%d outcomes are not recorded; a restart of the worker sends them again", many
+            )
             outcomes, disabled = [], set()
         self._blocked = False
         self._unrecorded -= many
@@ -81,7 +86,7 @@ class Recorder:
         self._on_recorded(outcomes, disabled)
 
     async def _record(self, outcomes: list[Outcome]) -> set[int]:
-        """Try until the group is recorded. A lost outcome would mean that it is sent again."""
+        """Try until the group is recorded. Without its outcome, a delivery would be sent again."""
         pauses, tries = self._tuning.record_pauses, 0
         while True:
             try:
@@ -96,7 +101,10 @@ class Recorder:
                 tries += 1
 
     async def drain(self, seconds: float) -> None:
-        """Wait so long until everything is recorded. What is not will be sent again."""
+        """Wait up to `seconds` until everything is recorded.
+
+        Deliveries without a recorded outcome are sent again.
+        """
         self._flush()
         if self._writes:
             _, late = await asyncio.wait(self._writes, timeout=seconds)
@@ -106,8 +114,9 @@ class Recorder:
 
 
 def log_dead(outcomes: Sequence[Outcome]) -> None:
-    """Log deliveries that have no attempt left: a line a hook. Only the status, or the stage of the
-    error, is logged: the rest came from outside.
+    """Log deliveries that have no attempt left, in one line per hook.
+
+    The line has only the status or the stage of the error, because the rest came from outside.
     """
     dead: dict[int, list[Outcome]] = {}
     for outcome in outcomes:

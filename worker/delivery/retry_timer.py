@@ -1,4 +1,4 @@
-"""The retry timer: when each lane has its next delivery due in the store."""
+"""The retry timer: it knows when each lane's next delivery in the store is due."""
 
 import asyncio
 import heapq
@@ -8,24 +8,27 @@ from collections.abc import Callable
 from store.clock import SECOND, Clock
 from worker.delivery.lane import Lane
 
-# Seconds after which the clock is read again at the latest: it may have been set.
+# Seconds after which the clock is read again at the latest, because it may have been set.
 LONGEST_SLEEP = 60.0
 
 
 class RetryTimer:
-    """One entry a lane, however many deliveries wait. `on_due` is called when one may be due."""
+    """Calls `on_due` when a lane's delivery may be due.
+
+    It has one entry per lane, however many deliveries wait.
+    """
 
     def __init__(self, clock: Clock, on_due: Callable[[], None]) -> None:
         self._clock = clock
         self._on_due = on_due
-        # The number decides between two lanes of the same time: lanes have no order.
+        # The number decides between two lanes with the same time, because lanes cannot be compared.
         self._entries: list[tuple[int, int, Lane]] = []
         self._numbers = itertools.count()
         self._timer: asyncio.TimerHandle | None = None
         self._closed = False
 
     def schedule(self, lane: Lane, due_at: int) -> None:
-        """Wake the lane at this time (microseconds), if it is not woken earlier."""
+        """Wake the lane at this time (microseconds), unless it is woken earlier."""
         if lane.next_due is None or due_at < lane.next_due:
             lane.next_due = due_at
             heapq.heappush(self._entries, (due_at, next(self._numbers), lane))
@@ -33,12 +36,12 @@ class RetryTimer:
                 self._set_timer()
 
     def pop_due(self) -> list[Lane]:
-        """The lanes whose time has come. Their entries are removed."""
+        """Remove and return the lanes whose time has come."""
         now = self._clock.now()
         found = []
         while self._entries and self._entries[0][0] <= now:
             due_at, _, lane = heapq.heappop(self._entries)
-            # An entry that an earlier one overtook is void: the claim reports what is due next.
+            # An entry that an earlier one replaced is void: the claim reports what is due next.
             if lane.next_due == due_at:
                 lane.next_due = None
                 found.append(lane)
@@ -47,7 +50,7 @@ class RetryTimer:
 
     @property
     def wakes_at(self) -> float | None:
-        """When `on_due` is called next, in seconds of the event loop's clock."""
+        """Return when `on_due` is called next, in seconds of the event loop's clock, or None."""
         return None if self._timer is None else self._timer.when()
 
     def _set_timer(self) -> None:
@@ -61,6 +64,6 @@ class RetryTimer:
             )
 
     def close(self) -> None:
-        """Call `on_due` no more."""
+        """Stop calling `on_due`."""
         self._closed = True
         self._set_timer()

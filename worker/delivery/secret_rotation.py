@@ -1,9 +1,9 @@
-"""The time in which a hook's deliveries are signed with two secrets, its former and its new one.
+"""The overlap of a secret's rotation, in which a hook's deliveries are signed with two secrets.
 
-A receiver knows one of them, and does not say which. Headers with room for one signature use the
-former secret until it is refused, then the new one. Once the receiver has accepted that, the new
-secret comes first for good: the store keeps this for all workers. An additional header has the
-other signature, and `webhook-signature` has both, as its standard says.
+The receiver knows the former or the new secret, and does not say which. Headers with room for one
+signature use the former secret until the receiver refuses it, then the new one. Once the receiver
+has accepted the new one, it comes first for good: the store keeps this for all workers. An
+additional header has the other signature. `webhook-signature` has both, as its standard says.
 """
 
 from dataclasses import dataclass, field
@@ -14,41 +14,41 @@ from store.delivery import hook_secrets
 from store.delivery.hook_secrets import Taken
 from worker.delivery.sign import Signer
 
-# Statuses that say nothing of the signature: too slow, gone, too large, too early, too many.
+# Statuses that say nothing about the signature: too slow, gone, too large, too early, too many.
 UNRELATED_STATUSES = (408, 410, 413, 425, 429)
-# Deliveries to remember that a receiver refused although it had accepted the new secret.
+# The most deliveries to remember that a receiver refused after it had accepted the new secret.
 MOST_REFUSED = 1000
 
 
 @dataclass(slots=True)
 class SecretOverlap:
-    """A former secret, valid until a time (microseconds)."""
+    """A former secret, which is valid until a time (microseconds)."""
 
     until: int
     secret: str
     signer: Signer
     confirmed: bool = False
-    """The receiver has refused the former secret and accepted the new one."""
+    """Whether the receiver has accepted the new secret."""
     prefers_new: bool = False
-    """The former secret was refused last: the new one is tried."""
+    """Whether the former secret was refused last, so that the new one is tried."""
     refused: set[int] = field(default_factory=set)
-    """Deliveries that were refused with the new secret although it was confirmed."""
+    """The deliveries that were refused with the new secret although it was confirmed."""
 
     def __repr__(self) -> str:
         return f"Overlap(until={self.until})"
 
     def is_active(self, timestamp: int) -> bool:
-        """Whether it is still valid at this time (seconds)."""
+        """Return whether the former secret is still valid at this time (seconds)."""
         return timestamp * SECOND < self.until
 
     def new_first(self, delivery_id: int) -> bool:
-        """Whether the new secret signs the next attempt at this delivery first."""
+        """Return whether the new secret comes first in the next attempt at this delivery."""
         return delivery_id not in self.refused if self.confirmed else self.prefers_new
 
     def signatures(
         self, new: Signer, guid: str, body: bytes, timestamp: int, *, new_first: bool
     ) -> str:
-        """The headers with the signatures of both secrets."""
+        """Return the headers with the signatures of both secrets."""
         pair = self.signer.hub(body), new.hub(body)
         first, other = pair[::-1] if new_first else pair
         standard = " ".join(each.standard(guid, timestamp, body) for each in (new, self.signer))
@@ -58,7 +58,7 @@ class SecretOverlap:
         )
 
     def learn(self, delivery_id: int, new_first: bool, status: int | None) -> Taken | None:
-        """Learn from the answer to an attempt. Returns what the store has to keep, if anything."""
+        """Learn from the answer to an attempt. Return what the store has to keep, or None."""
         if status is None:
             return None
         accepted = 200 <= status < 300
@@ -74,8 +74,8 @@ class SecretOverlap:
     def _learn_of_one(
         self, delivery_id: int, new_first: bool, accepted: bool, refused: bool
     ) -> Taken | None:
-        # A receiver may refuse for other reasons: only the next attempt at this delivery uses the
-        # former secret, and its answer decides.
+        # A receiver may refuse for other reasons. So only the next attempt at this delivery uses
+        # the former secret, and its answer decides.
         if refused and new_first:
             if len(self.refused) >= MOST_REFUSED:
                 self.refused.clear()
@@ -92,8 +92,9 @@ class SecretOverlap:
         return Taken(self.until, new)
 
     def inherit_from(self, before: "SecretOverlap | None") -> "SecretOverlap":
-        """The overlap from before the hook was read again, if it is the same: requests in flight
-        still refer to it.
+        """Return the overlap from before the hook was read again, if it is the same.
+
+        Requests in flight still refer to it.
         """
         if before is None or (before.until, before.secret) != (self.until, self.secret):
             return self
@@ -103,7 +104,7 @@ class SecretOverlap:
 
 
 def current_overlap(db: Connection, hook: Row) -> SecretOverlap | None:
-    """The overlap of a hook's secrets now, None if there is none."""
+    """Return the current overlap of a hook's secrets. Return None if there is none."""
     found = hook_secrets.previous_secret(db, hook)
     if found is None or hook["secret"] is None:
         return None

@@ -18,14 +18,14 @@ from worker.http.transport import HttpSender
 
 log = logging.getLogger("tocsin.worker")
 
-# PostgreSQL takes no NUL in a text, and no screen shows one.
+# PostgreSQL does not accept NUL in a text.
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
-# Headers of answers that are nobody's business but the receiver's.
+# Headers of answers that may hold the receiver's credentials. Their values are masked.
 SENSITIVE_HEADERS = ("set-cookie", "set-cookie2", "authorization", "proxy-authorization", "cookie")
 
 
 class DeliverySender:
-    """Makes attempts. Payloads come from `payloads`, where those of new events are."""
+    """Makes attempts, with payloads from `payloads`."""
 
     def __init__(self, store: Store, payloads: PayloadCache, sender: HttpSender) -> None:
         self._store = store
@@ -41,10 +41,10 @@ class DeliverySender:
         may_send: Callable[[], bool],
         may_reach: Callable[[str], bool],
     ) -> Outcome | None:
-        """Make one attempt. None if the delivery was marked dead instead.
+        """Make one attempt. Return None if the delivery was marked dead instead.
 
-        Raises Busy, Unavailable or Withheld (worker.http.transport.HttpSender) before anything was
-        sent. Whatever goes wrong later is in the outcome.
+        Raises Busy, Unavailable or Withheld (worker.http.transport.HttpSender) if nothing was sent
+        yet. Every later error is in the outcome.
         """
         payload = await target.payload(self._payloads, item.event_id) if target else None
         reason = _undeliverable_reason(target, payload, item, self._store.clock.now())
@@ -80,7 +80,7 @@ class DeliverySender:
         except Withheld:
             raise
         except Exception as error:
-            # A mistake of ours costs the attempt: the delivery is tried again by schedule.
+            # A programming error costs this attempt only: the delivery is retried by schedule.
             log.exception("delivery %d to hook %d", item.delivery_id, hook_id)
             answer.error = f"internal: {type(error).__name__}: {error}"
         outcome = _outcome(target, item, hook_id, lease_id, answer, head, started, clock())
@@ -94,7 +94,7 @@ class DeliverySender:
 def _undeliverable_reason(
     target: Target | None, payload: Payload | None, item: QueuedDelivery, now: int
 ) -> str | None:
-    """Why the delivery cannot be tried. None if it can."""
+    """Return why the delivery cannot be tried. Return None if it can."""
     if target is None:
         return "the hook is gone"
     if target.over(now):
@@ -195,7 +195,7 @@ def _masked(line: str) -> str:
 
 
 def header_value(head: str, name: str) -> str | None:
-    """The first value of a header in a block of header lines."""
+    """Return the first value of a header in a block of header lines."""
     for line in head.split("\r\n"):
         key, colon, value = line.partition(":")
         if colon and key.lower() == name:

@@ -11,18 +11,21 @@ PREFIX = "whsec_"
 
 
 class Signer:
-    """Signs with one secret. What hangs on the secret alone is done once, not for each body."""
+    """Signs with one secret.
+
+    The work that depends only on the secret is done once.
+    """
 
     __slots__ = ("_sha1", "_sha256", "_standard")
 
     def __init__(self, secret: str) -> None:
         key = secret.encode()
-        self._sha1 = HMAC(key, SHA1())  # noqa: S303 - what receivers of the older header expect
+        self._sha1 = HMAC(key, SHA1())  # noqa: S303 - receivers of the older header expect SHA-1
         self._sha256 = HMAC(key, SHA256())
         self._standard = HMAC(standard_key(secret), SHA256())
 
     def hub(self, body: bytes) -> tuple[str, str]:
-        """The values of `X-Hub-Signature` (`sha1=<hex>`) and `X-Hub-Signature-256`
+        """Return the values of `X-Hub-Signature` (`sha1=<hex>`) and `X-Hub-Signature-256`
         (`sha256=<hex>`).
         """
         return (
@@ -31,7 +34,10 @@ class Signer:
         )
 
     def standard(self, message_id: str, timestamp: int, body: bytes) -> str:
-        """The value of `webhook-signature`: `v1,<base64>`; `timestamp` in whole seconds."""
+        """Return the value of `webhook-signature`: `v1,<base64>`.
+
+        `timestamp` is in whole seconds.
+        """
         before = b"%b.%d." % (message_id.encode(), timestamp)
         return f"v1,{b64encode(_signed(self._standard, before, body)).decode()}"
 
@@ -44,10 +50,10 @@ def _signed(prepared: HMAC, *parts: bytes) -> bytes:
 
 
 def standard_key(secret: str) -> bytes:
-    """The key that a secret stands for in Standard Webhooks 1.0.0.
+    """Return the key that a secret stands for in Standard Webhooks 1.0.0.
 
-    `whsec_` and base64, with or without its padding, is the decoded key; anything else, also what
-    is no valid base64, is taken as its UTF-8 bytes.
+    If the secret is `whsec_` and base64, with or without padding, the key is the decoded value.
+    Otherwise the key is the secret's UTF-8 bytes. This includes secrets with invalid base64.
     """
     if secret.startswith(PREFIX):
         encoded = secret[len(PREFIX) :]
@@ -55,12 +61,15 @@ def standard_key(secret: str) -> bytes:
             padded = encoded + "=" * (-len(encoded) % 4)
             return b64decode(padded, validate=True) or secret.encode()
         except (binascii.Error, ValueError):
-            pass  # ValueError: not ASCII
+            pass  # ValueError: the secret is not ASCII
     return secret.encode()
 
 
 def verify_hub(secret: str, body: bytes, header: str) -> bool:
-    """Whether `header` (`sha1=<hex>` or `sha256=<hex>`) signs `body`; takes constant time."""
+    """Return whether `header` (`sha1=<hex>` or `sha256=<hex>`) signs `body`.
+
+    The comparison takes constant time.
+    """
     algorithm, _, given = header.partition("=")
     if algorithm not in ("sha1", "sha256"):
         return False
@@ -69,9 +78,10 @@ def verify_hub(secret: str, body: bytes, header: str) -> bool:
 
 
 def verify_standard(secret: str, message_id: str, timestamp: str, body: bytes, header: str) -> bool:
-    """Whether one of the signatures in `header` (separated by spaces) is ours; constant time.
+    """Return whether one of the signatures in `header` (separated by spaces) is valid.
 
-    The timestamp is only part of what is signed: how old a message may be is the caller's rule.
+    The comparison takes constant time. The timestamp is only part of the signed text: the caller
+    decides how old a message may be.
     """
     if not (timestamp.isascii() and timestamp.isdigit() and len(timestamp) < 20):
         return False

@@ -21,8 +21,9 @@ REPUBLISHED = "X-Hub-Republished: true\r\n"
 
 @dataclass(slots=True)
 class Target:
-    """Where a hook's deliveries go, and how. If nothing may be sent there, `endpoint` is None and
-    `refusal` says why, as "stage: message".
+    """The destination of a hook's deliveries, with all that a request needs.
+
+    If nothing may be sent there, `endpoint` is None and `refusal` says why, as "stage: message".
     """
 
     version: int
@@ -41,31 +42,35 @@ class Target:
     """The part of the request's head that is the same for all of the hook's deliveries."""
     signer: Signer | None = None
     ends_at: int | None = None
-    """When (microseconds) the target ends: then nothing is sent any more."""
+    """The time (microseconds) at which the target ends. Nothing is sent from then on."""
     overlap: SecretOverlap | None = None
 
     def __repr__(self) -> str:
         return f"Target({self.url!r}, version={self.version})"
 
     def over(self, now: int) -> bool:
-        """Whether the target has ended by this time (microseconds)."""
+        """Return whether the target has ended by this time (microseconds)."""
         return self.ends_at is not None and self.ends_at <= now
 
     def accepts(self, name: str, *, asked: bool) -> bool:
-        """Whether an event of this name may be sent there. `asked`: a person requested it."""
+        """Return whether an event of this name may be sent there.
+
+        `asked` says whether a person requested the delivery.
+        """
         if self.deleted:
             return name == "meta"
         return self.active or asked or name == "ping"
 
     async def payload(self, cache: PayloadCache, event_id: int) -> Payload | None:
-        """The payload of an event for this target. None if it is no longer stored."""
+        """Return the payload of an event for this target. Return None if it is no longer stored."""
         return await cache.get(event_id)
 
     def head(
         self, payload: Payload, body: bytes, timestamp: int, *, new_first: bool = False
     ) -> str:
-        """The whole head of a request. `timestamp` is in seconds. If `new_first`, the newer of two
-        secrets signs first.
+        """Return the whole head of a request.
+
+        `timestamp` is in seconds. If `new_first`, the newer of two secrets signs first.
         """
         name, guid = payload.name, payload.guid
         lines = [self.static_head]
@@ -94,13 +99,15 @@ class Target:
         )
 
     def inherit_from(self, before: "Target | None") -> "Target":
-        """This target, with what was learned of the receiver before the hook was read again."""
+        """Return this target, with the knowledge about the receiver from before the hook was read
+        again.
+        """
         if self.overlap is not None and before is not None:
             self.overlap = self.overlap.inherit_from(before.overlap)
         return self
 
     def mask(self, text: str) -> str:
-        """The text without the hook's secrets: a receiver may send them back."""
+        """Return the text without the hook's secrets, because a receiver may send them back."""
         for secret in (self.secret, self.overlap and self.overlap.secret):
             text = text.replace(secret, MASK) if secret else text
         return text
@@ -109,7 +116,7 @@ class Target:
 def load_target(
     db: Connection, hook_id: int, settings: WorkerSettings, guard: Guard
 ) -> Target | None:
-    """The hook as it is now. None if it was deleted with its repository."""
+    """Read the hook as it is now. Return None if it was deleted with its repository."""
     row = hooks.by_id(db, hook_id)
     if row is None:
         return None

@@ -1,4 +1,4 @@
-"""The target of each lane: read from the store again when its hook may have changed."""
+"""The target of each lane. It is read again from the store when its hook may have changed."""
 
 from collections.abc import Collection
 
@@ -13,7 +13,10 @@ from worker.settings import WorkerSettings
 
 
 class TargetCache:
-    """Keeps the targets of lanes up to date. Reading one raises Busy or Unavailable."""
+    """Keeps the targets of lanes up to date.
+
+    Reading a target raises Busy or Unavailable if the store fails.
+    """
 
     def __init__(self, store: Store, settings: WorkerSettings, guard: Guard) -> None:
         self._store = store
@@ -21,14 +24,14 @@ class TargetCache:
         self._guard = guard
 
     def known(self, lane: Lane, item: QueuedDelivery) -> Target | None:
-        """The target of this delivery, if nothing has to be read for it."""
+        """Return the target of this delivery, if nothing has to be read for it, else None."""
         if lane.reading.locked() or self._is_outdated(lane, item):
             return None
         return lane.target
 
     async def load(self, lane: Lane, item: QueuedDelivery) -> Target | None:
-        """The target of this delivery. None if its hook is gone."""
-        # Deliveries wait while it is read: nothing more is sent to the target as it was before.
+        """Return the target of this delivery. Return None if its hook is gone."""
+        # Deliveries wait during the read, so nothing more is sent to the outdated target.
         if lane.reading.locked() or self._is_outdated(lane, item):
             async with lane.reading:
                 if self._is_outdated(lane, item):
@@ -55,7 +58,7 @@ class TargetCache:
             _set_host(lane, found)
 
     async def check(self, lanes: Collection[Lane]) -> None:
-        """Invalidate the lanes whose hooks were edited, should a wake-up have been lost."""
+        """Invalidate the lanes whose hooks were edited, in case a wake-up was lost."""
         known = {lane.hook_id for lane in lanes if lane.target is not None}
         versions = await self._store.read(subscribers.versions, known) if known else {}
         for lane in lanes:
@@ -67,7 +70,7 @@ class TargetCache:
                 lane.invalidate()
 
     def change(self, settings: WorkerSettings, lanes: Collection[Lane]) -> None:
-        """Read all targets again, by these settings."""
+        """Have all targets read again, with these settings."""
         self._settings = settings
         for lane in lanes:
             lane.forget_target()
@@ -77,6 +80,6 @@ def _set_host(lane: Lane, target: Target | None) -> None:
     endpoint = None if target is None else target.endpoint
     host = UNKNOWN_HOST if endpoint is None else endpoint.authority
     if host != lane.host:
-        # The address of the former host says nothing of this one.
+        # The address of the former host says nothing about this one.
         lane.host = host
         lane.machine = UNKNOWN_HOST if endpoint is None else endpoint.host

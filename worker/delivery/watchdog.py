@@ -1,6 +1,6 @@
-"""The watchdog of the delivery loop: its parts report what they do, and by when it must be done.
+"""The watchdog of the delivery loop. Its parts report their work, and when it must be done.
 
-An outage of the store is no standstill: the call ends with an error and is tried again.
+An outage of the store does not count as a standstill: the call ends with an error and is repeated.
 """
 
 import asyncio
@@ -10,7 +10,10 @@ from functools import cached_property
 
 
 class Watchdog:
-    """What is under way, and what is expected. Times are seconds of the event loop's clock."""
+    """The work under way, and the deadlines of each part.
+
+    Times are in seconds of the event loop's clock.
+    """
 
     def __init__(self) -> None:
         self._watched: dict[object, tuple[str, float]] = {}
@@ -18,12 +21,12 @@ class Watchdog:
 
     @cached_property
     def _loop(self) -> asyncio.AbstractEventLoop:
-        # Kept: to ask for it is a system call in Python 3.11.
+        # Cached, because `get_running_loop` is a system call in Python 3.11.
         return asyncio.get_running_loop()
 
     @contextlib.contextmanager
     def watch(self, part: str) -> Iterator[None]:
-        """Watch the block: it is expected to end soon."""
+        """Watch the block, which is expected to end soon."""
         token = object()
         self._watched[token] = part, self._loop.time()
         try:
@@ -32,7 +35,7 @@ class Watchdog:
             del self._watched[token]
 
     def arm(self, part: str, seconds: float) -> None:
-        """Expect `arm` or `disarm` of this part within so many seconds."""
+        """Expect `arm` or `disarm` of this part within this many seconds."""
         self._deadlines[part] = self._loop.time() + seconds
 
     def disarm(self, part: str) -> None:
@@ -40,8 +43,9 @@ class Watchdog:
         self._deadlines.pop(part, None)
 
     def stalled(self, limit: float) -> str | None:
-        """The part that has been late for more than `limit` seconds, as a message. None if there is
-        none.
+        """Return a message about the part that has been late for more than `limit` seconds.
+
+        Return None if there is none.
         """
         now = self._loop.time()
         moments = [*self._watched.values(), *self._deadlines.items()]

@@ -1,5 +1,7 @@
-"""A WebSub subscription ready for sending: the topic's content, with no header of ours except the
-one that marks republished events.
+"""A WebSub subscription ready for sending.
+
+Its requests carry the topic's content, and none of the headers of hooks except the one that marks
+republished events.
 """
 
 from dataclasses import dataclass
@@ -19,24 +21,24 @@ from worker.http.endpoint import Endpoint
 from worker.http.guard import Guard
 from worker.settings import WorkerSettings
 
-# Failing ends no subscription: that is for its lease to do.
+# Failed attempts do not end a subscription. Only its lease does.
 OPTIONS = {"disable_after": 0}
 
 
 @dataclass(slots=True)
 class WebSubTarget(Target):
-    """Where a subscriber receives a topic's content, until its lease ends."""
+    """The destination of a topic's content for one subscriber, until the lease ends."""
 
     topic: Topic | None = None
     hub: str = ""
     method: str = "sha256"
 
     def accepts(self, name: str, *, asked: bool) -> bool:
-        """Whether content may still be sent there."""
+        """Return whether content may still be sent there."""
         return self.active
 
     async def payload(self, cache: PayloadCache, event_id: int) -> Payload | None:
-        """The topic's content as of this event."""
+        """Return the topic's content as of this event. Return None if there is none to send."""
         topic = self.topic
         if topic is not None and topic.key in FEEDS:
             return await cache.feed(event_id, topic, self.hub)
@@ -46,7 +48,7 @@ class WebSubTarget(Target):
     def head(
         self, payload: Payload, body: bytes, timestamp: int, *, new_first: bool = False
     ) -> str:
-        """The whole head of a request."""
+        """Return the whole head of a request."""
         assert self.topic is not None
         lines = [
             self.static_head,
@@ -65,7 +67,7 @@ class WebSubTarget(Target):
 def load_websub_target(
     db: Connection, hook_id: int, settings: WorkerSettings, guard: Guard
 ) -> WebSubTarget | None:
-    """The subscription with this hook id in the queue, as it is now. None if it was deleted."""
+    """Read the subscription with this hook id in the queue. Return None if it was deleted."""
     row = websub.by_hook(db, hook_id)
     if row is None:
         return None
