@@ -174,7 +174,7 @@ class Lane:
 class LaneTable:
     """The lanes by hook.
 
-    There is one for each hook that has deliveries here or a changed window.
+    A lane that has become idle stays until `remove_idle`, with the window that it has reached.
     """
 
     def __init__(self, tuning: Tuning = DEFAULTS) -> None:

@@ -1,4 +1,4 @@
-"""The HTTP client of the deliveries, and the guard over the addresses that it may dial.
+"""The HTTP client, and the guard that decides which addresses it may dial.
 
 Imports nothing else of the worker.
 """

@@ -1,4 +1,4 @@
-"""Which addresses may be dialled: a table of the special-purpose networks, each with its name.
+"""The rule for addresses that may be dialled, with a table of the special-purpose networks.
 
 The table is written out because the `ipaddress` properties differ between Python releases. It
 follows the IANA special-purpose registries and adds the metadata services of cloud providers.
@@ -21,10 +21,11 @@ NETWORKS_SETTING = "allow_networks"
 
 
 class Refused(Exception):
-    """An address or a part of a URL that may not be used.
+    """An address or a part of a URL is refused.
 
-    `subject` is what is refused, `rule` says why in words, `setting` names the setting that would
-    allow it (None: there is none), `host` is the name that led to the address, if there was one.
+    `subject` is the refused part, and `rule` is the reason in words. `setting` names the setting
+    that would allow it, or is None if no setting does. `host` is the name that led to the address,
+    or None.
     """
 
     def __init__(
@@ -39,7 +40,8 @@ class Refused(Exception):
         return f"{self.subject}{led} is refused: {self.rule}; {end}"
 
 
-# The first network that holds an address names it, so exceptions stand before what they are in.
+# The first network that holds an address names it. So exceptions precede the networks that hold
+# them.
 FORBIDDEN_V4 = [
     ("0.0.0.0/8", "this network", "RFC 791"),
     ("10.0.0.0/8", "private", "RFC 1918"),
@@ -84,7 +86,8 @@ FORBIDDEN_V6 = [
     ("fec0::/10", "site-local", "RFC 3879"),
     ("ff00::/8", "multicast", "RFC 4291"),
 ]
-# Ways to write an IPv4 address inside an IPv6 address, and how far right of the end it stands.
+# The networks in which an IPv6 address contains an IPv4 address. The last value is how many bits
+# follow the IPv4 address.
 EMBEDDING = [
     ("::ffff:0:0/96", "IPv4-mapped", "RFC 4291", 0),
     ("::ffff:0:0:0/96", "IPv4-translated", "RFC 2765", 0),
@@ -102,9 +105,9 @@ _EMBEDDING = [(IPv6Network(network), what, by, bits) for network, what, by, bits
 
 
 class AddressRule:
-    """Judges addresses; `allowed` are networks in CIDR notation that win over the table.
+    """Judges addresses. `allowed` are networks in CIDR notation, which win over the table.
 
-    Raises ValueError for what is not a network.
+    Raises ValueError if an entry is no network.
     """
 
     def __init__(self, allowed: Iterable[str] = ()) -> None:
@@ -121,7 +124,7 @@ class AddressRule:
             raise Refused(str(address), rule, NETWORKS_SETTING, host)
 
     def allows_loopback(self) -> bool:
-        """Whether any loopback address is in an allowed network."""
+        """Return whether any loopback address is in an allowed network."""
         loopback: list[Network] = [IPv4Network("127.0.0.0/8"), IPv6Network("::1/128")]
         return any(
             mine.version == other.version and mine.overlaps(other)
@@ -138,7 +141,9 @@ class AddressRule:
 
 
 def forbidden(address: Address) -> str | None:
-    """The rule in words that forbids an address, or None for a global unicast address."""
+    """Return the rule that forbids an address, in words. Return None for a global unicast
+    address.
+    """
     if isinstance(address, IPv4Address):
         return _named_v4(address)
     return _embedding(address) or _named_v6(address)
@@ -164,7 +169,7 @@ def _embedding(address: IPv6Address) -> str | None:
         return None  # the unspecified and the loopback address have names of their own
     for network, what, by, bits in _EMBEDDING:
         if address in network:
-            # Teredo writes its address inverted
+            # Teredo inverts the bits of its address.
             inner = IPv4Address((number >> bits ^ (0xFFFFFFFF * (what == "Teredo"))) & 0xFFFFFFFF)
             return f"{what} ({network}, {by}), which stands for {inner}"
     if (number >> 32) & 0xFDFFFFFF == ISATAP:

@@ -8,18 +8,22 @@ MAX_BODY = 65536
 
 
 class Withheld(Exception):
-    """A request was not sent, because at the last moment it was no longer allowed."""
+    """A request was not sent, because it was no longer allowed at the last moment."""
 
 
 class ExchangeResult:
     """The answer to a request, or the error.
 
-    `status` is None when no complete head came. `head` is the header block as it was received,
-    without the status line and the blank line; `body` the first bytes of the body, as they were
-    sent (nothing is decompressed), `truncated` when there was more. `address` was dialled.
-    `timings` are microseconds by stage: resolve, connect, tls, wait (request written to first
-    byte), read, total. `error` is "stage: message" or None; stages: guard, resolve, connect, tls,
-    send, wait, read, protocol, and timeout, which names the stage it happened in.
+    The members are:
+    - `status` is None if no complete head came.
+    - `head` is the header block as it was received, without the status line and the blank line.
+    - `body` is the first bytes of the body, as they were sent. Nothing is decompressed.
+    - `truncated` says whether the body has more bytes.
+    - `address` is the address that was dialled.
+    - `timings` are microseconds by stage: resolve, connect, tls, wait (from the written request to
+      the first byte), read, total.
+    - `error` is "stage: message" or None. The stages are guard, resolve, connect, tls, send, wait,
+      read, protocol and timeout. After timeout, the message names the stage that took too long.
     """
 
     __slots__ = ("address", "body", "error", "head", "status", "timings", "truncated")
@@ -34,7 +38,7 @@ class ExchangeResult:
         self.error: str | None = None
 
     def fields(self) -> list[tuple[bytes, bytes]]:
-        """The headers, names in lower case, in the order in which they came."""
+        """Return the headers in the order in which they came, with names in lower case."""
         lines = (line.partition(b":") for line in self.head.split(b"\r\n") if line)
         return [(name.lower(), value.strip(b" \t")) for name, _, value in lines]
 
@@ -43,7 +47,9 @@ class ExchangeResult:
 
 
 def error_text(error: BaseException) -> str:
-    """The message of an error, without its number. If there is none, the name of its class."""
+    """Return the message of an error, without its number. If there is none, return its class's
+    name.
+    """
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"certificate verify failed: {error.verify_message}"
     if isinstance(error, OSError) and not isinstance(error, ssl.SSLError | socket.gaierror):

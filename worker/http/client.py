@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import httpx
 
 USER_AGENT = "tocsin (WebSub; +https://www.w3.org/TR/websub/)"
-# Of header values: it can express every byte.
+# The encoding of header values. It can express every byte.
 ENCODING = "iso-8859-1"
 
 
@@ -23,8 +23,10 @@ class RequestFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer. `body` is as it was sent, not decompressed. It is `truncated` if there was more.
-    If it broke off, `error` says why.
+    """An answer.
+
+    `body` is as it was sent, not decompressed. `truncated` says whether there was more. If the
+    answer broke off, `error` says why.
     """
 
     status: int
@@ -34,12 +36,12 @@ class Reply:
     error: str | None
 
     def header(self, name: str) -> str | None:
-        """The first value of a header, None if there is none."""
+        """Return the first value of a header. Return None if there is none."""
         return next(iter(self.headers.get_list(name)), None)
 
 
 class GuardedClient:
-    """Sends requests to endpoints of the guard. It follows no redirect and keeps no cookie."""
+    """A client for endpoints of the guard. It follows no redirect and keeps no cookie."""
 
     def __init__(self, guard: Guard, sender: HttpSender) -> None:
         self._guard, self._sender = guard, sender
@@ -54,10 +56,13 @@ class GuardedClient:
         headers: Mapping[str, str] | None = None,
         max_bytes: int = MAX_BODY,
     ) -> Reply:
-        """Send a request, and read so many bytes of the answer. `deadline` in seconds covers
-        everything. Raises RequestFailed, "stage: message", if no answer came.
+        """Send a request, and read up to `max_bytes` of the answer.
+
+        `deadline` in seconds covers the whole exchange. If no answer came, raises RequestFailed
+        with the text "stage: message".
         """
-        # Most workers never send such a request: importing httpx would slow down their start.
+        # Imported here, because most workers never send such a request and it would slow down their
+        # start.
         import httpx
 
         from worker.http.httpx_transport import open_client
@@ -75,7 +80,7 @@ class GuardedClient:
             raise RequestFailed(str(error)) from None
 
     async def close(self) -> None:
-        """Close the client. The transport is its owner's."""
+        """Close the client. The owner of the transport closes that."""
         if self._client is not None:
             await self._client.aclose()
 

@@ -1,4 +1,7 @@
-"""One connection to a receiver: it carries one exchange at a time and keeps the answer bounded."""
+"""A connection to a receiver.
+
+It carries one exchange at a time, and limits the size of the answer.
+"""
 
 import asyncio
 import re
@@ -12,20 +15,19 @@ from worker.http.answer import ExchangeResult, error_text
 
 MAX_HEAD = 16384
 MAX_INTERIM = 8
-EARLY = 0.002  # seconds that an alarm of an event loop may ring too soon
-ONE_WRITE = 262144  # up to here copying head and body together is cheaper than two writes
-EARLY_CLOSE = (
-    1.0  # seconds: a connection that is closed so soon after its first answer was not to be kept
-)
+EARLY = 0.002  # seconds that a timer of the event loop may fire too early
+ONE_WRITE = 262144  # up to this size, copying head and body together is cheaper than two writes
+# If the receiver closes a connection within this many seconds of its first answer, it keeps none.
+EARLY_CLOSE = 1.0
 SAFE = (b"GET ", b"HEAD ")  # methods that change nothing (RFC 9110, section 9.2.1)
 _LENGTH = re.compile(rb"(?im)^(?:content-length:|transfer-encoding:.*chunked)")
 
 Origin = tuple[str, str, int, bool]
-"""Scheme, host, port, whether certificates are verified."""
+"""Scheme, host, port, and whether certificates are verified."""
 
 
 class ConnectionOwner(Protocol):
-    """Where a connection belongs."""
+    """The pool that a connection belongs to."""
 
     def add(self, connection: "HttpConnection") -> None: ...
 
@@ -39,11 +41,11 @@ class _StopParsing(Exception):
 
 
 class HttpConnection(asyncio.Protocol):
-    """One connection. `owner` gets it back when an exchange has left it usable.
+    """One connection. `owner` gets it back if an exchange has left it usable.
 
-    `exchanges`: how many it has carried. `since`: when the last one ended. `closed_early`: the
-    receiver closed it soon after the first, without having announced that. `transport`: what it
-    writes to, set when it is made.
+    `exchanges` is the number of exchanges that it has carried, and `since` is when the last one
+    ended. `closed_early` says that the receiver closed it soon after the first exchange, without
+    announcing that. `transport` is set when the connection is made.
     """
 
     __slots__ = (
@@ -67,17 +69,19 @@ class HttpConnection(asyncio.Protocol):
         self._raw = b""
         self._body: list[bytes] = []
 
-    # The exchange
+    # The exchange.
 
     def is_usable(self, fresh_seconds: float) -> bool:
-        """Whether an idle connection may carry another request: its receiver has neither closed it
-        nor sent anything. A request on one that is unfit would never be read. If it was used less
-        than `fresh_seconds` ago, the event loop is trusted to know.
+        """Return whether an idle connection may carry another request.
+
+        It may, unless its receiver has closed it or sent something: the receiver would never read
+        the request. If the connection was used less than `fresh_seconds` ago, the event loop's
+        knowledge is enough.
         """
         if self.closed or self.transport.is_closing():
             return False
-        # The event loop has read what came before its last pass. To ask the system each time would
-        # be a call more for every delivery to an endpoint that is busy.
+        # The event loop has read everything that came before its last pass. Asking the system too
+        # would be one more call for every delivery to a busy endpoint.
         if perf_counter() - self.since < fresh_seconds:
             return True
         readable = select.poll()
@@ -96,12 +100,15 @@ class HttpConnection(asyncio.Protocol):
         when: float,
         seconds: float,
     ) -> "asyncio.Future[bool]":
-        """Send a request. What is returned gets True when `answer` is complete or carries an error.
-        It gets False when a used connection was closed before any byte of an answer and the method
-        is safe. Only then may the request be sent again at once (RFC 9110, section 9.2.2): nobody
-        can know that the receiver has not read it.
+        """Send a request, and return a future.
 
-        The exchange ends by `when` on the loop's clock; `seconds` is for the message.
+        The future gets True when `answer` is complete or carries an error. It gets False if a used
+        connection was closed before any byte of an answer came, and the method is safe. Only then
+        may the request be sent again at once (RFC 9110, section 9.2.2), because nobody can know
+        that the receiver has not read it.
+
+        At most `keep` bytes of the body are read. The exchange ends by `when` on the loop's clock.
+        `seconds` is for the error message.
         """
         waiter = self._loop.create_future()
         answer.address = self.address
@@ -130,8 +137,8 @@ class HttpConnection(asyncio.Protocol):
         self._alarm = self._loop.call_at(self._when, self._on_alarm)
 
     def _on_alarm(self) -> None:
-        # One alarm serves many exchanges: most are over long before it, and setting one for each
-        # would cost more than all the rest that is done here.
+        # One timer serves many exchanges. Most end long before it, and a timer for each would cost
+        # more than everything else here.
         self._alarm = None
         if self._answer is None:
             return
@@ -148,7 +155,7 @@ class HttpConnection(asyncio.Protocol):
             self.drop()
 
     def drop(self) -> None:
-        """Close at once, whatever is still unsent."""
+        """Close at once, and discard unsent bytes."""
         self.closed = True
         self.transport.abort()
 
@@ -157,10 +164,10 @@ class HttpConnection(asyncio.Protocol):
         self.closed = True
         self.transport.close()
 
-    # What asyncio calls
+    # The callbacks of asyncio.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        # Not asserted: uvloop's transports do not inherit from asyncio's.
+        # Cast and not asserted: uvloop's transports do not inherit from asyncio's.
         self.transport = cast("asyncio.Transport", transport)
         self._parser = HttpResponseParser(self)
         self.owner.add(self)
@@ -168,7 +175,7 @@ class HttpConnection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         answer = self._answer
         if answer is None:
-            self._why = "the receiver spoke without being asked"
+            self._why = "the receiver sent data without a request"
             self.drop()
             return
         if not self._first:
@@ -180,7 +187,7 @@ class HttpConnection(asyncio.Protocol):
             self._fail("protocol: " + self._why)
         elif self._done or answer.truncated:
             self._finish(answer)
-        elif answer.status is not None and self._room <= 0:  # what may follow is not waited for
+        elif answer.status is not None and self._room <= 0:  # more bytes would be discarded
             answer.truncated = True
             self._finish(answer)
 
@@ -206,7 +213,7 @@ class HttpConnection(asyncio.Protocol):
     def resume_writing(self) -> None:
         self._paused = False
 
-    # What the parser calls
+    # The callbacks of the parser.
 
     def on_message_begin(self) -> None:
         if self._done:
@@ -221,7 +228,7 @@ class HttpConnection(asyncio.Protocol):
         raw = self._raw.lstrip(b"\r\n")
         line, end = raw.find(b"\r\n"), raw.find(b"\r\n\r\n")
         if end > MAX_HEAD:
-            raise _StopParsing  # `_parse` says why
+            raise _StopParsing  # `_parse` sets the error
         answer = self._answer
         assert answer is not None
         answer.head = raw[line + 2 : end]
@@ -230,13 +237,13 @@ class HttpConnection(asyncio.Protocol):
     def on_body(self, data: bytes) -> None:
         if len(data) > self._room:
             self._body.append(data[: self._room])
-            self._answer.truncated = True  # type: ignore[union-attr]  # only parsed for an answer
+            self._answer.truncated = True  # type: ignore[union-attr]  # the parser only runs for an answer
             raise _StopParsing
         self._body.append(data)
         self._room -= len(data)
 
     def on_message_complete(self) -> None:
-        status = self._answer.status  # type: ignore[union-attr]  # as above
+        status = self._answer.status  # type: ignore[union-attr]  # the same
         if status is not None:
             self._done = True
             self._reusable = status != 101 and self._parser.should_keep_alive()
@@ -256,10 +263,10 @@ class HttpConnection(asyncio.Protocol):
         if answer.status is None and len(self._raw) > MAX_HEAD:
             self._why = f"headers too large (more than {MAX_HEAD} bytes)"
 
-    # How it ends
+    # The end of the exchange.
 
     def _note_close(self) -> None:
-        """Take note that the receiver has closed the connection."""
+        """Record that the receiver has closed the connection."""
         self.closed_early = self.exchanges == 1 and perf_counter() - self.since < EARLY_CLOSE
 
     def _finish(self, answer: ExchangeResult) -> None:
@@ -269,7 +276,7 @@ class HttpConnection(asyncio.Protocol):
         self.since = perf_counter()
         self._measure(answer)
         answer.body = b"".join(self._body)
-        self._raw, self._body = b"", []  # an idle connection holds on to nothing
+        self._raw, self._body = b"", []  # an idle connection holds no data
         abandoned = waiter.done()
         if self._reusable and not abandoned and not self.transport.get_write_buffer_size():
             self.exchanges += 1

@@ -1,4 +1,7 @@
-"""From an endpoint to an open connection: resolve and judge, connect, TLS, each stage measured."""
+"""The way from an endpoint to an open connection: resolve and judge, connect, TLS.
+
+Each stage is measured.
+"""
 
 import asyncio
 import ssl
@@ -18,11 +21,11 @@ TLS_SHUTDOWN_SECONDS = 2.0
 
 
 class DialError(Exception):
-    """No connection; the message is the Answer's error, "stage: message"."""
+    """No connection was opened. The message is the result's error, "stage: message"."""
 
 
 class Dialler:
-    """Opens connections to the addresses that the guard hands out, and to no others."""
+    """Opens connections to the addresses that the guard returns, and to no others."""
 
     def __init__(self, guard: Guard, pool: Pool, verify_context: ssl.SSLContext | None) -> None:
         self._guard = guard
@@ -40,11 +43,11 @@ class Dialler:
         seconds: float,
         may_reach: Callable[[str], bool] | None = None,
     ) -> HttpConnection:
-        """A new connection, made before `when` on the loop's clock; `seconds` is for the message.
-        `may_reach` is asked with each address before it is dialled.
+        """Open a new connection before `when` on the loop's clock. `seconds` is for the error
+        message.
 
-        Timings and the address go into `answer`. Raises DialError, and Withheld where `may_reach`
-        says no.
+        `may_reach` is called with each address before it is dialled. The timings and the address
+        are written to `answer`. Raises DialError, and Withheld if `may_reach` returns False.
         """
         if self._pool.closing:
             raise DialError("connect: the transport is closed")
@@ -75,7 +78,7 @@ class Dialler:
         when: float,
         may_reach: Callable[[str], bool] | None,
     ) -> HttpConnection:
-        """Try one address after the other, each with its share of the time that is left."""
+        """Try one address after the other. Each gets its share of the time that is left."""
         loop = asyncio.get_running_loop()
         failure = OSError("no address")
         for left in range(len(addresses), 0, -1):
@@ -91,7 +94,7 @@ class Dialler:
         raise failure
 
     async def _secure(self, connection: HttpConnection, host: str) -> None:
-        """Go over to TLS. Raises OSError, also for a certificate that is not trusted."""
+        """Start TLS. Raises OSError, also if the certificate is not trusted."""
         loop = asyncio.get_running_loop()
         try:
             transport = await loop.start_tls(
@@ -106,7 +109,7 @@ class Dialler:
             connection.transport = transport
         except BaseException:
             connection.drop()
-            self._pool.on_closed(connection)  # asyncio does not always tell that it was lost
+            self._pool.on_closed(connection)  # asyncio does not always report that it was lost
             raise
 
     def _context(self, verify: bool) -> ssl.SSLContext:
@@ -122,13 +125,13 @@ class Dialler:
 
 @contextmanager
 def _stage(answer: ExchangeResult, stage: str, late: str) -> Iterator[None]:
-    """Measure a stage, and turn what goes wrong in it into a DialError that names it."""
+    """Measure a stage. If it fails, raise a DialError that names it."""
     started = perf_counter()
     try:
         yield
     except asyncio.CancelledError:
-        # Maybe the deadline: the message is made where the stage is known, and a cancellation
-        # from outside is not turned into an error by asyncio.timeout.
+        # This may be the deadline: the message is made here, where the stage is known.
+        # asyncio.timeout does not turn a cancellation from outside into an error.
         answer.error = f"timeout: {stage}: {late}"
         raise
     except TimeoutError:

@@ -1,4 +1,4 @@
-"""The parts of a URL, read strictly: what programs read differently is refused."""
+"""Strict parsing of URLs. If programs disagree on how to read a URL, it is refused."""
 
 import re
 import socket
@@ -14,7 +14,7 @@ MAX_URL = 2048
 DEFAULT_PORTS = {"http": 80, "https": 443, "svn": 3690}
 WEB = ("http", "https")
 SOURCES = (*WEB, "svn")
-"""The schemes of what imports are from."""
+"""The schemes of repositories that can be imported."""
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)([^#]*)(#.*)?", re.DOTALL)
 _FORBIDDEN_CHARACTER = re.compile(r"[\x00-\x20\x7f-\xa0\\\ud800-\udfff]|[^\S ]")
 _AUTHORITY = re.compile(r"(\[[^\[\]]*\]|[^:\[\]]*)(?::(.*))?", re.DOTALL)
@@ -26,7 +26,7 @@ _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a request goes. `target` is path and query, byte for byte as they were given."""
+    """The destination of a request. `target` is path and query, byte for byte as given."""
 
     scheme: str
     host: str
@@ -35,13 +35,15 @@ class Endpoint:
 
     @property
     def authority(self) -> str:
-        """The value of the Host header: with the port only when it is not the scheme's own."""
+        """Return the value of the Host header. It has the port only if it is not the scheme's
+        default.
+        """
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
 
 
 def parse(url: str, schemes: Sequence[str] = WEB) -> Endpoint:
-    """The parts of a URL with one of these schemes. Raises Refused for everything that is not
+    """Return the parts of a URL with one of these schemes. Raises Refused if it is not
     plainly one.
     """
     if len(url) > MAX_URL:
@@ -56,8 +58,8 @@ def parse(url: str, schemes: Sequence[str] = WEB) -> Endpoint:
 
 
 def is_address(host: str) -> bool:
-    """Whether the host of an Endpoint is an IP address."""
-    # What `parse` lets through: only an address has a colon or ends in a label of digits only.
+    """Return whether the host of an Endpoint is an IP address."""
+    # After `parse`, only an address has a colon or ends in a label of digits only.
     return ":" in host or host.rpartition(".")[2].isdigit()
 
 
@@ -69,7 +71,7 @@ def _split(url: str, schemes: Sequence[str]) -> tuple[str, str, str]:
     scheme, authority, target, fragment = parts.groups()
     if scheme.lower() not in schemes:
         spoken = f"{', '.join(schemes[:-1])} and {schemes[-1]}"
-        raise Refused(f"the scheme {scheme}", f"only {spoken} are spoken")
+        raise Refused(f"the scheme {scheme}", f"only {spoken} are supported")
     if fragment is not None:
         raise Refused("the fragment", "what follows # is never sent")
     if "@" in authority:
@@ -113,10 +115,10 @@ def _ipv6(text: str) -> str:
 
 
 def _ipv4(name: str, given: str) -> str:
-    """A host that ends in a number is an IPv4 address or nothing (WHATWG URL, 3.5).
+    """Return the address of a host that ends in a number (WHATWG URL, 3.5).
 
-    Programs disagree on how octal, hexadecimal and shortened forms are read: only four decimal
-    numbers are taken, whatever address the other forms may stand for.
+    Programs disagree on how to read octal, hexadecimal and shortened forms. So only four decimal
+    numbers are allowed, whatever address the other forms may stand for. Raises Refused otherwise.
     """
     try:
         address = str(IPv4Address(name))

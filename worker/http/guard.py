@@ -1,6 +1,7 @@
-"""The address guard: which URLs may be subscribed to, and which addresses may be dialled for them.
+"""The address guard: it decides which URLs may be used, and which addresses may be dialled for
+them.
 
-A name is resolved, all its addresses are judged, and exactly the judged addresses are handed out.
+A name is resolved and all its addresses are judged. Exactly the judged addresses are returned.
 """
 
 import asyncio
@@ -14,7 +15,7 @@ from worker.http.endpoint import WEB, Endpoint, is_address, parse
 __all__ = ["Endpoint", "Guard", "Refused", "Resolver"]
 
 Resolver = Callable[[str, int], Awaitable[list[str]]]
-"""Host and port to addresses; OSError when there are none."""
+"""A function from host and port to addresses. It raises OSError if there are none."""
 
 PORTS = "80,443,1024-65535"
 PORTS_SETTING = "callback_ports"
@@ -34,9 +35,9 @@ BAD_PORTS = frozenset([
 class Guard:
     """Judges URLs and addresses, and resolves names.
 
-    `allow_networks`: networks in CIDR notation that may be dialled whatever the table says.
-    `ports`: ports and ranges of ports. `resolver`: replaces the system's. `check_seconds`: how long
-    `judge` waits for a name. Raises ValueError if a network or port is invalid.
+    `allow_networks` are networks in CIDR notation that may be dialled whatever the table says.
+    `ports` lists ports and ranges of ports. `resolver` replaces the system's. `check_seconds` is
+    how long `judge` waits for a name. Raises ValueError if a network or port is invalid.
     """
 
     def __init__(
@@ -54,13 +55,17 @@ class Guard:
         self._asked: dict[tuple[str, int], asyncio.Task[list[str] | OSError]] = {}
 
     def allow(self, networks: Iterable[str], ports: str) -> None:
-        """Judge by these from now on. Raises ValueError, and then changes nothing."""
+        """Apply these rules from now on. If they are invalid, raise ValueError and change
+        nothing.
+        """
         rule, ranges = AddressRule(networks), _ranges(ports)
         self._rule, self._ports = rule, ranges
         self._localhost = rule.allows_loopback()
 
     def endpoint(self, url: str, schemes: Sequence[str] = WEB) -> Endpoint:
-        """The parts of a URL, judged as far as that goes without resolving. Raises Refused."""
+        """Return the parts of a URL, judged as far as possible without resolving. Raises
+        Refused.
+        """
         endpoint = parse(url, schemes)
         self._check_port(endpoint.port)
         self._check_host(endpoint.host)
@@ -71,9 +76,10 @@ class Guard:
         self._rule.judge(address)
 
     async def resolve(self, endpoint: Endpoint) -> list[str]:
-        """The addresses to dial, all judged. Raises Refused if one is forbidden, OSError if none.
+        """Return the addresses to dial. All of them were judged.
 
-        A caller that is cancelled leaves the look-up to the others that wait for it.
+        Raises Refused if one is forbidden, and OSError if there are none. If the caller is
+        cancelled, the look-up continues for others that wait for it.
         """
         if is_address(endpoint.host):
             self._rule.judge(endpoint.host)
@@ -86,7 +92,7 @@ class Guard:
         return found
 
     async def judge(self, url: str) -> None:
-        """Raise Refused when a URL may not be subscribed to.
+        """Raise Refused if a URL may not be subscribed to.
 
         A name that does not resolve, or not in time, passes: every delivery judges it again.
         """
@@ -98,7 +104,7 @@ class Guard:
             return
 
     def close(self) -> None:
-        """Let the resolver's threads end; look-ups that have not begun are dropped."""
+        """Let the resolver's threads end, and drop look-ups that have not begun."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _check_port(self, port: int) -> None:
@@ -122,7 +128,8 @@ class Guard:
         return task
 
     async def _look_up(self, host: str, port: int) -> list[str] | OSError:
-        # An error is returned: raised, it would be reported as lost when all askers have left.
+        # An error is returned, not raised: if every caller was cancelled, asyncio would report a
+        # raised one as never retrieved.
         try:
             found = list(dict.fromkeys(await self._resolver(host, port)))
         except OSError as error:
@@ -132,8 +139,8 @@ class Guard:
         return found
 
     async def _system(self, host: str, port: int) -> list[str]:
-        # As bytes the name goes to the resolver unchanged; the pool is our own because the event
-        # loop's default pool is shared with whoever else has slow work.
+        # The name is passed as bytes, so that the resolver gets it unchanged. The threads are
+        # separate, because other slow work shares the event loop's default pool.
         found = await asyncio.get_running_loop().run_in_executor(
             self._threads, socket.getaddrinfo, host.encode(), port, 0, socket.SOCK_STREAM
         )

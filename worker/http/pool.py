@@ -1,4 +1,4 @@
-"""Idle connections, kept for the next exchange with the same origin, the freshest used first."""
+"""The pool of idle connections. The next exchange with the same origin uses the freshest one."""
 
 import asyncio
 from contextlib import suppress
@@ -10,14 +10,17 @@ CLOSE_SECONDS = 2.0
 # Seconds after which a receiver may have closed a connection although the event loop has not read
 # that yet.
 FRESH_SECONDS = 0.005
-# Seconds that a connection to a doubted origin rests before it is used again, and how many origins
-# are remembered.
+# Seconds that a connection to a doubted origin waits before it is used again, and how many doubted
+# origins are remembered.
 DOUBTED_REST, MAX_DOUBTED = 0.1, 4096
 
 
 class Pool:
-    """The connections of one transport. `seconds`: how long an idle one is kept; `per_origin` and
-    `total`: how many are; beyond `total` one of the origin idle for longest is closed."""
+    """The connections of one transport.
+
+    `seconds` is how long an idle connection is kept. `per_origin` and `total` limit how many are
+    kept. Beyond `total`, one of the origin that was idle for longest is closed.
+    """
 
     def __init__(self, seconds: float, per_origin: int, total: int) -> None:
         self._seconds, self._per_origin, self._total = seconds, per_origin, total
@@ -32,17 +35,18 @@ class Pool:
         self._all_closed: asyncio.Event | None = None
 
     def __len__(self) -> int:
-        """How many connections are open, idle or not."""
+        """Return how many connections are open, idle or not."""
         return len(self._open)
 
     def is_doubted(self, origin: Origin) -> bool:
-        """Whether connections to an origin rest before they are used again: the origin closes them
-        without announcing it.
+        """Return whether connections to an origin must wait before they are used again.
+
+        They must if the origin closes connections without announcing it.
         """
         return origin in self._doubted
 
     def acquire(self, origin: Origin) -> HttpConnection | None:
-        """An idle connection to an origin that its receiver has not closed, or None."""
+        """Return an idle connection to an origin that its receiver has not closed, or None."""
         kept = self._idle.get(origin)
         doubted = origin in self._doubted
         while kept:
@@ -56,18 +60,18 @@ class Pool:
         return None
 
     def add(self, connection: HttpConnection) -> None:
-        """Take note of a new connection."""
+        """Record a new connection."""
         self._open.add(connection)
         if self.closing:
             connection.drop()
 
     @property
     def closing(self) -> bool:
-        """Whether `close` was called: nothing is opened or kept any more."""
+        """Return whether `close` was called. From then on, nothing is opened or kept."""
         return self._all_closed is not None
 
     def release(self, connection: HttpConnection) -> None:
-        """Keep a connection for later."""
+        """Keep a connection for a later exchange."""
         if self.closing or connection in self._unkept:
             connection.drop()
             return
@@ -84,7 +88,7 @@ class Pool:
             self._sweep_later()
 
     def on_closed(self, connection: HttpConnection) -> None:
-        """Take note that a connection is closed."""
+        """Record that a connection is closed."""
         self._open.discard(connection)
         self._unkept.discard(connection)
         if connection.closed_early:
@@ -95,22 +99,26 @@ class Pool:
             self._all_closed.set()
 
     def _doubt(self, origin: Origin) -> None:
-        """Use no connection to an origin at once: it closes them after an answer and does not say
-        so, and a request that comes too late for that is an attempt that failed. One that is seen
-        to stay open ends the doubt.
+        """Stop using connections to an origin at once.
+
+        The origin closes them after an answer without announcing it, and a request that comes too
+        late is a failed attempt. A connection that is seen to stay open ends the doubt.
         """
         self._doubted[origin] = None
         if len(self._doubted) > self.max_doubted:
             del self._doubted[next(iter(self._doubted))]
 
     def retire(self) -> None:
-        """Keep none of these connections: idle ones are closed, others when they are done."""
+        """Keep none of the present connections.
+
+        Idle ones are closed now, the others after their exchange.
+        """
         for connection in [one for kept in self._idle.values() for one in kept]:
             self._remove(connection).close()
         self._unkept |= self._open
 
     async def close(self) -> None:
-        """Close all connections, also those in use, and wait until they are."""
+        """Close all connections, also the ones in use, and wait until they are closed."""
         self._all_closed = asyncio.Event()
         if self._sweeper:
             self._sweeper.cancel()

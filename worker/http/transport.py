@@ -1,4 +1,4 @@
-"""The HTTP/1.1 client of deliveries: checked addresses, one deadline, kept connections."""
+"""The HTTP/1.1 client of deliveries: judged addresses, one deadline, connections that are kept."""
 
 import asyncio
 import ssl
@@ -17,7 +17,7 @@ __all__ = ["MAX_BODY", "ExchangeResult", "HttpSender", "Transport"]
 
 
 class HttpSender(Protocol):
-    """Sends requests: the Transport, or a substitute."""
+    """Sends requests. It is the Transport or a substitute."""
 
     async def post(
         self,
@@ -31,12 +31,15 @@ class HttpSender(Protocol):
         may_send: Callable[[], bool] | None = None,
         may_reach: Callable[[str], bool] | None = None,
     ) -> ExchangeResult:
-        """Send a ready request head (request line to blank line) and body.
+        """Send a complete request head (request line to blank line) and body.
 
         `deadline` in seconds covers everything from resolving to the end of the answer. `keep` is
-        how many bytes of the answer's body are read. Network failures are in the result's `error`.
-        `may_send` is asked right before the first byte is sent, and `may_reach` with each address
-        before a connection to it is opened or used. Withheld if one returns False.
+        how many bytes of the answer's body are read. `may_send` is called right before the first
+        byte is sent. `may_reach` is called with each address before a connection to it is opened or
+        used.
+
+        Network failures are in the result's `error`. Raises Withheld if `may_send` or `may_reach`
+        returns False.
         """
         ...
 
@@ -44,9 +47,9 @@ class HttpSender(Protocol):
 class Transport:
     """Sends requests on connections of its own, which it keeps for the next ones.
 
-    `idle_seconds`: how long an unused connection is kept (up to half as long again until it is
-    swept); `idle_per_origin` and `idle_total`: how many. `verify_context` replaces the system's
-    certificate authorities. For one event loop.
+    `idle_seconds` is how long an unused connection is kept, or up to half as long again.
+    `idle_per_origin` and `idle_total` limit how many are kept. `verify_context` replaces the
+    system's certificate authorities. A transport belongs to one event loop.
     """
 
     def __init__(
@@ -64,7 +67,7 @@ class Transport:
 
     @cached_property
     def _loop(self) -> asyncio.AbstractEventLoop:
-        # Kept: to ask for it is a system call in Python 3.11.
+        # Cached, because `get_running_loop` is a system call in Python 3.11.
         return asyncio.get_running_loop()
 
     async def post(
@@ -110,5 +113,5 @@ class Transport:
         return answer
 
     async def close(self) -> None:
-        """Close all connections, also those in use, and wait until they are."""
+        """Close all connections, also the ones in use, and wait until they are closed."""
         await self.pool.close()

@@ -1,10 +1,10 @@
-"""Of a feed, what was not in it before: entries are cut out, every other byte stays."""
+"""The new part of a feed: known entries are cut out, and every other byte stays."""
 
 import re
 from xml.parsers import expat
 
 ATOM = "http://www.w3.org/2005/Atom"
-# What holds entries, and what they are called: names with their namespaces, outermost first.
+# The name of entries by the names of the elements around them, outermost first, with namespaces.
 ENTRIES = {
     (f"{ATOM} feed",): f"{ATOM} entry",
     ("rss", "channel"): "item",
@@ -14,7 +14,7 @@ NAME = re.compile(rb"<([^\s/>]+)")
 
 
 class _NotAFeed(Exception):
-    """Not a feed that can be cut."""
+    """The document is not a feed that can be cut."""
 
 
 class _Cutter:
@@ -34,7 +34,7 @@ class _Cutter:
         self._parser.Parse(self._document, True)
 
     def _refuse(self, *declared: object) -> None:
-        # Entities can make much of little, and no feed needs them.
+        # Entities can expand a small document to a very large one, and no feed needs them.
         raise _NotAFeed
 
     def _begin(self, name: str, attributes: dict[str, str]) -> None:
@@ -51,19 +51,19 @@ class _Cutter:
             self.found.append((start, self._after(start, self._parser.CurrentByteIndex)))
 
     def _after(self, start: int, at: int) -> int:
-        """Where an entry is over, whose end was met at `at`."""
+        """Return where an entry ends. The parser reported its end at `at`."""
         named = NAME.match(self._document, start)
         if named is None:
             raise _NotAFeed
-        # Of one without content the end is met behind its one tag.
+        # If an entry is a single empty tag, the parser reports its end behind the tag.
         if not self._document.startswith(b"</" + named[1], at):
             return at
         return self._document.index(b">", at) + 1
 
 
 def find_entries(document: bytes) -> list[tuple[int, int]] | None:
-    """Where the entries of an Atom or RSS 2.0 feed are; None for what is no such feed."""
-    # Positions are of bytes, which an encoding with NULs in it does not have where it seems.
+    """Return where the entries of an Atom or RSS 2.0 feed are. Return None for other documents."""
+    # The parser's positions are in bytes. They are wrong in encodings with NULs, such as UTF-16.
     if b"\0" in document[:4] or document.startswith((b"\xff\xfe", b"\xfe\xff")):
         return None
     cutter = _Cutter(document)
@@ -75,8 +75,9 @@ def find_entries(document: bytes) -> list[tuple[int, int]] | None:
 
 
 def remove_known_entries(document: bytes, before: bytes | None) -> bytes | None:
-    """A feed without the entries that were in it before, as they are now; None where there are
-    none of these, or it is no feed.
+    """Return a feed without the entries that it already had, unchanged, before.
+
+    Return None if it had none of them, or if it is no feed.
     """
     known = None if before is None else find_entries(before)
     found = find_entries(document) if known else None

@@ -1,4 +1,7 @@
-"""Fetching a topic that is hosted elsewhere: through the guard, bounded, only if it changed."""
+"""Fetching a topic that is hosted elsewhere.
+
+The request goes through the guard, its size is limited, and only changes are distributed.
+"""
 
 import re
 
@@ -14,12 +17,15 @@ from worker.websub.feed_diff import remove_known_entries
 UNKNOWN = "application/octet-stream"
 FEED = re.compile(r"(application|text)/(atom\+|rss\+)?xml")
 UNCHANGED, OK = 304, 200
-# Errors that another try would not end.
+# Errors that a retry would not avoid.
 PERMANENT = ("guard:", "protocol:")
 
 
 class FetchFailed(Exception):
-    """The topic's content could not be fetched. `again`: another try may succeed."""
+    """The topic's content could not be fetched.
+
+    `again` says whether a retry may succeed.
+    """
 
     def __init__(self, message: str, *, again: bool) -> None:
         super().__init__(message)
@@ -29,7 +35,7 @@ class FetchFailed(Exception):
 async def fetch_topic(
     store: Store, settings: WorkerSettings, guard: Guard, client: GuardedClient, topic: Row
 ) -> None:
-    """Fetch a topic and distribute what changed."""
+    """Fetch a topic, and distribute its content if it has changed."""
     try:
         reply = await _get(settings, guard, client, topic)
         content = None if reply.status == UNCHANGED else _content(reply)

@@ -1,4 +1,4 @@
-"""What WebSub wants done beside deliveries: verifying, denying, fetching, and ending leases."""
+"""The tasks of WebSub beside deliveries: verifying, denying, fetching, and ending leases."""
 
 import asyncio
 import contextlib
@@ -19,13 +19,13 @@ from worker.websub.verify import ask_callback, is_confirmed, new_challenge, veri
 
 log = logging.getLogger("tocsin.worker")
 
-# Questions and fetches under way at once.
+# The most verifications and fetches under way at once, and the most topics that one claim takes.
 MOST = 64
 FETCHES = 8
 
 
 class WebSubTasks:
-    """Does what is due when it is woken, and now and then."""
+    """Runs the tasks that are due, when it is woken and at intervals."""
 
     def __init__(
         self, store: Store, settings: WorkerSettings, guard: Guard, client: GuardedClient
@@ -42,17 +42,17 @@ class WebSubTasks:
         self._stopping = False
 
     def change(self, settings: WorkerSettings) -> None:
-        """Work by these settings from now on."""
+        """Apply these settings from now on."""
         self._settings = settings
 
     def wake(self) -> None:
-        """Start what is due."""
+        """Start the tasks that are due."""
         self._again = True
         if self._polling is None and not self._stopping and self._settings.websub:
             self._polling = asyncio.get_running_loop().create_task(self._poll())
 
     async def tick(self) -> None:
-        """End what has to end, and look for what is due: the net beneath the wake-ups."""
+        """End expired subscriptions, and look for due tasks that no wake-up has reported."""
         if not self._settings.websub:
             return
         over, hidden = await self._store.read(websub.find_ended)
@@ -104,7 +104,7 @@ class WebSubTasks:
         try:
             await work
         except StoreError as error:
-            # It is taken again when its time with this worker is over.
+            # The task is claimed again when this claim has expired.
             log.error("WebSub: %s", error)
         except Exception:
             log.exception("WebSub")
@@ -139,7 +139,7 @@ class WebSubTasks:
         self._claimed_ids.discard(request["id"])
 
     async def stop(self) -> None:
-        """Begin nothing more, and give back what is under way."""
+        """Start nothing more, and release the tasks under way."""
         self._stopping = True
         if self._timer is not None:
             self._timer.cancel()

@@ -1,4 +1,4 @@
-"""Verification of intent: the hub asks the callback whether it wants what was asked for it."""
+"""Verification of intent: the hub asks the callback whether it wants the subscription."""
 
 import secrets
 from collections.abc import Sequence
@@ -15,8 +15,9 @@ Pairs = Sequence[tuple[str, str]]
 async def ask_callback(
     guard: Guard, client: GuardedClient, callback: str, pairs: Pairs, deadline: float
 ) -> Reply:
-    """Ask a callback, byte for byte as it is, with more parameters at the end of its query. Raises
-    Refused, and RequestFailed if no answer came.
+    """Send a GET request to a callback, with more parameters at the end of its query.
+
+    The callback's URL is sent byte for byte. Raises Refused, and RequestFailed if no answer came.
     """
     endpoint = guard.endpoint(callback)
     asked = replace(endpoint, target=with_query(endpoint.target, pairs))
@@ -24,19 +25,19 @@ async def ask_callback(
 
 
 def with_query(target: str, pairs: Pairs) -> str:
-    """A path and query with more parameters at its end; what is there stays as it is."""
+    """Return a path and query with more parameters at the end. The rest stays unchanged."""
     path, _, query = target.partition("?")
     joint = "&" if query and not query.endswith("&") else ""
     return f"{path}?{query}{joint}{urlencode(pairs)}"
 
 
 def new_challenge() -> str:
-    """A random string, for one verification."""
+    """Return a random string for one verification."""
     return secrets.token_urlsafe(32)
 
 
 def verification_query(request: Row, challenge: str) -> Pairs:
-    """What a callback is asked."""
+    """Return the parameters of a verification request."""
     pairs = [("hub.mode", request["mode"]), ("hub.topic", request["topic"])]
     if request["mode"] == "denied":
         return [*pairs, ("hub.reason", request["reason"] or "")]
@@ -49,5 +50,5 @@ def verification_query(request: Row, challenge: str) -> Pairs:
 
 
 def is_confirmed(reply: Reply, challenge: str) -> bool:
-    """Whether a reply confirms: any 2xx whose body is the challenge and nothing else."""
+    """Return whether a reply confirms: it is any 2xx, and its body is exactly the challenge."""
     return reply.error is None and 200 <= reply.status < 300 and reply.body == challenge.encode()
