@@ -1,5 +1,6 @@
-"""Where imports are on disk: a folder for each that is under way, and the repositories that came of
-them. A repository takes its place at once, whole, or not at all.
+"""The folders of imports on disk: one for each running round, and the imported repositories.
+
+A repository appears at its place at once and complete, or not at all.
 """
 
 import contextlib
@@ -17,7 +18,7 @@ from store.crypto.file_copy import fsync
 log = logging.getLogger("tocsin.worker")
 
 REPLACED = "replaced.git"
-# How often a folder is emptied at most, and the seconds between.
+# How often removing a folder is tried, and the seconds between two tries.
 TRIES, RETRY_AFTER = 40, 0.05
 ROUND = re.compile(r"[0-9]{1,18}-[0-9]{1,18}")
 
@@ -30,11 +31,11 @@ class ImportDirectories:
         self._stores = data_dir / "git"
 
     def store(self, repo_id: int) -> Path:
-        """A repository's own git store, which need not be there."""
+        """Return the path of a repository's git store, which may not exist."""
         return self._stores / f"{repo_id}.git"
 
     def begin(self, row: Row) -> Path:
-        """A folder for this round of an import."""
+        """Make the folder for a round of an import."""
         for folder in (self._work, self._stores):
             folder.mkdir(mode=0o700, exist_ok=True)
         made = self._work / f"{row['repo_id']}-{row['round']}"
@@ -42,7 +43,7 @@ class ImportDirectories:
         return made.absolute()
 
     def put(self, made: Path, repo_id: int) -> None:
-        """Have what was made be the repository's store, in the place of the one it has."""
+        """Move a new store to the repository's place, and the former one aside."""
         store = self.store(repo_id)
         for folder, _, files in os.walk(made):
             for name in files:
@@ -56,19 +57,22 @@ class ImportDirectories:
         fsync(self._stores)
 
     def uninstall(self, made: Path, repo_id: int) -> None:
-        """Undo that."""
+        """Undo `put`."""
         self.store(repo_id).rename(made)
         with contextlib.suppress(FileNotFoundError):
             made.with_name(REPLACED).rename(self.store(repo_id))
 
     def begun(self) -> list[Path]:
-        """The folders of rounds, of which some may be over."""
+        """Return the folders of all rounds, including finished ones."""
         found = self._work.iterdir() if self._work.exists() else ()
         return [folder for folder in found if ROUND.fullmatch(folder.name)]
 
     def sweep(self, begun: Iterable[Path], rounds: Mapping[int, int]) -> int:
-        """Remove those folders that are of other rounds than these; returns how many. A store that
-        was on its way out when all ended is put back.
+        """Remove the given folders, except the ones of current rounds. Return how many were
+        removed.
+
+        `rounds` maps the ids of repositories to their current rounds. If a crash interrupted `put`,
+        the former store is moved back.
         """
         swept = 0
         for folder in begun:
@@ -83,22 +87,22 @@ class ImportDirectories:
         return swept
 
     def stores(self) -> list[int]:
-        """The repositories that have a store."""
+        """Return the ids of the repositories that have a store."""
         names = [path.stem for path in self._stores.glob("*.git")]
         return [int(name) for name in names if name.isdigit()]
 
 
 def write_private_file(path: Path, lines: Iterable[str], mode: int = 0o600) -> None:
-    """A new file that nobody else may read."""
+    """Write a new file that no other user may read."""
     path.touch(mode=mode)
     path.write_text("".join(f"{line}\n" for line in lines))
 
 
 def remove_tree(folder: Path, retry_after: float = RETRY_AFTER) -> None:
-    """Remove a folder with all that is in it, as far as that can be done.
+    """Remove a folder with everything in it, as far as possible.
 
-    A program whose worker was killed, or that was killed itself, may have a last file to write. So
-    the folder is emptied again until it is gone.
+    A program that was killed, or whose worker was killed, may still write a last file. So this is
+    repeated until the folder is gone.
     """
     for _ in range(TRIES):
         shutil.rmtree(folder, ignore_errors=True)
@@ -109,7 +113,7 @@ def remove_tree(folder: Path, retry_after: float = RETRY_AFTER) -> None:
 
 
 def size_of(folder: Path) -> int:
-    """The bytes that a folder takes."""
+    """Return how many bytes the files of a folder take."""
     total = 0
     for path, _, files in os.walk(folder):
         for name in files:

@@ -1,4 +1,4 @@
-"""Fetching with hg, which sees the network through a proxy of ours alone."""
+"""Fetching with hg. The program reaches the network only through a proxy of the worker."""
 
 import re
 import shutil
@@ -11,7 +11,7 @@ from worker.imports.probe import ImportProblem
 from worker.imports.proxy import USER, ImportProxy, proxy_to
 from worker.imports.steps import RESOLVED, ImportSteps
 
-# Parts of the percents: what hg receives, in this order, and what git then takes over.
+# Ranges of the progress in percent: first hg receives these, then git converts the rest.
 RECEIVED = {"changesets": (0, 20), "manifests": (20, 40), "files": (40, 50)}
 TAKEN = 50
 RECEIVING = re.compile(r"(changesets|manifests|files) (\d+)/(\d+)")
@@ -21,7 +21,7 @@ BRANCH = "refs/heads/default"
 
 
 class MercurialFetcher:
-    """Fetches with hg."""
+    """Fetches a Mercurial repository with hg."""
 
     def __init__(self, steps: ImportSteps, guard: Guard, remote: Remote) -> None:
         self._steps = steps
@@ -29,7 +29,9 @@ class MercurialFetcher:
         self._remote = remote
 
     async def fetch(self) -> str | None:
-        """Have it all in the source of the steps; returns the default branch. Problem."""
+        """Fetch everything to the steps' `source.git`. Return the default branch. Raises
+        ImportProblem.
+        """
         if shutil.which("hg") is None:
             raise ImportProblem(
                 "error", "mercurial repositories need the program hg, which is not here"
@@ -49,7 +51,7 @@ class MercurialFetcher:
 
     async def _hg(self, *command: str) -> None:
         remote = self._remote
-        # Asked for on standard input, if the server asks for it.
+        # hg reads the password from standard input if the server asks for it.
         given = f"{remote.password or ''}\n".encode() * 3
         home = self._steps.home
         more = {"HGRCPATH": str(home / "hgrc"), "HGENCODING": "UTF-8"}

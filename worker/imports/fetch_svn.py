@@ -1,4 +1,4 @@
-"""Fetching with `git svn`, which sees the network through a proxy of ours alone."""
+"""Fetching with `git svn`. The program reaches the network only through a proxy of the worker."""
 
 import asyncio
 import re
@@ -29,7 +29,8 @@ DENIED = (
     "E170001",
     "E215004",
 )
-# What git svn asks for a name or a password; they are on no command line, and in no file.
+# The program that answers git svn's questions for name and password. The answers are in its
+# environment, and so on no command line and in no file.
 ASKED = (
     "#!/bin/sh",
     f'case "$1" in Username*) printf "%s\\n" "${USER}" ;; *) printf "%s\\n" "${PASSWORD}" ;; esac',
@@ -37,7 +38,7 @@ ASKED = (
 
 
 class SubversionFetcher:
-    """Fetches with git svn."""
+    """Fetches a Subversion repository with git svn."""
 
     def __init__(self, steps: ImportSteps, guard: Guard, remote: Remote) -> None:
         self._steps = steps
@@ -49,8 +50,10 @@ class SubversionFetcher:
         self._count = 0
 
     async def fetch(self, has_trunk: bool | None) -> str:
-        """Have it all in the source of the steps, with branches and tags where it `has_trunk`,
-        or, for None, where one is found; returns the default branch. Problem.
+        """Fetch everything to the steps' `source.git`. Return the default branch.
+
+        If `has_trunk`, fetch trunk, branches and tags. If it is None, find out whether there is a
+        trunk. Without one, the repository is a single branch. Raises ImportProblem.
         """
         try:
             await self._git("svn", "--version")
@@ -72,7 +75,7 @@ class SubversionFetcher:
             await self._fetch("--stdlayout")
             if has_trunk or await self._git_here("for-each-ref", f"{PREFIX}trunk"):
                 return
-            # There is none, so that all of it is one branch.
+            # Without a trunk, the whole repository is one branch.
             await asyncio.to_thread(shutil.rmtree, self._steps.source)
             self._count = 0
         await self._fetch()
@@ -84,7 +87,7 @@ class SubversionFetcher:
         config = ("[auth]", "store-auth-creds = no", "[tunnels]", tunnel)
         write_private_file(self._folder / "config", config)
         write_private_file(self._steps.home / "asked", ASKED, mode=0o700)
-        # Subversion does not speak its own protocol through a proxy: it runs a program for that.
+        # Subversion does not use a proxy for its own protocol. It runs a program instead.
         host, port = self._endpoint.host, self._endpoint.port
         place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         self._tunnel = environment(proxy.port, TO_PROXY, proxy.token, place)
@@ -130,7 +133,7 @@ class SubversionFetcher:
             self._steps.report(commit_count=self._count)
 
     async def _rename(self) -> None:
-        """Have branches and tags be called as in git."""
+        """Give branches and tags their names in git."""
         form = "--format=%(refname) %(objectname)"
         said = await self._git_here("for-each-ref", form, PREFIX)
         lines = []

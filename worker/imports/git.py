@@ -1,5 +1,7 @@
-"""Runs programs for imports, git above all: without the machine's settings and prompts, against the
-addresses that were judged, and never longer than they are wanted.
+"""Runs programs for imports, above all git.
+
+They run without the machine's settings and prompts and against judged addresses only. They end when
+they are not needed any more.
 """
 
 import asyncio
@@ -13,14 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LineCallback = Callable[[str], None]
-"""Called with each line that a program writes to its standard error, also those of progress."""
+"""Called with each line that a program writes to standard error, including progress."""
 
 MOST_OUTPUT = 256 * 1024 * 1024
 LINES_KEPT = 20
 LONGEST_LINE = 4_096
 PASSED_ON = ("PATH", "SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE", "TMPDIR")
 USER, PASSWORD = "TOCSIN_IMPORT_USER", "TOCSIN_IMPORT_PASSWORD"
-# Read by git from the environment when it is asked for them; they are on no command line.
+# git runs this for credentials. They are in its environment, and so on no command line.
 HELPER = (
     f'!f() {{ test "$1" = get && printf "username=%s\\npassword=%s\\n" "${USER}" "${PASSWORD}"; }};'
     " f"
@@ -34,9 +36,9 @@ SETTINGS = {
     "receive.autogc": "false",
     "init.defaultBranch": "main",
     "protocol.version": "2",
-    # What is kept is kept in packs, however little it is.
+    # All objects are kept in packs, even if they are few.
     "transfer.unpackLimit": "1",
-    # A server is not to send git to places that nobody has judged.
+    # A server must not redirect git to an address that the guard has not judged.
     "http.followRedirects": "false",
     "http.proxy": "",
     "transfer.bundleURI": "false",
@@ -47,7 +49,7 @@ PROGRESS = re.compile(r"(?P<what>Compressing|Receiving|Resolving|Writing) \w+: +
 
 
 class CommandFailed(Exception):
-    """A program ended with an error, or could not be started; `said` are its last lines."""
+    """A program ended with an error or could not be started. `said` are its last lines."""
 
     def __init__(self, program: str, code: int, said: Sequence[str] = ()) -> None:
         super().__init__(program, code, *said)
@@ -60,8 +62,10 @@ class CommandFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """Where a repository is fetched from. `resolved` is its host, port and judged addresses, as
-    curl has them; empty where the host is an address.
+    """The URL that a repository is fetched from.
+
+    `resolved` is its host, port and judged addresses in the form that curl takes. It is empty if
+    the host is an address.
     """
 
     url: str
@@ -71,7 +75,10 @@ class Remote:
 
 
 def environment(home: Path, remote: Remote | None = None) -> dict[str, str]:
-    """All that a program is given: nothing of the machine's or the user's settings of git."""
+    """Return the environment of a program.
+
+    It has none of the machine's or the user's settings of git.
+    """
     found = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     found |= {
         "HOME": str(home),
@@ -87,7 +94,7 @@ def environment(home: Path, remote: Remote | None = None) -> dict[str, str]:
     if remote is not None and (remote.username or remote.password):
         settings["credential.helper"] = HELPER
         found |= {USER: remote.username or "", PASSWORD: remote.password or ""}
-        # Else git svn would give the password with the name of who runs it.
+        # Without it, git svn would send the password with the name of the system's user.
         settings["svn.username"] = remote.username or ""
     found["GIT_CONFIG_COUNT"] = str(len(settings))
     for number, (name, value) in enumerate(settings.items()):
@@ -104,8 +111,12 @@ async def run(
     more: dict[str, str] | None = None,
     merged: bool = False,
 ) -> bytes:
-    """What a program writes, `given` this; where it is `merged`, all of that is heard. Failed for
-    an error. It ends with whoever waits for it, and all that it has started with it.
+    """Run a program and return its standard output.
+
+    `given` is its standard input, and `more` is added to its environment. `heard` is called with
+    each line of its standard error. If `merged`, standard output is treated as standard error.
+    Raises CommandFailed if the program fails. If the caller is cancelled, the program and all that
+    it has started are killed.
     """
     try:
         process = await asyncio.create_subprocess_exec(
@@ -137,7 +148,7 @@ async def run(
 async def _write_stdin(process: asyncio.subprocess.Process, given: bytes | None) -> None:
     if process.stdin is None or given is None:
         return
-    # What it does not read it has no use for; how it ended tells more.
+    # Input that the program does not read is of no use. Its exit code tells more.
     with contextlib.suppress(OSError):
         process.stdin.write(given)
         await process.stdin.drain()
@@ -150,7 +161,7 @@ async def _read(stream: asyncio.StreamReader | None) -> bytes:
         parts.append(part)
         size += len(part)
         if size > MOST_OUTPUT:
-            raise CommandFailed("git", -1, ["it says more than can be taken"])
+            raise CommandFailed("git", -1, ["its output is too large"])
     return b"".join(parts)
 
 
@@ -175,7 +186,7 @@ def _handle_line(line: bytes, said: deque[str], heard: LineCallback | None) -> N
 
 
 async def _kill_group(process: asyncio.subprocess.Process) -> None:
-    """End it, and all of its group, if any of them are there."""
+    """Kill the process and its whole group, if any of them are left."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     await process.wait()

@@ -1,7 +1,7 @@
 """Reads commits, tags and refs of an imported history.
 
-It is in a bare repository under `refs/tocsin/source/`, as it came. Whoever reads or rewrites it is
-a program of its own, so that it is in nobody's way, and is ended as git is.
+The history is in a bare repository under `refs/tocsin/source/`, as it was fetched. It is read and
+rewritten by separate programs, which do not block the worker and can be killed like git.
 """
 
 import re
@@ -17,13 +17,13 @@ PERSON = re.compile(rb"(author|committer|tagger) (.*?) ?<([^>\n]*)>(.*)", re.DOT
 
 
 class UnsupportedHistory(Exception):
-    """The history is of a size or form that is not taken."""
+    """The history has a size or form that is not supported."""
 
 
 def start_git(repo: Path, *command: str, given: int | IO[bytes] | None = None) -> "Process":
-    """A command of git on a repository, that is read from."""
-    return subprocess.Popen(  # noqa: S603 - of git, with what git gave, and no shell
-        ["git", f"--git-dir={repo}", *command],  # noqa: S607 - where it is, PATH says
+    """Start a git command on a repository. Its output is read from the process."""
+    return subprocess.Popen(  # noqa: S603 - git with git's own output, and no shell
+        ["git", f"--git-dir={repo}", *command],  # noqa: S607 - PATH says where git is
         stdin=given,
         stdout=subprocess.PIPE,
     )
@@ -33,7 +33,9 @@ Process = subprocess.Popen[bytes]
 
 
 def run_git(repo: Path, *command: str, given: bytes = b"") -> bytes:
-    """What such a command says, given this. Unusual where it fails."""
+    """Run a git command with this input and return its output. Raises UnsupportedHistory if it
+    fails.
+    """
     with start_git(repo, *command, given=subprocess.PIPE) as process:
         said, _ = process.communicate(given)
     check_exit(process)
@@ -41,14 +43,14 @@ def run_git(repo: Path, *command: str, given: bytes = b"") -> bytes:
 
 
 def read_lines(process: Process) -> Iterator[bytes]:
-    """The lines that it says."""
+    """Yield the lines of a process's output."""
     assert process.stdout is not None
     for line in process.stdout:
         yield line.rstrip(b"\n")
 
 
 def check_exit(process: Process) -> None:
-    """Unusual for one that has failed."""
+    """Raise UnsupportedHistory if the process has failed."""
     if process.returncode:
         raise UnsupportedHistory("git could not read or write the history")
 
@@ -56,8 +58,9 @@ def check_exit(process: Process) -> None:
 def objects(
     repo: Path, *selected: str, max_bytes: int = MAX_OBJECT_BYTES
 ) -> Iterator[tuple[str, bytes]]:
-    """Hash and content of each object that git lists with these arguments. UnsupportedHistory if
-    one is larger than `max_bytes`.
+    """Yield hash and content of each object that git lists with these arguments.
+
+    Raises UnsupportedHistory if one is larger than `max_bytes`.
     """
     with (
         start_git(repo, *selected) as listing,
@@ -81,13 +84,13 @@ def _contents(stream: IO[bytes], max_bytes: int) -> Iterator[tuple[str, bytes]]:
 
 
 def commits(repo: Path) -> Iterator[tuple[str, bytes]]:
-    """Every commit, those that others come from first."""
+    """Yield every commit, parents first."""
     order = ("rev-list", "--topo-order", "--reverse", f"--glob={IMPORTED_REFS.rstrip('/')}")
     yield from objects(repo, *order)
 
 
 def refs(repo: Path, place: str) -> dict[str, tuple[str, str]]:
-    """The refs below a place: name to hash and kind."""
+    """Return the refs below a place: name to hash and kind."""
     form = "--format=%(refname) %(objectname) %(objecttype)"
     said = run_git(repo, "for-each-ref", form, place).decode("utf-8", "surrogateescape")
     parted = (line.rsplit(" ", 2) for line in said.splitlines())
@@ -95,7 +98,7 @@ def refs(repo: Path, place: str) -> dict[str, tuple[str, str]]:
 
 
 def tags(repo: Path) -> list[tuple[str, bytes]]:
-    """Every tag that is an object, those that others are of first."""
+    """Return every annotated tag. A tag that another tag refers to comes first."""
     found: list[tuple[str, bytes]] = []
     wanted = [oid for oid, kind in refs(repo, IMPORTED_REFS).values() if kind == "tag"]
     while wanted:
@@ -111,7 +114,7 @@ def _tag_within(content: bytes) -> str | None:
 
 
 def read_objects(repo: Path, oids: Iterable[str]) -> list[tuple[str, bytes]]:
-    """These objects."""
+    """Return hash and content of these objects."""
     listed = "".join(f"{oid}\n" for oid in oids).encode()
     said = run_git(repo, "cat-file", "--batch", given=listed)
     found, at = [], 0
@@ -124,7 +127,7 @@ def read_objects(repo: Path, oids: Iterable[str]) -> list[tuple[str, bytes]]:
 
 
 def authors_of(content: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Who made a commit or tag: names and addresses."""
+    """Yield the names and addresses of the people in the head of a commit or tag."""
     for line in content.partition(b"\n\n")[0].split(b"\n"):
         person = PERSON.fullmatch(line)
         if person is not None:

@@ -1,7 +1,7 @@
-"""An extension that hg loads: writes a repository as a stream for git's `fast-import`.
+"""An extension of hg that writes a repository as a stream for git's `fast-import`.
 
-It is run by hg's own Python and uses nothing but what hg hands to it. Each changeset becomes a
-commit; each head of a branch, each bookmark and each tag a ref.
+hg's own Python runs it, so it uses nothing but hg's objects. Each changeset becomes a commit. Each
+head of a branch, each bookmark and each tag becomes a ref.
 """
 
 import re
@@ -18,7 +18,7 @@ UNPRINTABLE = re.compile(rb"[\x00-\x1f<>]+")
 
 
 def export(ui: Any, repo: Any, **options: Any) -> None:
-    """Write all of it."""
+    """Write the whole repository to hg's output."""
     total = len(repo)
     heads: dict[bytes, list[int]] = {}
     for count, rev in enumerate(repo, 1):
@@ -56,7 +56,7 @@ def _ref(kind: bytes, name: bytes) -> bytes:
 def _commit(ui: Any, ctx: Any) -> None:
     parents = [one for one in ctx.parents() if one.rev() >= 0]
     if not parents:
-        # Without it, it would be taken for a child of the one before.
+        # Without the reset, git would make the previous commit the parent.
         ui.write(b"reset %s\n\n" % WORK)
     when = b"%s %s" % (_person(ctx.user()), _time(*ctx.date()))
     text = ctx.description()
@@ -94,7 +94,7 @@ def _quoted(path: bytes) -> bytes:
     return b'"%s"' % path
 
 
-# What hg's own decorator would note: it is a command on a repository.
+# The attributes that hg's own decorator would set: this command needs a repository.
 for name in ("norepo", "optionalrepo", "inferrepo", "need_dispatcher"):
     setattr(export, name, False)
 export.intents = frozenset()  # type: ignore[attr-defined]

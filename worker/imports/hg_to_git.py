@@ -1,5 +1,6 @@
-"""Has git take over what hg has: `python -m worker.imports.hg_to_git TO FROM`, for repositories of
-each that are on this disk.
+"""Converts an hg repository on this disk to a git repository on this disk.
+
+Run as `python -m worker.imports.hg_to_git GIT_REPOSITORY HG_REPOSITORY`.
 """
 
 import subprocess
@@ -10,7 +11,7 @@ EXTENSION = Path(__file__).resolve().with_name("hg_export.py")
 
 
 def convert(target: Path, source: Path) -> int:
-    """Write it; returns 0, or the exit code of the one that failed."""
+    """Convert the repository. Return 0, or the exit code of the program that failed."""
     hg = ["hg", "--cwd", str(source), "--config", f"extensions.tocsin={EXTENSION}"]
     taking = ["git", f"--git-dir={target}", "fast-import", "--quiet", "--done", "--force"]
     with (

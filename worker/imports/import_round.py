@@ -1,4 +1,4 @@
-"""One round of an import, from what is at the URL to the repository's own git store."""
+"""One round of an import: from detecting the repository at the URL to the imported git store."""
 
 import asyncio
 import contextlib
@@ -39,13 +39,13 @@ BROKEN = "The import could not be done. The cause is in the log of the worker."
 
 
 class ImportCancelled(Exception):
-    """It was cancelled, or begun anew."""
+    """The import was cancelled or started again."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportResult:
-    """A history under these names, with its default branch, its branches and tags, and the bytes
-    that it takes.
+    """An imported history: the renamed authors, default branch, branches and tags, and size in
+    bytes.
     """
 
     names: Renamed
@@ -56,21 +56,21 @@ class ImportResult:
 
 @dataclass(frozen=True, slots=True)
 class ImportPace:
-    """How often imports look at what goes on, in seconds, and what they count as a large file."""
+    """The intervals of imports, in seconds, and the size that counts as large."""
 
     poll: float = 1.0
-    """Between looks for imports that were requested meanwhile."""
+    """Between two checks for imports that were requested meanwhile."""
     progress: float = 0.25
-    """Between reports of progress."""
+    """Between two reports of progress."""
     size_every: int = 8
-    """The size on disk is measured with every so many reports: it costs more than they do."""
+    """The reports per measurement of the size on disk, which takes longer than a report."""
     large_file: int = LARGE
-    """Bytes."""
+    """Files with more bytes are listed as large."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportContext:
-    """What imports work with."""
+    """The dependencies of imports."""
 
     store: Store
     settings: WorkerSettings
@@ -81,7 +81,7 @@ class ImportContext:
 
 
 class ImportRound:
-    """Does a round, and writes how far it is and how it ended."""
+    """Runs a round of an import, and records its progress and its end."""
 
     def __init__(self, means: ImportContext, row: Row) -> None:
         self._means = means
@@ -94,15 +94,15 @@ class ImportRound:
         self._progress: dict[str, Any] = {}
 
     async def __call__(self) -> None:
-        """From the beginning of the round to its end, whatever that is."""
+        """Run the round from beginning to end, and record how it ended."""
         log.info("import of repository %d: begins", self._row["repo_id"])
         try:
-            # Not on a thread: a folder that is made while this is cut off would be nobody's.
+            # Not on a thread: if this were cancelled meanwhile, nobody would remove the folder.
             self._folder = self._places.begin(self._row)
             self._steps = ImportSteps(self._folder, self._add_progress, self._means.pace.large_file)
             await self._run_with_timeout()
         except ImportCancelled:
-            log.info("import of repository %d: not wanted any more", self._row["repo_id"])
+            log.info("import of repository %d: cancelled or started again", self._row["repo_id"])
         except MultipleProjects as several:
             await self._finish("failure", import_rounds.choose, several.choices)
         except ImportProblem as problem:
@@ -114,7 +114,7 @@ class ImportRound:
         except StoreError:
             raise
         except Exception:
-            # Tried again it would fail again.
+            # A retry would fail again.
             log.exception("import of repository %d", self._row["repo_id"])
             await self._fail("error", BROKEN)
         finally:
@@ -135,7 +135,11 @@ class ImportRound:
                 await asyncio.gather(work, return_exceptions=True)
 
     async def _save_progress(self, beats: int) -> None:
-        """Write how far it is, and see whether it may go on. Unwanted, Problem."""
+        """Record the progress, and check whether the round may continue.
+
+        Raises ImportCancelled if it was cancelled, and ImportProblem if it uses too much of the
+        disk.
+        """
         news, self._progress = self._progress, {}
         with contextlib.suppress(StoreError):
             if news:
@@ -155,7 +159,7 @@ class ImportRound:
         self._progress |= news
 
     async def _set_status(self, status: str, /, **news: Any) -> None:
-        """Say what is done from here on."""
+        """Record the step that begins now."""
         self._step = status
         news, self._progress = {**self._progress, "status": status, **news}, {}
         await self._write(import_rounds.report_progress, news)
@@ -180,7 +184,10 @@ class ImportRound:
         log.info("import of repository %d: complete", self._row["repo_id"])
 
     async def _install(self, result: "ImportResult") -> bool:
-        """Have it be the repository's. False where authors are called otherwise by now."""
+        """Make the result the repository's store.
+
+        Return False if authors were renamed meanwhile.
+        """
         made, repo_id = self._steps.made, self._row["repo_id"]
         await asyncio.to_thread(self._places.put, made, repo_id)
         try:
@@ -190,7 +197,7 @@ class ImportRound:
             raise
 
     async def _reuse_imported(self) -> str | None:
-        """Take up what was imported before; returns its default branch."""
+        """Copy the history that was imported before. Return its default branch."""
         store = self._places.store(self._row["repo_id"])
         if not store.exists():
             raise ImportProblem("error", "the imported history is not here: begin the import anew")
@@ -198,7 +205,7 @@ class ImportRound:
         return await self._steps.default()
 
     async def _fetch(self) -> str | None:
-        """Find out what is there and fetch it; returns its default branch."""
+        """Detect the repository and fetch it. Return its default branch."""
         found, probe = await self._detect()
         if found.vcs not in KINDS:
             raise ImportProblem("error", f"{found.vcs} repositories cannot be imported here")
@@ -218,7 +225,7 @@ class ImportRound:
                 has_trunk = await probe.is_there(f"{found.url.rstrip('/')}/trunk/")
             head = await SubversionFetcher(self._steps, self._means.guard, remote).fetch(has_trunk)
         survey = await self._steps.survey()
-        # What was counted on the way and not yet told would be told after it.
+        # Progress that was not recorded yet would overwrite the final counts.
         self._progress = {}
         await self._write(_save_survey, survey)
         return head

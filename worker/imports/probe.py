@@ -1,5 +1,6 @@
-"""Finds out what is at a URL, by asking there as git, Mercurial and Subversion do; each request
-goes through the guard, and so does each place that one is sent on to.
+"""Finds out which repository is at a URL, by asking as git, Mercurial and Subversion do.
+
+Each request and each redirect goes through the guard.
 """
 
 import asyncio
@@ -32,7 +33,7 @@ MOVED = (301, 302, 303, 307, 308)
 
 
 class ImportProblem(Exception):
-    """An import cannot go on: with this status, and this message for whoever asked for it."""
+    """An import cannot continue. The status and message are for the user."""
 
     def __init__(self, status: str, message: str | None = None) -> None:
         super().__init__(status, message)
@@ -40,7 +41,7 @@ class ImportProblem(Exception):
 
 
 class MultipleProjects(Exception):
-    """There are several projects of which one has to be chosen."""
+    """Several projects were found, and the user has to choose one."""
 
     def __init__(self, choices: list[dict[str, str]]) -> None:
         super().__init__(len(choices))
@@ -49,7 +50,10 @@ class MultipleProjects(Exception):
 
 @dataclass(frozen=True, slots=True)
 class DetectedRepository:
-    """What is at a URL, and where that has led to."""
+    """A detected repository, with the URL after redirects.
+
+    `project` is its path below the requested URL, if it was found there.
+    """
 
     vcs: str
     url: str
@@ -58,7 +62,7 @@ class DetectedRepository:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """Asks as somebody, who need not have a name."""
+    """Asks servers for repositories, with a username and password if they are given."""
 
     guard: Guard
     client: GuardedClient
@@ -67,11 +71,14 @@ class Probe:
 
     @property
     def named(self) -> bool:
-        """Whether there is a name or password to ask with."""
+        """Return whether there is a username or password."""
         return bool(self.username or self.password)
 
     async def detect(self, url: str) -> DetectedRepository:
-        """What is at a URL, or the one project below it. Problem, Several."""
+        """Return the repository at a URL, or the only project below it.
+
+        Raises MultipleProjects if there are several, and ImportProblem if there is none.
+        """
         if is_svn(url):
             return DetectedRepository("subversion", url)
         found = await self.git(url) or await self.mercurial(url) or await self.subversion(url)
@@ -85,7 +92,7 @@ class Probe:
         return below[0]
 
     async def git(self, url: str) -> DetectedRepository | None:
-        """The git repository there, or None."""
+        """Return the git repository at a URL, or None."""
         reply, last = await self._request("GET", url.rstrip("/") + GIT)
         kind = reply.header("content-type") or ""
         if reply.status != 200 or not (kind.startswith(SMART) or DUMB.match(reply.body)):
@@ -93,26 +100,26 @@ class Probe:
         return DetectedRepository("git", last.removesuffix(GIT)) if last.endswith(GIT) else None
 
     async def mercurial(self, url: str) -> DetectedRepository | None:
-        """The Mercurial repository there, or None."""
+        """Return the Mercurial repository at a URL, or None."""
         reply, last = await self._request("GET", url + "?cmd=capabilities")
         kind = reply.header("content-type") or ""
         there = reply.status == 200 and kind.startswith(MERCURIAL)
         return DetectedRepository("mercurial", last.partition("?")[0]) if there else None
 
     async def subversion(self, url: str) -> DetectedRepository | None:
-        """The Subversion repository there, or None."""
+        """Return the Subversion repository at a URL, or None."""
         reply, last = await self._request("OPTIONS", url)
         said = reply.headers.get("dav", "")
         there = reply.status in (200, 204) and SUBVERSION in said
         return DetectedRepository("subversion", last) if there else None
 
     async def is_there(self, url: str) -> bool:
-        """Whether there is anything."""
+        """Return whether a GET request to the URL is answered with 200."""
         reply, _ = await self._request("GET", url)
         return reply.status == 200
 
     async def _below(self, url: str) -> list[DetectedRepository]:
-        """The git repositories that a page at the URL leads to, below it."""
+        """Return the git repositories below the URL that the page there links to."""
         reply, last = await self._request("GET", url.rstrip("/") + "/")
         if reply.status != 200:
             return []
@@ -130,8 +137,9 @@ class Probe:
         return [found for found in await asyncio.gather(*map(ask, names)) if found is not None]
 
     async def _request(self, method: str, url: str) -> tuple[Reply, str]:
-        """The reply, and the URL that it came from. ImportProblem if there is none, or if it asks
-        for a name.
+        """Return the reply, and the URL that it came from.
+
+        Raises ImportProblem if there is no reply, or if the server denies access.
         """
         asked = self._endpoint(url)
         for _ in range(MOST_HOPS + 1):
@@ -143,7 +151,7 @@ class Probe:
             if reply.status not in MOVED or place is None:
                 return reply, url
             url = urljoin(url, place).partition("#")[0]
-        raise ImportProblem("error", "it leads from one place to the next without end")
+        raise ImportProblem("error", "the URL redirects without end")
 
     async def _reply(self, method: str, endpoint: Endpoint, *, known: bool) -> Reply:
         try:
@@ -158,11 +166,11 @@ class Probe:
         except RequestFailed as failed:
             error = str(failed)
         if error is not None:
-            raise ImportProblem("error", f"{endpoint.host} cannot be asked: {error}")
+            raise ImportProblem("error", f"the request to {endpoint.host} failed: {error}")
         return reply
 
     def _headers(self, *, known: bool) -> dict[str, str]:
-        # Some servers show repositories only to clients that say that they are git.
+        # Some servers show repositories only to clients that identify as git.
         headers = {"User-Agent": "git/2 (tocsin)"}
         if known and self.named:
             pair = f"{self.username or ''}:{self.password or ''}".encode()
@@ -176,8 +184,10 @@ class Probe:
             raise ImportProblem("error", str(error)) from None
 
     async def remote(self, url: str, *, asked: str) -> Remote:
-        """How git is to get at a URL, which `asked` has led to: at the addresses that are judged
-        now. Problem.
+        """Return how git reaches a URL: at the addresses that are judged now.
+
+        `asked` is the URL that the user gave. Credentials are only for its server. Raises
+        ImportProblem.
         """
         endpoint = self._endpoint(url, SOURCES)
         try:
@@ -199,18 +209,18 @@ class Probe:
 
 
 def _is_known(endpoint: Endpoint, asked: Endpoint) -> bool:
-    """Whether it is for this place that name and password were given."""
+    """Return whether the credentials were given for this endpoint's server."""
     same = (endpoint.scheme, endpoint.port) == (asked.scheme, asked.port)
     return endpoint.host == asked.host and (same or endpoint.scheme == "https")
 
 
 def is_svn(url: str) -> bool:
-    """Whether it is of a server that speaks Subversion's own protocol, and nothing else."""
+    """Return whether the URL is for Subversion's own protocol."""
     return url[:6].lower() == "svn://"
 
 
 def within(url: str, project: str) -> str:
-    """The URL of a project below another. Problem for one that would be elsewhere."""
+    """Return the URL of a project below another. Raises ImportProblem if it would be elsewhere."""
     parts = project.strip("/").split("/")
     if any(part in ("", ".", "..") for part in parts):
         raise ImportProblem("error", f"{project!a} names no project below the URL")
@@ -218,7 +228,7 @@ def within(url: str, project: str) -> str:
 
 
 def _names(page: str, url: str) -> list[str]:
-    """What a page leads to that is below it."""
+    """Return the paths of the links on a page that lead below it."""
     found: dict[str, None] = {}
     for groups in LINK.findall(page):
         place = urljoin(url, unescape("".join(groups))).partition("#")[0]

@@ -1,6 +1,7 @@
-"""A proxy for one program and one server: programs that would look up names for themselves, or let
-themselves be sent elsewhere, get through it to the judged addresses of that server, and nowhere
-else.
+"""A proxy for one program and one server.
+
+Programs that resolve names themselves or follow redirects run behind it. It lets them reach the
+judged addresses of that server, and nothing else.
 """
 
 import asyncio
@@ -17,12 +18,12 @@ from worker.http.guard import Guard
 PATIENCE = 30.0
 USER = "import"
 CHUNK = 1 << 16
-# What is said to the proxy alone, and that the connection is for one request.
+# Headers for the proxy alone, and headers about the connection, which serves one request.
 DROPPED = (b"proxy-authorization:", b"proxy-connection:", b"connection:", b"keep-alive:")
 
 
 class ImportProxy:
-    """Listens on `port` of this machine for whoever knows the `token`."""
+    """Serves programs of this machine that know the `token`, on `port`."""
 
     def __init__(self, guard: Guard, endpoint: Endpoint) -> None:
         self._guard = guard
@@ -30,20 +31,20 @@ class ImportProxy:
         self.port = 0
         self.token = os.urandom(16).hex()
         self.refused: str | None = None
-        """Why somebody was not let through, if that has happened."""
+        """The reason why a request was refused, if one was."""
         pair = f"{USER}:{self.token}".encode()
         self._pass = b"proxy-authorization: basic " + base64.b64encode(pair).lower()
         self._open: set[asyncio.Task[None]] = set()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """See to one connection."""
+        """Serve one connection."""
         task = asyncio.current_task()
         assert task is not None
         self._open.add(task)
         try:
             await self._serve(reader, writer)
         except (OSError, EOFError, asyncio.LimitOverrunError):
-            pass  # somebody has gone away, or is none of those whom this is for
+            pass  # one side has closed the connection, or the client does not speak HTTP
         finally:
             self._open.discard(task)
             writer.close()
@@ -53,7 +54,11 @@ class ImportProxy:
             head = await reader.readuntil(b"\r\n\r\n")
         first, *lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
         if self._pass not in [line.lower() for line in lines]:
-            writer.write(_answer("407 Who are you", 'Proxy-Authenticate: Basic realm="import"'))
+            writer.write(
+                _answer(
+                    "407 Proxy Authentication Required", 'Proxy-Authenticate: Basic realm="import"'
+                )
+            )
             return
         method, target, _ = first.decode("latin-1").split(" ", 2)
         try:
@@ -72,7 +77,7 @@ class ImportProxy:
         await _tunnel((reader, writer), there)
 
     def _path(self, method: str, target: str) -> str:
-        """What is asked for there. Refused for another server."""
+        """Return the path that the program requests. Raises Refused for another server."""
         asked = self._guard.endpoint(f"https://{target}" if method == "CONNECT" else target)
         if (asked.host, asked.port) != (self._endpoint.host, self._endpoint.port):
             raise Refused(asked.authority, "not where the import is from")
@@ -90,7 +95,7 @@ class ImportProxy:
         raise problem or OSError("no address")
 
     async def end(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         for task in self._open:
             task.cancel()
         await asyncio.gather(*self._open, return_exceptions=True)
@@ -100,7 +105,7 @@ StreamPair = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 async def _tunnel(here: StreamPair, there: StreamPair) -> None:
-    """Pass on what both sides say, until the other side has said all."""
+    """Copy data in both directions, until the server has sent everything."""
     sending = asyncio.ensure_future(_pass_on(here[0], there[1]))
     try:
         await _pass_on(there[0], here[1])
@@ -126,7 +131,7 @@ def _answer(status: str, *lines: str) -> bytes:
 
 @asynccontextmanager
 async def proxy_to(guard: Guard, endpoint: Endpoint) -> AsyncIterator[ImportProxy]:
-    """Such a proxy for the length of a block."""
+    """Run a proxy for the duration of a block."""
     proxy = ImportProxy(guard, endpoint)
     server = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
     proxy.port = server.sockets[0].getsockname()[1]

@@ -1,8 +1,10 @@
-"""Rewrites an imported history under other names: commits and tags alone, byte for byte but for
-names, what refers to them, and signatures that would not hold any more. What names nobody that is
-to be called otherwise keeps its hash.
+"""Rewrites an imported history with other names of authors.
 
-`python -m worker.imports.rewrite REPOSITORY` takes the names as JSON on standard input.
+Only commits and tags change. In them, only names, references to rewritten objects, and signatures
+that would be invalid change. Objects without a changed name or reference keep their hashes.
+
+Run as `python -m worker.imports.rewrite REPOSITORY`. It reads the names as JSON from standard
+input.
 """
 
 import hashlib
@@ -38,14 +40,14 @@ Renamed = Mapping[str, tuple[str, str]]
 
 
 class Pack:
-    """New objects, in a file in the form that git packs have."""
+    """New objects in a file, in the form of git's packs."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self._written: set[bytes] = set()
 
     def add(self, kind: int, content: bytes, oid: bytes) -> None:
-        """Add an object, unless it is in it."""
+        """Add an object, unless the pack has it."""
         if oid in self._written:
             return
         self._written.add(oid)
@@ -59,7 +61,7 @@ class Pack:
         self._file.write(bytes(head) + zlib.compress(content, 1))
 
     def index_into(self, repo: Path, algorithm: str) -> None:
-        """Have the repository take the objects."""
+        """Add the objects to the repository."""
         if not self._written:
             return
         self._file.seek(0)
@@ -78,17 +80,17 @@ class Pack:
 
 
 class Rewriter:
-    """Rewrites commits and tags one after the other, those that others refer to first."""
+    """Rewrites commits and tags one after the other. Objects that others refer to come first."""
 
     def __init__(self, renamed: Renamed, pack: Pack, algorithm: str) -> None:
         self._renamed = renamed
         self._pack = pack
         self._algorithm = algorithm
         self.now: dict[bytes, bytes] = {}
-        """What has become of those that changed, by hash."""
+        """The new hashes of rewritten objects, by their former hashes."""
 
     def take(self, kind: int, oid: str, content: bytes) -> None:
-        """Rewrite one, if it has to be."""
+        """Rewrite an object, if it has to change."""
         head, gap, message = content.partition(b"\n\n")
         lines = head.split(b"\n")
         changed = [self._line(line, lines) for line in lines]
@@ -116,7 +118,7 @@ class Rewriter:
 
 
 def _encoded(text: str, lines: list[bytes]) -> bytes:
-    """As the commit says that it is written."""
+    """Encode a name in the encoding that the commit declares. If that fails, use UTF-8."""
     given = next((line[9:] for line in lines if line.startswith(b"encoding ")), b"utf-8")
     try:
         return text.encode(given.decode())
@@ -133,7 +135,9 @@ def _unsigned(lines: list[bytes]) -> Iterator[bytes]:
 
 
 def rewrite(repo: Path, renamed: Renamed) -> dict[str, object]:
-    """Have `refs/` hold the history under these names, and nothing else."""
+    """Make `refs/` hold the history with these names, and nothing else. Return how many objects
+    changed.
+    """
     imported = refs(repo, IMPORTED_REFS)
     width = max((len(oid) for oid, _ in imported.values()), default=40)
     algorithm = "sha1" if width == 40 else "sha256"
@@ -152,7 +156,7 @@ def _point(repo: Path, imported: Mapping[str, tuple[str, str]], now: Mapping[byt
     wanted = {}
     for name, (oid, _) in imported.items():
         if name.startswith(IMPORTED_REFS + OWN_REFS.removeprefix("refs/")):
-            continue  # another server's own
+            continue  # refs that the source server has made for an import of its own
         new = now.get(bytes.fromhex(oid))
         wanted["refs/" + name.removeprefix(IMPORTED_REFS)] = oid if new is None else new.hex()
     there = [name for name in refs(repo, "refs/") if not name.startswith(OWN_REFS)]

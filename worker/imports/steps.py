@@ -1,5 +1,6 @@
-"""The steps of an import of a git repository, each of which tells how far it is: fetch, look
-through, rewrite, push.
+"""The steps of an import of a git repository: fetch, survey, rewrite, push.
+
+Each reports its progress.
 """
 
 import os
@@ -15,19 +16,19 @@ from worker.imports.git import PROGRESS, CommandFailed, LineCallback, Remote, ru
 from worker.imports.git_objects import IMPORTED_REFS, OWN_REFS
 from worker.imports.probe import ImportProblem
 
-# Where this very package is found.
+# The folder that Python finds this package in.
 ROOT = str(Path(__file__).resolve().parents[2])
 LARGE = 100 * 1024 * 1024
 HEAD = "HEAD"
 USUAL = ("refs/heads/main", "refs/heads/master", "refs/heads/trunk")
-# What the user has to do something about, as git says it.
+# Messages of git about missing or wrong credentials, which the user has to correct.
 DENIED = (
     "Authentication failed",
     "could not read Username",
     "could not read Password",
     "error: 403",
 )
-# Parts of the percents: what is fetched is received, then put together, then looked through.
+# Ranges of the progress in percent: objects are received, then resolved, then surveyed.
 RECEIVED, RESOLVED = 80, 95
 COMPRESSED, WRITTEN = 40, 99
 
@@ -36,7 +37,7 @@ ProgressReporter = Callable[..., None]
 
 
 class ImportSteps:
-    """Works in a folder of its own, on the repository `source.git` in it."""
+    """Runs the steps in a folder of its own, on the repository `source.git` in it."""
 
     def __init__(self, folder: Path, report: ProgressReporter, large_file: int = LARGE) -> None:
         self.home = folder
@@ -46,7 +47,10 @@ class ImportSteps:
         self.made = folder / "made.git"
 
     async def head(self, remote: Remote) -> str | None:
-        """The default branch of what is there. Problem where that is no repository."""
+        """Return the default branch of a remote repository, or None if it has none.
+
+        Raises ImportProblem if git cannot read the repository.
+        """
         try:
             said = await self._git("ls-remote", "--symref", "--", remote.url, HEAD, remote=remote)
         except CommandFailed as error:
@@ -57,7 +61,9 @@ class ImportSteps:
         return None
 
     async def fetch(self, remote: Remote) -> None:
-        """Make all that is there in `source.git`, as it is. Problem where it is not to be had."""
+        """Fetch everything into `source.git`, unchanged. Raises ImportProblem if access is
+        denied.
+        """
         await self._git("init", "--quiet", "--bare", str(self.source))
         command = ("fetch", "--progress", "--no-tags", "--no-write-fetch-head", "--no-auto-gc")
         wanted = ("--", remote.url, f"+refs/*:{IMPORTED_REFS}*")
@@ -78,7 +84,7 @@ class ImportSteps:
             self.report(import_percent=RECEIVED + percent * (RESOLVED - RECEIVED) // 100)
 
     async def survey(self) -> "Survey":
-        """What was fetched."""
+        """Return the survey of the fetched history."""
         said = await self._python("survey", str(self._large_file), heard=self._counting)
         return Survey(orjson.loads(said))
 
@@ -87,12 +93,13 @@ class ImportSteps:
             self.report(commit_count=int(line.partition(" ")[2]), import_percent=RESOLVED)
 
     async def rewrite(self, renamed: Mapping[str, tuple[str, str]]) -> None:
-        """Make the refs of `source.git` show the history under these names."""
+        """Make the refs of `source.git` point to the history with these names."""
         await self._python("rewrite", given=orjson.dumps(renamed))
 
     async def push(self, head: str | None) -> str | None:
-        """Make `made.git` hold all that is to be kept, and nothing else. Returns its default
-        branch: `head`, if that is there.
+        """Push everything that is kept to `made.git`. Return its default branch.
+
+        That is `head`, if the branch exists.
         """
         await self._git("init", "--quiet", "--bare", str(self.made))
         git_dir = f"--git-dir={self.source}"
@@ -112,7 +119,7 @@ class ImportSteps:
             self.report(push_percent=COMPRESSED + percent * (WRITTEN - COMPRESSED) // 100)
 
     async def _set_default_branch(self, head: str | None) -> str | None:
-        """Name the default branch, and hide what is not the repository's own."""
+        """Set the default branch, and hide the refs that are only for imports."""
         git_dir = f"--git-dir={self.made}"
         await self._git(git_dir, "config", "transfer.hideRefs", OWN_REFS.rstrip("/"))
         said = await self._git(git_dir, "for-each-ref", "--format=%(refname)", "refs/heads")
@@ -124,7 +131,7 @@ class ImportSteps:
         return head
 
     async def refs(self) -> dict[str, str]:
-        """The branches and tags of `made.git`, and the commits that they are at."""
+        """Return the branches and tags of `made.git` with their commits."""
         form = "--format=%(refname) %(objectname) %(*objectname)"
         git_dir = f"--git-dir={self.made}"
         said = await self._git(git_dir, "for-each-ref", form, "refs/heads", "refs/tags")
@@ -135,7 +142,7 @@ class ImportSteps:
         return found
 
     async def default(self) -> str | None:
-        """The default branch of `source.git`, as it was pushed before."""
+        """Return the default branch of `source.git`, which an earlier import has set."""
         said = await self._git(f"--git-dir={self.source}", "symbolic-ref", HEAD)
         return said.decode().strip()
 
@@ -143,7 +150,7 @@ class ImportSteps:
         return await run("git", *command, home=self.home, **how)
 
     async def take_over(self, module: str, other: Path, heard: LineCallback) -> None:
-        """Make all that is in a repository of another kind, on this disk, in `source.git`."""
+        """Convert a repository of another kind on this disk to `source.git`."""
         await self._git("init", "--quiet", "--bare", str(self.source))
         await self._python(module, str(other), heard=heard)
 
@@ -158,7 +165,7 @@ class ImportSteps:
 
 
 class Survey:
-    """What was fetched: how many commits, who made them, its large files."""
+    """The survey of a fetched history: the number of commits, their authors, and large files."""
 
     def __init__(self, said: dict[str, Any]) -> None:
         self.commits: int = said["commits"]
@@ -176,6 +183,6 @@ def _denied(error: CommandFailed, remote: Remote) -> ImportProblem | None:
 
 
 def failure_message(error: CommandFailed, folder: Path) -> str:
-    """What is told of a program that failed: nothing of where things are here."""
+    """Return the message for a failed program, without paths of this machine."""
     text = str(error).replace(f"{folder}{os.sep}", "").replace(str(folder), "")
     return "".join(char if char.isprintable() else " " for char in text)[:500]

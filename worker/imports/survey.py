@@ -1,7 +1,7 @@
-"""Looks through an imported history: its commits, who made them, and which files are large.
+"""Surveys an imported history: its commits, their authors, and its large files.
 
-`python -m worker.imports.survey REPOSITORY BYTES` answers with JSON on standard output,
-and tells on standard error how far it is.
+Run as `python -m worker.imports.survey REPOSITORY BYTES`. It writes JSON to standard output and its
+progress to standard error.
 """
 
 import hashlib
@@ -31,12 +31,12 @@ UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def author_digest(name: bytes, email: bytes) -> str:
-    """What stands for somebody's name and address."""
+    """Return the digest that identifies a name and address."""
     return hashlib.sha256(name + b"\0" + email).hexdigest()[:40]
 
 
 def printable(text: bytes) -> str:
-    """Bytes that need be no text, as it."""
+    """Return bytes of any encoding as text, without control characters."""
     try:
         found = text.decode()
     except UnicodeDecodeError:
@@ -51,8 +51,9 @@ def survey(
     *,
     max_authors: int = MAX_AUTHORS,
 ) -> dict[str, object]:
-    """How many commits there are, who made them, and which files are large. UnsupportedHistory if
-    there are more than `max_authors`.
+    """Return the number of commits, the authors and the large files.
+
+    Raises UnsupportedHistory if there are more than `max_authors` authors.
     """
     authors: dict[tuple[bytes, bytes], None] = {}
     count = 0
@@ -74,7 +75,9 @@ def _check_authors(many: int, most: int) -> None:
 
 
 def large_files(repo: Path, larger_than: int) -> dict[str, object]:
-    """The files larger than so many bytes: how many, how large together, and the first of them."""
+    """Return the number and total size of files larger than this many bytes, and a list of the
+    first.
+    """
     form = "--batch-check=%(objectname) %(objecttype) %(objectsize)"
     sizes: dict[str, int] = {}
     with start_git(repo, "cat-file", "--batch-all-objects", "--unordered", form) as listing:
@@ -89,7 +92,7 @@ def large_files(repo: Path, larger_than: int) -> dict[str, object]:
 
 
 def _places(repo: Path, wanted: set[str]) -> dict[str, tuple[str, str]]:
-    """By which ref, and under what path, files are found."""
+    """Return a ref and a path for each of these files, as far as they are found."""
     found: dict[str, tuple[str, str]] = {}
     for ref in [*refs(repo, IMPORTED_REFS)][:MOST_REFS]:
         with start_git(repo, "rev-list", "--objects", ref, "--") as listing:

@@ -1,5 +1,6 @@
-"""What Subversion runs in order to speak with a server: the way through the proxy of the worker,
-with standard input and output at this end of it.
+"""The program that Subversion runs to reach a server through the proxy of the worker.
+
+It connects the proxy with its standard input and output.
 """
 
 import contextlib
@@ -10,24 +11,29 @@ import threading
 from base64 import b64encode
 
 SCHEME = "svn+tocsin"
-"""Of URLs for which Subversion runs this; the part behind + is its name in the configuration."""
+"""The scheme of URLs for which Subversion runs this program.
+
+The part after + is the program's name in Subversion's configuration.
+"""
 PORT, PASS, PLACE = "TOCSIN_TUNNEL_PORT", "TOCSIN_TUNNEL_PASS", "TOCSIN_TUNNEL_PLACE"
 CHUNK = 1 << 16
 MOST_HEAD = 4_096
 
 
 def environment(port: int, user: str, token: str, place: str) -> dict[str, str]:
-    """What it needs to know: the proxy's port and credentials, and the host and port behind it."""
+    """Return the program's environment: the proxy's port and credentials, and the server's host and
+    port.
+    """
     return {PORT: str(port), PASS: f"{user}:{token}", PLACE: place}
 
 
 def main() -> int:
-    """Pass on what both sides say, until the server has said all."""
+    """Copy data in both directions, until the server has sent everything."""
     with socket.create_connection(("127.0.0.1", int(os.environ[PORT]))) as there:
         rest = _connect(there)
         if rest is None:
             return 1
-        # It ends with the process: what is read there may never come.
+        # The thread ends with the process, because its standard input may never end.
         threading.Thread(target=_send, args=(there,), daemon=True).start()
         while rest:
             sys.stdout.buffer.write(rest)
@@ -37,7 +43,10 @@ def main() -> int:
 
 
 def _connect(there: socket.socket) -> bytes | None:
-    """What the server has said by then; None where the proxy lets nobody through."""
+    """Connect to the server through the proxy.
+
+    Return the first bytes from the server. Return None if the proxy refuses.
+    """
     place, known = os.environ[PLACE], b64encode(os.environ[PASS].encode()).decode()
     lines = (f"CONNECT {place} HTTP/1.1", f"Proxy-Authorization: Basic {known}", "", "")
     there.sendall("\r\n".join(lines).encode())
@@ -59,7 +68,7 @@ def _send(there: socket.socket) -> None:
 
 
 if __name__ == "__main__":
-    # Nobody waits for what the other thread reads.
+    # Exit without waiting for the thread that reads standard input.
     code = main()
     sys.stdout.flush()
     os._exit(code)
