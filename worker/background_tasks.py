@@ -7,7 +7,7 @@ from typing import Any
 
 
 class BackgroundTasks:
-    """Starts tasks, and keeps references so that they are not garbage-collected."""
+    """Tasks in the background, with references that keep them from being garbage-collected."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()

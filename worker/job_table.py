@@ -24,12 +24,12 @@ from worker.settings import WorkerSettings
 
 
 def refuse_emit(db: Connection, event: str, rows: Sequence[Row]) -> None:
-    """The `EventEmitter` if none is given: raise Unusable instead of losing events."""
+    """Raise Unusable. This is the default `EventEmitter`, so that no event is lost silently."""
     raise Unusable(f"no emitter is set for {event}")
 
 
 def refuse_publish(db: Connection, resource: str, repo_id: int, rows: Sequence[Row]) -> None:
-    """The `SnapshotPublisher` if none is given: raise Unusable instead of losing snapshots."""
+    """Raise Unusable. This is the default `SnapshotPublisher`, for the same reason."""
     raise Unusable(f"no publisher is set for {resource}")
 
 

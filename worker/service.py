@@ -32,7 +32,7 @@ PROJECTION_INTERVAL = 1.0
 
 
 class CallbackGuard:
-    """Validates the callback of a new subscription."""
+    """The validation of a new subscription's callback."""
 
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
@@ -82,7 +82,7 @@ def _transport(guard: Guard, settings: WorkerSettings) -> Transport:
 
 
 class Worker:
-    """Delivers the events in the store, from `start` to `stop`.
+    """The worker: it delivers the events in the store, from `start` to `stop`.
 
     `emit` and `publish` write events about the changes that its jobs make and republish.
     """

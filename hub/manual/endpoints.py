@@ -52,7 +52,7 @@ def add(house: Services, routes: Routes, *, described: bool) -> None:
 
 
 class ManualEndpoints:
-    """Answers requests with the contents of the manual."""
+    """The handlers of the manual's endpoints."""
 
     def __init__(self, pages: Manual, *, dashboard: bool, described: bool) -> None:
         self._manual = pages

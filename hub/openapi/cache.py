@@ -16,7 +16,7 @@ from hub.rest.vocabulary import Vocabulary
 
 
 class OpenAPICache:
-    """Makes the document once and keeps it.
+    """The document, which is made once and kept.
 
     `others` maps "METHOD /path" of each endpoint that is no operation to its text.
     """

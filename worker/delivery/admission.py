@@ -35,7 +35,7 @@ CONTENDED_SECONDS = 0.03
 
 
 class Admission:
-    """Gives permits to lanes.
+    """The limits under which lanes get permits.
 
     `start` is called with a lane whose turn it is. `rested` is called with a lane whose timer has
     ended. `pending_writes` returns how many callers wait for the store to write.
@@ -174,7 +174,7 @@ class Admission:
 
 
 class StartThrottle:
-    """Limits how many deliveries start in one pass of the event loop.
+    """The limit of how many deliveries start in one pass of the event loop.
 
     `pending_writes` returns how many callers wait for the store. `resume` is called when more may
     start. `busy_time` returns the seconds that this thread has worked.

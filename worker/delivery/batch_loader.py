@@ -1,4 +1,4 @@
-"""Reads from the store in batches.
+"""Batched reads from the store.
 
 Keys that are requested during a read are read together afterwards, because a round trip to a server
 costs more than the rows.
@@ -15,7 +15,7 @@ MAX_BATCH = 64
 
 
 class BatchLoader(Generic[T]):
-    """Reads items by their ids.
+    """A loader of items by their ids.
 
     `read` may leave out some of the ids, but not all. The ones left out are read again.
     """

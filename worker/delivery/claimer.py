@@ -30,7 +30,7 @@ CONTENTION_DELAY = 0.05
 
 
 class Claimer:
-    """Fills lanes from the store, and calls `start` with each.
+    """The claimer, which fills lanes from the store and calls `start` with each.
 
     While memory is full, only empty lanes get deliveries.
     """

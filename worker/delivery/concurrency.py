@@ -26,7 +26,7 @@ class Permit:
 
 
 class FairSemaphore:
-    """Counts requests in flight, and queues the lanes that wait.
+    """The count of requests in flight, and the queues of lanes that wait.
 
     At most `most` requests may be in flight, and at most `per_host` of them to one machine.
     `per_host` defaults to `most`.

@@ -34,7 +34,7 @@ log = logging.getLogger("tocsin.worker")
 
 
 class Dispatcher:
-    """Sends the deliveries of the store over the network."""
+    """The dispatcher of a worker, with all parts of the delivery loop."""
 
     def __init__(
         self,

@@ -25,7 +25,7 @@ MARGIN = 10 * SECOND
 
 
 class LeaseKeeper:
-    """Keeps the lease that a dispatcher works under. `holder` names the worker."""
+    """The keeper of the lease that a dispatcher works under. `holder` names the worker."""
 
     def __init__(
         self, store: Store, dispatcher: Dispatcher, holder: str, tuning: Tuning = DEFAULTS

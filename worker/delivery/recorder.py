@@ -20,7 +20,7 @@ MAX_BATCH = 500
 
 
 class Recorder:
-    """Collects outcomes and records them.
+    """The recorder of outcomes, which collects them into groups.
 
     When a group is committed, `on_recorded` is called with it and with the hooks that it disabled.
     """

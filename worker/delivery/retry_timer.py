@@ -13,7 +13,7 @@ LONGEST_SLEEP = 60.0
 
 
 class RetryTimer:
-    """Calls `on_due` when a lane's delivery may be due.
+    """The timer that calls `on_due` when a lane's delivery may be due.
 
     It has one entry per lane, however many deliveries wait.
     """

@@ -25,7 +25,7 @@ SENSITIVE_HEADERS = ("set-cookie", "set-cookie2", "authorization", "proxy-author
 
 
 class DeliverySender:
-    """Makes attempts, with payloads from `payloads`."""
+    """The sender of attempts, with payloads from `payloads`."""
 
     def __init__(self, store: Store, payloads: PayloadCache, sender: HttpSender) -> None:
         self._store = store

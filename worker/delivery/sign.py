@@ -11,7 +11,7 @@ PREFIX = "whsec_"
 
 
 class Signer:
-    """Signs with one secret.
+    """A signer with one secret.
 
     The work that depends only on the secret is done once.
     """

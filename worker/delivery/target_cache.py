@@ -13,7 +13,7 @@ from worker.settings import WorkerSettings
 
 
 class TargetCache:
-    """Keeps the targets of lanes up to date.
+    """A cache that keeps the targets of lanes up to date.
 
     Reading a target raises Busy or Unavailable if the store fails.
     """

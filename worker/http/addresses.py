@@ -105,7 +105,7 @@ _EMBEDDING = [(IPv6Network(network), what, by, bits) for network, what, by, bits
 
 
 class AddressRule:
-    """Judges addresses. `allowed` are networks in CIDR notation, which win over the table.
+    """The rule for addresses. `allowed` are networks in CIDR notation, which win over the table.
 
     Raises ValueError if an entry is no network.
     """

@@ -25,7 +25,7 @@ class DialError(Exception):
 
 
 class Dialler:
-    """Opens connections to the addresses that the guard returns, and to no others."""
+    """The dialler of connections: to addresses that the guard returns, and to no others."""
 
     def __init__(self, guard: Guard, pool: Pool, verify_context: ssl.SSLContext | None) -> None:
         self._guard = guard

@@ -33,7 +33,7 @@ BAD_PORTS = frozenset([
 
 
 class Guard:
-    """Judges URLs and addresses, and resolves names.
+    """The guard, which judges URLs and addresses, and resolves names.
 
     `allow_networks` are networks in CIDR notation that may be dialled whatever the table says.
     `ports` lists ports and ranges of ports. `resolver` replaces the system's. `check_seconds` is

@@ -17,7 +17,7 @@ __all__ = ["MAX_BODY", "ExchangeResult", "HttpSender", "Transport"]
 
 
 class HttpSender(Protocol):
-    """Sends requests. It is the Transport or a substitute."""
+    """An object that sends requests: the Transport or a substitute."""
 
     async def post(
         self,
@@ -45,7 +45,7 @@ class HttpSender(Protocol):
 
 
 class Transport:
-    """Sends requests on connections of its own, which it keeps for the next ones.
+    """A sender of requests, with connections that it keeps for the next ones.
 
     `idle_seconds` is how long an unused connection is kept, or up to half as long again.
     `idle_per_origin` and `idle_total` limit how many are kept. `verify_context` replaces the

@@ -21,7 +21,7 @@ BRANCH = "refs/heads/default"
 
 
 class MercurialFetcher:
-    """Fetches a Mercurial repository with hg."""
+    """The fetch of a Mercurial repository with hg."""
 
     def __init__(self, steps: ImportSteps, guard: Guard, remote: Remote) -> None:
         self._steps = steps

@@ -38,7 +38,7 @@ ASKED = (
 
 
 class SubversionFetcher:
-    """Fetches a Subversion repository with git svn."""
+    """The fetch of a Subversion repository with git svn."""
 
     def __init__(self, steps: ImportSteps, guard: Guard, remote: Remote) -> None:
         self._steps = steps

@@ -1,4 +1,4 @@
-"""Runs programs for imports, above all git.
+"""Running of programs for imports, above all git.
 
 They run without the machine's settings and prompts and against judged addresses only. They end when
 they are not needed any more.

@@ -1,4 +1,4 @@
-"""Reads commits, tags and refs of an imported history.
+"""Readers for commits, tags and refs of an imported history.
 
 The history is in a bare repository under `refs/tocsin/source/`, as it was fetched. It is read and
 rewritten by separate programs, which do not block the worker and can be killed like git.

@@ -1,4 +1,4 @@
-"""Converts an hg repository on this disk to a git repository on this disk.
+"""Conversion of an hg repository on this disk to a git repository on this disk.
 
 Run as `python -m worker.imports.hg_to_git GIT_REPOSITORY HG_REPOSITORY`.
 """

@@ -81,7 +81,7 @@ class ImportContext:
 
 
 class ImportRound:
-    """Runs a round of an import, and records its progress and its end."""
+    """A round of an import, which records its progress and its end."""
 
     def __init__(self, means: ImportContext, row: Row) -> None:
         self._means = means

@@ -1,4 +1,4 @@
-"""Finds out which repository is at a URL, by asking as git, Mercurial and Subversion do.
+"""Detection of the repository at a URL, by asking as git, Mercurial and Subversion do.
 
 Each request and each redirect goes through the guard.
 """
@@ -62,7 +62,7 @@ class DetectedRepository:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """Asks servers for repositories, with a username and password if they are given."""
+    """A client that asks servers for repositories, with username and password if given."""
 
     guard: Guard
     client: GuardedClient

@@ -23,7 +23,7 @@ DROPPED = (b"proxy-authorization:", b"proxy-connection:", b"connection:", b"keep
 
 
 class ImportProxy:
-    """Serves programs of this machine that know the `token`, on `port`."""
+    """A proxy on `port` of this machine, for programs that know the `token`."""
 
     def __init__(self, guard: Guard, endpoint: Endpoint) -> None:
         self._guard = guard

@@ -1,4 +1,4 @@
-"""Rewrites an imported history with other names of authors.
+"""Rewriting of an imported history with other names of authors.
 
 Only commits and tags change. In them, only names, references to rewritten objects, and signatures
 that would be invalid change. Objects without a changed name or reference keep their hashes.
@@ -80,7 +80,7 @@ class Pack:
 
 
 class Rewriter:
-    """Rewrites commits and tags one after the other. Objects that others refer to come first."""
+    """A rewriter of commits and tags. Objects that others refer to must come first."""
 
     def __init__(self, renamed: Renamed, pack: Pack, algorithm: str) -> None:
         self._renamed = renamed

@@ -37,7 +37,7 @@ ProgressReporter = Callable[..., None]
 
 
 class ImportSteps:
-    """Runs the steps in a folder of its own, on the repository `source.git` in it."""
+    """The steps of one import, in a folder of its own, on the repository `source.git` in it."""
 
     def __init__(self, folder: Path, report: ProgressReporter, large_file: int = LARGE) -> None:
         self.home = folder

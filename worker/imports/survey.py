@@ -1,4 +1,4 @@
-"""Surveys an imported history: its commits, their authors, and its large files.
+"""The survey of an imported history: its commits, their authors, and its large files.
 
 Run as `python -m worker.imports.survey REPOSITORY BYTES`. It writes JSON to standard output and its
 progress to standard error.

@@ -26,7 +26,7 @@ STOP_TIMEOUT = 2.0
 
 
 class Pacer:
-    """Pauses after each transaction, so that other work goes first.
+    """The pauses after transactions, which let other work go first.
 
     A pause lasts at least as long as the transaction. It is longer if others wait for the writer,
     and much longer if this process, which has one processor, uses most of it for other work.
@@ -57,7 +57,7 @@ def _mean(before: float, part: float, whole: float) -> float:
 
 
 class Projector:
-    """Projects stored events when it is woken.
+    """The task that projects stored events when it is woken.
 
     Among several workers one projects, for as long as it holds its lease.
     """

@@ -13,7 +13,7 @@ from store.assistant.reports import PART, ReportPart
 
 
 class ReportDraft:
-    """Writes lines to `file` and, in parts of `part_bytes`, to the store."""
+    """A report whose lines go to `file` and, in parts of `part_bytes`, to the store."""
 
     def __init__(
         self, store: Store, report_id: int, file: IO[bytes], part_bytes: int = PART

@@ -144,7 +144,7 @@ class _ClaimLost(StoreError):
 
 
 class JobRunner:
-    """Runs the jobs of a table with APScheduler, from `start` to `stop`."""
+    """A runner of a table's jobs with APScheduler, from `start` to `stop`."""
 
     def __init__(
         self, store: Store, overdue_head_start: float = DEFAULTS.overdue_head_start

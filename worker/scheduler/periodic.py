@@ -64,7 +64,7 @@ async def _run_forever(task: PeriodicTask) -> None:
 
 
 class PeriodicRunner:
-    """Runs periodic tasks from `start` to `stop`, without overlapping runs of the same task."""
+    """A runner of periodic tasks, from `start` to `stop`. Runs of one task never overlap."""
 
     def __init__(self) -> None:
         self._running: list[asyncio.Task[None]] = []

@@ -34,7 +34,7 @@ class Trigger(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class IntervalTrigger:
-    """Makes a job due every `seconds` seconds, the first time at once."""
+    """A trigger at intervals of `seconds` seconds, the first time at once."""
 
     seconds: float
 
@@ -54,7 +54,7 @@ class IntervalTrigger:
 
 @dataclass(frozen=True, slots=True)
 class DataTrigger:
-    """Makes a job due when the data says so.
+    """A trigger that stored data decides.
 
     `next_due` returns the earliest time at which there is work, or None.
     """
@@ -73,7 +73,7 @@ class DataTrigger:
 
 
 class RequestTrigger(DataTrigger):
-    """Makes a job due as soon as somebody requests it.
+    """A trigger for jobs that run as soon as they are requested.
 
     `next_due` returns when it was requested. A clock that was ahead then does not delay the job.
     """
@@ -87,9 +87,7 @@ class RequestTrigger(DataTrigger):
 
 
 class CalendarTrigger:
-    """Makes a job due by five fields of cron: minute, hour, day of the month, month, day of the
-    week.
-
+    """A trigger by five fields of cron: minute, hour, day of the month, month, day of the week.
     Raises ValueError if the text is invalid. If both days are given, both have to match.
     """
 

@@ -18,7 +18,7 @@ class _NotAFeed(Exception):
 
 
 class _Cutter:
-    """Finds where the entries of a feed begin and end."""
+    """A parser that finds where the entries of a feed begin and end."""
 
     def __init__(self, document: bytes) -> None:
         self._document = document

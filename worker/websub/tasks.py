@@ -25,7 +25,7 @@ FETCHES = 8
 
 
 class WebSubTasks:
-    """Runs the tasks that are due, when it is woken and at intervals."""
+    """The runner of due tasks. It starts them when it is woken, and at intervals."""
 
     def __init__(
         self, store: Store, settings: WorkerSettings, guard: Guard, client: GuardedClient
