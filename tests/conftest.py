@@ -1,4 +1,4 @@
-"""What tests share: a real store in a temporary folder, people in it, and the hub over it."""
+"""The fixtures that all tests share: a store in a temporary folder, seed data, and the hub."""
 
 import gc
 import itertools
@@ -14,8 +14,8 @@ from engines import ENGINES, engine_url, furnish
 from process_watcher import watch
 from progress_report import Progress
 
-# A test of a pure function waits for no more than that function's imports: each fixture brings
-# along what it needs.
+# Fixtures import what they need when they run. So a test of a pure function waits only for that
+# function's imports.
 if TYPE_CHECKING:
     import httpx
     from seed import Seed
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
     from store import Store
     from store.clock import MovableClock
 
-# All that is made while tests are found stays to the end: looking through it for garbage, again and
-# again, takes a third of the time.
+# Objects that exist after the collection stay until the end. Checking them for garbage again and
+# again takes a third of the time.
 gc.disable()
 
-# A daemon whose modules are compiled anew takes twice as long to start, and tests start hundreds.
+# Without compiled modules, a daemon takes twice as long to start, and tests start hundreds of them.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-# Who starts them in the background has them ignore it, and all that they start.
+# A shell that runs pytest in the background has it, and all programs that it starts, ignore SIGINT.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 BASE = "https://forge.example/api/v3"
 START = "2026-11-21T07:33:00Z"
 
-# What takes longest, longest first, and why it does.
+# The tests that take longest, longest first, with the reason.
 LONG = {
     "tests/system/test_schemathesis.py": "thousands of requests that are made up",
     "tests/torture/test_torture.py::test_each_fault_has_its_outcome[10,000": "50,000 deliveries",
@@ -64,29 +64,32 @@ LONG = {
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """What this process starts ends with it, and the one that reports says how far it is."""
+    """Have the processes that this one starts end with it. In the process that reports, show
+    progress.
+    """
     watch()
     if config.pluginmanager.has_plugin("terminalreporter"):
         config.pluginmanager.register(Progress(config))
 
 
 def pytest_collectstart(collector: pytest.Collector) -> None:
-    """A module of tests by example finds their profile loaded."""
+    """Load the profile of hypothesis before a module that uses it."""
     if isinstance(collector, pytest.Module) and "hypothesis" in collector.path.read_text("utf-8"):
         import examples  # noqa: F401 - it loads the profile
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Two for each processor: many tests wait, for other processes or for a time to be over."""
+    """Return two workers for each processor, because many tests wait for other processes."""
     return len(os.sched_getaffinity(0)) * 2
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes long is marked so (`-m "not slow"` leaves it out). It is begun first, and by each
-    worker some of it: they begin with one piece each of the whole, and take from each other's ends
-    when theirs is done.
+    """Mark long tests as slow, and start them first, some on each worker.
+
+    `-m "not slow"` leaves them out. Each worker begins with one contiguous part of the list. When
+    it has finished, it takes tests from the end of another's part.
     """
     for item in items:
         reason = next((why for one, why in LONG.items() if item.nodeid.startswith(one)), None)
@@ -107,7 +110,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _groups(items: list[pytest.Item]) -> list[list[pytest.Item]]:
-    """Long ones, longest first and those of a file together; then all others as one."""
+    """Return the long tests in groups by file, longest first, and all other tests as the last
+    group.
+    """
     groups: dict[tuple[int, str], list[pytest.Item]] = {}
     for item in items:
         place = next((at for at, one in enumerate(LONG) if item.nodeid.startswith(one)), len(LONG))
@@ -120,11 +125,11 @@ def _groups(items: list[pytest.Item]) -> list[list[pytest.Item]]:
 def pytest_collection_finish(session: pytest.Session) -> None:
     plugins = session.config.pluginmanager
     if "hypothesis" not in sys.modules and not plugins.has_plugin("dsession"):
-        # At the end it would import all of it, and nothing was tried by example.
+        # When it ends, the plugin would import all of hypothesis, although no test has used it.
         plugins.unregister(name="hypothesispytest")
     if "store.delivery.outbox" in sys.modules:
         import hub_client  # noqa: F401 - it holds every event to the contract
-    # What is there now stays to the end: nobody need look through it for garbage again.
+    # The present objects stay until the end, so the garbage collector need not check them again.
     gc.collect()
     gc.freeze()
     gc.enable()
@@ -144,7 +149,7 @@ def clock() -> "MovableClock":
 
 @pytest.fixture(params=ENGINES)
 def url(request: pytest.FixtureRequest) -> Iterator[str]:
-    """The engine under test: whatever uses `store` runs on each of them."""
+    """Yield the URL of the engine under test. Every test that uses `store` runs on each engine."""
     with engine_url(request.param) as named:
         yield named
 
@@ -177,7 +182,7 @@ def settings() -> "HubSettings":
 async def client(
     store: "Store", seed: "Seed", settings: "HubSettings"
 ) -> "AsyncIterator[httpx.AsyncClient]":
-    """A client of the hub that speaks for octo; its paths are under the API's root."""
+    """Yield a client of the hub with octo's token. Its paths are relative to the API's root."""
     from hub_client import open_client
 
     headers = {"Authorization": f"Bearer {seed.token}"}

@@ -1,4 +1,4 @@
-"""The engines that tests run on."""
+"""The database engines that tests run on."""
 
 import tempfile
 from collections.abc import Iterator
@@ -8,19 +8,22 @@ from pathlib import Path
 
 import pytest
 
-# The engines themselves are imported by the first test that runs on one.
+# The first test that runs on an engine imports it.
 ENGINES = ["sqlite", "postgres"]
 
 
 def embedded(why: str) -> pytest.MarkDecorator:
-    """Marks a test of what only the embedded engine has; `why` is for who reads the test."""
+    """Mark a test of a feature that only the embedded engine has. `why` is for readers of the
+    test.
+    """
     assert why
     return pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 
 
 def furnish(url: str, folder: Path) -> None:
-    """Put a key, and an empty SQLite database if that is what the URL names, where there is none:
-    it is quicker than to have them made.
+    """Put a key into the folder and, if the URL names SQLite, an empty database.
+
+    Copying them is faster than having `open_store` make them. If the folder has either, do nothing.
     """
     if (folder / "tocsin.db").exists() or (folder / "secret.key").exists():
         return
@@ -45,7 +48,7 @@ def _furniture() -> dict[str, bytes]:
 
 @contextmanager
 def nothing_yet(engine: str) -> Iterator[str]:
-    """What to give `open_store` for a database that has no table."""
+    """Yield the URL for `open_store` of a database without tables."""
     if engine == "sqlite":
         yield "sqlite"
         return
@@ -57,8 +60,9 @@ def nothing_yet(engine: str) -> Iterator[str]:
 
 @contextmanager
 def no_syncs() -> Iterator[None]:
-    """Have no transaction of this process wait for the disk: a power failure is not tested here,
-    and the waiting takes longer than most tests.
+    """Let no transaction of this process wait for the disk.
+
+    Tests do not cover power failures, and the waiting would take longer than most tests.
     """
     from store.database.sqlite import connections
 
@@ -70,7 +74,7 @@ def no_syncs() -> Iterator[None]:
 
 @contextmanager
 def engine_url(engine: str) -> Iterator[str]:
-    """What to give `open_store` for an engine of ENGINES; empty each time."""
+    """Yield the URL for `open_store` of an empty database of an engine in ENGINES."""
     if engine == "sqlite":
         with no_syncs():
             yield "sqlite"

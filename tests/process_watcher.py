@@ -1,9 +1,11 @@
-"""Ends what a test process leaves behind, however that one ends: a PostgreSQL server and a daemon
-would outlive it, for no signal handler and no `atexit` runs after SIGKILL, or after SIGTERM.
+"""A watcher that ends the processes which a test process leaves behind, however it ends.
 
-Every process carries the marks of all test processes above it in its environment. A watcher of its
-own (`python process_watcher.py PID MARK`) waits until the test process is gone and then ends all
-that have its mark, and their children.
+A PostgreSQL server or a daemon would outlive it, because no signal handler and no `atexit` runs
+after SIGKILL, or after SIGTERM.
+
+Every process carries the marks of all test processes above it in its environment. A separate
+watcher (`python process_watcher.py PID MARK`) waits until the test process is gone. Then it ends
+all processes that have its mark, and their children.
 """
 
 import os
@@ -16,24 +18,27 @@ from collections.abc import Iterator
 from pathlib import Path
 
 MARKS = "PYTEST_PROCESSES_OF"
-"""The environment variable; none of the project's, which tests take away."""
+"""The name of the environment variable. It is not one of the project's, because tests remove
+those.
+"""
 FOLDER = "tocsin-pg-"
-"""What the names of data directories of PostgreSQL begin with, each in the temporary directory."""
+"""The prefix of the names of PostgreSQL's data directories in the temporary directory."""
 PROC = Path("/proc")
-# Seconds that a server has to end in, and how often it is looked whether it has.
+# Seconds that a server has to end, and the seconds between two checks.
 SOON, AGAIN = 10.0, 0.05
 
 
 def watch() -> None:
-    """Have this process watched from now on."""
+    """Start a watcher of this process."""
     if not hasattr(os, "pidfd_open") or not PROC.is_dir():
         return
-    # The time makes it another one than that of a process that had the same number.
+    # The time distinguishes this process from an earlier one with the same number.
     mark = f"{os.getpid()}.{time.monotonic_ns()};"
     environment = dict(os.environ)
     os.environ[MARKS] = os.environ.get(MARKS, "") + mark
-    # Not subprocess, which complains at the end that it still runs. What ends a whole group of
-    # processes leaves this one, and who reads what the tests print does not wait for it.
+    # Not with subprocess, which would warn at the end that the watcher still runs. In a session of
+    # its own, the watcher survives the end of the process group. Without the standard streams,
+    # nobody who reads the tests' output waits for it.
     os.posix_spawn(
         sys.executable,
         [sys.executable, "-I", "-S", __file__, str(os.getpid()), mark],
@@ -46,7 +51,7 @@ def watch() -> None:
 
 
 def left(mark: str) -> set[int]:
-    """The processes with a mark, and all children of theirs that are not this one."""
+    """Return the processes with a mark, and all their children, without this process."""
     parents = dict(parents_of_all())
     found = {pid for pid in parents if _has(pid, mark)}
     while more := {pid for pid, parent in parents.items() if parent in found} - found:
@@ -73,7 +78,7 @@ def _has(pid: int, mark: str) -> bool:
 
 
 def data_directory(pid: int) -> Path | None:
-    """The data directory of a PostgreSQL server."""
+    """Return the data directory of a PostgreSQL server. Return None for other processes."""
     try:
         arguments = (PROC / str(pid) / "cmdline").read_bytes().split(b"\0")
     except OSError:
@@ -84,7 +89,7 @@ def data_directory(pid: int) -> Path | None:
 
 
 def end(mark: str) -> None:
-    """End all of them, and remove what servers kept."""
+    """End all processes with a mark, and remove the servers' data directories."""
     folders = set()
     ends = time.monotonic() + SOON
     while found := left(mark):

@@ -1,4 +1,7 @@
-"""Which deliveries came more often than the record explains, however fast the machine is."""
+"""The deliveries that were sent more often than the record explains.
+
+The result does not depend on the machine's speed.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -8,12 +11,13 @@ from typing import NamedTuple
 from worker.settings import WorkerSettings
 from worker.tuning import DEFAULTS
 
-# What a kill may make a worker send again: what is in flight, and what waits to be recorded.
+# The most deliveries that a killed worker may cause to be sent again: the ones in flight, and the
+# ones whose outcomes wait to be recorded.
 AT_A_KILL = WorkerSettings().max_in_flight + DEFAULTS.max_unrecorded
 
 
 class Sending(NamedTuple):
-    """A request: which delivery it was, and the user agent of the process that sent it."""
+    """A request: its delivery, and the user agent of the process that sent it."""
 
     delivery: str
     sender: str
@@ -21,37 +25,37 @@ class Sending(NamedTuple):
 
 @dataclass
 class Record:
-    """How often each sending is recorded, by how it ended."""
+    """The number of recorded attempts of each sending, by their outcome."""
 
     delivered: Counter[Sending] = field(default_factory=Counter)
     failed: Counter[Sending] = field(default_factory=Counter)
 
     def add(self, sending: Sending, *, delivered: bool) -> None:
-        """Take note of an attempt that is recorded."""
+        """Count an attempt that is recorded."""
         (self.delivered if delivered else self.failed)[sending] += 1
 
 
 @dataclass
 class Repeats:
-    """Sendings that were followed by another one of the same delivery."""
+    """The sendings that were followed by another one of the same delivery."""
 
     lost: list[Sending] = field(default_factory=list)
-    """Those whose outcome no record has, because what had it was killed."""
+    """The sendings without a recorded outcome, because the process that had it was killed."""
     wrong: list[Sending] = field(default_factory=list)
-    """Those that had been recorded as delivered, or whose outcome nobody can have lost."""
+    """The sendings that were recorded as delivered, or whose outcome no kill can have lost."""
 
     @property
     def most_at_a_kill(self) -> int:
-        """How many one process has lost at most."""
+        """Return the most sendings that one process has lost."""
         return max(Counter(each.sender for each in self.lost).values(), default=0)
 
 
 def repeats(received: Iterable[tuple[Sending, bool]], record: Record) -> Repeats:
-    """Judge what was `received`, in order; each with whether its outcome may have been lost.
+    """Judge the `received` sendings, in order. Each comes with whether its outcome may be lost.
 
     A delivery may be sent again in two cases. Its attempt is recorded as failed. Or nothing is
-    recorded of it, and what sent it or kept the record was killed: that excuses one sending of each
-    process, for a process has a delivery in flight once.
+    recorded, and the process that sent it or kept the record was killed. This excuses one sending
+    of each process, because a process has a delivery in flight only once.
     """
     by_delivery: defaultdict[str, list[tuple[Sending, bool]]] = defaultdict(list)
     for sending, losable in received:

@@ -1,8 +1,8 @@
-"""Waiting for what other threads and processes do: until it is done, however slow the machine is.
+"""Waiting for the work of other threads and processes, however slow the machine is.
 
-No test asserts seconds. A test waits for what happens, counts it, or moves the clock; where it must
-tell soon from late, the bound is a multiple of what the machine took for something else in the same
-test (`Stopwatch`). What is promised in seconds is measured by `tests.benchmarks`.
+No test asserts seconds. A test waits for an event, counts it, or moves the clock. If a test must
+distinguish soon from late, its bound is a multiple of the time that the machine took for something
+else in the same test (`Stopwatch`). Promises in seconds are measured by `tests.benchmarks`.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 PATIENCE = 600.0
-"""Seconds after which a test gives up: nothing takes as long, but for what never comes."""
+"""The seconds after which a test gives up. Only an event that never comes takes as long."""
 PAUSE = 0.002
 LONGEST_PAUSE = 0.02
 
@@ -20,7 +20,7 @@ What = str | Callable[[], Any]
 
 
 class Stopwatch:
-    """Counts seconds from now on: to compare with another one's, never with a number."""
+    """The seconds since its creation. Compare them with another stopwatch, never with a number."""
 
     def __init__(self) -> None:
         self._began = time.monotonic()
@@ -30,7 +30,7 @@ class Stopwatch:
 
 
 async def until(condition: Callable[[], Any], what: What = "", pause: float = PAUSE) -> Any:
-    """Wait until `condition()` holds and return what it found. AssertionError after PATIENCE."""
+    """Wait until `condition()` holds and return its result. Raise AssertionError after PATIENCE."""
     waited = Stopwatch()
     while not (found := condition()):
         pause = _next(pause, waited, condition, what)
@@ -39,7 +39,7 @@ async def until(condition: Callable[[], Any], what: What = "", pause: float = PA
 
 
 def wait_until(condition: Callable[[], Any], what: What = "", pause: float = PAUSE) -> Any:
-    """The same without an event loop."""
+    """Do the same as `until`, without an event loop."""
     waited = Stopwatch()
     while not (found := condition()):
         pause = _next(pause, waited, condition, what)
@@ -48,15 +48,19 @@ def wait_until(condition: Callable[[], Any], what: What = "", pause: float = PAU
 
 
 async def until_all(count: Callable[[], int], wanted: int, what: str) -> None:
-    """Wait until `count()` is `wanted`, as long as it changes: much may take its time.
-    AssertionError after PATIENCE in which it has not changed.
+    """Wait until `count()` is `wanted`, for as long as the count keeps changing.
+
+    Raise AssertionError if it has not changed for PATIENCE.
     """
     while (known := count()) != wanted:
         await until(lambda known=known: count() != known, f"{what}: {known} of {wanted}", 0.2)
 
 
 def _next(pause: float, waited: Stopwatch, condition: Callable[[], Any], what: What) -> float:
-    """Seconds until the next look: asking without end takes time from those at work."""
+    """Return the seconds until the next check.
+
+    They grow, because constant checks take time from the work under test.
+    """
     if waited.seconds() > PATIENCE:
         found = what() if callable(what) else what
         raise AssertionError(f"waited in vain: {found or inspect.getsource(condition).strip()}")
