@@ -35,7 +35,7 @@ class Section:
 
 @cache
 def _parser() -> "MarkdownIt":
-    # A daemon starts without it: few people read the manual there.
+    # Imported here, so that daemons start faster: few of them show the manual.
     from markdown_it import MarkdownIt
 
     return MarkdownIt("commonmark").enable(["table", "strikethrough"])

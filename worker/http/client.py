@@ -61,8 +61,8 @@ class GuardedClient:
         `deadline` in seconds covers the whole exchange. If no answer came, raises RequestFailed
         with the text "stage: message".
         """
-        # Imported here, because most workers never send such a request and it would slow down their
-        # start.
+        # Imported here, because importing httpx slows down the start of a worker, and most workers
+        # never send such a request.
         import httpx
 
         from worker.http.httpx_transport import open_client

@@ -75,9 +75,9 @@ def find_entries(document: bytes) -> list[tuple[int, int]] | None:
 
 
 def remove_known_entries(document: bytes, before: bytes | None) -> bytes | None:
-    """Return a feed without the entries that it already had, unchanged, before.
+    """Return a feed without the entries that are in `before` too, byte for byte.
 
-    Return None if it had none of them, or if it is no feed.
+    Return None if there are none of these, or if the document is no feed.
     """
     known = None if before is None else find_entries(before)
     found = find_entries(document) if known else None
