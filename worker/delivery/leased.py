@@ -113,7 +113,9 @@ class LeasedDeliveries:
         held = await self._store.note(leases.delivery_ids, lease_id)
         strays = [delivery_id for delivery_id in held if delivery_id not in self.ids]
         if strays and lease_id == self.lease:
-            log.warning("%d deliveries were leased and not in memory: given back", len(strays))
+            log.warning(
+                "%d deliveries were leased and not in memory: returned to the store", len(strays)
+            )
             await self._store.note(deliveries.release, lease_id, strays)
 
     async def release(self, lease_id: int, ids: Iterable[int]) -> None:

@@ -34,7 +34,7 @@ class MercurialFetcher:
         """
         if shutil.which("hg") is None:
             raise ImportProblem(
-                "error", "mercurial repositories need the program hg, which is not here"
+                "error", "mercurial repositories need the program hg, which is not installed"
             )
         home = self._steps.home
         async with proxy_to(self._guard, self._guard.endpoint(self._remote.url)) as proxy:

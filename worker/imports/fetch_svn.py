@@ -59,7 +59,7 @@ class SubversionFetcher:
             await self._git("svn", "--version")
         except CommandFailed:
             raise ImportProblem(
-                "error", "subversion repositories need the program git-svn, which is not here"
+                "error", "subversion repositories need the program git-svn, which is not installed"
             ) from None
         async with proxy_to(self._guard, self._endpoint) as proxy:
             try:

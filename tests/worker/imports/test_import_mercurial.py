@@ -156,7 +156,9 @@ async def test_hg_is_not_installed(place: Place, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("worker.imports.fetch_hg.shutil.which", lambda name: None)
     row = await place.done("/")
     assert (row["status"], row["failed_step"]) == ("error", "importing")
-    assert row["error_message"] == "mercurial repositories need the program hg, which is not here"
+    assert (
+        row["error_message"] == "mercurial repositories need the program hg, which is not installed"
+    )
 
 
 async def test_what_is_no_mercurial(place: Place) -> None:

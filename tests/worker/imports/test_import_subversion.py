@@ -157,5 +157,5 @@ async def test_git_svn_is_not_installed(
     monkeypatch.setattr("worker.imports.fetch_svn.run", failing)
     row = await Place(store, pretended.url, tmp_path / "data").done("/bells")
     assert (row["status"], row["vcs"], row["failed_step"]) == ("error", "subversion", "importing")
-    message = "subversion repositories need the program git-svn, which is not here"
+    message = "subversion repositories need the program git-svn, which is not installed"
     assert row["error_message"] == message
