@@ -1,8 +1,20 @@
 """The store's part of the settings."""
 
+import re
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
+
+PASSWORD = re.compile(r"(?<=[?&]password=)[^&]+")
+
+
+def redact_url(url: str) -> str:
+    """Return the URL of a database with `...` in place of its password."""
+    scheme, separator, rest = url.partition("://")
+    login, at, place = rest.rpartition("@")
+    name, colon, password = login.partition(":")
+    login = f"{name}{colon}..." if password else login
+    return f"{scheme}{separator}{login}{at}{PASSWORD.sub('...', place)}"
 
 
 class SettingsPart(BaseModel):

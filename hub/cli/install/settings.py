@@ -4,6 +4,7 @@ import click
 
 from hub.cli.console import options, output
 from hub.cli.service.configuration import Configuration, all_settings
+from store.settings import redact_url
 
 
 @click.command()
@@ -12,6 +13,7 @@ from hub.cli.service.configuration import Configuration, all_settings
 def settings(configuration: Configuration, as_json: bool) -> None:
     """List the settings in effect and the source of each."""
     values = configuration.settings.model_dump(mode="json")
+    values["store"] = redact_url(values["store"])
     rows = [
         {
             "setting": setting.name,

@@ -7,6 +7,7 @@ left behind is recognized as old.
 import contextlib
 import fcntl
 import os
+import secrets
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, get_args
@@ -16,7 +17,7 @@ from pydantic import SecretStr, ValidationError
 
 from hub.cli.service.configuration import Configuration, Settings
 from hub.settings import HubSettings
-from store.settings import StoreSettings
+from store.settings import StoreSettings, redact_url
 from worker.settings import WorkerSettings
 
 ORIGIN = "the running daemon"
@@ -44,6 +45,8 @@ class DaemonRecord:
     def write(self, settings: Settings) -> None:
         """Write these settings to the record, except the secret ones."""
         given = settings.model_dump(mode="json", exclude=SECRETS)
+        if redact_url(settings.store) != settings.store:
+            del given["store"]
         said = orjson.dumps({"only": self._only, "settings": given})
         os.ftruncate(self._descriptor, 0)
         os.pwrite(self._descriptor, said, 0)
@@ -55,7 +58,8 @@ def recorded(settings: Settings, only: str | None) -> Iterator[DaemonRecord]:
     for path in _paths(settings.data_dir):
         if not _is_live(path):
             path.unlink(missing_ok=True)
-    path = settings.data_dir / f"daemon-{os.getpid()}.json"
+    # Not the process id alone: containers that share the directory each have a process 1.
+    path = settings.data_dir / f"daemon-{os.getpid()}-{secrets.token_hex(4)}.json"
     descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)

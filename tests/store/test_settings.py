@@ -1,0 +1,24 @@
+"""The store's settings."""
+
+import pytest
+
+from store.settings import redact_url
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("sqlite", "sqlite"),
+        ("sqlite:///var/lib/a@b:c.db", "sqlite:///var/lib/a@b:c.db"),
+        ("postgresql://host/db", "postgresql://host/db"),
+        ("postgresql://ada@host/db", "postgresql://ada@host/db"),
+        ("postgresql://ada:hush@host/db", "postgresql://ada:...@host/db"),
+        ("postgresql://ada:h/u@s:h@host/db", "postgresql://ada:...@host/db"),
+        (
+            "postgresql://host/db?user=ada&password=hush&sslmode=require",
+            "postgresql://host/db?user=ada&password=...&sslmode=require",
+        ),
+    ],
+)
+def test_the_password_of_a_database_is_not_shown(url: str, shown: str) -> None:
+    assert redact_url(url) == shown
