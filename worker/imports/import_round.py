@@ -119,7 +119,11 @@ class ImportRound:
             await self._fail("error", BROKEN)
         finally:
             if self._folder.name:
-                await asyncio.to_thread(remove_tree, self._folder)
+                # Shielded, and no task: a worker that stops meanwhile still removes the folder.
+                removal = asyncio.get_running_loop().run_in_executor(
+                    None, remove_tree, self._folder
+                )
+                await asyncio.shield(removal)
 
     async def _run_with_timeout(self) -> None:
         async with asyncio.timeout(self._settings.import_timeout):

@@ -4,7 +4,9 @@ import json
 import re
 import signal
 import socket
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import httpx
 import pytest
@@ -16,11 +18,10 @@ from worker.delivery.sign import Signer
 
 
 @pytest.fixture
-def temporary(tmp_path: Path) -> Path:
-    """The folder for temporary files: the data directory is another."""
-    made = tmp_path / "temporary"
-    made.mkdir()
-    return made
+def temporary() -> Iterator[Path]:
+    """A folder for temporary files. Its path is short: sockets lie in it."""
+    with TemporaryDirectory() as made:
+        yield Path(made)
 
 
 def test_demo_once(start, temporary):
