@@ -29,7 +29,7 @@ def measure(bench: Bench) -> Iterator[Row]:
     name = f"reports of a day of {ROWS:,} rows of usage"
     yield Row(f"{name}: peak", "MB", found["peak"], wanted=WANTED_MB, more=False, absolute=True)
     yield Row(f"{name}: six files of {found['size'] >> 20} MB", "s", found["seconds"])
-    yield Row("rows of usage taken in", "/s", ROWS / filling["seconds"])
+    yield Row("rows of accepted usage", "/s", ROWS / filling["seconds"])
 
 
 def fill(folder: str) -> dict[str, float]:

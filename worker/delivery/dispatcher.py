@@ -191,7 +191,7 @@ class Dispatcher:
             return
         self._recorder.add(outcome)
         if cooldown := self.admission.update_limits(lane, delivered=outcome.state == DELIVERED):
-            message = "hook %d rests for %.0f s after %d failures in a row"
+            message = "hook %d pauses for %.0f s after %d failures in a row"
             log.warning(message, lane.hook_id, cooldown, lane.failures)
             # This precedes the recording, which never happens at once.
             outcome.cooldown_until = self._store.clock.now() + round(cooldown * SECOND)
