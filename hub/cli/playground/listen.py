@@ -22,7 +22,7 @@ SHORT = {
 
 @click.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", type=click.IntRange(0, 65_535), default=9000, show_default="9000",
+@click.option("--port", type=click.IntRange(0, 65_535), default=9000, show_default=True,
               help="Port to listen on; 0 is any free one.")  # fmt: skip
 @click.option("--secret", envvar="TOCSIN_LISTEN_SECRET", show_envvar=True,
               help="Check signatures with this secret.")  # fmt: skip
