@@ -34,6 +34,10 @@ class Paging:
     ) -> None:
         self.limit = min(natural(query.get("per_page", "")) or default, most)
         self._cursors = cursors
+        self._read(query)
+
+    def _read(self, query: Mapping[str, str]) -> None:
+        """Read the parameters of this kind of page."""
 
     def links(self) -> dict[str, dict[str, Any]]:
         """Return, by link relation, the query parameters that differ from the request's.
@@ -54,14 +58,7 @@ class NumberedPaging(Paging):
         "page": {"type": "integer", "default": 1, "minimum": 1}
     }
 
-    def __init__(
-        self,
-        query: Mapping[str, str],
-        cursors: Cursors,
-        default: int = DEFAULT,
-        most: int = MOST,
-    ) -> None:
-        super().__init__(query, cursors, default, most)
+    def _read(self, query: Mapping[str, str]) -> None:
         self.number = min(natural(query.get("page", "")) or 1, FARTHEST)
         self.offset = (self.number - 1) * self.limit
         self.total = 0
@@ -120,14 +117,7 @@ class CursorPaging(UncountedPaging):
 
     PARAMETERS: ClassVar[dict[str, dict[str, Any]]] = {"cursor": CURSOR}
 
-    def __init__(
-        self,
-        query: Mapping[str, str],
-        cursors: Cursors,
-        default: int = DEFAULT,
-        most: int = MOST,
-    ) -> None:
-        super().__init__(query, cursors, default, most)
+    def _read(self, query: Mapping[str, str]) -> None:
         self.before: int | None = None
         self.after: int | None = None
         given = query.get("cursor")
@@ -175,14 +165,7 @@ class SincePaging(ForwardPaging):
 
     PARAMETERS: ClassVar[dict[str, dict[str, Any]]] = {"since": {"type": "integer"}}
 
-    def __init__(
-        self,
-        query: Mapping[str, str],
-        cursors: Cursors,
-        default: int = DEFAULT,
-        most: int = MOST,
-    ) -> None:
-        super().__init__(query, cursors, default, most)
+    def _read(self, query: Mapping[str, str]) -> None:
         self.since = natural(query.get("since", "")) or 0
 
     def _behind(self, row: Row) -> dict[str, Any]:
@@ -197,14 +180,7 @@ class OnwardPaging(ForwardPaging):
 
     PARAMETERS: ClassVar[dict[str, dict[str, Any]]] = {"after": CURSOR}
 
-    def __init__(
-        self,
-        query: Mapping[str, str],
-        cursors: Cursors,
-        default: int = DEFAULT,
-        most: int = MOST,
-    ) -> None:
-        super().__init__(query, cursors, default, most)
+    def _read(self, query: Mapping[str, str]) -> None:
         self.after = self._place(query.get("after"))
 
     def _behind(self, row: Row) -> dict[str, Any]:
@@ -228,14 +204,8 @@ class AroundPaging(OnwardPaging):
         **OnwardPaging.PARAMETERS,
     }
 
-    def __init__(
-        self,
-        query: Mapping[str, str],
-        cursors: Cursors,
-        default: int = DEFAULT,
-        most: int = MOST,
-    ) -> None:
-        super().__init__(query, cursors, default, most)
+    def _read(self, query: Mapping[str, str]) -> None:
+        super()._read(query)
         self.before = self._place(query.get("before"))
         if self.before is not None and self.after is not None:
             raise Rejected("Invalid request.\n\nOnly one of before and after can be given.")
