@@ -40,6 +40,14 @@ class Settings(HubSettings, WorkerSettings, StoreSettings):  # type: ignore[misc
     )
 
 
+SECRETS = {
+    name
+    for name, field in Settings.model_fields.items()
+    if SecretStr in (field.annotation, *get_args(field.annotation))
+}
+"""The settings whose values are never shown or recorded."""
+
+
 def _environment() -> dict[str, Any]:
     """Return the settings from environment variables. An empty variable is not a setting."""
     named = {f"{PREFIX}{name}".upper(): name for name in Settings.model_fields}
@@ -133,12 +141,7 @@ def _explained(error: ValidationError, origins: Mapping[str, str]) -> Iterator[s
         if problem["type"] == "extra_forbidden":
             yield f"{place}: there is no such setting (from {origin})"
         else:
-            yield f"{place}: {_message(problem, secret=_is_secret(name))} (from {origin})"
-
-
-def _is_secret(name: str) -> bool:
-    field = Settings.model_fields.get(name)
-    return field is not None and SecretStr in (field.annotation, *get_args(field.annotation))
+            yield f"{place}: {_message(problem, secret=name in SECRETS)} (from {origin})"
 
 
 def _message(problem: Mapping[str, Any], *, secret: bool) -> str:

@@ -10,12 +10,12 @@ import os
 import secrets
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import orjson
-from pydantic import SecretStr, ValidationError
+from pydantic import ValidationError
 
-from hub.cli.service.configuration import Configuration, Settings
+from hub.cli.service.configuration import SECRETS, Configuration, Settings
 from hub.settings import HubSettings
 from store.settings import StoreSettings, redact_url
 from worker.settings import WorkerSettings
@@ -24,11 +24,6 @@ ORIGIN = "the running daemon"
 PARTS = {
     "hub": {*HubSettings.model_fields, *StoreSettings.model_fields},
     "worker": {*WorkerSettings.model_fields, *StoreSettings.model_fields},
-}
-SECRETS = {
-    name
-    for name, field in Settings.model_fields.items()
-    if SecretStr in (field.annotation, *get_args(field.annotation))
 }
 # Commands use this setting to find the record, so it cannot come from the record.
 OWN = {"data_dir"}
@@ -60,11 +55,14 @@ def recorded(settings: Settings, only: str | None) -> Iterator[DaemonRecord]:
             path.unlink(missing_ok=True)
     # Not the process id alone: containers that share the directory each have a process 1.
     path = settings.data_dir / f"daemon-{os.getpid()}-{secrets.token_hex(4)}.json"
-    descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    # It gets its name under the lock: another daemon would remove a record without one.
+    unlocked = path.with_suffix(".new")
+    descriptor = os.open(unlocked, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         record = DaemonRecord(path, descriptor, only)
         record.write(settings)
+        unlocked.rename(path)
         yield record
     finally:
         path.unlink(missing_ok=True)
