@@ -169,8 +169,8 @@ def _not_found(house: Services, dashboard: Dashboard | None) -> Endpoint:
         raise Missing("operation")
 
     within = wrap(house, no_operation, told=API, door="api")
-    elsewhere = wrap(house, _empty)
-    lost = elsewhere if dashboard is None else wrap(house, dashboard.lost(), door="ui")
+    not_found = wrap(house, _empty)
+    lost = not_found if dashboard is None else wrap(house, dashboard.lost(), door="ui")
 
     async def run(scope: Scope, receive: Receive, send: Send, values: Mapping[str, str]) -> None:
         path = path_of(scope)
@@ -178,7 +178,7 @@ def _not_found(house: Services, dashboard: Dashboard | None) -> Endpoint:
             await lost(scope, receive, send, values)
             return
         is_api = path == prefix or path.startswith(f"{prefix}/")
-        await (within if is_api else elsewhere)(scope, receive, send, values)
+        await (within if is_api else not_found)(scope, receive, send, values)
 
     return run
 
