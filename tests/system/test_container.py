@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -62,9 +63,10 @@ def test_the_image_says_how_its_health_is_checked(container: str) -> None:
 def _process_id(port: int) -> int:
     """Of the program itself: buildah, which started it, passes no signals on."""
     for process in Path("/proc").glob("[0-9]*"):
-        command = (process / "cmdline").read_bytes().split(b"\0")
-        if command[0].startswith(b"/opt/tocsin/") and str(port).encode() in command:
-            return int(process.name)
+        with suppress(OSError):  # it has just ended
+            command = (process / "cmdline").read_bytes().split(b"\0")
+            if command[0].startswith(b"/opt/tocsin/") and str(port).encode() in command:
+                return int(process.name)
     raise AssertionError("there is no such process")
 
 

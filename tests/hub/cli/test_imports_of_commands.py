@@ -96,3 +96,26 @@ def test_the_distributions_own_name_is_a_package(tmp_path):
             cwd=tmp_path, capture_output=True, text=True, check=True,
         )  # fmt: skip
         assert done.stdout.split()[-1] == __version__
+
+
+def test_a_listing_starts_no_server():
+    """Commands for operators stay light: they import neither the application nor the worker."""
+    code = (
+        "import sys; from hub.cli import main; main.get_command(None, 'token');"
+        "sys.exit(any(name in sys.modules for name in ('hub.app', 'uvicorn', 'worker.service')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_start_imports_nothing_that_it_does_not_use():
+    """Clients, templates and texts were a third of what a start had to import."""
+    unused = (
+        "httpx rich pygments jinja2 markdown_it nh3 nacl email_validator pychoosealicense"
+        " licenseclassifier yaml sqlite_utils prometheus_client swagger_ui pydantic_settings"
+    )
+    code = (
+        "import sys; from hub.cli import main; main.get_command(None, 'serve');"
+        f"print(*(name for name in {unused.split()} if name in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
