@@ -51,24 +51,24 @@ def create_app(
 ) -> Starlette:
     """Create the hub's application. `judge(url)` raises Invalid if a callback may not be used."""
     seeing = seeing or Observability(store)
-    house = Services(store, settings, judge, seeing.measures)
-    admins = AdminAuth(house, apart=False)
-    described = OpenAPICache(house.urls, house.vocabulary, _texts(house))
-    dashboard = Dashboard(house, seeing, admins, SECTIONS, described) if settings.ui else None
-    routes = Routes(_not_found(house, dashboard))
-    _add_operations(house, routes)
-    _add_others(house, routes)
-    websub.add(house, routes)
+    services = Services(store, settings, judge, seeing.measures)
+    admins = AdminAuth(services, apart=False)
+    described = OpenAPICache(services.urls, services.vocabulary, _texts(services))
+    dashboard = Dashboard(services, seeing, admins, SECTIONS, described) if settings.ui else None
+    routes = Routes(_not_found(services, dashboard))
+    _add_operations(services, routes)
+    _add_others(services, routes)
+    websub.add(services, routes)
     if dashboard is not None:
         doors.add(dashboard, routes)
-    admin.add(house, routes, seeing, admins, here=settings.admin_bind is None)
+    admin.add(services, routes, seeing, admins, here=settings.admin_bind is None)
     described_here = settings.api_reference in ("public", "users") or (
         settings.api_reference == "admin" and settings.admin_bind is None
     )
-    manual.add(house, routes, described=described_here)
+    manual.add(services, routes, described=described_here)
     if described_here:
-        reference.add(house, routes, described, admins, dashboard=settings.ui)
-    return Starlette(routes=[routes], lifespan=_lifespan(house, lifespan))
+        reference.add(services, routes, described, admins, dashboard=settings.ui)
+    return Starlette(routes=[routes], lifespan=_lifespan(services, lifespan))
 
 
 def create_admin_app(
@@ -83,94 +83,98 @@ def create_admin_app(
 
     With `describes` it also serves the API's description, if that is for administrators only.
     """
-    house = Services(store, settings, judge, seeing.measures)
-    routes = Routes(wrap(house, _empty))
-    admins = AdminAuth(house, apart=True)
-    admin.add(house, routes, seeing, admins, here=True)
+    services = Services(store, settings, judge, seeing.measures)
+    routes = Routes(wrap(services, _empty))
+    admins = AdminAuth(services, apart=True)
+    admin.add(services, routes, seeing, admins, here=True)
     if describes and settings.api_reference == "admin":
-        described = OpenAPICache(house.urls, house.vocabulary, _texts(house))
-        reference.add(house, routes, described, admins, dashboard=False)
-        assets.add(house, routes)
-    return Starlette(routes=[routes], lifespan=_lifespan(house, None))
+        described = OpenAPICache(services.urls, services.vocabulary, _texts(services))
+        reference.add(services, routes, described, admins, dashboard=False)
+        assets.add(services, routes)
+    return Starlette(routes=[routes], lifespan=_lifespan(services, None))
 
 
-def _add_others(house: Services, routes: Routes) -> None:
-    for line, (work, _, told, door) in _others(house).items():
+def _add_others(services: Services, routes: Routes) -> None:
+    for line, (work, _, headers, door) in _others(services).items():
         method, _, path = line.partition(" ")
         # Also without the prefix: topics and webhooks of forges are not paths of the API.
-        for served in {path, house.urls.prefix + path}:
+        for served in {path, services.urls.prefix + path}:
             run = wrap(
-                house, work, operation_place(OTHER_ENDPOINTS[line].name), told=told, door=door
+                services,
+                work,
+                operation_place(OTHER_ENDPOINTS[line].name),
+                headers=headers,
+                door=door,
             )
             routes.add(method, served, run)
 
 
-def _texts(house: Services) -> dict[str, str]:
-    return {line: text for line, (_, text, _, _) in _others(house).items()}
+def _texts(services: Services) -> dict[str, str]:
+    return {line: text for line, (_, text, _, _) in _others(services).items()}
 
 
-def _add_operations(house: Services, routes: Routes) -> None:
+def _add_operations(services: Services, routes: Routes) -> None:
     methods: dict[str, list[str]] = {}
     for operation in OPERATIONS:
-        run = operation_endpoint(house, operation)
-        for path in _paths(house, operation):
+        run = operation_endpoint(services, operation)
+        for path in _paths(services, operation):
             routes.add(operation.method, path, run)
             # The names of parameters make no difference between paths.
             methods.setdefault(PARAMETER.sub("{}", path), []).append(operation.method)
     for path, known in methods.items():
-        routes.add("OPTIONS", path, wrap(house, _preflight(known), told=API[-1:]))
+        routes.add("OPTIONS", path, wrap(services, _preflight(known), headers=API[-1:]))
 
 
-def _paths(house: Services, operation: Operation) -> list[str]:
+def _paths(services: Services, operation: Operation) -> list[str]:
     """Return all paths of an operation."""
-    prefix = house.urls.prefix
+    prefix = services.urls.prefix
     if operation.path == "/":
         return list(dict.fromkeys((prefix or "/", f"{prefix}/")))
     paths = [operation.path]
     if operation.path.startswith(REPOSITORY):
         paths.append(BY_ID + operation.path.removeprefix(REPOSITORY))
-    return [prefix + spelled for path in paths for spelled in house.vocabulary.paths(path)]
+    return [prefix + spelled for path in paths for spelled in services.vocabulary.paths(path)]
 
 
-def _others(house: Services) -> Mapping[str, tuple[Handler, str, tuple[Any, ...], str]]:
+def _others(services: Services) -> Mapping[str, tuple[Handler, str, tuple[Any, ...], str]]:
     """Return the endpoints that are not operations, by their line in the reference.
 
     Each has its handler, its description, the headers of its responses, and its metrics label.
     """
-    door, files = ingest.IngestEndpoints(house), downloads.Downloads(house)
+    door, files = ingest.IngestEndpoints(services), downloads.Downloads(services)
     return {
-        "POST /hub": (subscribe.subscribe(house), subscribe.DESCRIPTION, API, "hub"),
+        "POST /hub": (subscribe.subscribe(services), subscribe.DESCRIPTION, API, "hub"),
         "POST /events": (door.events, f"{ingest.EVENTS}\n\n{batches.DESCRIPTION}", (), "events"),
         "POST /{owner}/{repo}/events/{event}": (door.topic, ingest.TOPIC, (), "topic"),
-        "POST /usage": (usage.UsageDoor(house).take, usage.DESCRIPTION, (), "usage"),
+        "POST /usage": (usage.UsageDoor(services).take, usage.DESCRIPTION, (), "usage"),
         "GET /reports/{report_id}": (files.report, downloads.DESCRIPTION, (), "reports"),
     }
 
 
-def _lifespan(house: Services, lifespan: Lifespan[Starlette] | None) -> Lifespan[Starlette]:
+def _lifespan(services: Services, lifespan: Lifespan[Starlette] | None) -> Lifespan[Starlette]:
     """Return a lifespan that writes the hub's pending data at its end."""
 
     @contextlib.asynccontextmanager
     async def run(app: Starlette) -> AsyncIterator[Mapping[str, Any] | None]:
         async with contextlib.AsyncExitStack() as stack:
             state = None if lifespan is None else await stack.enter_async_context(lifespan(app))
-            stack.push_async_callback(house.close)
+            stack.push_async_callback(services.close)
             yield state
 
     return run  # type: ignore[return-value]
 
 
-def _not_found(house: Services, dashboard: Dashboard | None) -> Endpoint:
+def _not_found(services: Services, dashboard: Dashboard | None) -> Endpoint:
     """Return the endpoint for unknown paths: the API's, the dashboard's, or an empty 404."""
-    anybody, prefix = public(), house.urls.prefix
+    anybody, prefix = public(), services.urls.prefix
 
     async def no_operation(call: Request) -> Response:
-        await house.store.read(authorize_request, house, call, anybody, RequestCost())
+        await services.store.read(authorize_request, services, call, anybody, RequestCost())
         raise Missing("operation")
 
-    within = wrap(house, no_operation, told=API, door="api")
-    not_found = wrap(house, _empty)
-    lost = not_found if dashboard is None else wrap(house, dashboard.lost(), door="ui")
+    within = wrap(services, no_operation, headers=API, door="api")
+    not_found = wrap(services, _empty)
+    lost = not_found if dashboard is None else wrap(services, dashboard.lost(), door="ui")
 
     async def run(scope: Scope, receive: Receive, send: Send, values: Mapping[str, str]) -> None:
         path = path_of(scope)

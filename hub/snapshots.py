@@ -126,13 +126,13 @@ def _on_pull(event: str, member: str, one: Callable[..., Mapping[str, Any]]) -> 
         found = _issues_of(db, rows)
         about = pull_serializers.several(urls, db, repo, [*found.values()])
         people = serializers.simple_users(urls, db, {row["author_id"] for row in rows})
-        told = []
+        snapshots = []
         for row in rows:
             author = people.get(row["author_id"])
             shown = one(urls, repo, found[row["issue_id"]], row, author)
             payload = _by(shown) | {"pull_request": about[row["issue_id"]], member: shown}
-            told.append(SnapshotEvent(event, repo["id"], payload))
-        return told
+            snapshots.append(SnapshotEvent(event, repo["id"], payload))
+        return snapshots
 
     return states
 

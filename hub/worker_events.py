@@ -15,7 +15,7 @@ from store.repositories import repositories
 
 
 def _serializers() -> Mapping[str, BackgroundSerializer]:
-    return {name: teller for module in MODULES for name, teller in module.ops.tellers.items()}
+    return {name: one for module in MODULES for name, one in module.ops.row_serializers.items()}
 
 
 def _states() -> Mapping[str, SnapshotSerializer]:
@@ -26,7 +26,7 @@ def _states() -> Mapping[str, SnapshotSerializer]:
 class WorkerEvents:
     """Emits events for changes in the background, with the links and words of the settings.
 
-    Groups declare the payloads with `OperationGroup.told`, or `OperationGroup.current` for
+    Groups declare the payloads with `OperationGroup.data`, or `OperationGroup.current` for
     snapshots.
     """
 
@@ -34,7 +34,7 @@ class WorkerEvents:
         root = settings.root()
         self._urls = Urls(root)
         self._words = Vocabulary(settings.vocabulary, root)
-        self._tellers = _serializers()
+        self._row_serializers = _serializers()
         self._states = _states()
 
     def __call__(self, db: Connection, event: str, rows: Sequence[Row]) -> None:
@@ -43,8 +43,8 @@ class WorkerEvents:
         Raises KeyError for a name that no group has declared.
         """
         name, _, action = event.partition(".")
-        told = self._tellers[name](self._urls, db, rows)
-        payloads = event_payloads.payloads(self._urls, self._words, db, told)
+        data = self._row_serializers[name](self._urls, db, rows)
+        payloads = event_payloads.payloads(self._urls, self._words, db, data)
         outbox.emit_many(db, name, action or None, payloads)
 
     def again(self, db: Connection, resource: str, repo_id: int, rows: Sequence[Row]) -> None:
@@ -57,8 +57,8 @@ class WorkerEvents:
         states = self._states[resource](self._urls, db, repo, rows)
         # Nobody caused the event, but receivers expect a sender.
         owner = serializers.simple_users(self._urls, db, [repo["owner_id"]])[repo["owner_id"]]
-        told = [(repo, {"sender": owner} | state.payload) for state in states]
-        payloads = event_payloads.payloads(self._urls, self._words, db, told)
+        data = [(repo, {"sender": owner} | state.payload) for state in states]
+        payloads = event_payloads.payloads(self._urls, self._words, db, data)
         for state, (_, payload) in zip(states, payloads, strict=True):
             state.payload = payload
         outbox.republish(db, states)

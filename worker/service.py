@@ -150,7 +150,7 @@ class Worker:
             # needless.
             await self._store.note(leases.release_others, lease_id)
         self._stop_listening = await self._store.listen(self.wake)
-        self._store.courier = self.dispatcher.local
+        self._store.notifier = self.dispatcher.local
         await self.poll()
         self.websub.wake()
         self.projector.wake()

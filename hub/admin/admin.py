@@ -15,22 +15,22 @@ DETAIL = "verbose"
 
 
 def add(
-    house: Services, routes: Routes, seeing: Observability, admins: AdminAuth, *, here: bool
+    services: Services, routes: Routes, seeing: Observability, admins: AdminAuth, *, here: bool
 ) -> None:
     """Add the routes for probes and, if `here`, for administrators."""
-    surface = AdminEndpoints(house, seeing, admins if here else None)
+    surface = AdminEndpoints(services, seeing, admins if here else None)
     works = {"/healthz": surface.healthz, "/readyz": surface.readyz}
     if here:
         works["/metrics"] = surface.metrics
     for path, work in works.items():
-        routes.add("GET", path, wrap(house, work, door="admin"))
+        routes.add("GET", path, wrap(services, work, door="admin"))
 
 
 class AdminEndpoints:
     """The endpoints. Without `admins`, nobody is an administrator."""
 
-    def __init__(self, house: Services, seeing: Observability, admins: AdminAuth | None) -> None:
-        self._health = Health(seeing, house.settings.ready_lag)
+    def __init__(self, services: Services, seeing: Observability, admins: AdminAuth | None) -> None:
+        self._health = Health(seeing, services.settings.ready_lag)
         self._metrics: Handler = metrics(seeing)
         self._admins = admins
 

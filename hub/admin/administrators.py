@@ -35,12 +35,12 @@ class AdminAuth:
     Raises Unusable if the token file cannot be read, or holds no usable token.
     """
 
-    def __init__(self, house: Services, *, apart: bool) -> None:
-        self._house = house
-        self._settings = house.settings
-        self._digest = _token_digest(house.settings)
+    def __init__(self, services: Services, *, apart: bool) -> None:
+        self._services = services
+        self._settings = services.settings
+        self._digest = _token_digest(services.settings)
         # Behind a proxy for the API, all requests seem to come from this machine.
-        self._proxied = not apart and is_proxied(house)
+        self._proxied = not apart and is_proxied(services)
 
     async def check(self, call: Request) -> None:
         """Check that the caller is an administrator.
@@ -65,12 +65,12 @@ class AdminAuth:
         if given is None or self.is_valid_cookie(given):
             await self.check(call)
         else:
-            await self._house.store.read(self._authenticate, call)
+            await self._services.store.read(self._authenticate, call)
 
     async def _check_token(self, call: Request, given: str) -> None:
         if self.is_valid_cookie(given):
             return
-        caller = await self._house.store.read(self._authenticate, call)
+        caller = await self._services.store.read(self._authenticate, call)
         if not administers(caller):
             raise _unauthenticated()
         check_scopes(caller, LOOK)
@@ -91,8 +91,8 @@ class AdminAuth:
                 db, credentials.require(credentials.token_of(call.headers))
             )
         except Unauthenticated:
-            limits = self._house.limits
-            subject = RateSubject("address", self._house.clients.address(call.scope))
+            limits = self._services.limits
+            subject = RateSubject("address", self._services.clients.address(call.scope))
             if limits is not None and limits.record_bad_token(db, subject):
                 raise Blocked from None
             raise
@@ -111,10 +111,10 @@ def operates(caller: credentials.Caller) -> bool:
     return administers(caller) and covers(caller, LOOK)
 
 
-def is_proxied(house: Services) -> bool:
+def is_proxied(services: Services) -> bool:
     """Return whether the API is configured to be behind a proxy."""
-    settings = house.settings
-    named = settings.base_url is not None and not _is_this_machine(house.urls.host)
+    settings = services.settings
+    named = settings.base_url is not None and not _is_this_machine(services.urls.host)
     return named or bool(settings.trusted_proxies)
 
 

@@ -38,12 +38,14 @@ def metrics(seeing: Observability) -> Handler:
     return work
 
 
-def _answer(told: "CollectorRegistry", call: Request) -> Response:
+def _answer(metrics_registry: "CollectorRegistry", call: Request) -> Response:
     from prometheus_client.exposition import choose_encoder
 
     encode, kind = choose_encoder(call.accept)
     return Response(
-        200, encode(told), [header("Content-Type", kind), (b"cache-control", b"no-store")]
+        200,
+        encode(metrics_registry),
+        [header("Content-Type", kind), (b"cache-control", b"no-store")],
     )
 
 

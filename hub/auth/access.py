@@ -84,15 +84,15 @@ class Access:
 
         If tokens of this kind are rejected, no accepted scopes or permissions are listed.
         """
-        told, taken = [], caller.kind in self.kinds
+        found, applies = [], caller.kind in self.kinds
         if caller.has_scopes:
-            told.append(header("X-OAuth-Scopes", ", ".join(sorted(caller.scopes))))
-            if taken:
-                told.append(header("X-Accepted-OAuth-Scopes", ", ".join(self.accepted)))
-        elif taken:
+            found.append(header("X-OAuth-Scopes", ", ".join(sorted(caller.scopes))))
+            if applies:
+                found.append(header("X-Accepted-OAuth-Scopes", ", ".join(self.accepted)))
+        elif applies:
             held = "; ".join(f"{name}={level}" for name, level in self.permissions)
-            told.append(header("X-Accepted-Service-Permissions", held or PERMISSIONLESS))
-        return told
+            found.append(header("X-Accepted-Service-Permissions", held or PERMISSIONLESS))
+        return found
 
     @property
     def standing(self) -> str | None:

@@ -64,12 +64,12 @@ class RateLimits:
                 status = RateStatus(category, quota.limit, count.used, count.end)
                 raise Exhausted(f"API rate limit exceeded for {subject.shown}", status.headers())
             ticket = RateCharge(subject, quota, count)
-            taken = [(self._count(counts, subject, r, q, now), q, n) for r, q, n in wanted]
-            for one, limit, amount in taken:
+            counted = [(self._count(counts, subject, r, q, now), q, n) for r, q, n in wanted]
+            for one, limit, amount in counted:
                 if one.used + amount > limit.limit:
                     raise TooFast(one.end - now, ticket.status.headers())
             self._begin(ticket)
-            for one, amount in [(count, 1), *((one, amount) for one, _, amount in taken)]:
+            for one, amount in [(count, 1), *((one, amount) for one, _, amount in counted)]:
                 self.counters.take(one, amount)
             ticket.charged = True
         return ticket

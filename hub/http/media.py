@@ -30,7 +30,7 @@ class Media:
     param: str | None = None
 
     @property
-    def told(self) -> str:
+    def header_value(self) -> str:
         """Return the value of the response header X-Service-Media-Type."""
         param = f" param={self.param};" if self.param else ""
         return f"service.{self.version};{param} format=json"
@@ -69,8 +69,8 @@ def _negotiate(accept: str, params: tuple[str, ...]) -> Media:
         return found
     if refused is not None:
         raise NotAcceptable(f"This resource does not support the '{refused}' media type parameter.")
-    told = json.dumps([part.strip() for part in accept[:MAX_ACCEPT].split(",")])
-    raise Unsupported(f"Unsupported 'Accept' header: {told}. Must accept 'application/json'.")
+    accepted = json.dumps([part.strip() for part in accept[:MAX_ACCEPT].split(",")])
+    raise Unsupported(f"Unsupported 'Accept' header: {accepted}. Must accept 'application/json'.")
 
 
 def _named(name: str) -> Media | None:

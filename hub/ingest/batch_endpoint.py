@@ -21,9 +21,14 @@ class BatchEndpoint:
     """Authenticates the sender of a batch, and records rejections under the name `event`."""
 
     def __init__(
-        self, house: Services, sources: SourceVerifier, refusals: Rejections, event: str, keep: Keep
+        self,
+        services: Services,
+        sources: SourceVerifier,
+        refusals: Rejections,
+        event: str,
+        keep: Keep,
     ) -> None:
-        self._house = house
+        self._services = services
         self._sources = sources
         self._refusals = refusals
         self._event = event
@@ -35,7 +40,7 @@ class BatchEndpoint:
         token = credentials.token_of(call.headers)
         caller, signers, signature = None, [], b""
         if token is not None:
-            caller = await self._house.store.read(credentials.authenticate, token)
+            caller = await self._services.store.read(credentials.authenticate, token)
             door.sender = caller.login
         else:
             signature = signature_of(call.headers)
@@ -54,8 +59,8 @@ class BatchEndpoint:
         signers: list[SourceSecret],
         signature: bytes,
     ) -> Response:
-        limit = self._house.settings.max_event_bytes
-        body = await self._house.intake.read(call.headers, call.receive, limit)
+        limit = self._services.settings.max_event_bytes
+        body = await self._services.intake.read(call.headers, call.receive, limit)
         door.size = len(body)
         try:
             source = None
@@ -64,4 +69,4 @@ class BatchEndpoint:
                 door.sender = f"source {source['name']}"
             return await self._keep(body, caller, source)
         finally:
-            self._house.intake.give_back(len(body))
+            self._services.intake.give_back(len(body))

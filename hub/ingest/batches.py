@@ -58,26 +58,28 @@ class Batches:
     """The endpoint for batches of events."""
 
     def __init__(
-        self, house: Services, sources: SourceVerifier, refusals: Rejections, needed: OnRepo
+        self, services: Services, sources: SourceVerifier, refusals: Rejections, needed: OnRepo
     ) -> None:
-        self._house = house
+        self._services = services
         self._needed = needed
-        self.take = BatchEndpoint(house, sources, refusals, "batch", self._keep).take
+        self.take = BatchEndpoint(services, sources, refusals, "batch", self._keep).take
 
     async def _keep(self, body: bytes, caller: Caller | None, source: Row | None) -> Response:
         check = event_envelope.any_event if source else event_envelope.platform_event
-        most = self._house.settings.max_batch_lines
+        most = self._services.settings.max_batch_lines
         lines = await asyncio.to_thread(read, body, most, RESOURCE, partial(_line, check))
         names = {line.repository for line in lines}
         if source is not None:
-            found = await self._house.store.read(_check_source, source, names)
+            found = await self._services.store.read(_check_source, source, names)
         else:
             assert caller is not None, "a batch has a token or a signature"
-            found = await self._house.store.read(_check_write_access, caller, self._needed, names)
+            found = await self._services.store.read(
+                _check_write_access, caller, self._needed, names
+            )
         reject(RESOURCE, ((line.number, error) for line in lines if (error := _error(found, line))))
         arrived = await asyncio.to_thread(_arrivals, lines, found, source)
-        receipts = await self._house.store.write(events.accept_all, arrived)
-        self._house.measures.took(receipts)
+        receipts = await self._services.store.write(events.accept_all, arrived)
+        self._services.measures.took(receipts)
         return json_response(202, _receipts(receipts))
 
 

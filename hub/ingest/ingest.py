@@ -47,12 +47,12 @@ PUSH = on_repo("contents", "write", role="write", scopes=("repo",), public_scope
 class IngestEndpoints:
     """The endpoints for single events. Batches are passed on to `Batches`."""
 
-    def __init__(self, house: Services) -> None:
-        self._house = house
-        self._sources = SourceVerifier(house.store)
-        self._refusals = Rejections(house.store)
-        self._admission = AuthBatcher(house.store, PUSH)
-        self._batches = Batches(house, self._sources, self._refusals, PUSH)
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._sources = SourceVerifier(services.store)
+        self._refusals = Rejections(services.store)
+        self._admission = AuthBatcher(services.store, PUSH)
+        self._batches = Batches(services, self._sources, self._refusals, PUSH)
 
     async def topic(self, call: Request) -> Response:
         """Accept an event of a repository: POST /{owner}/{repo}/events/{event}."""
@@ -73,7 +73,7 @@ class IngestEndpoints:
                 del payload
                 return await self._accept(arrival)
             finally:
-                self._house.intake.give_back(len(body))
+                self._services.intake.give_back(len(body))
         except RECORDED_ERRORS as error:
             await self._refusals.note(door, error)
             raise
@@ -95,13 +95,13 @@ class IngestEndpoints:
             await self._refusals.note(door, error)
             raise
         finally:
-            self._house.intake.give_back(len(body))
+            self._services.intake.give_back(len(body))
 
     async def _body(self, call: Request, door: IngestAttempt) -> bytes:
         declared = call.headers.get(b"content-length", b"")
         door.size = int(declared[:18]) if declared.isdigit() else None
-        limit = self._house.settings.max_event_bytes
-        body = await self._house.intake.read(call.headers, call.receive, limit)
+        limit = self._services.settings.max_event_bytes
+        body = await self._services.intake.read(call.headers, call.receive, limit)
         door.size = len(body)
         return body
 
@@ -123,7 +123,7 @@ class IngestEndpoints:
         if kind_of(call.headers.get(b"content-type", b"")) == URLENCODED:
             body = _payload_field(body)
         payload = await event_envelope.read_payload(body)
-        repo = await self._house.store.read(repository_for, source, payload)
+        repo = await self._services.store.read(repository_for, source, payload)
         # A source's ping is about its own webhook and concerns no subscriber.
         repo_id = repo["id"] if repo is not None and name != "ping" else 0
         scope = -source["id"]
@@ -132,10 +132,10 @@ class IngestEndpoints:
         return await self._accept(arrival)
 
     async def _accept(self, arrival: IncomingEvent) -> Response:
-        receipt: Receipt = await self._house.store.batch(
+        receipt: Receipt = await self._services.store.batch(
             events.accept, arrival, weight=len(arrival.body)
         )
-        self._house.measures.took([receipt])
+        self._services.measures.took([receipt])
         return json_response(
             202,
             {"id": receipt.guid, "event_id": receipt.event_id, "deliveries": receipt.deliveries},

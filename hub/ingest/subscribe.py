@@ -57,18 +57,18 @@ class SubscriptionRequest:
     secret: str | None
 
 
-def subscribe(house: Services) -> Handler:
+def subscribe(services: Services) -> Handler:
     """Return the handler. A repository that the caller may not see is treated as missing."""
 
     async def work(call: Request) -> Response:
-        caller, _ = await house.store.read(authorize_request, house, call, ACCESS, COST, None)
+        caller, _ = await services.store.read(authorize_request, services, call, ACCESS, COST, None)
         assert caller is not None, "this access requires a token"
-        call.told = ACCESS.headers(caller)
-        wish = await _read_request(house, call)
-        await house.store.read(_topic, caller, wish)
+        call.response_headers = ACCESS.headers(caller)
+        wish = await _read_request(services, call)
+        await services.store.read(_topic, caller, wish)
         if wish.mode == "subscribe":
-            await house.validate_callback(wish.callback)
-        await house.store.write(_grant, house, call, wish)
+            await services.validate_callback(wish.callback)
+        await services.store.write(_grant, services, call, wish)
         return Response(204)
 
     async def answered(call: Request) -> Response:
@@ -81,9 +81,9 @@ def subscribe(house: Services) -> Handler:
     return answered
 
 
-async def _read_request(house: Services, call: Request) -> SubscriptionRequest:
-    body = await house.intake.read(call.headers, call.receive, house.settings.max_body_bytes)
-    house.intake.give_back(len(body))
+async def _read_request(services: Services, call: Request) -> SubscriptionRequest:
+    body = await services.intake.read(call.headers, call.receive, services.settings.max_body_bytes)
+    services.intake.give_back(len(body))
     fields = await read_form(call.scope, body)
     for name in ("hub.mode", "hub.topic", "hub.callback"):
         if not fields.get(name):
@@ -143,26 +143,26 @@ def _topic(db: Connection, caller: Caller, wish: SubscriptionRequest) -> Row:
     return repo
 
 
-def _grant(db: Connection, house: Services, call: Request, wish: SubscriptionRequest) -> None:
-    caller, _ = authorize_request(db, house, call, ACCESS, COST, None)
+def _grant(db: Connection, services: Services, call: Request, wish: SubscriptionRequest) -> None:
+    caller, _ = authorize_request(db, services, call, ACCESS, COST, None)
     assert caller is not None, "this access requires a token"
     repo = _topic(db, caller, wish)
-    ctx = Context(db, house.urls, caller, hook_events.EMITS)
+    ctx = Context(db, services.urls, caller, hook_events.EMITS)
     hook = hooks.by_url(db, repo["id"], wish.callback, wish.event)
     if wish.mode == "unsubscribe":
         if hook is not None:
             _remove(ctx, repo, hook, wish.event)
     elif hook is None:
-        hook = _create(db, repo, wish, house.settings.hooks_per_event)
+        hook = _create(db, repo, wish, services.settings.hooks_per_event)
         hook_events.ping(ctx, repo, hook)
     else:
-        _change(db, hook, wish, house.settings.hooks_per_event)
+        _change(db, hook, wish, services.settings.hooks_per_event)
     auditing.record(
         db,
-        house,
+        services,
         call,
         f"hub/{wish.mode}",
-        auditing.actor_of(house, call, caller),
+        auditing.actor_of(services, call, caller),
         204,
         target=f"/{repo['full_name']}/events/{wish.event}",
         fields=() if wish.secret is None else ("hub.secret",),

@@ -32,13 +32,13 @@ NOT_THERE = Page(
 )
 
 
-def add(house: Services, routes: Routes, *, described: bool) -> None:
+def add(services: Services, routes: Routes, *, described: bool) -> None:
     """Serve the manual.
 
     `described` says whether this server also has the reference of the API.
     """
-    at = f"{house.urls.prefix}/docs"
-    shelf = ManualEndpoints(manual(), dashboard=house.settings.ui, described=described)
+    at = f"{services.urls.prefix}/docs"
+    shelf = ManualEndpoints(manual(), dashboard=services.settings.ui, described=described)
     works: dict[str, Handler] = {
         at: shelf.index,
         f"{at}/": shelf.index,
@@ -47,8 +47,8 @@ def add(house: Services, routes: Routes, *, described: bool) -> None:
         f"{at}/{{folder}}/{{page}}": shelf.page,
     }
     for path, work in works.items():
-        routes.add("GET", path, wrap(house, work, door="docs"))
-    assets.add(house, routes)
+        routes.add("GET", path, wrap(services, work, door="docs"))
+    assets.add(services, routes)
 
 
 class ManualEndpoints:
@@ -98,7 +98,7 @@ class ManualEndpoints:
 
     def _draw(self, name: str, root: str) -> bytes:
         page = self._manual.pages[name] if name else NOT_THERE
-        told = {
+        values = {
             "page": page,
             "content": page.html("docs/" if root == "docs/" else ""),
             "contents": self._manual.contents,
@@ -109,7 +109,7 @@ class ManualEndpoints:
             **self._frame,
             **self._neighbours(page),
         }
-        return render("manual.html", told).encode()
+        return render("manual.html", values).encode()
 
     def _neighbours(self, page: Page) -> dict[str, object]:
         """Return the pages before and after this one, in the order of the contents."""

@@ -11,7 +11,7 @@ log = logging.getLogger("tocsin.access")
 MAX_PATH = 300
 
 
-def record(house: Services, call: Request, status: int, seconds: float) -> None:
+def record(services: Services, call: Request, status: int, seconds: float) -> None:
     """Log one answered request. `seconds` is the time until the response was ready."""
     path = path_of(call.scope)[:MAX_PATH]
     method = call.scope["method"]
@@ -20,6 +20,6 @@ def record(house: Services, call: Request, status: int, seconds: float) -> None:
         "path": path,
         "status": status,
         "seconds": round(seconds, 6),
-        "address": house.clients.address(call.scope),
+        "address": services.clients.address(call.scope),
     }
     log.info("%s %s: %d in %.1f ms", method, path, status, seconds * 1000, extra={"about": about})

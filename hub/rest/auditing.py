@@ -22,7 +22,7 @@ ANONYMOUS = "nobody"
 
 def record(
     db: Connection,
-    house: Services,
+    services: Services,
     call: Request,
     action: str,
     actor: Actor,
@@ -36,7 +36,7 @@ def record(
 
     The target is the request's path unless `target` is given.
     """
-    path = path_of(call.scope).removeprefix(house.urls.prefix) if target is None else target
+    path = path_of(call.scope).removeprefix(services.urls.prefix) if target is None else target
     entry = AuditEntry(
         actor, action, path, str(status), call.request_id, fields=fields, ids=dict(ids or {})
     )
@@ -44,10 +44,10 @@ def record(
 
 
 def actor_of(
-    house: Services, call: Request, caller: Caller | None, app: Row | None = None
+    services: Services, call: Request, caller: Caller | None, app: Row | None = None
 ) -> Actor:
     """Return who makes the request, the kind of credentials, and the client's address."""
-    address = house.clients.origin(call.scope)
+    address = services.clients.origin(call.scope)
     if app is not None:
         return Actor(app["client_id"], "app", address=address)
     if caller is None:

@@ -40,24 +40,24 @@ class RequestCost(NamedTuple):
     created: bool = False
 
 
-async def authenticate_request(house: Services, call: Request) -> None:
+async def authenticate_request(services: Services, call: Request) -> None:
     """Check the user name and password of the request, and set `call.person` to the result.
 
     If the credentials are wrong, `call.person` is the error, which is raised later.
     """
     try:
         login, password = credentials.pair_of(call.headers)
-        found = house.vocabulary.header(call.headers, b"otp")
+        found = services.vocabulary.header(call.headers, b"otp")
         code = None if found is None else found[1].decode("latin-1").strip()
-        address = house.clients.address(call.scope)
-        call.person = await house.passwords.check(login, password, code, address)
+        address = services.clients.address(call.scope)
+        call.person = await services.passwords.check(login, password, code, address)
     except HubError as error:
         call.person = error
 
 
 def authorize_request(
     db: Connection,
-    house: Services,
+    services: Services,
     call: Request,
     access: Access,
     cost: RequestCost,
@@ -75,12 +75,12 @@ def authorize_request(
     who = Principal(None, None)
     call.credentials = access.credentials
     try:
-        who = _identify(db, house, call, access)
+        who = _identify(db, services, call, access)
     except HubError as error:
         refusal = error
-    if call.rate_charge is None and house.limits is not None:
-        refusal = _charge(db, house, call, who, cost, refusal)
-    found = house.vocabulary.header(call.headers, b"api-version")
+    if call.rate_charge is None and services.limits is not None:
+        refusal = _charge(db, services, call, who, cost, refusal)
+    found = services.vocabulary.header(call.headers, b"api-version")
     if found is None:
         call.version = versions.DEFAULT
     else:
@@ -93,8 +93,8 @@ def authorize_request(
     return who
 
 
-def _identify(db: Connection, house: Services, call: Request, access: Access) -> Principal:
-    if house.settings.require_user_agent and not call.headers.get(b"user-agent"):
+def _identify(db: Connection, services: Services, call: Request, access: Access) -> Principal:
+    if services.settings.require_user_agent and not call.headers.get(b"user-agent"):
         raise Forbidden(NO_USER_AGENT)
     if access.credentials == "password":
         if isinstance(call.person, HubError):
@@ -110,27 +110,27 @@ def _identify(db: Connection, house: Services, call: Request, access: Access) ->
     return Principal(None, None)
 
 
-def subject_of(house: Services, call: Request, who: Principal) -> RateSubject:
+def subject_of(services: Services, call: Request, who: Principal) -> RateSubject:
     """Return the application, user, installation or address that a request is counted for."""
     if who.app is not None:
         return RateSubject("application", str(who.app["id"]))
     if who.caller is None:
-        return RateSubject("address", house.clients.address(call.scope))
+        return RateSubject("address", services.clients.address(call.scope))
     kind = "installation" if who.caller.kind == "installation" else "user"
     return RateSubject(kind, str(who.caller.account_id))
 
 
 def _charge(
     db: Connection,
-    house: Services,
+    services: Services,
     call: Request,
     who: Principal,
     cost: RequestCost,
     refusal: HubError | None,
 ) -> HubError | None:
-    limits = house.limits
+    limits = services.limits
     assert limits is not None, "called only if there are limits"
-    subject = subject_of(house, call, who)
+    subject = subject_of(services, call, who)
     if not cost.category:
         call.rate_charge = limits.look(db, subject)
         return refusal

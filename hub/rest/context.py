@@ -128,15 +128,15 @@ class Context:
         name, _, action = event.partition(".")
         return outbox.emit(self.db, name, action or None, repo_id, content, only_hook=only_hook)
 
-    def emit_all(self, event: str, told: Sequence[EventData]) -> None:
+    def emit_all(self, event: str, data: Sequence[EventData]) -> None:
         """Store one event for each change, with as few statements as for a single one."""
         name, _, action = event.partition(".")
-        outbox.emit_many(self.db, name, action or None, self._payloads(event, told))
+        outbox.emit_many(self.db, name, action or None, self._payloads(event, data))
 
-    def _payloads(self, event: str, told: Sequence[EventData]) -> list[tuple[int, dict[str, Any]]]:
+    def _payloads(self, event: str, data: Sequence[EventData]) -> list[tuple[int, dict[str, Any]]]:
         assert event in self.emits, f"{event} is not in the declaration's emits"
         sender = self._sender()
-        spoken = [(repo, {"sender": sender} | payload) for repo, payload in told]
+        spoken = [(repo, {"sender": sender} | payload) for repo, payload in data]
         return event_payloads.payloads(self.urls, self.words, self.db, spoken)
 
     def _sender(self) -> serializers.SimpleUser | None:

@@ -19,19 +19,19 @@ def sent_by(user: SimpleUser | None) -> dict[str, Any]:
 
 
 def payloads(
-    urls: Urls, words: Vocabulary | None, db: Connection, told: Sequence[EventData]
+    urls: Urls, words: Vocabulary | None, db: Connection, data: Sequence[EventData]
 ) -> list[tuple[int, dict[str, Any]]]:
     """Return each event's repository id (0: none) and payload, with the repository added to it.
 
     It needs as few statements for many events as for one.
     """
-    repos = {repo["id"]: repo for repo, _ in told if repo is not None}
+    repos = {repo["id"]: repo for repo, _ in data if repo is not None}
     listed = repository_serializers.repositories(urls, db, [*repos.values()]) if repos else []
     shown = dict(zip(repos, listed, strict=True))
     if words:
         shown = {repo_id: words.payload(repo) for repo_id, repo in shown.items()}
     found = []
-    for repo, payload in told:
+    for repo, payload in data:
         if words:
             payload = words.payload(payload)
         repo_id = 0 if repo is None else repo["id"]

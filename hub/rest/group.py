@@ -40,17 +40,17 @@ class OperationGroup:
         self.name = name
         self.operations: list[Operation] = []
         self.events: dict[str, Any] = {}
-        self.tellers: dict[str, BackgroundSerializer] = {}
+        self.row_serializers: dict[str, BackgroundSerializer] = {}
         self.states: dict[str, SnapshotSerializer] = {}
         self._loaders = loaders
 
-    def tells(self, **payloads: Any) -> None:
+    def declare_events(self, **payloads: Any) -> None:
         """Declare the payload types of events under the hub's own names."""
         self.events |= payloads
 
-    def told(self, **tellers: BackgroundSerializer) -> None:
+    def declare_serializers(self, **row_serializers: BackgroundSerializer) -> None:
         """Declare, by event name, the serializers for rows that the worker changed."""
-        self.tellers |= tellers
+        self.row_serializers |= row_serializers
 
     def current(self, **states: SnapshotSerializer) -> None:
         """Declare, by resource name in `snapshot_sources`, the serializers of its present state."""

@@ -33,16 +33,16 @@ CLIENT_CLOSED_REQUEST = 499
 
 
 def wrap(
-    house: Services,
+    services: Services,
     work: Handler,
     reference: str = "",
     *,
-    told: tuple[Header, ...] = (),
+    headers: tuple[Header, ...] = (),
     door: str = "other",
 ) -> Endpoint:
     """Return an endpoint that answers the errors of `work` as API errors.
 
-    `reference` is the operation's place in the manual. `told` are headers for every
+    `reference` is the operation's place in the manual. `headers` are added to every
     response; endpoints of the API pass the constant API. `door` is the metrics label of its
     requests.
     """
@@ -55,39 +55,41 @@ def wrap(
         try:
             answer = await work(call)
         except ClientGone:
-            house.measures.observe_request(door, CLIENT_CLOSED_REQUEST, time.perf_counter() - began)
+            services.measures.observe_request(
+                door, CLIENT_CLOSED_REQUEST, time.perf_counter() - began
+            )
             return
         except Exception as error:  # the one place where all errors are answered
-            answer = _failed(house, call, error, reference, request_id)
+            answer = _failed(services, call, error, reference, request_id)
         finally:
-            if house.limits is not None and told:
-                house.limits.end(call.rate_charge)
+            if services.limits is not None and headers:
+                services.limits.end(call.rate_charge)
         seconds = time.perf_counter() - began
-        house.measures.observe_request(door, answer.status, seconds)
-        if house.settings.access_log:
-            access_log.record(house, call, answer.status, seconds)
+        services.measures.observe_request(door, answer.status, seconds)
+        if services.settings.access_log:
+            access_log.record(services, call, answer.status, seconds)
         answer.headers.append((b"x-service-request-id", request_id.encode()))
-        answer.headers += call.told
-        if told:
-            answer.headers += told
+        answer.headers += call.response_headers
+        if headers:
+            answer.headers += headers
             _add_api_headers(call, answer)
-            if house.vocabulary:
-                house.vocabulary.translate_response(answer)
+            if services.vocabulary:
+                services.vocabulary.translate_response(answer)
         await answer(scope, receive, send)
 
     return run
 
 
 def _failed(
-    house: Services, call: Request, error: Exception, reference: str, request_id: str
+    services: Services, call: Request, error: Exception, reference: str, request_id: str
 ) -> Response:
-    documented = house.documentation + place_of(error, reference)
+    documented = services.documentation + place_of(error, reference)
     if isinstance(error, MovedPermanently):
         return moved_response(error, call.scope["method"], documented)
-    house.measures.refused(call, error)
+    services.measures.refused(call, error)
     answer = error_response(error, documented, request_id)
     if isinstance(error, SignOnRequired):
-        url = house.urls.single_sign_on(error.organization)
+        url = services.urls.single_sign_on(error.organization)
         answer.headers.append(header("X-Service-SSO", f"required; url={url}"))
     return answer
 
@@ -97,4 +99,4 @@ def _add_api_headers(call: Request, answer: Response) -> None:
         answer.headers += call.rate_charge.status.headers()
     if call.version is not None:
         answer.headers.append((b"x-service-api-version-selected", call.version.encode()))
-    answer.headers.append((b"x-service-media-type", call.media.told.encode()))
+    answer.headers.append((b"x-service-media-type", call.media.header_value.encode()))

@@ -37,82 +37,86 @@ PUBLIC: Header = (b"cache-control", b"public, max-age=60, s-maxage=60")
 FRESH: Header = (b"cache-control", b"no-cache")
 
 
-def operation_endpoint(house: Services, operation: Operation) -> Endpoint:
+def operation_endpoint(services: Services, operation: Operation) -> Endpoint:
     """Return the endpoint for an operation."""
-    plan, told = plan_of(house, operation)
+    plan, headers = plan_of(services, operation)
 
     async def work(call: Request) -> Response:
-        return await _respond(house, plan, call)
+        return await _respond(services, plan, call)
 
-    return wrap(house, work, operation_place(operation.id), told=told, door="api")
+    return wrap(services, work, operation_place(operation.id), headers=headers, door="api")
 
 
-async def _respond(house: Services, plan: ResponsePlan, call: Request) -> Response:
+async def _respond(services: Services, plan: ResponsePlan, call: Request) -> Response:
     operation = plan.operation
     if operation.access.credentials == "password":
-        await authenticate_request(house, call)
+        await authenticate_request(services, call)
     if operation.writes:
-        await house.store.read(_admit, house, plan, call)
-        await _prepare(house, operation, call)
-        answer, who, _ = await house.store.write(_perform, house, plan, call, True)
-        _note(house, who)
+        await services.store.read(_admit, services, plan, call)
+        await _prepare(services, operation, call)
+        answer, who, _ = await services.store.write(_perform, services, plan, call, True)
+        _note(services, who)
         return answer
     try:
-        answer, who, last_modified = await house.store.read(_perform, house, plan, call, False)
+        answer, who, last_modified = await services.store.read(
+            _perform, services, plan, call, False
+        )
     except WriteRequired:
-        answer, who, last_modified = await house.store.write(_perform, house, plan, call, True)
-    _note(house, who)
+        answer, who, last_modified = await services.store.write(
+            _perform, services, plan, call, True
+        )
+    _note(services, who)
     if not operation.conditional:
         answer.headers.append(FRESH)
     elif answer.status == 200:
         answer.headers.append(PUBLIC if who == (None, None) else PRIVATE)
         unchanged = conditional.apply_conditions(answer, call.headers, last_modified)
-        if unchanged and house.limits is not None and call.rate_charge is not None:
-            house.limits.refund(call.rate_charge)
+        if unchanged and services.limits is not None and call.rate_charge is not None:
+            services.limits.refund(call.rate_charge)
     return answer
 
 
-def _note(house: Services, who: Principal) -> None:
+def _note(services: Services, who: Principal) -> None:
     if who.caller is not None:
-        house.authentications.note(who.caller.account_id)
+        services.authentications.note(who.caller.account_id)
 
 
-async def _prepare(house: Services, operation: Operation, call: Request) -> None:
+async def _prepare(services: Services, operation: Operation, call: Request) -> None:
     # An operation without a declared body ignores one that is sent.
     if operation.body is not None:
-        most = operation.bodies * house.settings.max_body_bytes
-        raw = await house.intake.read(call.headers, call.receive, most)
-        house.intake.give_back(len(raw))
-        raw = house.vocabulary.translate_request(raw)
+        most = operation.bodies * services.settings.max_body_bytes
+        raw = await services.intake.read(call.headers, call.receive, most)
+        services.intake.give_back(len(raw))
+        raw = services.vocabulary.translate_request(raw)
         call.body = read_body(operation.body, raw, only_object=operation.only_object)
     if operation.before is not None:
-        await operation.before(house, call.body)
+        await operation.before(services, call.body)
 
 
 def _admit(
-    db: Connection, house: Services, plan: ResponsePlan, call: Request
+    db: Connection, services: Services, plan: ResponsePlan, call: Request
 ) -> tuple[Principal, dict[str, Any]]:
     """Authorize the request and load what its path names. The first row decides about access."""
     operation = plan.operation
     needed = operation.access
-    call.told = [] if operation.deprecated is None else [header("Link", plan.link)]
-    who = authorize_request(db, house, call, needed, plan.cost, operation.media)
+    call.response_headers = [] if operation.deprecated is None else [header("Link", plan.link)]
+    who = authorize_request(db, services, call, needed, plan.cost, operation.media)
     caller = who.caller
     if caller is not None:
-        call.told += needed.headers(caller)
+        call.response_headers += needed.headers(caller)
     if call.version not in operation.versions:
         raise Missing("operation")
-    if operation.setting is not None and not getattr(house.settings, operation.setting):
+    if operation.setting is not None and not getattr(services.settings, operation.setting):
         raise Gone(f"This operation is gone: the setting {operation.setting} of this server is off")
     needed.enter(db, caller, call.values, who.app)
     found: dict[str, Any] = {}
-    first = _before_handler(db, house, operation, call, who, found)
+    first = _before_handler(db, services, operation, call, who, found)
     if first is not None:
         needed.see(db, caller, first)
     try:
         last = resolve.resolve_path(db, operation.steps[1:], call.values, found, first)
     except GoneOrMoved as error:
-        raise redirects.gone_or_moved(db, house, operation, call, who, error) from None
+        raise redirects.gone_or_moved(db, services, operation, call, who, error) from None
     if first is not None and last is not None:
         needed.reach(db, caller, first, last)
     return who, found
@@ -120,7 +124,7 @@ def _admit(
 
 def _before_handler(
     db: Connection,
-    house: Services,
+    services: Services,
     operation: Operation,
     call: Request,
     who: Principal,
@@ -131,14 +135,14 @@ def _before_handler(
     try:
         return resolve.resolve_path(db, operation.steps[:1], call.values, found, owner)
     except Missing:
-        redirects.follow_rename(db, house, operation, call, who)
+        redirects.follow_rename(db, services, operation, call, who)
         raise
 
 
 def _perform(
-    db: Connection, house: Services, plan: ResponsePlan, call: Request, writes: bool
+    db: Connection, services: Services, plan: ResponsePlan, call: Request, writes: bool
 ) -> tuple[Response, Principal, int | None]:
-    who, found = _admit(db, house, plan, call)
+    who, found = _admit(db, services, plan, call)
     operation = plan.operation
     query = call.query
     given: dict[str, Any] = {} if operation.body is None else {"body": call.body}
@@ -149,22 +153,22 @@ def _perform(
         cursors = Cursors(db.vault, operation.id)
         given["page"] = pages = operation.pages(query, cursors, *operation.per_page)
     given |= {name: value for name, value in found.items() if name in operation.arguments}
-    context = _context(db, house, operation, call, who)
+    context = _context(db, services, operation, call, who)
     context.writes = writes
     content = operation.function(context, **given)
     answer = response_of(plan, content, call.version or DEFAULT)
     if operation.audited:
-        _record(db, house, operation, call, who, found, content, answer.status)
+        _record(db, services, operation, call, who, found, content, answer.status)
     if operation.family and call.media.param is not None:
         set_media_type(answer, operation.family, call.media.param)
     if pages is not None:
-        _add_links(house, call, query, pages, answer)
+        _add_links(services, call, query, pages, answer)
     return answer, who, context.last_modified
 
 
 def _record(
     db: Connection,
-    house: Services,
+    services: Services,
     operation: Operation,
     call: Request,
     who: Principal,
@@ -174,10 +178,10 @@ def _record(
 ) -> None:
     auditing.record(
         db,
-        house,
+        services,
         call,
         operation.id,
-        auditing.actor_of(house, call, *who),
+        auditing.actor_of(services, call, *who),
         status,
         fields=auditing.changed(call.body, operation.fields),
         ids=auditing.ids_of(found, content.body if isinstance(content, TypedReply) else content),
@@ -185,41 +189,41 @@ def _record(
 
 
 def _context(
-    db: Connection, house: Services, operation: Operation, call: Request, who: Principal
+    db: Connection, services: Services, operation: Operation, call: Request, who: Principal
 ) -> Context:
     return Context(
         db,
-        house.urls,
+        services.urls,
         who.caller,
         operation.emits,
         who.app,
         call.version or DEFAULT,
         call.media,
-        words=house.vocabulary,
-        standing=_rate_status(db, house, call, who),
-        address=lambda: house.clients.address(call.scope),
-        link_seconds=house.settings.report_link_seconds,
-        hooks_per_event=house.settings.hooks_per_event,
+        words=services.vocabulary,
+        standing=_rate_status(db, services, call, who),
+        address=lambda: services.clients.address(call.scope),
+        link_seconds=services.settings.report_link_seconds,
+        hooks_per_event=services.settings.hooks_per_event,
     )
 
 
 def _rate_status(
-    db: Connection, house: Services, call: Request, who: Principal
+    db: Connection, services: Services, call: Request, who: Principal
 ) -> Callable[[], list[RateStatus]] | None:
-    limits = house.limits
+    limits = services.limits
     if limits is None:
         return None
-    return lambda: limits.statuses(db, subject_of(house, call, who))
+    return lambda: limits.statuses(db, subject_of(services, call, who))
 
 
 def _add_links(
-    house: Services, call: Request, query: Mapping[str, str], pages: Paging, answer: Response
+    services: Services, call: Request, query: Mapping[str, str], pages: Paging, answer: Response
 ) -> None:
-    url = house.urls.path(path_of(call.scope))
+    url = services.urls.path(path_of(call.scope))
     link = link_header(url, query, pages)
     if link is None:
         return
     # Some clients read only one Link header.
-    told = [value.decode() for name, value in call.told if name == b"link"]
-    call.told = [one for one in call.told if one[0] != b"link"]
-    answer.headers.append(header("Link", ", ".join([link, *told])))
+    links = [value.decode() for name, value in call.response_headers if name == b"link"]
+    call.response_headers = [one for one in call.response_headers if one[0] != b"link"]
+    answer.headers.append(header("Link", ", ".join([link, *links])))

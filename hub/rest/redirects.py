@@ -14,7 +14,7 @@ from store.repositories import repositories
 
 
 def follow_rename(
-    db: Connection, house: Services, operation: Operation, call: Request, who: Principal
+    db: Connection, services: Services, operation: Operation, call: Request, who: Principal
 ) -> None:
     """Raise MovedPermanently if the path has a repository's former name.
 
@@ -26,13 +26,13 @@ def follow_rename(
     owner, name = values["owner"], values["repo"]
     repo = None if "\0" in owner + name else repositories.by_former_name(db, owner, name)
     if repo is not None and access.may_see(db, needed, who.caller, repo):
-        path = path_of(call.scope).removeprefix(house.urls.prefix)
-        raise _moved(house, call, repo, path.split("/")[4:])
+        path = path_of(call.scope).removeprefix(services.urls.prefix)
+        raise _moved(services, call, repo, path.split("/")[4:])
 
 
 def gone_or_moved(
     db: Connection,
-    house: Services,
+    services: Services,
     operation: Operation,
     call: Request,
     who: Principal,
@@ -55,7 +55,7 @@ def gone_or_moved(
     template = operation.path.split("/")
     place = template.index(f"{{{error.argument}_number}}") - len(template)
     rest = [*path[place - 1 : place], str(row["moved_number"]), *path[len(path) + place + 1 :]]
-    return _moved(house, call, repo, rest)
+    return _moved(services, call, repo, rest)
 
 
 def _now(db: Connection, full_name: str) -> Row | None:
@@ -63,7 +63,7 @@ def _now(db: Connection, full_name: str) -> Row | None:
     return repositories.find(db, owner, name) or repositories.by_former_name(db, owner, name)
 
 
-def _moved(house: Services, call: Request, repo: Row, rest: list[str]) -> MovedPermanently:
+def _moved(services: Services, call: Request, repo: Row, rest: list[str]) -> MovedPermanently:
     query = call.scope["query_string"].decode("latin-1")
-    url = "/".join([f"{house.urls.root}/repositories/{repo['id']}", *rest])
+    url = "/".join([f"{services.urls.root}/repositories/{repo['id']}", *rest])
     return MovedPermanently(f"{url}?{query}" if query else url)

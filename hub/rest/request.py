@@ -24,7 +24,7 @@ class Request:
     """The path's parameters."""
     request_id: str = ""
     headers: dict[bytes, bytes] = field(init=False)
-    told: list[Header] = field(default_factory=list)
+    response_headers: list[Header] = field(default_factory=list)
     """Headers for the response, also if it is an error."""
     rate_charge: RateCharge | None = None
     """The charge against the rate limit, once it was made."""

@@ -25,13 +25,13 @@ class ResponsePlan(NamedTuple):
     """The content of its Link header, apart from pages."""
 
 
-def plan_of(house: Services, operation: Operation) -> tuple[ResponsePlan, tuple[Header, ...]]:
+def plan_of(services: Services, operation: Operation) -> tuple[ResponsePlan, tuple[Header, ...]]:
     """Return an operation's plan, and the headers of all its responses, including errors."""
-    told = API
+    headers = API
     link = ""
     if operation.deprecated is not None:
-        told += _deprecation(operation.deprecated)
-        link = _sunset_headers(house, operation.deprecated, operation_place(operation.id))
+        headers += _deprecation(operation.deprecated)
+        link = _sunset_headers(services, operation.deprecated, operation_place(operation.id))
     points = WRITE if operation.writes else READ
     plan = ResponsePlan(
         operation,
@@ -39,22 +39,22 @@ def plan_of(house: Services, operation: Operation) -> tuple[ResponsePlan, tuple[
         cuts(operation.answer),
         link,
     )
-    return plan, told
+    return plan, headers
 
 
 def _deprecation(deprecated: Deprecation) -> tuple[Header, ...]:
-    told = [(b"deprecation", conditional.date(parse(deprecated.since)))]
+    headers = [(b"deprecation", conditional.date(parse(deprecated.since)))]
     if deprecated.sunset is not None:
-        told.append((b"sunset", conditional.date(parse(deprecated.sunset))))
-    return tuple(told)
+        headers.append((b"sunset", conditional.date(parse(deprecated.sunset))))
+    return tuple(headers)
 
 
-def _sunset_headers(house: Services, deprecated: Deprecation, reference: str) -> str:
-    url = house.documentation + reference
+def _sunset_headers(services: Services, deprecated: Deprecation, reference: str) -> str:
+    url = services.documentation + reference
     link = f'<{url}>; rel="deprecation"; type="text/html"'
     if deprecated.successor is not None:
         path = deprecated.successor.rpartition(" ")[2]
-        link += f', <{house.urls.root}{path}>; rel="alternate"'
+        link += f', <{services.urls.root}{path}>; rel="alternate"'
     return link
 
 

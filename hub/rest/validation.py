@@ -74,8 +74,8 @@ def _rejected(error: ValidationError) -> Rejected:
 def messages_of(error: ValidationError) -> list[str]:
     """Return the errors as sentences, at most MAX_ERRORS."""
     found = error.errors(include_url=False, include_context=False, include_input=False)
-    told = (_field_error(one["loc"], one["type"], one["msg"]) for one in found[:MAX_ERRORS])
-    return list(dict.fromkeys(told))
+    sentences = (_field_error(one["loc"], one["type"], one["msg"]) for one in found[:MAX_ERRORS])
+    return list(dict.fromkeys(sentences))
 
 
 def _field_error(location: tuple[int | str, ...], kind: str, message: str) -> str:

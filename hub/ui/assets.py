@@ -39,10 +39,10 @@ def public_asset(name: str) -> str:
     return f"docs/static/{_digest(name)}-{name}"
 
 
-def add(house: Services, routes: Routes) -> None:
+def add(services: Services, routes: Routes) -> None:
     """Serve them to pages outside the dashboard."""
-    path = f"{house.urls.prefix}/docs/static/{{file}}"
-    routes.add("GET", path, wrap(house, _public, door="docs"))
+    path = f"{services.urls.prefix}/docs/static/{{file}}"
+    routes.add("GET", path, wrap(services, _public, door="docs"))
 
 
 async def _public(call: Request) -> Response:

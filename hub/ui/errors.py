@@ -30,9 +30,9 @@ class NotSignedIn(Exception):
     """The user must sign in first."""
 
 
-def failed(house: Services, call: Request, error: Exception) -> RenderedPage:
+def failed(services: Services, call: Request, error: Exception) -> RenderedPage:
     """Return the page for an error."""
-    house.measures.refused(call, error)
+    services.measures.refused(call, error)
     status = status_of(error)
     message = (
         str(error) if isinstance(error, Invalid) else message_of(error, status, call.request_id)

@@ -46,7 +46,7 @@ PAGES: Mapping[str, tuple[str, str, View]] = {
 
 
 def add(
-    house: Services,
+    services: Services,
     routes: Routes,
     described: OpenAPICache,
     admins: AdminAuth,
@@ -54,17 +54,17 @@ def add(
     dashboard: bool,
 ) -> None:
     """Serve them to whom the setting names; people sign in at the dashboard, if it is there."""
-    if house.settings.api_reference == "off":
+    if services.settings.api_reference == "off":
         return
     checks = {"public": None, "users": admins.check_user, "admin": admins.check}
-    check = checks[house.settings.api_reference]
+    check = checks[services.settings.api_reference]
     works = {"/openapi.json": _restricted(check, _document(described))}
     for path, (up, template, view) in PAGES.items():
         page = _page(described, up, template, view, dashboard=dashboard)
         shown = _restricted(check, page)
         works[path] = _signing_in(shown, path) if dashboard else shown
     for path, work in works.items():
-        routes.add("GET", house.urls.prefix + path, wrap(house, work, door="docs"))
+        routes.add("GET", services.urls.prefix + path, wrap(services, work, door="docs"))
 
 
 def _restricted(check: Check | None, work: Handler) -> Handler:

@@ -14,7 +14,7 @@ def add(desk: Dashboard, routes: Routes) -> None:
     """Add the dashboard's routes."""
     for line, work in serves(desk).items():
         method, _, path = line.partition(" ")
-        routes.add(method, path, wrap(desk.house, work, door="ui"))
+        routes.add(method, path, wrap(desk.services, work, door="ui"))
 
 
 def serves(desk: Dashboard) -> dict[str, Handler]:

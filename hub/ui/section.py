@@ -28,7 +28,7 @@ class RenderedPage:
     """A page: its template and the values for it."""
 
     template: str
-    told: Mapping[str, Any]
+    values: Mapping[str, Any]
     status: int = 200
 
 
@@ -53,7 +53,7 @@ class PanelUpdate:
 
     event: str
     template: str
-    told: Mapping[str, Any]
+    values: Mapping[str, Any]
 
 
 Before = Callable[[Services, Form], Awaitable[None]]

@@ -54,13 +54,13 @@ class Dashboard:
 
     def __init__(
         self,
-        house: Services,
+        services: Services,
         seeing: Observability,
         admins: AdminAuth,
         menu: Menu,
         described: OpenAPICache,
     ) -> None:
-        self.house = house
+        self.services = services
         self.described = described
         self.seeing = seeing
         self.admins = admins
@@ -72,9 +72,9 @@ class Dashboard:
         async def run(visit: SessionRequest) -> Response:
             figures = await self._figures(wanted=page.standing)
             if page.described:
-                await self.house.store.read(self._authorize, visit, page.who)
+                await self.services.store.read(self._authorize, visit, page.who)
                 await self.described.ready()
-            shown = await self.house.store.read(self._render_page, visit, page, figures)
+            shown = await self.services.store.read(self._render_page, visit, page, figures)
             return await self.answer(visit, shown)
 
         return self.guarded(run)
@@ -84,11 +84,11 @@ class Dashboard:
 
         async def run(visit: SessionRequest) -> Response:
             form = await self.form(visit.call)
-            await self.house.store.read(self._authorize, visit, act.who)
+            await self.services.store.read(self._authorize, visit, act.who)
             visit.check_form(form.get(FIELD, ""))
             if act.before is not None:
-                await act.before(self.house, form)
-            result = await self.house.store.write(self._perform_action, visit, act, form)
+                await act.before(self.services, form)
+            result = await self.services.store.write(self._perform_action, visit, act, form)
             if isinstance(result, RenderedPage):
                 return await self.answer(visit, result)
             for name, value in {**result.cookies, cookies.NOTICE: result.notice}.items():
@@ -101,7 +101,7 @@ class Dashboard:
         """Return the handler of a live stream."""
 
         async def run(visit: SessionRequest) -> Response:
-            await self.house.store.read(self._authorize, visit, live.who)
+            await self.services.store.read(self._authorize, visit, live.who)
             return Stream(self, visit, live)
 
         return self.guarded(run)
@@ -110,7 +110,7 @@ class Dashboard:
         """Return the handler for unknown paths."""
 
         async def run(visit: SessionRequest) -> Response:
-            await self.house.store.read(visit.authenticate, self.admins)
+            await self.services.store.read(visit.authenticate, self.admins)
             raise Missing("page")
 
         return self.guarded(run)
@@ -119,7 +119,7 @@ class Dashboard:
         """Wrap `run` so that its errors become pages."""
 
         async def work(call: Request) -> Response:
-            visit = SessionRequest(self.house, call)
+            visit = SessionRequest(self.services, call)
             try:
                 return await run(visit)
             except NotSignedIn:
@@ -127,7 +127,7 @@ class Dashboard:
             except ClientGone:
                 raise
             except Exception as error:  # every error is shown as a page
-                return await self.answer(visit, failed(self.house, call, error))
+                return await self.answer(visit, failed(self.services, call, error))
 
         return work
 
@@ -159,14 +159,14 @@ class Dashboard:
         call = visit.call
         return ViewContext(
             db,
-            self.house,
+            self.services,
             self._authorize(db, visit, who),
             _clean(call.values),
             _clean(call.query),
             figures=figures,
             described=self.described,
             origin=visit.origin,
-            address=lambda: self.house.clients.address(call.scope),
+            address=lambda: self.services.clients.address(call.scope),
             **given,
         )
 
@@ -180,7 +180,7 @@ class Dashboard:
         look = self.look(db, visit, page.who, figures)
         found = page.show(look)
         shown = found if isinstance(found, RenderedPage) else RenderedPage(page.template, found)
-        return RenderedPage(shown.template, {"now": db.now, **shown.told}, shown.status)
+        return RenderedPage(shown.template, {"now": db.now, **shown.values}, shown.status)
 
     def _perform_action(
         self, db: Connection, visit: SessionRequest, act: Action, form: dict[str, str]
@@ -190,9 +190,9 @@ class Dashboard:
         result = act.act(look)
         ids = result.ids if isinstance(result, ActionResult) else None
         fields = result.fields if isinstance(result, ActionResult) else ()
-        auditing.record(db, self.house, visit.call, act.name, actor, 200, ids=ids, fields=fields)
+        auditing.record(db, self.services, visit.call, act.name, actor, 200, ids=ids, fields=fields)
         if isinstance(result, RenderedPage):
-            return RenderedPage(result.template, {"now": db.now, **result.told}, result.status)
+            return RenderedPage(result.template, {"now": db.now, **result.values}, result.status)
         return result
 
     async def _figures(self, *, wanted: bool) -> DeliveryStats | None:
@@ -209,16 +209,16 @@ class Dashboard:
 
     async def form(self, call: Request) -> dict[str, str]:
         """Return the fields of a posted form."""
-        raw = await self.house.intake.read(call.headers, call.receive, MOST_FORM)
-        self.house.intake.give_back(len(raw))
+        raw = await self.services.intake.read(call.headers, call.receive, MOST_FORM)
+        self.services.intake.give_back(len(raw))
         return await read_form(call.scope, raw)
 
     async def answer(self, visit: SessionRequest, shown: RenderedPage) -> Response:
         """Return the rendered page."""
         if visit.stale and visit.session is not None:
-            await self.house.store.note(sessions.touch, visit.session)
-        told = {**self._common(visit), **shown.told}
-        body = render(shown.template, told).encode()
+            await self.services.store.note(sessions.touch, visit.session)
+        values = {**self._common(visit), **shown.values}
+        body = render(shown.template, values).encode()
         if cookies.NOTICE in visit.cookies:
             visit.drop(cookies.NOTICE)
         return Response(shown.status, body, [*PAGE, *visit.headers])
@@ -235,14 +235,14 @@ class Dashboard:
             "here": path_of(visit.call.scope),
             "menu": self._offered(viewer),
             "request_id": visit.call.request_id,
-            "origin": visit.origin + self.house.urls.prefix,
-            "manual": f"{self.house.urls.prefix}/docs",
-            "now": self.house.store.clock.now(),
+            "origin": visit.origin + self.services.urls.prefix,
+            "manual": f"{self.services.urls.prefix}/docs",
+            "now": self.services.store.clock.now(),
         }
 
     def _offered(self, viewer: DashboardViewer | None) -> list[Section]:
         """Return the menu's entries for the viewer."""
-        settings = self.house.settings
+        settings = self.services.settings
         return [
             one
             for one in self._menu

@@ -23,7 +23,7 @@ THEMES = ("auto", "light", "dark")
 class SessionRequest:
     """A request, and what has been found out about it."""
 
-    house: Services
+    services: Services
     call: Request
     cookies: dict[str, str] = field(init=False)
     origin: str = field(init=False)
@@ -40,7 +40,7 @@ class SessionRequest:
 
     def _origin(self) -> str:
         host = (self.call.text(b"host") or "").lower()
-        ours = self.house.urls.origin
+        ours = self.services.urls.origin
         if host == urlsplit(ours).netloc.lower():
             return ours
         named = self.call.text(b"origin") or ""
@@ -94,7 +94,7 @@ class SessionRequest:
         self.viewer, self.stale = None, False
         if self.session is None:
             return None
-        idle = self.house.settings.ui_idle * SECOND
+        idle = self.services.settings.ui_idle * SECOND
         found = sessions.find(db, self.session, idle)
         if found is None:
             return None
@@ -111,7 +111,7 @@ class SessionRequest:
 
     def actor(self) -> Actor:
         """Return the actor for the audit log."""
-        address = self.house.clients.origin(self.call.scope)
+        address = self.services.clients.origin(self.call.scope)
         caller = None if self.viewer is None else self.viewer.caller
         if caller is not None:
             return Actor(caller.login, "token", caller.account_id, caller.token_id, address)

@@ -41,7 +41,7 @@ class SignIn:
 
     def __init__(self, desk: Dashboard) -> None:
         self._desk = desk
-        self._house = desk.house
+        self._services = desk.services
         self._admins: AdminAuth = desk.admins
 
     def sign_in(self) -> Handler:
@@ -55,7 +55,7 @@ class SignIn:
         try:
             if not self._admins.is_valid_cookie(value) and not tokens.is_well_formed(value):
                 raise Unauthenticated(UNKNOWN)
-            cookie = await self._house.store.write(self._open, visit, value)
+            cookie = await self._services.store.write(self._open, visit, value)
         except Unauthenticated:
             return await self._refused(visit, wanted)
         visit.keep(cookies.SESSION, cookie)
@@ -63,14 +63,14 @@ class SignIn:
         return Response(303, b"", [header("Location", wanted), *PAGE, *visit.headers])
 
     async def _refused(self, visit: SessionRequest, wanted: str) -> Response:
-        self._house.measures.failed_logins.add("token")
-        await self._house.store.read(self._count, visit)
-        told = {"next": wanted, "error": UNKNOWN}
-        return await self._desk.answer(visit, RenderedPage("sign_in.html", told, 401))
+        self._services.measures.failed_logins.add("token")
+        await self._services.store.read(self._count, visit)
+        values = {"next": wanted, "error": UNKNOWN}
+        return await self._desk.answer(visit, RenderedPage("sign_in.html", values, 401))
 
     def _count(self, db: Connection, visit: SessionRequest) -> None:
-        limits = self._house.limits
-        subject = RateSubject("address", self._house.clients.address(visit.call.scope))
+        limits = self._services.limits
+        subject = RateSubject("address", self._services.clients.address(visit.call.scope))
         if limits is not None and limits.record_bad_token(db, subject):
             raise Blocked
 
@@ -84,7 +84,7 @@ class SignIn:
                 raise Unauthenticated(UNKNOWN)
             visit.viewer = DashboardViewer(caller_of(row))
             cookie = sessions.begin(db, token_id=row["id"], until=row["expires_at"])
-        auditing.record(db, self._house, visit.call, "ui/sign-in", visit.actor(), 200)
+        auditing.record(db, self._services, visit.call, "ui/sign-in", visit.actor(), 200)
         return cookie
 
     def sign_out(self) -> Handler:
@@ -92,10 +92,10 @@ class SignIn:
 
         async def run(visit: SessionRequest) -> Response:
             form = await self._desk.form(visit.call)
-            await self._house.store.read(visit.authenticate, self._admins)
+            await self._services.store.read(visit.authenticate, self._admins)
             visit.check_form(form.get(FIELD, ""))
             if visit.session is not None:
-                await self._house.store.write(self._close, visit, visit.session)
+                await self._services.store.write(self._close, visit, visit.session)
             visit.drop(cookies.SESSION)
             place = header("Location", f"{ROOT}/sign-in")
             return Response(303, b"", [place, *PAGE, *visit.headers])
@@ -104,14 +104,14 @@ class SignIn:
 
     def _close(self, db: Connection, visit: SessionRequest, cookie: str) -> None:
         if sessions.end(db, cookie):
-            auditing.record(db, self._house, visit.call, "ui/sign-out", visit.actor(), 200)
+            auditing.record(db, self._services, visit.call, "ui/sign-out", visit.actor(), 200)
 
     def theme(self) -> Handler:
         """Return the handler of POST /ui/theme."""
 
         async def run(visit: SessionRequest) -> Response:
             form = await self._desk.form(visit.call)
-            await self._house.store.read(visit.authenticate, self._admins)
+            await self._services.store.read(visit.authenticate, self._admins)
             visit.check_form(form.get(FIELD, ""))
             chosen = form.get("theme", "")
             if chosen not in THEMES:

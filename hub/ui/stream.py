@@ -64,7 +64,7 @@ class Stream(Response):
         while not gone.done() and self._desk.seeing.phase != "ending":
             try:
                 figures = await self._desk.figures(self._live)
-                state, parts = await self._desk.house.store.read(self._step, state, figures)
+                state, parts = await self._desk.services.store.read(self._step, state, figures)
             except (HubError, NotSignedIn):
                 yield _event(PanelUpdate("ended", "ended.html", {}))
                 return
@@ -86,8 +86,10 @@ class Stream(Response):
     ) -> tuple[Any, list[PanelUpdate]]:
         look = self._desk.look(db, self._visit, self._live.who, figures)
         state, parts = self._live.step(look, state)
-        told = {"now": db.now, "viewer": look.viewer}
-        return state, [PanelUpdate(one.event, one.template, {**told, **one.told}) for one in parts]
+        values = {"now": db.now, "viewer": look.viewer}
+        return state, [
+            PanelUpdate(one.event, one.template, {**values, **one.values}) for one in parts
+        ]
 
 
 async def _gone(receive: Receive) -> None:
@@ -97,6 +99,6 @@ async def _gone(receive: Receive) -> None:
 
 
 def _event(part: PanelUpdate) -> str:
-    html = render(part.template, dict(part.told))
+    html = render(part.template, dict(part.values))
     lines = "".join(f"data: {line}\n" for line in html.splitlines() if line.strip())
     return f"event: {part.event}\n{lines}\n"

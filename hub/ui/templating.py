@@ -59,6 +59,6 @@ def _environment() -> "Environment":
     return made
 
 
-def render(template: str, told: dict[str, Any]) -> str:
+def render(template: str, values: dict[str, Any]) -> str:
     """Render a template with these values to HTML."""
-    return _environment().get_template(template).render(told)
+    return _environment().get_template(template).render(values)

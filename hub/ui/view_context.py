@@ -19,7 +19,7 @@ class ViewContext:
     """The open transaction, the viewer and the request's parameters."""
 
     db: Connection
-    house: Services
+    services: Services
     viewer: DashboardViewer
     values: Mapping[str, str] = field(default_factory=dict)
     """The path's parameters."""
@@ -54,7 +54,7 @@ class ViewContext:
     def context(self, emits: tuple[str, ...] = ()) -> Context:
         """Return an API context, for functions that the API shares with the dashboard."""
         return Context(
-            self.db, self.house.urls, self.viewer.caller, emits, words=self.house.vocabulary
+            self.db, self.services.urls, self.viewer.caller, emits, words=self.services.vocabulary
         )
 
 

@@ -26,13 +26,13 @@ TOO_MANY = 429
 MOST_PUBLISHED = 20
 
 
-def add(house: Services, routes: Routes) -> None:
+def add(services: Services, routes: Routes) -> None:
     """Add the routes of the WebSub hub and its topics, if the setting `websub` is on."""
-    if not house.settings.websub:
+    if not services.settings.websub:
         return
-    reader, prefix = TopicReader(house), house.urls.prefix
+    reader, prefix = TopicReader(services), services.urls.prefix
     works = {
-        f"POST {PATH}": WebSubHub(house).post,
+        f"POST {PATH}": WebSubHub(services).post,
         "GET /{owner}/{repo}/events": reader.feed,
         "GET /{owner}/{repo}/events.json": reader.json_feed,
         "GET /{owner}/{repo}/events.atom": reader.atom_feed,
@@ -41,15 +41,15 @@ def add(house: Services, routes: Routes) -> None:
     for line, work in works.items():
         method, _, path = line.partition(" ")
         for served in {path, prefix + path}:
-            routes.add(method, served, wrap(house, work, door="websub"))
+            routes.add(method, served, wrap(services, work, door="websub"))
 
 
 class WebSubHub:
     """Accepts requests to the hub. A worker verifies them and delivers."""
 
-    def __init__(self, house: Services) -> None:
-        self._house = house
-        self._foreign = Foreign(house.settings.websub_topics)
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._foreign = Foreign(services.settings.websub_topics)
 
     async def post(self, call: Request) -> Response:
         """Return 202 for a request that will be verified, 204 for a publication, or an error."""
@@ -62,7 +62,7 @@ class WebSubHub:
             return refusal(error)
 
     async def _form(self, call: Request) -> WebSubForm:
-        intake, most = self._house.intake, self._house.settings.max_body_bytes
+        intake, most = self._services.intake, self._services.settings.max_body_bytes
         body = await intake.read(call.headers, call.receive, most)
         intake.give_back(len(body))
         if kind_of(call.headers.get(b"content-type", b"")) != URLENCODED:
@@ -70,7 +70,7 @@ class WebSubHub:
         return WebSubForm(body)
 
     async def _ask(self, call: Request, form: WebSubForm) -> Response:
-        settings = self._house.settings
+        settings = self._services.settings
         topic, callback = form.url("hub.topic"), form.url("hub.callback")
         host = form_of.host_of(callback)
         subscribes = form.mode() == "subscribe"
@@ -78,26 +78,26 @@ class WebSubHub:
         if form_of.names_address(host):
             # A host name is checked when it is connected to. Its present address must not be
             # revealed.
-            await self._house.judge(callback)
+            await self._services.judge(callback)
         wish = WebSubRequest(
             mode=form.mode(),
             topic=topic,
             of=of,
-            hub=hub_url(self._house),
+            hub=hub_url(self._services),
             callback=callback,
             secret=form_of.secret_of(form) if subscribes else None,
             lease_seconds=self._lease(form) if subscribes else 0,
             verify_token=form_of.token_of(form),
             host=host,
-            client=self._house.clients.address(call.scope),
+            client=self._services.clients.address(call.scope),
         )
         most = settings.websub_requests_per_host, settings.websub_requests_per_client
         each = settings.hooks_per_event
-        await self._house.store.write(websub_requests.create, wish, *most, each)
+        await self._services.store.write(websub_requests.create, wish, *most, each)
         return Response(202)
 
     def _lease(self, form: WebSubForm) -> int:
-        settings = self._house.settings
+        settings = self._services.settings
         return form_of.lease_of(
             form,
             settings.websub_min_lease,
@@ -106,9 +106,9 @@ class WebSubHub:
         )
 
     async def _topic(self, url: str) -> Topic:
-        place = hosted_topic_of(self._house, url)
+        place = hosted_topic_of(self._services, url)
         if place is not None:
-            return await self._house.store.read(hosted, self._house, place, url)
+            return await self._services.store.read(hosted, self._services, place, url)
         topic = self._foreign.find(url)
         if topic is None:
             raise Forbidden("hub.topic is not served by this hub")
@@ -122,7 +122,7 @@ class WebSubHub:
         # Changes of topics hosted here are known already.
         wanted = [topic for topic in topics if topic.repo_id == 0]
         if wanted:
-            await self._house.store.write(_changed, wanted)
+            await self._services.store.write(_changed, wanted)
         return Response(204)
 
 
@@ -138,8 +138,8 @@ def refusal(error: HubError | StoreError) -> Response:
     if isinstance(error, Unavailable) or status == 500:
         log.error("a request to the WebSub hub failed: %s", error)
         text = "the hub cannot reach its data right now: try again in a moment"
-    told = headers_of(error)
+    added = headers_of(error)
     if isinstance(error, RequestRateExceeded):
-        status, told = TOO_MANY, [header("Retry-After", "60")]
-    headers = [header("Content-Type", "text/plain; charset=utf-8"), *told]
+        status, added = TOO_MANY, [header("Retry-After", "60")]
+    headers = [header("Content-Type", "text/plain; charset=utf-8"), *added]
     return Response(status, f"{text}\n".encode(), headers)

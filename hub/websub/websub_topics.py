@@ -44,25 +44,25 @@ class HostedTopic:
     key: str
 
 
-def hub_url(house: Services) -> str:
+def hub_url(services: Services) -> str:
     """Return the URL that subscribers post to."""
-    return f"{house.urls.root}/hub/websub"
+    return f"{services.urls.root}/hub/websub"
 
 
-def topic_of(house: Services, repo: Row, key: str) -> Topic:
+def topic_of(services: Services, repo: Row, key: str) -> Topic:
     """Return the repository's topic with this key."""
     path = key if key in FEEDS else f"events/{quote(key)}"
-    return Topic(repo["id"], key, f"{house.urls.root}/{repo['full_name']}/{path}")
+    return Topic(repo["id"], key, f"{services.urls.root}/{repo['full_name']}/{path}")
 
 
-def hosted_topic_of(house: Services, url: str) -> HostedTopic | None:
+def hosted_topic_of(services: Services, url: str) -> HostedTopic | None:
     """Return the topic hosted here that a URL names, or None."""
     url = normalize_url(url)
-    begun = ORIGIN.match(url)
-    if begun is None:
+    site = ORIGIN.match(url)
+    if site is None:
         return None
-    url = begun[0].lower() + url[begun.end() :]
-    for root in (house.urls.root, house.urls.origin):
+    url = site[0].lower() + url[site.end() :]
+    for root in (services.urls.root, services.urls.origin):
         start = ORIGIN.sub(lambda found: found[0].lower(), root) + "/"
         found = OWN_PATH.fullmatch(url[len(start) :]) if url.startswith(start) else None
         if found is not None:
@@ -70,7 +70,7 @@ def hosted_topic_of(house: Services, url: str) -> HostedTopic | None:
     return None
 
 
-def hosted(db: Connection, house: Services, place: HostedTopic, url: str) -> Topic:
+def hosted(db: Connection, services: Services, place: HostedTopic, url: str) -> Topic:
     """Return the topic.
 
     If the repository or the event is not public here, it belongs to no repository.
@@ -78,14 +78,14 @@ def hosted(db: Connection, house: Services, place: HostedTopic, url: str) -> Top
     repo = find_repository(db, place.owner, place.repo)
     if repo is None or place.key not in PUBLIC_EVENTS | FEEDS.keys():
         return Topic(NOWHERE, place.key, normalize_url(url))
-    return topic_of(house, repo, place.key)
+    return topic_of(services, repo, place.key)
 
 
 class TopicReader:
     """Answers a GET of a topic."""
 
-    def __init__(self, house: Services) -> None:
-        self._house = house
+    def __init__(self, services: Services) -> None:
+        self._services = services
 
     async def event(self, call: Request) -> Response:
         """Return the latest event: GET /{owner}/{repo}/events/{event}."""
@@ -108,13 +108,13 @@ class TopicReader:
     async def _read(self, call: Request, key: str) -> Response:
         if key not in PLATFORM_EVENTS | HUB_EVENTS | FEEDS.keys():
             raise Missing("topic")
-        return await self._house.store.read(self._answer, call, key)
+        return await self._services.store.read(self._answer, call, key)
 
     def _answer(self, db: Connection, call: Request, key: str) -> Response:
         repo = _check_visible(db, call, key)
-        topic = topic_of(self._house, repo, key)
+        topic = topic_of(self._services, repo, key)
         offered = not repo["private"] and key in PUBLIC_EVENTS | FEEDS.keys()
-        hub = hub_url(self._house) if offered else None
+        hub = hub_url(self._services) if offered else None
         answer, changed_at = _content(db, topic, hub)
         if hub is not None:
             answer.headers.append(header("Link", link(hub, topic.self_url)))

@@ -36,8 +36,8 @@ def get_or_create(db: Connection, given: Any, *, organization: bool = False) -> 
     if row is None:
         return _add(db, login, given, organization)
     if row["heard_of"]:
-        told = payload_reader.read_fields(given, ABOUT)
-        upsert.update(db, "account", row, {key: told[key] for key in told if row[key] is None})
+        fields = payload_reader.read_fields(given, ABOUT)
+        upsert.update(db, "account", row, {key: fields[key] for key in fields if row[key] is None})
     found: int = row["id"]
     return found
 

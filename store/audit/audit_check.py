@@ -27,15 +27,15 @@ PRUNER = Actor("retention", "daemon")
 
 @dataclass(slots=True)
 class Chain:
-    """The progress of a check and its findings. `begun` is the number of the log's first entry."""
+    """The progress of a check and its findings. `first` is the number of the log's first entry."""
 
     number: int = 0
     digest: bytes = b""
-    begun: int = 1
+    first: int = 1
     count: int = 0
     problems: list[str] = field(default_factory=list)
 
-    def told(self, problem: str) -> None:
+    def report(self, problem: str) -> None:
         """Add a problem, up to MOST_TOLD of them."""
         if len(self.problems) < MOST_TOLD:
             self.problems.append(problem)
@@ -68,9 +68,9 @@ def check(db: Connection, chain: Chain, limit: int) -> bool:
 def _link(chain: Chain, key: bytes, content: tuple[Any, ...], digest: bytes) -> None:
     number = content[0]
     if number != chain.number + 1:
-        chain.told(f"entries {chain.number + 1} to {number - 1} are missing")
+        chain.report(f"entries {chain.number + 1} to {number - 1} are missing")
     elif digest != entry_digest(key, chain.digest, content):
-        chain.told(f"entry {number} is not what was written, or the one before it is not")
+        chain.report(f"entry {number} is not what was written, or the one before it is not")
     chain.number, chain.digest = number, digest
     chain.count += 1
 

@@ -7,20 +7,20 @@ MOST = 100
 NEWEST = 1_000
 
 
-def logins(db: Connection, begun: str) -> list[Row]:
+def logins(db: Connection, typed: str) -> list[Row]:
     """Return `login` and `name` of up to 100 accounts."""
     return db.all(
         "SELECT login, name FROM account WHERE substr(login_key, 1, :length) = :begun"
         " ORDER BY login_key LIMIT :most",
-        begun=begun.lower(),
-        length=len(begun),
+        typed=typed.lower(),
+        length=len(typed),
         most=MOST,
     )
 
 
-def repositories(db: Connection, begun: str) -> list[Row]:
+def repositories(db: Connection, typed: str) -> list[Row]:
     """Return `full_name` and `description` of up to 100 repositories."""
-    owner, slash, name = begun.lower().partition("/")
+    owner, slash, name = typed.lower().partition("/")
     whose = "a.login_key = :owner" if slash else "substr(a.login_key, 1, :length) = :owner"
     return db.all(
         "SELECT a.login || '/' || r.name AS full_name, r.description"
@@ -35,24 +35,24 @@ def repositories(db: Connection, begun: str) -> list[Row]:
     )
 
 
-def hooks(db: Connection, begun: str) -> list[Row]:
+def hooks(db: Connection, typed: str) -> list[Row]:
     """Return `id` and `url` of up to 100 hooks."""
     rows = db.all(
         "SELECT id, url FROM hook WHERE deleted_at IS NULL ORDER BY id DESC LIMIT :newest",
         newest=NEWEST,
     )
-    return _with_prefix(rows, begun)
+    return _with_prefix(rows, typed)
 
 
-def deliveries(db: Connection, begun: str) -> list[Row]:
+def deliveries(db: Connection, typed: str) -> list[Row]:
     """Return `id` and `event` of up to 100 deliveries."""
     rows = db.all(
         "SELECT d.id, e.name AS event FROM delivery d JOIN event e ON e.id = d.event_id"
         " ORDER BY d.id DESC LIMIT :newest",
         newest=NEWEST,
     )
-    return _with_prefix(rows, begun)
+    return _with_prefix(rows, typed)
 
 
-def _with_prefix(rows: list[Row], begun: str) -> list[Row]:
-    return [row for row in rows if str(row["id"]).startswith(begun)][:MOST]
+def _with_prefix(rows: list[Row], typed: str) -> list[Row]:
+    return [row for row in rows if str(row["id"]).startswith(typed)][:MOST]

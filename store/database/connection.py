@@ -31,7 +31,7 @@ class Connection(Protocol):
     for_share: str
 
     @property
-    def courier(self) -> WorkerNotifier:
+    def notifier(self) -> WorkerNotifier:
         """Return the notifier for new work, to be used after the commit."""
 
     def one(self, sql: str, **parameters: Any) -> Row | None:

@@ -101,12 +101,12 @@ def _engine(
 ) -> Callable[[Callable[[], WorkerNotifier]], Engine]:
     if not is_server_url(url):
         path = sqlite_path(url, data_dir)
-        return lambda courier: SqliteEngine(path, vault, courier)
+        return lambda notifier: SqliteEngine(path, vault, notifier)
     try:
         from store.database.postgres.engine import PostgresEngine
     except ImportError as error:
         raise Unprepared(f"PostgreSQL needs its driver ({error}): {DRIVER}") from None
-    return lambda courier: PostgresEngine(url, vault, courier)
+    return lambda notifier: PostgresEngine(url, vault, notifier)
 
 
 def make_directory(data_dir: Path) -> None:

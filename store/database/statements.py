@@ -36,8 +36,8 @@ class Statements(ABC):
     chunks: ClassVar[tuple[int, ...]]
     """The numbers of rows that one statement may insert. Few sizes mean few prepared statements."""
 
-    def __init__(self, vault: Vault, courier: Callable[[], WorkerNotifier]) -> None:
-        self._notifier = courier
+    def __init__(self, vault: Vault, notifier: Callable[[], WorkerNotifier]) -> None:
+        self._notifier = notifier
         self.vault = vault
         self.now = 0
         self.finished: list[Callable[[], None]] = []
@@ -45,7 +45,7 @@ class Statements(ABC):
         self._mark = 0, 0
 
     @property
-    def courier(self) -> WorkerNotifier:
+    def notifier(self) -> WorkerNotifier:
         return self._notifier()
 
     @abstractmethod

@@ -29,9 +29,9 @@ class Store:
     def __init__(
         self, engine: Callable[[Callable[[], WorkerNotifier]], Engine], clock: Clock | None = None
     ) -> None:
-        self.engine = engine(lambda: self.courier)
+        self.engine = engine(lambda: self.notifier)
         self.clock = clock or self.engine.clock
-        self.courier: WorkerNotifier = self.engine.remote_notifier()
+        self.notifier: WorkerNotifier = self.engine.remote_notifier()
         self.measures = StoreMetrics()
         self.audit_hook: Callable[[Connection], None] | None = None
         """Called at the end of each transaction of `do`, to record who ran it."""

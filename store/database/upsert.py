@@ -94,5 +94,5 @@ def set_related(
 
 def is_outdated(before: Row | None, fields: Mapping[str, Any]) -> bool:
     """Return whether the payload is older than the stored row, by `told_at`."""
-    told, kept = fields.get("told_at"), before and before["told_at"]
-    return told is not None and kept is not None and told < kept
+    given, kept = fields.get("told_at"), before and before["told_at"]
+    return given is not None and kept is not None and given < kept

@@ -132,12 +132,12 @@ class Writer:
 
     def _dequeue(self) -> tuple[list[WriteJob], bool]:
         jobs: list[WriteJob] = []
-        taken = self._queue.get()
-        while taken is not None:
-            jobs.extend(taken)
+        jobs_in = self._queue.get()
+        while jobs_in is not None:
+            jobs.extend(jobs_in)
             if len(jobs) >= MOST_IN_GROUP or self._queue.empty():
                 return jobs, True
-            taken = self._queue.get()
+            jobs_in = self._queue.get()
         return jobs, False
 
     def _commit(self, group: WriteGroup) -> None:

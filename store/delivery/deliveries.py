@@ -123,8 +123,8 @@ def enqueue(db: Connection, event_id: int, hook_id: int, repo_id: int, *, redeli
         now=db.now,
         redelivery=int(redelivery),
     )
-    courier = db.courier
-    db.after_commit(lambda: courier.wake([hook_id]))
+    notifier = db.notifier
+    db.after_commit(lambda: notifier.wake([hook_id]))
     return made
 
 

@@ -87,7 +87,7 @@ def accept(db: Connection, arrivals: Sequence[IncomingEvent]) -> list[Receipt | 
     for _, arrival in fresh:
         minute_counters.increment(db, (arrival.repo_id, (minute_counters.EVENTS,)))
     if fresh:
-        db.after_commit(db.courier.arrived)
+        db.after_commit(db.notifier.arrived)
         _fan_out(db, fresh)
     return [
         _repeated(db, result) if isinstance(result, IncomingEvent) else result for result in results
@@ -145,8 +145,8 @@ def _repeated(db: Connection, arrival: IncomingEvent) -> Receipt | Exception:
 
 
 def _fan_out(db: Connection, fresh: Sequence[tuple[Receipt, IncomingEvent]]) -> None:
-    courier = db.courier
-    lease = courier.lease()
+    notifier = db.notifier
+    lease = notifier.lease()
     made = db.tuples(
         "INSERT INTO delivery (event_id, hook_id, repo_id, state, due_at, lease_id)"
         " SELECT e.id, s.hook_id, s.repo_id, 0, :now, CASE WHEN s.hook_id IN"
@@ -158,7 +158,7 @@ def _fan_out(db: Connection, fresh: Sequence[tuple[Receipt, IncomingEvent]]) -> 
         " RETURNING id, event_id, hook_id, lease_id",
         now=db.now,
         lease=lease,
-        full=json_array(courier.full()) if lease is not None else "[]",
+        full=json_array(notifier.full()) if lease is not None else "[]",
         events=json_array(
             (receipt.event_id, arrival.repo_id, arrival.name, _every(arrival.name))
             for receipt, arrival in fresh
@@ -194,12 +194,12 @@ def _notify_worker(
             )
         # If the hook is gone, it has no version, and the worker marks the delivery as dead.
         offer.deliveries.append((delivery_id, hook_id, versions.get(hook_id, 0)))
-    courier = db.courier
+    notifier = db.notifier
     if offers:
-        db.after_commit(lambda: courier.dispatch([*offers.values()]))
+        db.after_commit(lambda: notifier.dispatch([*offers.values()]))
     if len(leased) < len(made):
         waiting = {row[2] for row in made if row[3] is None}
-        db.after_commit(lambda: courier.wake(waiting))
+        db.after_commit(lambda: notifier.wake(waiting))
 
 
 def get(db: Connection, event_id: int) -> Row | None:

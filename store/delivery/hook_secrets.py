@@ -33,8 +33,8 @@ def learn(db: Connection, hook_id: int, taken: Taken) -> None:
         new=int(taken.new),
     )
     if changed:
-        courier = db.courier
-        db.after_commit(lambda: courier.wake([hook_id]))
+        notifier = db.notifier
+        db.after_commit(lambda: notifier.wake([hook_id]))
 
 
 def previous_secret(db: Connection, hook: Row) -> tuple[str, int] | None:

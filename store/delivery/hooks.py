@@ -239,8 +239,8 @@ def _reload(db: Connection, hook: Row) -> Row:
 
 def _notify_changed(db: Connection, hook_id: int) -> None:
     """Notify the worker that its copy of this hook is outdated."""
-    courier = db.courier
-    db.after_commit(lambda: courier.wake([hook_id]))
+    notifier = db.notifier
+    db.after_commit(lambda: notifier.wake([hook_id]))
 
 
 def disable(db: Connection, hook_id: int, reason: str) -> None:

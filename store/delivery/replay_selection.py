@@ -187,9 +187,9 @@ def create_deliveries(
         now=db.now,
         **given,
     )
-    courier = db.courier
+    notifier = db.notifier
     hook_ids = {row[0] for row in made}
-    db.after_commit(lambda: courier.wake(hook_ids))
+    db.after_commit(lambda: notifier.wake(hook_ids))
     return len(made), last if cut or many == looked else 0
 
 

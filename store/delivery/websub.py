@@ -27,8 +27,8 @@ EXPIRED = "the lease ended"
 
 def notify_worker(db: Connection) -> None:
     """Wake a worker once this transaction is committed."""
-    courier = db.courier
-    db.after_commit(lambda: courier.wake([WEBSUB_WAKEUP]))
+    notifier = db.notifier
+    db.after_commit(lambda: notifier.wake([WEBSUB_WAKEUP]))
 
 
 def secret_of(db: Connection, row: Row) -> str | None:
@@ -80,8 +80,8 @@ def apply_verified(db: Connection, request: Row, asked_at: int) -> bool:
 
 def _notify_changed(db: Connection, subscription_ids: Iterable[int]) -> None:
     """Notify the worker that its copies of these subscriptions are outdated."""
-    courier, hooks = db.courier, [-one for one in subscription_ids]
-    db.after_commit(lambda: courier.wake(hooks))
+    notifier, hooks = db.notifier, [-one for one in subscription_ids]
+    db.after_commit(lambda: notifier.wake(hooks))
 
 
 def _sync_subscriptions(db: Connection, row: Row) -> None:

@@ -64,16 +64,20 @@ def get(db: Connection, name: str) -> Machine | None:
     return next((one for one in list_all(db) if one.name == name), None)
 
 
-def put(db: Connection, told: Machine) -> bool:
+def put(db: Connection, machine: Machine) -> bool:
     """Add or change a machine type. Return whether that changes anything.
 
     Raises Invalid for an unknown location.
     """
-    places = told.locations and tuple(devenv_locations.named(db, one) for one in told.locations)
-    values = {name: getattr(told, name) for name in COLUMNS.split(", ")}
-    before = get(db, told.name)
-    if before == Machine(**values, locations=places, offered=told.offered):
+    places = machine.locations and tuple(
+        devenv_locations.named(db, one) for one in machine.locations
+    )
+    values = {name: getattr(machine, name) for name in COLUMNS.split(", ")}
+    before = get(db, machine.name)
+    if before == Machine(**values, locations=places, offered=machine.offered):
         return False
     values["locations"] = None if places is None else orjson.dumps(places).decode()
-    upsert.insert_or_replace(db, "devenv_machine", values | {"offered": int(told.offered)}, "name")
+    upsert.insert_or_replace(
+        db, "devenv_machine", values | {"offered": int(machine.offered)}, "name"
+    )
     return True

@@ -39,8 +39,8 @@ class JobSchedule:
 
 def notify_worker(db: Connection) -> None:
     """Wake a worker after the commit, because a job may be due earlier than it knows."""
-    courier = db.courier
-    db.after_commit(lambda: courier.wake([JOBS_WAKEUP]))
+    notifier = db.notifier
+    db.after_commit(lambda: notifier.wake([JOBS_WAKEUP]))
 
 
 def every(db: Connection) -> list[Row]:
@@ -127,39 +127,39 @@ def extend_claim(db: Connection, name: str, holder: str) -> bool:
     return kept > 0
 
 
-def complete(db: Connection, taken: Row, due_at: int | None) -> None:
+def complete(db: Connection, job: Row, due_at: int | None) -> None:
     """Mark a claimed job as done. `due_at` is when it is due next."""
     # If the job was run by request before its time, it still runs at its time.
-    on_time = taken["due_at"] is not None and taken["due_at"] <= taken["started_at"]
-    served_at = taken["started_at"] if on_time else taken["served_at"]
-    _end(db, taken, "done", None, due_at=due_at, served_at=served_at, failures=0, rests_until=0)
+    on_time = job["due_at"] is not None and job["due_at"] <= job["started_at"]
+    served_at = job["started_at"] if on_time else job["served_at"]
+    _end(db, job, "done", None, due_at=due_at, served_at=served_at, failures=0, rests_until=0)
 
 
-def fail(db: Connection, taken: Row, error: str) -> None:
+def fail(db: Connection, job: Row, error: str) -> None:
     """Mark a claimed job as failed. It stays due, and is retried after a delay."""
-    failures = taken["failures"] + 1
+    failures = job["failures"] + 1
     rest = backoff_delay(failures, first=FIRST_RETRY_DELAY, longest=MAX_RETRY_DELAY)
     _end(
         db,
-        taken,
+        job,
         "failed",
         error,
-        due_at=taken["due_at"],
-        served_at=taken["served_at"],
+        due_at=job["due_at"],
+        served_at=job["served_at"],
         failures=failures,
         rests_until=db.now + round(rest * SECOND),
     )
 
 
-def release(db: Connection, taken: Row) -> None:
+def release(db: Connection, job: Row) -> None:
     """Mark a claimed job as stopped. It is due as before."""
-    kept = {name: taken[name] for name in ("due_at", "served_at", "failures", "rests_until")}
-    _end(db, taken, "stopped", None, asked_at=taken["asked_at"], **kept)
+    kept = {name: job[name] for name in ("due_at", "served_at", "failures", "rests_until")}
+    _end(db, job, "stopped", None, asked_at=job["asked_at"], **kept)
 
 
 def _end(
     db: Connection,
-    taken: Row,
+    job: Row,
     outcome: str,
     error: str | None,
     *,
@@ -177,9 +177,9 @@ def _end(
         " CASE WHEN asked_at > :started_at THEN asked_at ELSE CAST(:asked_at AS BIGINT) END"
         " WHERE name = :name AND holder = :holder AND ended_at IS NULL",
         now=db.now,
-        name=taken["name"],
-        holder=taken["holder"],
-        started_at=taken["started_at"],
+        name=job["name"],
+        holder=job["holder"],
+        started_at=job["started_at"],
         outcome=outcome,
         error=error,
         due_at=due_at,

@@ -196,14 +196,14 @@ class SqliteSource:
 
 def _portion(rows: Iterator[Values]) -> list[Values]:
     """Return the next rows, without splitting rows with the same first key."""
-    taken: list[Values] = []
+    batch: list[Values] = []
     size = 0
     for row in rows:
-        if (len(taken) >= ROWS or size > BYTES) and row[0] != taken[-1][0]:
+        if (len(batch) >= ROWS or size > BYTES) and row[0] != batch[-1][0]:
             break
-        taken.append(_fitting(row))
+        batch.append(_fitting(row))
         size += sum([len(value) for value in row if isinstance(value, (str, bytes))])
-    return taken
+    return batch
 
 
 def _fitting(row: Values) -> Values:

@@ -29,18 +29,18 @@ def reviewed(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> 
     """Project a `pull_request_review` event."""
     before = _known(db, repo, payload, "review", "review")
     said = _said(db, repo, payload, event, "pull_request", "review", "review")
-    issue, told = subject(db, repo, payload, event, "pull_request")
+    issue, change = subject(db, repo, payload, event, "pull_request")
     if said is not None and issue is not None and event["action"] == "dismissed":
-        issue_events.add(db, issue, [_dismissed(told, said, before)])
+        issue_events.add(db, issue, [_dismissed(change, said, before)])
 
 
-def _dismissed(told: IssuePayload, review: Row, before: Row | None) -> IssueEventData:
+def _dismissed(change: IssuePayload, review: Row, before: Row | None) -> IssueEventData:
     dismissed = {
         "state": (before or review)["state"] or "dismissed",
         "review_id": review["foreign_id"],
         "dismissal_message": None,
     }
-    return told.happening("review_dismissed", {"dismissed_review": dismissed})
+    return change.happening("review_dismissed", {"dismissed_review": dismissed})
 
 
 def _known(

@@ -71,66 +71,66 @@ Reader = Callable[[IssuePayload], Members | None]
 """Reads the members of a kind of issue event. Returns None if the payload lacks one."""
 
 
-def _nothing(told: IssuePayload) -> Members:
+def _nothing(change: IssuePayload) -> Members:
     return {}
 
 
-def _label(told: IssuePayload) -> Members | None:
-    given = told.part("label")
+def _label(change: IssuePayload) -> Members | None:
+    given = change.part("label")
     name = payload_reader.read_field(given, "name", NAME)
     color = payload_reader.read_field(given, "color", payload_reader.text(20)) or ""
     return None if name is None else {"label": {"name": name, "color": color}}
 
 
-def _assignee(told: IssuePayload) -> Members | None:
-    assignee = placeholder_accounts.get_or_create(told.db, told.payload.get("assignee"))
-    return {"assignee": assignee, "assigner": told.event["sender_id"]} if assignee else None
+def _assignee(change: IssuePayload) -> Members | None:
+    assignee = placeholder_accounts.get_or_create(change.db, change.payload.get("assignee"))
+    return {"assignee": assignee, "assigner": change.event["sender_id"]} if assignee else None
 
 
-def _milestone(told: IssuePayload) -> Members | None:
+def _milestone(change: IssuePayload) -> Members | None:
     given = (
-        payload_reader.read_object(told.payload, "milestone")
-        or payload_reader.read_object(told.given, "milestone")
+        payload_reader.read_object(change.payload, "milestone")
+        or payload_reader.read_object(change.given, "milestone")
         or {}
     )
     title = payload_reader.read_field(given, "title", TITLE)
     return None if title is None else {"milestone": {"title": title}}
 
 
-def _lock(told: IssuePayload) -> Members:
+def _lock(change: IssuePayload) -> Members:
     return {
         "lock_reason": payload_reader.read_field(
-            told.given, "active_lock_reason", payload_reader.text(100)
+            change.given, "active_lock_reason", payload_reader.text(100)
         )
     }
 
 
-def _state(told: IssuePayload) -> Members:
+def _state(change: IssuePayload) -> Members:
     reason = payload_reader.read_field(
-        told.given, "state_reason", payload_reader.one_of(*issues.REASONS)
+        change.given, "state_reason", payload_reader.one_of(*issues.REASONS)
     )
     return {"state_reason": reason}
 
 
-def _rename(told: IssuePayload) -> Members | None:
-    before = payload_reader.read_field(told.before("title"), "from", TITLE)
-    after = payload_reader.read_field(told.given, "title", TITLE)
+def _rename(change: IssuePayload) -> Members | None:
+    before = payload_reader.read_field(change.before("title"), "from", TITLE)
+    after = payload_reader.read_field(change.given, "title", TITLE)
     return None if before is None else {"rename": {"from": before, "to": after or ""}}
 
 
-def _type(told: IssuePayload) -> Members | None:
-    found = _one_type(told.part("type"))
+def _type(change: IssuePayload) -> Members | None:
+    found = _one_type(change.part("type"))
     return found and {"issue_type": found}
 
 
-def _first_type(told: IssuePayload) -> Members | None:
-    return None if told.before("type").get("from") else _type(told)
+def _first_type(change: IssuePayload) -> Members | None:
+    return None if change.before("type").get("from") else _type(change)
 
 
-def _changed_type(told: IssuePayload) -> Members | None:
+def _changed_type(change: IssuePayload) -> Members | None:
     found, before = (
-        _one_type(told.part("type")),
-        payload_reader.read_object(told.before("type"), "from"),
+        _one_type(change.part("type")),
+        payload_reader.read_object(change.before("type"), "from"),
     )
     previous = _one_type(before or {})
     return found and previous and {"issue_type": found, "prev_issue_type": previous}
@@ -141,26 +141,28 @@ def _one_type(given: Mapping[str, Any]) -> Members | None:
     return {"color": None, **found} if {"id", "name"} <= found.keys() else None
 
 
-def _reviewer(told: IssuePayload) -> Members | None:
-    requester = {"review_requester": told.event["sender_id"]}
-    reviewer = placeholder_accounts.get_or_create(told.db, told.payload.get("requested_reviewer"))
+def _reviewer(change: IssuePayload) -> Members | None:
+    requester = {"review_requester": change.event["sender_id"]}
+    reviewer = placeholder_accounts.get_or_create(
+        change.db, change.payload.get("requested_reviewer")
+    )
     if reviewer is not None:
         return {**requester, "requested_reviewer": reviewer}
-    team = payload_reader.read_fields(told.part("requested_team"), TEAM)
+    team = payload_reader.read_fields(change.part("requested_team"), TEAM)
     return {**requester, "requested_team": team} if {"id", "name", "slug"} <= team.keys() else None
 
 
-def _merge(told: IssuePayload) -> Members | None:
-    return {} if told.given.get("merged") is True else None
+def _merge(change: IssuePayload) -> Members | None:
+    return {} if change.given.get("merged") is True else None
 
 
-def _base(told: IssuePayload) -> Members | None:
-    return {} if told.before("base") else None
+def _base(change: IssuePayload) -> Members | None:
+    return {} if change.before("base") else None
 
 
-def _came(told: IssuePayload) -> Members | None:
+def _came(change: IssuePayload) -> Members | None:
     """Read an issue that was opened because it came from another repository."""
-    return {} if told.before("old_issue") else None
+    return {} if change.before("old_issue") else None
 
 
 Kinds = Mapping[str, Mapping[str, Reader]]
@@ -201,24 +203,24 @@ PULLS: Kinds = {
 
 def of_issues(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
     """Project an `issues` event."""
-    issue, told = subject(db, repo, payload, event, "issue")
+    issue, change = subject(db, repo, payload, event, "issue")
     if issue is not None and issue["deleted_at"] is None and issue["moved_to"] is None:
-        issue_events.add(db, issue, _happenings(told, ISSUES))
-        _references(repo, issue, told)
+        issue_events.add(db, issue, _happenings(change, ISSUES))
+        _references(repo, issue, change)
 
 
 def of_pulls(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
     """Project a `pull_request` event."""
-    issue, told = subject(db, repo, payload, event, "pull_request")
+    issue, change = subject(db, repo, payload, event, "pull_request")
     if issue is not None and issue["deleted_at"] is None:
-        issue_events.add(db, issue, _happenings(told, PULLS))
-        _references(repo, issue, told)
+        issue_events.add(db, issue, _happenings(change, PULLS))
+        _references(repo, issue, change)
 
 
-def _references(repo: Row, issue: Row, told: IssuePayload) -> None:
-    if told.event["action"] in ("opened", "edited"):
-        by, at = issue["author_id"], told.at
-        issue_references.references_in(told.db, repo, issue, issue["body"], by=by, at=at)
+def _references(repo: Row, issue: Row, change: IssuePayload) -> None:
+    if change.event["action"] in ("opened", "edited"):
+        by, at = issue["author_id"], change.at
+        issue_references.references_in(change.db, repo, issue, issue["body"], by=by, at=at)
 
 
 def subject(
@@ -231,9 +233,11 @@ def subject(
     return issue, IssuePayload(db, payload, given, event)
 
 
-def _happenings(told: IssuePayload, kinds: Kinds) -> Iterator[IssueEventData]:
-    for kind, read in kinds.get(str(told.event["action"]), {}).items():
-        members = read(told)
+def _happenings(change: IssuePayload, kinds: Kinds) -> Iterator[IssueEventData]:
+    for kind, read in kinds.get(str(change.event["action"]), {}).items():
+        members = read(change)
         if members is not None:
-            sha = payload_reader.read_field(told.given, "merge_commit_sha", payload_reader.text(64))
-            yield told.happening(kind, members, sha if kind == "merged" else None)
+            sha = payload_reader.read_field(
+                change.given, "merge_commit_sha", payload_reader.text(64)
+            )
+            yield change.happening(kind, members, sha if kind == "merged" else None)

@@ -44,8 +44,8 @@ def related(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> N
     issues.put(db, repo, given, event)
     issue, found = issues.get(db, repo["id"], number), _other(db, repo, payload, other)
     if issue is not None and issue["deleted_at"] is None and found is not None:
-        told = IssuePayload(db, payload, given, event)
-        issue_events.add(db, issue, [told.happening(str(event["action"]), {name: found})])
+        change = IssuePayload(db, payload, given, event)
+        issue_events.add(db, issue, [change.happening(str(event["action"]), {name: found})])
 
 
 def _other(

@@ -64,7 +64,7 @@ class PendingEvent:
 
 def claim(db: Connection, lease_id: int) -> bool:
     """Claim the projection for this worker. Return False if another live worker has it."""
-    taken = db.execute(
+    updated = db.execute(
         "INSERT INTO reflection (id, event_id, lease_id, moved_at) VALUES (1, 0, :lease_id, :now)"
         " ON CONFLICT (id) DO UPDATE SET lease_id = excluded.lease_id"
         " WHERE reflection.lease_id IS NULL OR reflection.lease_id = excluded.lease_id"
@@ -73,7 +73,7 @@ def claim(db: Connection, lease_id: int) -> bool:
         lease_id=lease_id,
         now=db.now,
     )
-    return taken > 0
+    return updated > 0
 
 
 def state(db: Connection) -> Row:

@@ -101,12 +101,12 @@ def get(db: Connection, repo_id: int, branch: str) -> Row | None:
 
 def remove(db: Connection, repo_id: int, branch: str) -> bool:
     """Delete the branch's license file. Return False if there is none."""
-    taken = db.execute(
+    updated = db.execute(
         "DELETE FROM license_file WHERE repo_id = :repo_id AND branch = :branch",
         repo_id=repo_id,
         branch=branch,
     )
-    return taken > 0
+    return updated > 0
 
 
 def license_of(db: Connection, repo_ids: Iterable[int]) -> dict[int, str]:

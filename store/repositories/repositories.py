@@ -65,8 +65,8 @@ def rename(db: Connection, repo: Row, name: str) -> Row:
     Raises Invalid for a bad name, Conflict if the owner has another repository with that name.
     """
     _check_name(name)
-    taken = find(db, repo["owner"], name)
-    if taken is not None and taken["id"] != repo["id"]:
+    holder = find(db, repo["owner"], name)
+    if holder is not None and holder["id"] != repo["id"]:
         raise Conflict(f"the owner has a repository {name!r} already")
     db.execute(
         "UPDATE repository SET name = :name, name_key = :key, updated_at = :now WHERE id = :id",

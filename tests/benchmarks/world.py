@@ -100,7 +100,7 @@ def queue(db: Connection, repo_id: int) -> None:
         now=db.now,
     )
     hook_ids = [row[0] for row in db.tuples("SELECT id FROM hook WHERE repo_id = :id", id=repo_id)]
-    db.after_commit(lambda: db.courier.wake(hook_ids))
+    db.after_commit(lambda: db.notifier.wake(hook_ids))
 
 
 def check(store: Store, deliveries: int) -> None:

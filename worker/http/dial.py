@@ -139,5 +139,5 @@ def _stage(answer: ExchangeResult, stage: str, late: str) -> Iterator[None]:
     except OSError as error:
         raise DialError(f"{stage}: {error_text(error)}") from None
     finally:
-        taken = int((perf_counter() - started) * 1e6)
-        answer.timings[stage] = answer.timings.get(stage, 0) + taken
+        micros = int((perf_counter() - started) * 1e6)
+        answer.timings[stage] = answer.timings.get(stage, 0) + micros

@@ -62,12 +62,12 @@ class ImportDirectories:
         with contextlib.suppress(FileNotFoundError):
             made.with_name(REPLACED).rename(self.store(repo_id))
 
-    def begun(self) -> list[Path]:
+    def unfinished(self) -> list[Path]:
         """Return the folders of all rounds, including finished ones."""
         found = self._work.iterdir() if self._work.exists() else ()
         return [folder for folder in found if ROUND.fullmatch(folder.name)]
 
-    def sweep(self, begun: Iterable[Path], rounds: Mapping[int, int]) -> int:
+    def sweep(self, unfinished: Iterable[Path], rounds: Mapping[int, int]) -> int:
         """Remove the given folders, except the ones of current rounds. Return how many were
         removed.
 
@@ -75,7 +75,7 @@ class ImportDirectories:
         the former store is moved back.
         """
         swept = 0
-        for folder in begun:
+        for folder in unfinished:
             repo_id, number = map(int, folder.name.split("-"))
             if rounds.get(repo_id) == number:
                 continue

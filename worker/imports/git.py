@@ -56,8 +56,8 @@ class CommandFailed(Exception):
         self.program, self.code, self.said = program, code, said
 
     def __str__(self) -> str:
-        told = [line for line in self.said if line.startswith(("fatal:", "error:", "abort:"))]
-        return f"{self.program}: {' '.join(told or self.said[-1:]) or f'exit code {self.code}'}"
+        errors = [line for line in self.said if line.startswith(("fatal:", "error:", "abort:"))]
+        return f"{self.program}: {' '.join(errors or self.said[-1:]) or f'exit code {self.code}'}"
 
 
 @dataclass(frozen=True, slots=True)

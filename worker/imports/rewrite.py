@@ -160,9 +160,9 @@ def _point(repo: Path, imported: Mapping[str, tuple[str, str]], now: Mapping[byt
         new = now.get(bytes.fromhex(oid))
         wanted["refs/" + name.removeprefix(IMPORTED_REFS)] = oid if new is None else new.hex()
     there = [name for name in refs(repo, "refs/") if not name.startswith(OWN_REFS)]
-    told = [f"delete {name}\n" for name in there if name not in wanted]
-    told += [f"update {name} {oid}\n" for name, oid in wanted.items()]
-    given = "".join(told).encode("utf-8", "surrogateescape")
+    commands = [f"delete {name}\n" for name in there if name not in wanted]
+    commands += [f"update {name} {oid}\n" for name, oid in wanted.items()]
+    given = "".join(commands).encode("utf-8", "surrogateescape")
     run_git(repo, "update-ref", "--stdin", given=given)
 
 

@@ -135,12 +135,12 @@ class Projector:
 
     async def _catch_up(self) -> None:
         while self._should_run and await self._owns_cursor():
-            begun = time.monotonic()
+            started = time.monotonic()
             ahead = await self._store.read(projection_cursor.pending, self._gap)
             self._gap = ahead.gap
             if ahead.upto > ahead.after:
                 items = await asyncio.to_thread(projection_cursor.parsed, ahead.events)
-                await self._pace.rest(time.monotonic() - begun)
+                await self._pace.rest(time.monotonic() - started)
                 await self._project(ahead, items)
             elif ahead.gap is None:
                 break
@@ -160,14 +160,14 @@ class Projector:
     async def _project(self, ahead: PendingEvents, items: Sequence[PendingEvent]) -> None:
         after, done = ahead.after, False
         while not done and self._should_run:
-            begun = time.monotonic()
+            started = time.monotonic()
             self._worked = 0.0
             try:
                 after, items = await self._project_batch(after, items, ahead.upto)
             except CursorMoved:
                 return
             done = after == ahead.upto
-            took = time.monotonic() - begun
+            took = time.monotonic() - started
             worked = self._worked or took
             await self._pace.rest(worked, took - worked)
 
@@ -212,9 +212,9 @@ def _advance(
     db: Connection, after: int, items: Sequence[PendingEvent], upto: int, seconds: float
 ) -> tuple[int, float]:
     """Project events. Return how many, and the seconds that this took."""
-    begun = time.monotonic()
+    started = time.monotonic()
     many = projection_cursor.advance(db, after, items, upto, seconds)
-    return many, time.monotonic() - begun
+    return many, time.monotonic() - started
 
 
 def _report(item: PendingEvent, error: Exception) -> None:

@@ -60,7 +60,7 @@ class ReportDraft:
 
 @contextlib.asynccontextmanager
 async def open_drafts(
-    store: Store, data_dir: Path, begun: dict[str, int], part_bytes: int = PART
+    store: Store, data_dir: Path, started: dict[str, int], part_bytes: int = PART
 ) -> AsyncIterator[dict[str, ReportDraft]]:
     """Open a draft of each report in `begun`, by kind.
 
@@ -75,5 +75,5 @@ async def open_drafts(
                 stack.enter_context(report_files.write(report_files.path(data_dir, report_id))),
                 part_bytes,
             )
-            for kind, report_id in begun.items()
+            for kind, report_id in started.items()
         }

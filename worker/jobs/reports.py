@@ -104,15 +104,15 @@ async def _make(store: Store, data_dir: Path, task: ReportTask | None, part_byte
     if task is None:
         return
     frame = await store.read(_frame, task)
-    begun = await store.write(
+    started = await store.write(
         reports.begin, task.kinds, task.enterprise_id, task.first, task.last, task.version
     )
-    async with open_drafts(store, data_dir, begun, part_bytes) as opened:
+    async with open_drafts(store, data_dir, started, part_bytes) as opened:
         await _fill(store, task.day_ids, frame, opened)
         made = [await draft.end() for draft in opened.values()]
     await store.write(_finish, task, made)
     slug, day = frame.head["enterprise"], usage_days.iso(task.last)
-    log.info("reports of %s: %s until %s", slug, ", ".join(begun), day)
+    log.info("reports of %s: %s until %s", slug, ", ".join(started), day)
 
 
 def _frame(db: Connection, task: ReportTask) -> ReportFrame:

@@ -37,7 +37,7 @@ async def republish(
 ) -> None:
     """Finish all runs: requested ones first, then scheduled ones."""
     while True:
-        begun = clock()
+        started = clock()
         run, upcoming = await store.read(_next_batch)
         if run is None:
             return
@@ -45,7 +45,7 @@ async def republish(
             many = await _publish_next(store, run, upcoming, publish, batch)
         except StaleRun:
             continue
-        await sleep(max(0.0, begun + many / run["rate"] - clock()))
+        await sleep(max(0.0, started + many / run["rate"] - clock()))
 
 
 def _next_batch(db: Connection) -> tuple[Row | None, NextBatch | None]:

@@ -79,9 +79,9 @@ async def clean_up(store: Store, settings: WorkerSettings) -> None:
     places = ImportDirectories(settings.data_dir)
     # The folders are listed before the rounds are read. A round is stored before its folder is
     # made, so no folder of a running import can be removed.
-    begun = await asyncio.to_thread(places.begun)
+    unfinished = await asyncio.to_thread(places.unfinished)
     rounds = await store.read(import_rounds.rounds)
-    swept = await asyncio.to_thread(places.sweep, begun, rounds)
+    swept = await asyncio.to_thread(places.sweep, unfinished, rounds)
     stores = await asyncio.to_thread(places.stores)
     for repo_id in await store.read(_gone, stores) if stores else ():
         await asyncio.to_thread(remove_tree, places.store(repo_id))

@@ -40,7 +40,7 @@ class AuthorizationEvent(TypedDict):
 REVOKED = ("application_grant.deleted", "github_app_authorization.revoked")
 
 
-def told(ctx: Context, event: str, row: Row) -> None:
+def emit(ctx: Context, event: str, row: Row) -> None:
     """Emit an event with the authorization as it is now."""
     ctx.emit(
         event,

@@ -66,7 +66,7 @@ def reset_token(ctx: Context, body: AccessToken) -> Authorization:
     The response contains the new value. The old one is no longer valid.
     """
     value, row = app_tokens.reset(ctx.db, known(ctx, body["access_token"]))
-    app_events.told(ctx, "authorization.reset", row)
+    app_events.emit(ctx, "authorization.reset", row)
     return shown(ctx, row, value)
 
 
@@ -75,7 +75,7 @@ def delete_token(ctx: Context, body: AccessToken) -> None:
     """Delete an app token"""
     row = named(ctx, body)
     authorizations.delete(ctx.db, row)
-    app_events.told(ctx, "authorization.deleted", row)
+    app_events.emit(ctx, "authorization.deleted", row)
 
 
 @ops(
@@ -102,7 +102,7 @@ def scope_token(ctx: Context, body: ScopedTokenRequest) -> Authorization:
         repositories=chosen(ctx, row, target, body),
         permissions=body.get("permissions"),
     )
-    app_events.told(ctx, "authorization.created", made)
+    app_events.emit(ctx, "authorization.created", made)
     return shown(ctx, made, value)
 
 

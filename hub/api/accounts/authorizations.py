@@ -23,8 +23,8 @@ ops = OperationGroup(
     client_id=text,
     fingerprint=text,
 )
-ops.tells(authorization=app_events.AuthorizationEvent)
-ops.told(authorization=app_events.expired)
+ops.declare_events(authorization=app_events.AuthorizationEvent)
+ops.declare_serializers(authorization=app_events.expired)
 
 Scopes = Annotated[list[Annotated[str, MaxLen(100)]], MaxLen(100)]
 Url = Annotated[str, MaxLen(2048)]
@@ -104,7 +104,7 @@ def create_authorization(ctx: Context, body: NewAuthorization) -> Authorization:
         value, row = authorizations.create_for_app(ctx.db, account_of(ctx), app, **given)
     else:
         value, row = authorizations.create_personal(ctx.db, account_of(ctx), **given)
-    app_events.told(ctx, "authorization.created", row)
+    app_events.emit(ctx, "authorization.created", row)
     return app_serializers.authorization(ctx.urls, row, value)
 
 
@@ -172,7 +172,7 @@ def update_authorization(
         texts={key: fields[key] for key in ("note", "note_url", "fingerprint") if key in body},
         **scopes_of(body, fields),
     )
-    app_events.told(ctx, "authorization.edited", row)
+    app_events.emit(ctx, "authorization.edited", row)
     return app_serializers.authorization(ctx.urls, row)
 
 
@@ -188,7 +188,7 @@ def delete_authorization(ctx: Context, authorization: Row) -> None:
     The token is no longer valid. The grant stays, so the application can request another token.
     """
     authorizations.delete(ctx.db, authorization)
-    app_events.told(ctx, "authorization.deleted", authorization)
+    app_events.emit(ctx, "authorization.deleted", authorization)
 
 
 def app_of(ctx: Context, client_id: str, client_secret: str) -> Row:
@@ -225,7 +225,7 @@ def given_or_made(
     shown = app_serializers.authorization(ctx.urls, row, value)
     if value is None:
         return TypedReply(200, shown, {"Location": shown["url"]})
-    app_events.told(ctx, "authorization.created", row)
+    app_events.emit(ctx, "authorization.created", row)
     return TypedReply(201, shown)
 
 

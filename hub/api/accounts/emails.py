@@ -60,7 +60,7 @@ class EmailEvent(TypedDict):
     sender: SimpleUser | None
 
 
-ops.tells(email=EmailEvent)
+ops.declare_events(email=EmailEvent)
 
 
 @ops("PATCH /user/email/visibility", WRITE, emits=("email.visibility_changed",), errors=(404,))

@@ -10,7 +10,7 @@ from store import Row
 from store.accounts import grants
 
 ops = OperationGroup("oauth-authorizations", grant_id=grants.get)
-ops.tells(application_grant=app_events.GrantEvent)
+ops.declare_events(application_grant=app_events.GrantEvent)
 
 
 @ops("GET /applications/grants", USER, deprecated=LEAVE_OUT, errors=(404,))

@@ -94,7 +94,7 @@ class RepositorySelection(TypedDict):
     selected_repository_ids: Ids
 
 
-ops.tells(agent_variable=AgentVariableEvent)
+ops.declare_events(agent_variable=AgentVariableEvent)
 
 
 @ops("GET /orgs/{org}/agents/variables", READ, max_per_page=30)

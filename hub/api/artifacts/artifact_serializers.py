@@ -172,7 +172,7 @@ def artifact(row: Row) -> ArtifactMetadata:
     return {"name": row["name"], "version": row["version"], "digest": row["digest"]}
 
 
-def told(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[EventData]:
+def event_data(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[EventData]:
     """Return the event data for deployment records from `deployment_records.put`.
 
     Their `sender_id`, if present, is the sender.
@@ -200,5 +200,5 @@ def current(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[
     """Return an event for each deployment record of a repository as it is now."""
     return [
         SnapshotEvent("deployment_record.updated", repo["id"], payload)
-        for _, payload in told(urls, db, rows)
+        for _, payload in event_data(urls, db, rows)
     ]

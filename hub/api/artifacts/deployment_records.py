@@ -59,8 +59,8 @@ class DeploymentRecords(TypedDict):
     errors: NotRequired[list[DeploymentError]]
 
 
-ops.tells(deployment_record=DeploymentRecordEvent)
-ops.told(deployment_record=artifact_serializers.told)
+ops.declare_events(deployment_record=DeploymentRecordEvent)
+ops.declare_serializers(deployment_record=artifact_serializers.event_data)
 ops.current(deployment_record=artifact_serializers.current)
 
 

@@ -123,8 +123,8 @@ def tell(ctx: Context, rows: Iterable[Row]) -> None:
     for change in ("created", "updated"):
         some = [row for row in changed if row["change"] == change]
         if some:
-            told = artifact_serializers.told(ctx.urls, ctx.db, some)
-            ctx.emit_all(f"deployment_record.{change}", told)
+            event_data = artifact_serializers.event_data(ctx.urls, ctx.db, some)
+            ctx.emit_all(f"deployment_record.{change}", event_data)
 
 
 def _refusal(cause: Cause, field: str) -> NotFound | Forbidden:

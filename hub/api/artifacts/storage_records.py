@@ -88,7 +88,7 @@ class StorageRecordEvent(TypedDict):
     sender: SimpleUser | None
 
 
-ops.tells(storage_record=StorageRecordEvent)
+ops.declare_events(storage_record=StorageRecordEvent)
 
 
 @ops(

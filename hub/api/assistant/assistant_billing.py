@@ -10,8 +10,8 @@ from hub.api.assistant.seat_serializers import (
     AssistantSeat,
     AssistantSeatEvent,
     Plan,
+    event_data,
     several,
-    told,
 )
 from hub.auth.organization_access import on_org
 from hub.rest.context import Context
@@ -222,13 +222,13 @@ def _check_known(unknown: Sequence[str], field: str, what: str) -> None:
 
 def _given(ctx: Context, org: Row, rows: tuple[list[Row], list[Row]]) -> CreatedSeats:
     new, refreshed = rows
-    ctx.emit_all("assistant_seat.created", told(ctx.urls, ctx.db, new))
-    ctx.emit_all("assistant_seat.refreshed", told(ctx.urls, ctx.db, refreshed))
+    ctx.emit_all("assistant_seat.created", event_data(ctx.urls, ctx.db, new))
+    ctx.emit_all("assistant_seat.refreshed", event_data(ctx.urls, ctx.db, refreshed))
     return {"seats_created": len(new) + len(refreshed)}
 
 
 def _cancelled(ctx: Context, org: Row, rows: list[Row]) -> CancelledSeats:
-    ctx.emit_all("assistant_seat.cancellation_pending", told(ctx.urls, ctx.db, rows))
+    ctx.emit_all("assistant_seat.cancellation_pending", event_data(ctx.urls, ctx.db, rows))
     return {"seats_cancelled": len(rows)}
 
 
@@ -240,5 +240,5 @@ def _plan(db: Connection, organization_id: int) -> Plan:
     return plan
 
 
-ops.tells(assistant_seat=AssistantSeatEvent)
-ops.told(assistant_seat=told)
+ops.declare_events(assistant_seat=AssistantSeatEvent)
+ops.declare_serializers(assistant_seat=event_data)

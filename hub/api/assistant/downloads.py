@@ -57,18 +57,18 @@ def _is_range(value: bytes) -> bool:
 class Downloads:
     """The endpoint for report files: GET /reports/{report_id}."""
 
-    def __init__(self, house: Services) -> None:
-        self._house = house
+    def __init__(self, services: Services) -> None:
+        self._services = services
         self._one_at_a_time = asyncio.Lock()
         self._seen: set[tuple[int, str]] = set()
 
     async def report(self, call: Request) -> Response:
         """Return the file that a link leads to."""
-        store, number = self._house.store, call.values["report_id"]
+        store, number = self._services.store, call.values["report_id"]
         row = await store.read(followed, number, call.query)
         enterprise = await store.read(enterprises.get, row["enterprise_id"])
         assert enterprise is not None, "its reports go with it"
-        path = report_files.path(self._house.settings.data_dir, row["id"])
+        path = report_files.path(self._services.settings.data_dir, row["id"])
         if not await asyncio.to_thread(self._is_known, path, row):
             async with self._one_at_a_time:
                 await asyncio.to_thread(self._prepare, path, row)
@@ -87,7 +87,7 @@ class Downloads:
             return
         try:
             if report_files.digest(path) != row["digest"]:
-                report_files.folder(self._house.settings.data_dir)
+                report_files.folder(self._services.settings.data_dir)
                 report_files.restore(path, self._parts(row))
         except OSError as error:
             raise Unavailable(f"the report {path} cannot be written: {error.strerror}") from error
@@ -97,7 +97,7 @@ class Downloads:
 
     def _parts(self, row: Row) -> Iterator[bytes]:
         number = 0
-        while (part := self._house.store.look(reports.part, row["id"], number)) is not None:
+        while (part := self._services.store.look(reports.part, row["id"], number)) is not None:
             yield part
             number += 1
 

@@ -74,7 +74,7 @@ def _ends(row: Row) -> Any:
     return None if at is None else at[:10]
 
 
-def told(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[EventData]:
+def event_data(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[EventData]:
     """Return the event data for changed seats: their users and the days on which they end."""
     owners = accounts.get_required(db, {row["organization_id"] for row in rows})
     users = accounts.get_required(db, {row["account_id"] for row in rows})

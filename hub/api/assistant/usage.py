@@ -114,10 +114,10 @@ class UsageNames:
 class UsageDoor:
     """The endpoint for usage: POST /usage."""
 
-    def __init__(self, house: Services) -> None:
-        self._house = house
-        sources, refusals = SourceVerifier(house.store), Rejections(house.store)
-        self._door = BatchEndpoint(house, sources, refusals, "usage", self._keep)
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        sources, refusals = SourceVerifier(services.store), Rejections(services.store)
+        self._door = BatchEndpoint(services, sources, refusals, "usage", self._keep)
 
     async def take(self, call: Request) -> Response:
         """Return the response to a batch. Raises Unsupported for another Content-Type."""
@@ -126,8 +126,8 @@ class UsageDoor:
         return await self._door.take(call)
 
     async def _keep(self, body: bytes, caller: Caller | None, source: Row | None) -> Response:
-        house = self._house
-        now, settings = house.store.clock.now(), house.settings
+        services = self._services
+        now, settings = services.store.clock.now(), services.settings
         first = usage_days.of_moment(now - round(settings.keep_usage * SECOND)) + 1
         days = range(max(first, usage_days.BEGAN), usage_days.of_moment(now) + 1)
 
@@ -135,10 +135,10 @@ class UsageDoor:
             return _line(number, text, days)
 
         lines = await asyncio.to_thread(read, body, settings.max_batch_lines, RESOURCE, one)
-        places = await house.store.read(_places, lines, caller)
+        places = await services.store.read(_places, lines, caller)
         reject(RESOURCE, _wrong(lines, places, source))
         rows = [_row(line, places) for line in lines]
-        changed = await house.store.write(usage.record, rows)
+        changed = await services.store.write(usage.record, rows)
         return json_response(202, {"accepted": len(lines), "changed": changed})
 
 

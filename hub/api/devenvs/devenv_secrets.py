@@ -68,7 +68,7 @@ class DevenvSecretEvent(TypedDict):
     sender: SimpleUser | None
 
 
-ops.tells(devenv_secret=DevenvSecretEvent)
+ops.declare_events(devenv_secret=DevenvSecretEvent)
 
 
 @ops("GET /repos/{owner}/{repo}/devenvs/secrets", READ)

@@ -67,7 +67,7 @@ class EnterpriseTeamChange(TypedDict, total=False):
     notification_setting: Notifications
 
 
-ops.tells(enterprise_team=EnterpriseTeamEvent)
+ops.declare_events(enterprise_team=EnterpriseTeamEvent)
 
 
 @ops("GET /enterprises/{enterprise}/teams", READ)

@@ -72,7 +72,7 @@ class HookChange(TypedDict, total=False):
     delivery: DeliveryOptions
 
 
-async def judge_new(house: Services, body: NewHook) -> None:
+async def judge_new(services: Services, body: NewHook) -> None:
     """Check that a new hook has a URL, and may use it. Raises Invalid if not."""
     config = body.get("config", {})
     if not config.get("url"):
@@ -83,18 +83,18 @@ async def judge_new(house: Services, body: NewHook) -> None:
             field="secret",
             resource="Hook",
         )
-    await house.validate_callback(config["url"])
+    await services.validate_callback(config["url"])
 
 
-async def judge_changed(house: Services, body: HookChange) -> None:
+async def judge_changed(services: Services, body: HookChange) -> None:
     """Check that a hook may use its new URL. Raises Invalid if not."""
-    await judge_config(house, body.get("config", {}))
+    await judge_config(services, body.get("config", {}))
 
 
-async def judge_config(house: Services, body: NewHookConfig) -> None:
+async def judge_config(services: Services, body: NewHookConfig) -> None:
     """Check the same if the body is the configuration itself."""
     if "url" in body:
-        await house.validate_callback(body["url"])
+        await services.validate_callback(body["url"])
 
 
 @ops("GET /repos/{owner}/{repo}/hooks", READ)

@@ -85,7 +85,7 @@ class LfsPreference(TypedDict):
     use_lfs: Literal["opt_in", "opt_out"]
 
 
-async def judge(house: Services, body: NewSourceImport) -> None:
+async def judge(services: Services, body: NewSourceImport) -> None:
     """Check that the URL may be requested, by the same rules as a hook's URL.
 
     Raises Invalid if not.
@@ -98,7 +98,7 @@ async def judge(house: Services, body: NewSourceImport) -> None:
     if scheme.lower() == "svn" and body.get("vcs", "subversion") != "subversion":
         raise _invalid("vcs", "A svn:// URL is always a subversion repository.")
     try:
-        await house.judge(_as_web(url))
+        await services.judge(_as_web(url))
     except Invalid as error:
         raise _invalid("vcs_url", str(error)) from None
 
@@ -231,7 +231,7 @@ def _invalid(field: str, message: str) -> Invalid:
     return Invalid(message, field=field, code="custom", resource=imports.RESOURCE)
 
 
-def told(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[EventData]:
+def event_data(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[EventData]:
     """Return the event data for imports that have ended.
 
     Each row's `outcome` is the event's status.
@@ -249,7 +249,7 @@ def told(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[EventData]:
     ]
 
 
-ops.told(repository_import=told)
+ops.declare_serializers(repository_import=event_data)
 
 
 def _current(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:

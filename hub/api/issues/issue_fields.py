@@ -63,7 +63,7 @@ class IssueFieldEvent(TypedDict):
     sender: SimpleUser | None
 
 
-ops.tells(issue_field=IssueFieldEvent)
+ops.declare_events(issue_field=IssueFieldEvent)
 
 
 @ops("GET /orgs/{org}/issue-fields", READ)

@@ -62,10 +62,10 @@ class CommitCommentChange(TypedDict):
     sender: SimpleUser | None
 
 
-ops.tells(commit_comment_change=CommitCommentChange)
+ops.declare_events(commit_comment_change=CommitCommentChange)
 
 
-async def render(house: Services, body: CommitCommentText) -> None:
+async def render(services: Services, body: CommitCommentText) -> None:
     """Render the text before the transaction, so that other writers do not wait for it.
 
     Raises Invalid if it is empty.

@@ -174,7 +174,7 @@ def _given(ctx: Context, body: NewInteractionLimit) -> tuple[str, int]:
 def _limit_account(ctx: Context, account: Row, body: NewInteractionLimit) -> InteractionLimit:
     limits = interaction_limits.limit_account(ctx.db, account["id"], *_given(ctx, body))
     row, overwritten = limits
-    ctx.emit_all(REMOVED, told(ctx.urls, ctx.db, overwritten))
+    ctx.emit_all(REMOVED, event_data(ctx.urls, ctx.db, overwritten))
     ctx.emit(SET, None, **_told(ctx.urls, row, account))
     return _shown(row, account)
 
@@ -203,7 +203,7 @@ def _told(urls: Urls, row: Row, owner: Row | None = None) -> dict[str, Any]:
     return payload
 
 
-def told(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[EventData]:
+def event_data(urls: Urls, db: Connection, rows: Sequence[Row]) -> list[EventData]:
     """Return the event data for limits that have ended."""
     repos = repositories.get_required(
         db, {row["repo_id"] for row in rows if row["repo_id"] is not None}
@@ -220,6 +220,6 @@ def _current(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list
     return [SnapshotEvent(SET, repo["id"], _told(urls, row)) for row in rows]
 
 
-ops.tells(interaction_limit=InteractionLimitEvent)
-ops.told(interaction_limit=told)
+ops.declare_events(interaction_limit=InteractionLimitEvent)
+ops.declare_serializers(interaction_limit=event_data)
 ops.current(interaction_limit=_current)

@@ -22,8 +22,8 @@ from store.errors import Invalid
 from store.repositories import invitations, membership_dump, repositories
 
 ops = OperationGroup("repos", invitation_id=invitations.of_repo, username=accounts.by_login)
-ops.tells(repository_invitation=InvitationEvent)
-ops.told(repository_invitation=invitation_serializers.expired)
+ops.declare_events(repository_invitation=InvitationEvent)
+ops.declare_serializers(repository_invitation=invitation_serializers.expired)
 ops.current(invitation=invitation_serializers.current)
 
 SCOPES = ("repo:invite", "repo")

@@ -76,7 +76,9 @@ class BypassListEvent(TypedDict):
     sender: NotRequired[SimpleUser]
 
 
-ops.tells(pull_request_creation_cap=CreationCapEvent, pull_request_bypass_list=BypassListEvent)
+ops.declare_events(
+    pull_request_creation_cap=CreationCapEvent, pull_request_bypass_list=BypassListEvent
+)
 
 
 @ops("GET /orgs/{org}/interaction-limits/pulls/creation-cap", ORG)

@@ -56,7 +56,7 @@ class RepositorySubscriptionEvent(TypedDict):
     sender: serializers.SimpleUser | None
 
 
-ops.tells(repository_subscription=RepositorySubscriptionEvent)
+ops.declare_events(repository_subscription=RepositorySubscriptionEvent)
 
 
 class NewRepositorySubscription(TypedDict, total=False):

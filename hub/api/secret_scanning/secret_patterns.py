@@ -104,7 +104,7 @@ class PatternConfigurationEvent(TypedDict):
     sender: SimpleUser | None
 
 
-ops.tells(secret_scanning_pattern_configuration=PatternConfigurationEvent)
+ops.declare_events(secret_scanning_pattern_configuration=PatternConfigurationEvent)
 
 
 @ops("GET /orgs/{org}/secret-scanning/pattern-configurations", READ)

@@ -23,8 +23,8 @@ Offering = Callable[[click.Context, click.Parameter, str], Offer]
 
 
 def _offering(find: Callable[[Connection, str], list[Row]], name: str, help_: str) -> Offering:
-    def offer(ctx: click.Context, param: click.Parameter, begun: str) -> Offer:
-        found = _look(ctx, lambda db: find(db, begun))
+    def offer(ctx: click.Context, param: click.Parameter, typed: str) -> Offer:
+        found = _look(ctx, lambda db: find(db, typed))
         return [CompletionItem(str(row[name]), help=row.get(help_) or "") for row in found]
 
     return offer
@@ -50,16 +50,16 @@ def _look(ctx: click.Context, find: Callable[[Connection], list[Row]]) -> list[R
         return []
 
 
-def _named(rows: Iterable[Row], begun: str) -> list[Row]:
-    return [row for row in rows if str(row["name"]).startswith(begun)]
+def _named(rows: Iterable[Row], typed: str) -> list[Row]:
+    return [row for row in rows if str(row["name"]).startswith(typed)]
 
 
-def event_names(ctx: click.Context, param: click.Parameter, begun: str) -> Offer:
+def event_names(ctx: click.Context, param: click.Parameter, typed: str) -> Offer:
     """Return the names of events that begin with `begun`."""
     return [
         CompletionItem(name)
         for name in sorted(PLATFORM_EVENTS | {WILDCARD})
-        if name.startswith(begun)
+        if name.startswith(typed)
     ]
 
 
@@ -67,5 +67,5 @@ hook_ids = _offering(completion.hooks, "id", "url")
 delivery_ids = _offering(completion.deliveries, "id", "event")
 full_names = _offering(completion.repositories, "full_name", "description")
 logins = _offering(completion.logins, "login", "name")
-source_names = _offering(lambda db, begun: _named(sources.every(db), begun), "name", "owner")
-job_names = _offering(lambda db, begun: _named(jobs.every(db), begun), "name", "schedule")
+source_names = _offering(lambda db, typed: _named(sources.every(db), typed), "name", "owner")
+job_names = _offering(lambda db, typed: _named(jobs.every(db), typed), "name", "schedule")

@@ -39,7 +39,7 @@ def events() -> str:
 def published() -> set[str]:
     """Return all events that the hub publishes: `name.action`, or `name` if it has no action."""
     found = {event for one in OPERATIONS for event in one.emits}
-    return found | {name for module in MODULES for name in module.ops.tellers}
+    return found | {name for module in MODULES for name in module.ops.row_serializers}
 
 
 def _actions(name: str) -> str:

@@ -16,12 +16,12 @@ from store.errors import Missing
 MOST_NAMED = 20
 
 
-def _offer(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem[str]]:
+def _offer(ctx: click.Context, param: click.Parameter, typed: str) -> list[CompletionItem[str]]:
     found = {one.name: one.title for one in topics.pages(manual())} | dict.fromkeys(COMMANDS, "")
     return [
         CompletionItem(name, help=text)
         for name, text in found.items()
-        if name[: len(begun)] == begun
+        if name[: len(typed)] == typed
     ]
 
 

@@ -75,15 +75,15 @@ def _verify(store: Store, expect: str | None, as_json: bool) -> None:
     while store.look(audit_check.check, chain, PORTION):
         pass
     if expect is not None and not _holds(store, expect):
-        chain.told(f"the entry of --expect is not there: {expect}")
+        chain.report(f"the entry of --expect is not there: {expect}")
     head = f"{chain.number}:{chain.digest.hex()}"
     if as_json:
-        said = {"entries": chain.count, "first": chain.begun, "head": head}
+        said = {"entries": chain.count, "first": chain.first, "head": head}
         click.echo(output.dumps({**said, "problems": chain.problems}))
     else:
         for problem in chain.problems:
             click.echo(problem)
-        click.echo(f"{chain.count} entries from {chain.begun} on, up to {head}")
+        click.echo(f"{chain.count} entries from {chain.first} on, up to {head}")
     if chain.problems:
         raise click.exceptions.Exit(exits.FAILED)
 

@@ -60,7 +60,7 @@ class DemoScene:
     console: Console
     secret: str = field(default_factory=lambda: secrets.token_hex(16), repr=False)
     verified: dict[str, bool] = field(default_factory=dict)
-    begun: asyncio.Event = field(default_factory=asyncio.Event)
+    started: asyncio.Event = field(default_factory=asyncio.Event)
     complete: asyncio.Event = field(default_factory=asyncio.Event)
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
@@ -72,7 +72,7 @@ class DemoScene:
 
     async def _show(self, received: ReceivedRequest) -> None:
         row = await self._recorded(received.guid)
-        await self.begun.wait()
+        await self.started.wait()
         line = Text(f"{received.event:<12}{received.guid:<38}", no_wrap=True)
         line.append(f"{row['status_code']:>6}{row['duration'] / 1000:>9.1f}  ")
         line.append_text(verdict(received))
@@ -151,7 +151,7 @@ async def _play(scene: DemoScene, hub: str, receiver: str, token: str) -> None:
             }
             _expect(await client.post("/hub", data=form), f"POST /hub  {topic}")
         click.echo(f"\n{'event':<12}{'guid':<38}{'status':>6}{'ms':>9}  signatures")
-        scene.begun.set()
+        scene.started.set()
         for event, payload in EVENTS.items():
             answer = await client.post(f"/{OWNER}/{NAME}/events/{event}", json=payload)
             _expect(answer)

@@ -18,9 +18,9 @@ class SwappableApp:
 
     async def put(self, app: Starlette) -> None:
         """Start this application, pass requests to it from now on, and end the one before it."""
-        async with contextlib.AsyncExitStack() as begun:
-            await begun.enter_async_context(app.router.lifespan_context(app))
-            before, self._lifespan = self._lifespan, begun.pop_all()
+        async with contextlib.AsyncExitStack() as stack:
+            await stack.enter_async_context(app.router.lifespan_context(app))
+            before, self._lifespan = self._lifespan, stack.pop_all()
         self._app = app
         await before.aclose()
 

@@ -63,7 +63,7 @@ def _around(db: Connection, repo: Row, wanted: parts.RepositoryEntry) -> bool:
     changed = _watchers(db, repo, wanted)
     if "stars" in wanted.model_fields_set:
         changed = watching.set_stars(db, repo["id"], wanted.stars) or changed
-    changed = _told(db, repo, wanted) or changed
+    changed = _payload(db, repo, wanted) or changed
     if wanted.license_file is not None:
         branch = wanted.license_file.branch or repo["default_branch"]
         changed = licenses.put(db, repo["id"], branch, wanted.license_file.file) or changed
@@ -84,7 +84,7 @@ def _watchers(db: Connection, repo: Row, wanted: parts.RepositoryEntry) -> bool:
     return before != watching.settings(db, repo["id"])
 
 
-def _told(db: Connection, repo: Row, wanted: parts.RepositoryEntry) -> bool:
+def _payload(db: Connection, repo: Row, wanted: parts.RepositoryEntry) -> bool:
     """Set the fields that platforms' payloads have, and the refs. Return whether that changes
     anything.
     """

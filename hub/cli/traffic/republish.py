@@ -156,8 +156,8 @@ def _tell(run: Row, *, as_json: bool) -> None:
 
 def _follow(settings: Settings, store: Store, run: Row) -> Row:
     try:
-        with _bar(run) as told:
-            return asyncio.run(_until_over(settings, store, run["id"], told))
+        with _bar(run) as progressed:
+            return asyncio.run(_until_over(settings, store, run["id"], progressed))
     except KeyboardInterrupt:
         after = f"`tocsin republish follow {run['id']}` watches it, `stop` ends it"
         output.print_note(f"run {run['id']} goes on when a worker is there: {after}")
@@ -174,19 +174,19 @@ def _bar(run: Row) -> Iterator[Callable[[Row], None]]:
 
 
 async def _until_over(
-    settings: Settings, store: Store, run_id: int, told: Callable[[Row], None]
+    settings: Settings, store: Store, run_id: int, progressed: Callable[[Row], None]
 ) -> Row:
     here: asyncio.Task[None] | None = None
-    begun = store.clock.now()
+    started_at = store.clock.now()
     try:
         while (run := store.look(republish_runs.get, run_id))["ended_at"] is None:
-            told(run)
-            _check(store, begun)
+            progressed(run)
+            _check(store, started_at)
             if (here is None or here.done()) and jobs.no_worker_runs(store):
                 store.do(jobs.ask, jobs.table_of(store, settings), JOB)
                 here = asyncio.create_task(jobs.run_in_process(settings, JOB))
             await asyncio.sleep(PAUSE)
-        told(run)
+        progressed(run)
         if here is not None:
             # The job only has to record its end.
             await here
@@ -197,8 +197,8 @@ async def _until_over(
             await asyncio.gather(here, return_exceptions=True)
 
 
-def _check(store: Store, begun: int) -> None:
+def _check(store: Store, started_at: int) -> None:
     """Raise ClickException if the job has failed since `begun`. The worker tries it again later."""
     job = store.look(kept.get, JOB)
-    if job is not None and job["outcome"] == "failed" and job["started_at"] >= begun:
+    if job is not None and job["outcome"] == "failed" and job["started_at"] >= started_at:
         raise click.ClickException(f"it failed, and is tried again later: {job['error']}")

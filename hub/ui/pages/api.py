@@ -29,7 +29,7 @@ def _document(look: ViewContext) -> Json:
 
     Raises Missing, NotSignedIn or Forbidden for others.
     """
-    who, viewer = look.house.settings.api_reference, look.viewer
+    who, viewer = look.services.settings.api_reference, look.viewer
     if who == "off":
         raise Missing("reference: the setting api_reference is off")
     if who != "public" and viewer.caller is None and not viewer.operator:
@@ -43,7 +43,7 @@ def _document(look: ViewContext) -> Json:
 
 def _frame(look: ViewContext) -> dict[str, Any]:
     """Return the values that the links between the pages are made of."""
-    return {"base": "_base.html", "at": f"{ROOT}/reference", "up": f"{look.house.urls.prefix}/"}
+    return {"base": "_base.html", "at": f"{ROOT}/reference", "up": f"{look.services.urls.prefix}/"}
 
 
 @ui.page("/reference", "reference.html", who="anyone", described=True)

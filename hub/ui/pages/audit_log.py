@@ -69,8 +69,8 @@ def continue_check(look: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate
     if not more:
         return state, []
     chain, more = _checked(look, chain)
-    told = {"chain": chain, "more": more, "last": audit_log.chain_head(look.db)[0]}
-    return (chain, more), [PanelUpdate("chain", "_chain.html", told)]
+    values = {"chain": chain, "more": more, "last": audit_log.chain_head(look.db)[0]}
+    return (chain, more), [PanelUpdate("chain", "_chain.html", values)]
 
 
 def _checked(look: ViewContext, chain: Chain) -> tuple[Chain, bool]:

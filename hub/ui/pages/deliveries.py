@@ -78,12 +78,12 @@ def new_attempts(
     if newest <= after:
         return after, []
     rows = attempt_feed.since(look.db, wanted, after, AT_ONCE)
-    told = {
+    values = {
         "attempts": [attempt_row(row) for row in rows],
         "fresh": True,
         "with_hook": not wanted.hook_id,
     }
-    return newest, [PanelUpdate("attempts", "_attempts.html", told)] if rows else []
+    return newest, [PanelUpdate("attempts", "_attempts.html", values)] if rows else []
 
 
 def attempt_row(attempt: Row) -> dict[str, Any]:

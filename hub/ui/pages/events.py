@@ -47,7 +47,7 @@ def list_events(look: ViewContext) -> dict[str, Any]:
         # Fewer events than a page, though more follow: not all were searched.
         "looked": LOOKED if last is not None and len(rows) < PAGE else 0,
         "counted": COUNTED,
-        "origin": look.house.urls.origin,
+        "origin": look.services.urls.origin,
     }
 
 
@@ -85,7 +85,7 @@ def show_event(look: ViewContext) -> dict[str, Any]:
         "deliveries": [{**row, "kind": KINDS[row["state"]]} for row in found],
         "most": DELIVERIES,
         "counted": COUNTED,
-        "origin": look.house.urls.origin,
+        "origin": look.services.urls.origin,
     }
 
 

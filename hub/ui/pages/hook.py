@@ -116,8 +116,8 @@ def rotate_secret(look: ViewContext) -> RenderedPage:
     value = secrets.token_hex(32)
     had = hook["secret"] is not None
     hook = hooks.update(look.db, hook, secret=value, overlap=hook_secrets.OVERLAP)
-    told = {"hook": hook, "secret": value, "had": had, "until": hook["previous_until"]}
-    return RenderedPage("secret.html", told)
+    values = {"hook": hook, "secret": value, "had": had, "until": hook["previous_until"]}
+    return RenderedPage("secret.html", values)
 
 
 @ui.act(f"{PATH}/secret/end")

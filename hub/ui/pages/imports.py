@@ -28,7 +28,7 @@ ui = Section("Imports", "/imports", "user", _offered)
 @ui.page("/imports", "imports.html")
 def list_imports(look: ViewContext) -> dict[str, Any]:
     """List the imports into the viewer's repositories."""
-    if not look.house.settings.imports:
+    if not look.services.settings.imports:
         raise Missing("import: the setting imports is off")
     look.viewer.check_token(LOOK)
     before = look.asked_number("before")
@@ -39,7 +39,7 @@ def list_imports(look: ViewContext) -> dict[str, Any]:
         "imports": [import_row(row) for row in rows[:PAGE]],
         "older": older(f"{ROOT}/imports", {}, last),
         "newest": f"{ROOT}/imports" if before else "",
-        "root": look.house.urls.root,
+        "root": look.services.urls.root,
     }
 
 

@@ -29,7 +29,7 @@ def list_limits(look: ViewContext) -> dict[str, Any]:
             {**row, "keeps_out": WHO[row["allowed"]], "left": _left(look, row)} for row in rows
         ],
         "most": MOST,
-        "root": look.house.urls.root,
+        "root": look.services.urls.root,
     }
 
 

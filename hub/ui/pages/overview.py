@@ -27,9 +27,9 @@ def overview(look: ViewContext) -> dict[str, Any]:
     """Show the overview."""
     span = look.asked("span")
     span = span if span in SPANS else "1h"
-    told = summary(look, span)
+    values = summary(look, span)
     return {
-        **told,
+        **values,
         "span": span,
         "spans": {key: text for key, (text, _, _) in SPANS.items()},
         "live": f"{ROOT}/live?span={span}",
@@ -42,12 +42,19 @@ def follow(look: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]:
     at, before = state or (0, None)
     if look.now - at < PACE:
         return state, []
-    told = summary(look, look.asked("span") if look.asked("span") in SPANS else "1h")
-    seen = (told["total"], told["backlog"], told["failing"], told["slowest"], look.now // MINUTE)
+    values = summary(look, look.asked("span") if look.asked("span") in SPANS else "1h")
+    seen = (
+        values["total"],
+        values["backlog"],
+        values["failing"],
+        values["slowest"],
+        look.now // MINUTE,
+    )
     if seen == before or before is None:
         return (look.now, seen), []
     parts = [
-        PanelUpdate(name, f"_overview_{name}.html", told) for name in ("figures", "charts", "hooks")
+        PanelUpdate(name, f"_overview_{name}.html", values)
+        for name in ("figures", "charts", "hooks")
     ]
     return (look.now, seen), parts
 

@@ -46,18 +46,18 @@ def plan_replay(look: ViewContext) -> dict[str, Any]:
 
 def _dry_run(look: ViewContext, asked: dict[str, str]) -> dict[str, Any]:
     """Return the count of the selected deliveries, if requested, or the error in the selection."""
-    told: dict[str, Any] = {"problem": "", "counted": None, "more": 0, "live": "", "words": ""}
+    values: dict[str, Any] = {"problem": "", "counted": None, "more": 0, "live": "", "words": ""}
     if not look.asked("count"):
-        return told
+        return values
     try:
         chosen = selected(look, asked)
     except (Invalid, Missing, Forbidden) as error:
-        return {**told, "problem": _wrong(error)}
+        return {**values, "problem": _wrong(error)}
     after, until = replay_selection.id_range(look.db, chosen)
     many, behind = replay_selection.count(look.db, chosen, after, until, AT_ONCE)
     live = query({**asked, "after": str(behind), "upto": str(until), "many": str(many)})
     return {
-        **told,
+        **values,
         "counted": many,
         "more": behind,
         "live": f"{ROOT}/replay/count?{live}" if behind else "",
@@ -137,8 +137,8 @@ def continue_count(look: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate
         return state, []
     chosen = selected(look, {name: look.asked(name) for name in FIELDS})
     found, after = replay_selection.count(look.db, chosen, after, until, COUNTED)
-    told = {"counted": many + found, "more": after}
-    return (after, until, many + found), [PanelUpdate("count", "_count.html", told)]
+    values = {"counted": many + found, "more": after}
+    return (after, until, many + found), [PanelUpdate("count", "_count.html", values)]
 
 
 @ui.act("/replay/start")

@@ -57,7 +57,7 @@ def list_reports(look: ViewContext) -> dict[str, Any]:
         "reports": [_report(look, row, open_ids) for row in rows[:PAGE]],
         "older": older(f"{ROOT}/reports", chosen, last),
         "newest": f"{ROOT}/reports?{query(chosen)}" if before else "",
-        "root": look.house.urls.root,
+        "root": look.services.urls.root,
     }
 
 
@@ -86,11 +86,11 @@ def _report(look: ViewContext, row: Row, open_ids: set[int]) -> dict[str, Any]:
     elif row["replaced_at"] is not None:
         kind, state = "none", "replaced"
     is_there = state == "current" and row["enterprise_id"] in open_ids
-    seconds = look.house.settings.report_link_seconds
+    seconds = look.services.settings.report_link_seconds
     return {
         **row,
         "days": first if first == last else f"{first} to {last}",
         "state_kind": kind,
         "state": state,
-        "file": link(look.db, look.house.urls, row, seconds) if is_there else "",
+        "file": link(look.db, look.services.urls, row, seconds) if is_there else "",
     }

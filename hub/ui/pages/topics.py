@@ -48,8 +48,8 @@ def list_followers(look: ViewContext) -> dict[str, Any]:
         "followers": rows[:PAGE],
         "newest": f"{ROOT}/topics/followers" if before else "",
         "older": f"{ROOT}/topics/followers?before={last}" if last else "",
-        "hub": f"{look.house.urls.root}/hub",
-        "origin": look.house.urls.origin,
+        "hub": f"{look.services.urls.root}/hub",
+        "origin": look.services.urls.origin,
     }
 
 
@@ -57,15 +57,17 @@ def list_followers(look: ViewContext) -> dict[str, Any]:
 def show_topics(look: ViewContext) -> dict[str, Any]:
     """Show a repository's topics, each with its subscribers."""
     repo = look.viewer.repository(look.db, look.number("repo_id"))
-    told = subscribers.counts_by_event(look.db, repo["id"])
+    counts = subscribers.counts_by_event(look.db, repo["id"])
     feeds = subscribers.subscription_counts(look.db, repo["id"])
-    topics = [_topic(look, repo, name, told, feeds) for name in sorted(PLATFORM_EVENTS | set(told))]
+    topics = [
+        _topic(look, repo, name, counts, feeds) for name in sorted(PLATFORM_EVENTS | set(counts))
+    ]
     event = look.asked("event", 100)
     return {
         "repo": repo,
         "topics": [one for one in topics if one["hooks"] or one["followers"]],
         "others": [one for one in topics if not one["hooks"] and not one["followers"]],
-        "every": told.get(WILDCARD, NOBODY)["hooks"],
+        "every": counts.get(WILDCARD, NOBODY)["hooks"],
         "feeds": [
             {"url": _url(look, repo, name), "kind": kind, "followers": feeds.get(name, 0)}
             for name, kind in FEEDS.items()
@@ -73,18 +75,18 @@ def show_topics(look: ViewContext) -> dict[str, Any]:
         "event": event,
         "hooks": subscribers.hooks_of_event(look.db, repo["id"], event, HOOKS) if event else [],
         "example": _url(look, repo, event or "push"),
-        "hub": f"{look.house.urls.root}/hub",
+        "hub": f"{look.services.urls.root}/hub",
     }
 
 
 def _topic(
-    look: ViewContext, repo: Row, name: str, told: dict[str, Row], feeds: dict[str, int]
+    look: ViewContext, repo: Row, name: str, counts: dict[str, Row], feeds: dict[str, int]
 ) -> dict[str, Any]:
     public = not repo["private"]
     return {
         "name": name,
         "url": _url(look, repo, name),
-        "hooks": told.get(name, NOBODY)["hooks"],
+        "hooks": counts.get(name, NOBODY)["hooks"],
         "followers": feeds.get(name, 0),
         "open": public and name in PUBLIC_EVENTS,
     }
@@ -92,4 +94,4 @@ def _topic(
 
 def _url(look: ViewContext, repo: Row, name: str) -> str:
     suffix = name if name in FEEDS else f"events/{name}"
-    return f"{look.house.urls.origin}/{repo['full_name']}/{suffix}"
+    return f"{look.services.urls.origin}/{repo['full_name']}/{suffix}"

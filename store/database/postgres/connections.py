@@ -34,9 +34,9 @@ class PostgresSession(Statements):
     chunks = (256, 64, 16, 4, 1)
 
     def __init__(
-        self, connections: PostgresPool, vault: Vault, courier: Callable[[], WorkerNotifier]
+        self, connections: PostgresPool, vault: Vault, notifier: Callable[[], WorkerNotifier]
     ) -> None:
-        super().__init__(vault, courier)
+        super().__init__(vault, notifier)
         self._connections = connections
         self._raw: Raw | None = None
         self._broken = False

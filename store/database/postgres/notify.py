@@ -49,13 +49,13 @@ class PostgresNotifier(RemoteNotifier):
     def _run(self) -> None:
         open_ = True
         while open_:
-            taken = [self._queue.get()]
+            batch = [self._queue.get()]
             while not self._queue.empty():
-                taken.append(self._queue.get())
-            told = {hook for hooks in taken if hooks is not None for hook in hooks}
-            open_ = None not in taken
-            if told:
-                self._send(told)
+                batch.append(self._queue.get())
+            hooks_due = {hook for hooks in batch if hooks is not None for hook in hooks}
+            open_ = None not in batch
+            if hooks_due:
+                self._send(hooks_due)
 
     def _send(self, hooks: set[int]) -> None:
         try:

@@ -41,9 +41,9 @@ class SqliteSession(Statements):
     chunks = (64, 16, 4, 1)
 
     def __init__(
-        self, path: Path, vault: Vault, courier: Callable[[], WorkerNotifier], *, bounded: bool
+        self, path: Path, vault: Vault, notifier: Callable[[], WorkerNotifier], *, bounded: bool
     ) -> None:
-        super().__init__(vault, courier)
+        super().__init__(vault, notifier)
         self._raw = sqlite3.connect(
             path, timeout=TIMEOUT, isolation_level=None, check_same_thread=False
         )

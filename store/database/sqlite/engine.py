@@ -26,7 +26,7 @@ class SqliteEngine:
     single_worker = True
     embedded = True
 
-    def __init__(self, path: Path, vault: Vault, courier: Callable[[], WorkerNotifier]) -> None:
+    def __init__(self, path: Path, vault: Vault, notifier: Callable[[], WorkerNotifier]) -> None:
         if sqlite3.sqlite_version_info < OLDEST:
             wanted = ".".join(map(str, OLDEST))
             raise Unusable(f"SQLite {sqlite3.sqlite_version} is too old: {wanted} or newer")
@@ -40,7 +40,7 @@ class SqliteEngine:
         self.clock = Clock()
         self.path = path
         self._vault = vault
-        self._notifier = courier
+        self._notifier = notifier
         self._shared: int | None = open_files.acquire_shared_lock(path)
         self._held: int | None = None
         self._remote_notifier: SocketNotifier | None = None

@@ -73,7 +73,7 @@ async def test_who_may_not_is_told_before_it(client: httpx.AsyncClient) -> None:
 def test_a_form_that_the_resource_has() -> None:
     raw = "application/vnd.service.raw+json"
     assert negotiate(raw, ("raw", "html")) == Media(param="raw")
-    assert negotiate(raw, ("raw",)).told == "service.v3; param=raw; format=json"
+    assert negotiate(raw, ("raw",)).header_value == "service.v3; param=raw; format=json"
     assert negotiate("application/vnd.github.v3.raw", ("raw",)).param == "raw"
     assert negotiate("application/vnd.service-commitcomment.full+json", ("full",)).param == "full"
     with pytest.raises(NotAcceptable):

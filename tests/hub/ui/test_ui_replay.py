@@ -135,7 +135,7 @@ async def test_many_are_counted_while_the_page_is_open(
         def step(db: Any, state: Any) -> Any:
             look = looking(db, seed, "hook=1&after=2&upto=5&many=2")
             state, parts = replays.continue_count(look, state)
-            found.extend(part.told["counted"] for part in parts)
+            found.extend(part.values["counted"] for part in parts)
             return state
 
         state = store.look(step, None)

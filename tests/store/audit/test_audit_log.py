@@ -260,7 +260,7 @@ def test_what_is_old_goes_and_the_rest_can_be_checked(store: Store, clock: Movab
     assert numbers(store) == [6, 5, 4]
     assert rows(store)[0]["action"] == audit_log.PRUNED
     chain = checked(store)
-    assert (chain.begun, chain.count, chain.problems) == (4, 3, [])
+    assert (chain.first, chain.count, chain.problems) == (4, 3, [])
     assert prune(store, before) == 0
     assert numbers(store) == [6, 5, 4], "nothing is said where nothing goes"
     clock.advance(30 * DAY / SECOND)

@@ -315,10 +315,10 @@ class TestAccepting:
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         world.hook("push")
-        courier = world.store.courier = FakeNotifier(held=world.lease())
+        notifier = world.store.notifier = FakeNotifier(held=world.lease())
         monkeypatch.setattr(subscribers, "versions", lambda db, ids: {})
         assert world.arrive().deliveries == 1
-        assert [version for _, _, version in courier.offers[0].deliveries] == [0]
+        assert [version for _, _, version in notifier.offers[0].deliveries] == [0]
 
 
 class TestHooks:
@@ -430,7 +430,7 @@ class TestWakeUp:
         assert format_hooks(set(range(501))) == "[]"
         long = set(range(10**18, 10**18 + 450))
         assert format_hooks(long) == "[]"
-        other.courier.wake(long)
+        other.notifier.wake(long)
         await until(lambda: heard == [[]], "the wake-up")
 
     async def test_that_cannot_be_heard_keeps_nobody_from_working(

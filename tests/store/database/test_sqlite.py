@@ -385,8 +385,8 @@ class TestTrouble:
 
     async def test_a_full_disk(self, world: World, sessions: list[SqliteSession]) -> None:
         world.hook("push")
-        store, courier = world.store, FakeNotifier(held=1)
-        store.courier = courier
+        store, notifier = world.store, FakeNotifier(held=1)
+        store.notifier = notifier
         await store.write(accounts.create, "bob")
         session = sessions[-1]
         session.run("PRAGMA max_page_count = 1", [])
@@ -397,12 +397,12 @@ class TestTrouble:
         assert isinstance(answers[0], Unavailable)
         assert "full" in str(answers[0])
         assert isinstance(answers[1], Unavailable)
-        assert courier.offers == []
+        assert notifier.offers == []
         assert world.rows() == []
         session.run("PRAGMA max_page_count = 1000000", [])
         receipt = await store.batch(events.accept, big)
         assert (receipt.duplicate, receipt.deliveries) == (False, 1)
-        assert len(courier.offers) == 1
+        assert len(notifier.offers) == 1
 
     async def test_a_connection_that_may_only_read(
         self, store: Store, sessions: list[SqliteSession]
@@ -533,7 +533,7 @@ class TestPlans:
         store = world.store
         hook = world.hook("push")
         lease = world.lease()
-        store.courier = FakeNotifier(held=lease, filled={hook["id"]})
+        store.notifier = FakeNotifier(held=lease, filled={hook["id"]})
         world.arrive("g-0")
         for at in range(3):
             world.arrive(f"g-{at + 1}")

@@ -38,7 +38,7 @@ async def test_a_worker_hears_of_other_processes_hooks(
 ) -> None:
     hook = world.hook("push")["id"]
     other = opened()
-    other.courier.wake([3, 1, 2])
+    other.notifier.wake([3, 1, 2])
     assert await told(heard) == [3, 1, 2]
     world.store = other
     world.arrive()
@@ -48,23 +48,23 @@ async def test_a_worker_hears_of_other_processes_hooks(
 async def test_of_too_many_hooks_it_hears_that_there_are_some(
     store: Store, heard: asyncio.Queue[list[int]]
 ) -> None:
-    store.courier.wake(range(1, MOST_HOOKS + 1))
+    store.notifier.wake(range(1, MOST_HOOKS + 1))
     assert await told(heard) == list(range(1, MOST_HOOKS + 1))
-    store.courier.wake(range(MOST_HOOKS + 1))
+    store.notifier.wake(range(MOST_HOOKS + 1))
     assert await told(heard) == []
 
 
 async def test_nobody_listening_is_no_error(store: Store) -> None:
-    store.courier.wake([1])
-    assert store.courier.lease() is None
-    assert list(store.courier.full()) == []
+    store.notifier.wake([1])
+    assert store.notifier.lease() is None
+    assert list(store.notifier.full()) == []
 
 
 async def test_more_than_the_worker_can_hear_is_no_error(
     store: Store, heard: asyncio.Queue[list[int]]
 ) -> None:
     for hook in range(1000):
-        store.courier.wake([hook])
+        store.notifier.wake([hook])
     assert await told(heard) == [0]
 
 
@@ -75,7 +75,7 @@ async def test_what_is_no_message_is_ignored(
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as stranger:
         for message in (b"", b"nonsense", b"7", b"null", b"[[[["):
             stranger.sendto(message, str(path))
-    store.courier.wake([9])
+    store.notifier.wake([9])
     assert await told(heard) == [9]
 
 
@@ -85,7 +85,7 @@ async def test_a_worker_takes_the_place_of_one_that_crashed(store: Store, tmp_pa
         crashed.bind(str(path))
     queue: asyncio.Queue[list[int]] = asyncio.Queue()
     deaf = await store.listen(queue.put_nowait)
-    store.courier.wake([1])
+    store.notifier.wake([1])
     assert await told(queue) == [1]
     assert stat.S_ISSOCK(path.stat().st_mode)
     deaf()
@@ -100,7 +100,7 @@ async def test_a_long_path_is_no_hindrance(tmp_path: Path) -> None:
     store = open_store("sqlite", data_dir=folder)
     queue: asyncio.Queue[list[int]] = asyncio.Queue()
     deaf = await store.listen(queue.put_nowait)
-    store.courier.wake([1])
+    store.notifier.wake([1])
     assert await told(queue) == [1]
     deaf()
     store.shut()

@@ -27,10 +27,10 @@ from store.errors import Conflict, Missing
 
 
 @pytest.fixture
-def courier(store: Store) -> FakeNotifier:
-    courier = FakeNotifier()
-    store.courier = courier
-    return courier
+def notifier(store: Store) -> FakeNotifier:
+    notifier = FakeNotifier()
+    store.notifier = notifier
+    return notifier
 
 
 def accept(world: World, *arrivals: IncomingEvent) -> list[Any]:
@@ -249,22 +249,22 @@ class TestAllOrNothing:
 
 class TestTheWorker:
     def test_of_another_process_is_woken_once_it_is_committed(
-        self, world: World, courier: FakeNotifier
+        self, world: World, notifier: FakeNotifier
     ) -> None:
         ids = [world.hook("push")["id"] for _ in range(2)]
         world.arrive()
-        assert courier.offers == []
-        assert courier.woken == ids
+        assert notifier.offers == []
+        assert notifier.woken == ids
         assert {row["lease_id"] for row in world.rows()} == {None}
 
-    def test_is_offered_what_is_leased_to_it(self, world: World, courier: FakeNotifier) -> None:
+    def test_is_offered_what_is_leased_to_it(self, world: World, notifier: FakeNotifier) -> None:
         first, second = world.hook("push"), world.hook("push")
         world.store.do(hooks.update, second, url="https://other.example/")
-        assert courier.woken == [second["id"]], "an edit is told of"
-        courier.held = world.lease()
+        assert notifier.woken == [second["id"]], "an edit is told of"
+        notifier.held = world.lease()
         receipt = world.arrive("g-1", body=b'{"n":1}')
-        assert courier.woken == [second["id"]]
-        (offer,) = courier.offers
+        assert notifier.woken == [second["id"]]
+        (offer,) = notifier.offers
         assert (offer.event_id, offer.guid, offer.name) == (receipt.event_id, "g-1", "push")
         assert offer.body == b'{"n":1}'
         versions = {first["id"]: 1, second["id"]: 2}
@@ -272,37 +272,37 @@ class TestTheWorker:
             (row["id"], row["hook_id"], versions[row["hook_id"]]) for row in world.rows()
         ]
         assert len(offer.deliveries) == 2
-        assert {row["lease_id"] for row in world.rows()} == {courier.held}
+        assert {row["lease_id"] for row in world.rows()} == {notifier.held}
 
-    def test_is_woken_for_lanes_that_are_full(self, world: World, courier: FakeNotifier) -> None:
+    def test_is_woken_for_lanes_that_are_full(self, world: World, notifier: FakeNotifier) -> None:
         free, full = world.hook("push")["id"], world.hook("push", "star")["id"]
-        courier.held = world.lease()
-        courier.filled = {full, 99}
+        notifier.held = world.lease()
+        notifier.filled = {full, 99}
         world.arrive("g-1")
         world.arrive("g-2", name="star")
         assert {row["hook_id"]: row["lease_id"] for row in world.rows()} == {
-            free: courier.held,
+            free: notifier.held,
             full: None,
         }
-        assert [one[1] for offer in courier.offers for one in offer.deliveries] == [free]
-        assert courier.woken == [full, full]
+        assert [one[1] for offer in notifier.offers for one in offer.deliveries] == [free]
+        assert notifier.woken == [full, full]
 
     def test_is_told_nothing_of_what_nobody_wanted(
-        self, world: World, courier: FakeNotifier
+        self, world: World, notifier: FakeNotifier
     ) -> None:
-        courier.held = world.lease()
+        notifier.held = world.lease()
         world.arrive()
-        assert (courier.offers, courier.woken) == ([], [])
+        assert (notifier.offers, notifier.woken) == ([], [])
 
-    def test_is_told_nothing_of_a_repetition(self, world: World, courier: FakeNotifier) -> None:
+    def test_is_told_nothing_of_a_repetition(self, world: World, notifier: FakeNotifier) -> None:
         world.hook("push")
-        courier.held = world.lease()
+        notifier.held = world.lease()
         for _ in range(3):
             world.arrive()
-        assert len(courier.offers) == 1
-        assert courier.woken == []
+        assert len(notifier.offers) == 1
+        assert notifier.woken == []
 
-    def test_is_told_nothing_of_what_was_undone(self, world: World, courier: FakeNotifier) -> None:
+    def test_is_told_nothing_of_what_was_undone(self, world: World, notifier: FakeNotifier) -> None:
         world.hook("push")
 
         def failing(db: Connection) -> None:
@@ -310,33 +310,33 @@ class TestTheWorker:
             raise Missing("after all")
 
         for held in (None, world.lease()):
-            courier.held = held
+            notifier.held = held
             with pytest.raises(Missing):
                 world.store.do(failing)
-        assert (courier.offers, courier.woken) == ([], [])
+        assert (notifier.offers, notifier.woken) == ([], [])
         assert world.rows() == []
 
     async def test_is_offered_many_events_of_a_group_at_once(
-        self, world: World, courier: FakeNotifier
+        self, world: World, notifier: FakeNotifier
     ) -> None:
         world.hook("push")
-        courier.held = world.lease()
+        notifier.held = world.lease()
         await asyncio.gather(
             *[world.store.batch(events.accept, world.arrival(f"g-{at}")) for at in range(30)]
         )
-        assert sorted(offer.guid for offer in courier.offers) == sorted(
+        assert sorted(offer.guid for offer in notifier.offers) == sorted(
             f"g-{at}" for at in range(30)
         )
-        assert sorted(one[0] for offer in courier.offers for one in offer.deliveries) == [
+        assert sorted(one[0] for offer in notifier.offers for one in offer.deliveries) == [
             row["id"] for row in world.rows()
         ]
 
     def test_that_did_not_know_its_lease_had_ended_loses_nothing(
-        self, world: World, courier: FakeNotifier
+        self, world: World, notifier: FakeNotifier
     ) -> None:
         hook = world.hook("push")
-        courier.held = world.lease()
-        world.store.do(leases.release, courier.held)
+        notifier.held = world.lease()
+        world.store.do(leases.release, notifier.held)
         world.arrive()
         assert world.store.do(leases.release_expired) == 1
         assert len(world.claim(world.lease(), hook["id"])) == 1
@@ -362,16 +362,16 @@ class TestEmit:
         }
         assert len(guids) == 3
 
-    def test_to_one_hook_only(self, world: World, courier: FakeNotifier) -> None:
+    def test_to_one_hook_only(self, world: World, notifier: FakeNotifier) -> None:
         world.hook("ping", WILDCARD)
         hook = world.hook("push")
-        courier.held = world.lease()
+        notifier.held = world.lease()
         receipt = world.store.do(
             outbox.emit, "ping", None, world.repo["id"], {"zen": "."}, only_hook=hook["id"]
         )
         assert receipt.deliveries == 1
         assert reached(world, receipt.event_id) == [hook["id"]]
-        assert courier.woken == [hook["id"]]
+        assert notifier.woken == [hook["id"]]
         row = world.store.look(events.get, receipt.event_id)
         assert row is not None
         assert orjson.loads(row["body"]) == {"zen": "."}

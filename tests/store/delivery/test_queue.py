@@ -315,9 +315,9 @@ class TestRedeliver:
         lease = world.lease()
         (one,) = world.claim(lease, hook["id"])
         world.store.do(record, [world.outcome(lease, one)])
-        world.store.courier = courier = FakeNotifier()
+        world.store.notifier = notifier = FakeNotifier()
         made = world.store.do(deliveries.redeliver, receipt.event_id, hook["id"], world.repo["id"])
-        assert courier.woken == [hook["id"]]
+        assert notifier.woken == [hook["id"]]
         assert made != one.id
         (again,) = world.claim(lease, hook["id"])
         assert (again.id, again.event_id) == (made, receipt.event_id)
@@ -375,10 +375,10 @@ class TestReplay:
     def test_wakes_who_has_something_due(self, world: World) -> None:
         hook = world.hook("push")["id"]
         world.arrive()
-        world.store.courier = courier = FakeNotifier(held=7)
+        world.store.notifier = notifier = FakeNotifier(held=7)
         self.replay(world, ReplaySelection())
-        assert courier.woken == [hook]
-        assert courier.offers == []
+        assert notifier.woken == [hook]
+        assert notifier.offers == []
 
     def test_takes_what_is_selected(self, world: World) -> None:
         other = world.another_repo()

@@ -50,7 +50,7 @@ class Queue(RuleBasedStateMachine):
     @initialize()
     def start(self) -> None:
         self.world.store.do(_empty)
-        self.world.store.courier = FakeNotifier()
+        self.world.store.notifier = FakeNotifier()
         push, both = self.world.hook("push"), self.world.hook("push", "star")
         self.subscribers = {"push": {push["id"], both["id"]}, "star": {both["id"]}}
         self.hooks = [push["id"], both["id"]]
@@ -75,11 +75,11 @@ class Queue(RuleBasedStateMachine):
         full=st.booleans(),
     )
     def events_arrive(self, names: list[str], to: int | None, full: bool) -> None:
-        courier = FakeNotifier(
+        notifier = FakeNotifier(
             held=None if to is None else self.workers[to].lease,
             filled=set(self.hooks[:1]) if full else set(),
         )
-        self.world.store.courier = courier
+        self.world.store.notifier = notifier
         self.arrived += len(names)
         guids = [f"g-{self.arrived - at}" for at in range(len(names))]
         receipts = self.world.store.do(
@@ -92,18 +92,18 @@ class Queue(RuleBasedStateMachine):
             (event_id, hook) for event_id, name in named.items() for hook in self.subscribers[name]
         )
         for row in fresh:
-            lease = None if row["hook_id"] in courier.filled else courier.held
+            lease = None if row["hook_id"] in notifier.filled else notifier.held
             self.model[row["id"]] = Expected(row["hook_id"], self.world.now, lease)
-        self._take_what_is_offered(to, courier)
+        self._take_what_is_offered(to, notifier)
 
-    def _take_what_is_offered(self, to: int | None, courier: FakeNotifier) -> None:
-        for offer in courier.offers:
+    def _take_what_is_offered(self, to: int | None, notifier: FakeNotifier) -> None:
+        for offer in notifier.offers:
             assert to is not None
             for delivery_id, hook_id, version in offer.deliveries:
                 one = ClaimedDelivery(delivery_id, offer.event_id, hook_id, 0, 0, version)
                 self.workers[to].hand.append((self.workers[to].lease, one))
-        offered = {one[0] for offer in courier.offers for one in offer.deliveries}
-        assert all(self.model[one].lease == courier.held for one in offered)
+        offered = {one[0] for offer in notifier.offers for one in offer.deliveries}
+        assert all(self.model[one].lease == notifier.held for one in offered)
 
     # What a worker does.
 

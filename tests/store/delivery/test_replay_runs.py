@@ -126,9 +126,9 @@ class TestRun:
     def test_goes_on_from_where_it_was(self, world: World) -> None:
         hook = world.hook("push")["id"]
         let_in(world, 5)
-        world.store.courier = courier = FakeNotifier()
+        world.store.notifier = notifier = FakeNotifier()
         run = ask(world, hook_id=hook, repo_id=world.repo["id"])
-        assert courier.woken == [jobs.JOBS_WAKEUP]
+        assert notifier.woken == [jobs.JOBS_WAKEUP]
         assert (run["total"], run["made"], run["after_id"]) == (5, 0, 0)
         assert world.store.look(replay_runs.RUNS.next_due) == run["created_at"]
         run, made = world.store.do(replay_runs.run_step, run, 2)

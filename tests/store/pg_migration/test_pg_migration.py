@@ -198,7 +198,7 @@ def test_the_audit_log_arrives_and_stays_guarded(
     there.do(write)
     chain = there.look(audit_check.start_check)
     assert there.look(audit_check.check, chain, 10)
-    assert (chain.begun, chain.count, chain.problems) == (5, 3, [])
+    assert (chain.first, chain.count, chain.problems) == (5, 3, [])
 
 
 def test_a_nul_in_text_is_replaced(

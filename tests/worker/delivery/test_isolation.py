@@ -368,12 +368,12 @@ async def test_a_lane_that_is_being_claimed_for_is_not_made_twice(house: House) 
     worker = await house.work()
     house.network.script = quick
     for _ in range(30):
-        with_courier, house.store.courier = (
-            house.store.courier,
+        with_courier, house.store.notifier = (
+            house.store.notifier,
             house.store.engine.remote_notifier(),
         )
         await house.event()
-        house.store.courier = with_courier
+        house.store.notifier = with_courier
         await asyncio.gather(*(worker.lease.scan() for _ in range(3)))
         await asyncio.sleep(0)
         await worker.lease.scan()

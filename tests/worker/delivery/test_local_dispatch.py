@@ -223,7 +223,7 @@ async def hub(house: House) -> Any:
 async def test_an_event_of_another_process_is_delivered_at_once(house: House, hub: Store) -> None:
     house.hook()
     await house.work()
-    assert hub.courier.lease() is None
+    assert hub.notifier.lease() is None
     await house.events(1, hub)
     await house.over(delivered=1)
 
@@ -282,7 +282,7 @@ async def test_nobody_listens_and_nothing_is_lost(house: House, hub: Store) -> N
 async def test_a_lost_wake_up_is_made_up_by_looking(house: House, hub: Store) -> None:
     house.hook()
     worker = await house.work()
-    hub.courier.wake = lambda hooks: None  # type: ignore[method-assign]
+    hub.notifier.wake = lambda hooks: None  # type: ignore[method-assign]
     await house.events(3, hub)
     assert house.states() == {"waiting": 3}
     await worker.lease.scan()
@@ -307,7 +307,7 @@ async def test_junk_does_not_end_the_worker(house: House, hub: Store, junk: byte
 async def test_waking_for_hooks_that_are_not_there(house: House, hub: Store) -> None:
     house.hook()
     worker = await house.work()
-    hub.courier.wake([404, 405])
+    hub.notifier.wake([404, 405])
     await house.events(1, hub)
     await house.over(delivered=1)
     await until(lambda: worker.dispatcher.in_flight == 0)

@@ -168,7 +168,7 @@ class TestLag:
         worker = await house.work()
         with monkeypatch.context() as patched:
             patched.setattr(deliveries, "claim", away)
-            house.store.courier.wake([1])
+            house.store.notifier.wake([1])
             await until(lambda: worker.lease.lag > 0.02)
         await until(lambda: worker.lease.lag == 0)
 

@@ -130,7 +130,7 @@ async def test_the_audit_log_is_kept_longest(house: House) -> None:
         assert len(house.store.look(audit_log.page, limit=10)) == left
     chain = house.store.look(audit_check.start_check)
     house.store.look(audit_check.check, chain, 10)
-    assert (chain.begun, chain.count, chain.problems) == (9, 1, [])
+    assert (chain.first, chain.count, chain.problems) == (9, 1, [])
 
 
 async def test_what_still_waits_is_kept(house: House) -> None:

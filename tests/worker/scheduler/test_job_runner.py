@@ -208,7 +208,7 @@ async def test_asked_for_by_hand(place: Place) -> None:
             assert list(hooks) == [jobs.JOBS_WAKEUP]
             timetable.wake()
 
-    place.store.courier = Courier()  # type: ignore[assignment]
+    place.store.notifier = Courier()  # type: ignore[assignment]
     await place.store.write(jobs.request_run, "nightly")
     await until(lambda: place.runs == ["nightly"])
     await place.quiet()

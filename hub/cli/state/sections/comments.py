@@ -40,7 +40,7 @@ class CommitCommentEntry(StateEntry):
     def known_by(self) -> tuple[str, str] | None:
         return "commit comment", f"{self.repository.lower()} {self.id}"
 
-    def told(self) -> dict[str, Any]:
+    def payload(self) -> dict[str, Any]:
         """Return the comment as in a platform's payload."""
         found = {
             **self.given("id", "body", "path", "position", "line"),
@@ -58,7 +58,7 @@ def commit_comment(db: Connection, wanted: CommitCommentEntry) -> StateChange:
     repo = repository_named(db, wanted.repository)
     account(db, wanted.author)
     before = commit_comments.by_foreign_id(db, repo["id"], wanted.id)
-    commit_comments.put(db, repo, wanted.told(), projection_table.projected_events(db))
+    commit_comments.put(db, repo, wanted.payload(), projection_table.projected_events(db))
     after = commit_comments.by_foreign_id(db, repo["id"], wanted.id)
     name = f"{repo['full_name']} {wanted.id}"
     return StateChange("commit comment", name, outcome_of(before, after))

@@ -203,7 +203,7 @@ class IssueCommentEntry(OnIssueEntry):
     def known_by(self) -> tuple[str, str] | None:
         return "issue comment", f"{self.repository.lower()} {self.kind} {self.id}"
 
-    def told(self) -> dict[str, Any]:
+    def payload(self) -> dict[str, Any]:
         """Return the comment as in a platform's payload."""
         at = "submitted_at" if self.kind == "review" else "created_at"
         found = self.given("id", "body", "state", "path", "line")
@@ -235,7 +235,7 @@ def issue_comment(db: Connection, wanted: IssueCommentEntry) -> StateChange:
     repo, row = wanted.found(db)
     account(db, wanted.author)
     before = issue_comments.find(db, repo["id"], wanted.kind, wanted.id)
-    said = issue_comment_projection.put_comment(db, repo, row, wanted.kind, wanted.told())
+    said = issue_comment_projection.put_comment(db, repo, row, wanted.kind, wanted.payload())
     assert said is not None, "it has an id"
     if "pinned" in wanted.model_fields_set and wanted.pinned != (said["pinned_at"] is not None):
         issue_comments.pin(db, said, said["author_id"], db.now if wanted.pinned else None)

@@ -133,7 +133,7 @@ OF_ISSUE = (
 TIMES = ("due_on", "created_at", "closed_at", "merged_at")
 
 
-def _told(part: StateEntry, names: Iterable[str]) -> dict[str, Any]:
+def _payload(part: StateEntry, names: Iterable[str]) -> dict[str, Any]:
     """Return these fields of the document as in a platform's payload."""
     found = part.given(*names)
     for name in found.keys() & {*TIMES}:
@@ -145,7 +145,7 @@ def label(db: Connection, wanted: LabelEntry) -> StateChange:
     """Create or update a label."""
     repo = repository_named(db, wanted.repository)
     before = labels.by_name(db, repo["id"], wanted.name)
-    labels.put(db, repo, _told(wanted, OF_LABEL), projection_table.projected_events(db))
+    labels.put(db, repo, _payload(wanted, OF_LABEL), projection_table.projected_events(db))
     after = labels.by_name(db, repo["id"], wanted.name)
     return StateChange("label", f"{repo['full_name']} {wanted.name}", outcome_of(before, after))
 
@@ -153,11 +153,11 @@ def label(db: Connection, wanted: LabelEntry) -> StateChange:
 def milestone(db: Connection, wanted: MilestoneEntry) -> StateChange:
     """Create or update a milestone."""
     repo = repository_named(db, wanted.repository)
-    told = _told(wanted, OF_MILESTONE)
+    payload = _payload(wanted, OF_MILESTONE)
     if wanted.creator is not None:
-        told["creator"] = {"login": account(db, wanted.creator)["login"]}
+        payload["creator"] = {"login": account(db, wanted.creator)["login"]}
     before = milestones.get(db, repo["id"], wanted.number)
-    milestones.put(db, repo, _closed(db, told, before), projection_table.projected_events(db))
+    milestones.put(db, repo, _closed(db, payload, before), projection_table.projected_events(db))
     after = milestones.get(db, repo["id"], wanted.number)
     return StateChange(
         "milestone", f"{repo['full_name']} {wanted.number}", outcome_of(before, after)
@@ -168,8 +168,8 @@ def issue(db: Connection, wanted: IssueEntry) -> StateChange:
     """Create or update an issue. Raises Missing for an unknown label or milestone."""
     repo = repository_named(db, wanted.repository)
     before = _shown(db, repo["id"], wanted.number)
-    told = _closed(db, _issue(db, repo, wanted), before and before["issue"])
-    issues.put(db, repo, told, projection_table.projected_events(db))
+    payload = _closed(db, _issue(db, repo, wanted), before and before["issue"])
+    issues.put(db, repo, payload, projection_table.projected_events(db))
     _gone(db, repo, wanted)
     after = _shown(db, repo["id"], wanted.number)
     return StateChange("issue", f"{repo['full_name']}#{wanted.number}", outcome_of(before, after))
@@ -179,15 +179,15 @@ def pull_request(db: Connection, wanted: PullRequestEntry) -> StateChange:
     """Create or update a pull request. Raises Missing for an unknown label or milestone."""
     repo = repository_named(db, wanted.repository)
     before = _shown(db, repo["id"], wanted.number)
-    told = _closed(db, _issue(db, repo, wanted), before and before["issue"])
-    told |= _told(wanted, ("draft", "merged_at"))
+    payload = _closed(db, _issue(db, repo, wanted), before and before["issue"])
+    payload |= _payload(wanted, ("draft", "merged_at"))
     for name in ("head", "base"):
         end: EndEntry = getattr(wanted, name)
         source = {"full_name": end.repository or repo["full_name"]}
-        told[name] = {"ref": end.ref, "sha": end.sha, "repo": source}
+        payload[name] = {"ref": end.ref, "sha": end.sha, "repo": source}
     if wanted.merged_by is not None:
-        told["merged_by"] = {"login": account(db, wanted.merged_by)["login"]}
-    pulls.put(db, repo, told, projection_table.projected_events(db))
+        payload["merged_by"] = {"login": account(db, wanted.merged_by)["login"]}
+    pulls.put(db, repo, payload, projection_table.projected_events(db))
     after = _shown(db, repo["id"], wanted.number)
     return StateChange(
         "pull request", f"{repo['full_name']}#{wanted.number}", outcome_of(before, after)
@@ -200,26 +200,28 @@ def recount(db: Connection, wanted: Iterable[IssueEntry]) -> None:
         milestones.recount(db, repository_named(db, name)["id"])
 
 
-def _closed(db: Connection, told: dict[str, Any], before: Row | None) -> dict[str, Any]:
+def _closed(db: Connection, payload: dict[str, Any], before: Row | None) -> dict[str, Any]:
     """Set `closed_at` to now if the thing is newly closed and the document does not say when."""
-    if told.get("state") == "closed" and (before is None or before["state"] == "open"):
-        told.setdefault("closed_at", iso_micro(db.now))
-    return told
+    if payload.get("state") == "closed" and (before is None or before["state"] == "open"):
+        payload.setdefault("closed_at", iso_micro(db.now))
+    return payload
 
 
 def _issue(db: Connection, repo: Row, wanted: IssueEntry) -> dict[str, Any]:
-    told = _told(wanted, OF_ISSUE)
+    payload = _payload(wanted, OF_ISSUE)
     if wanted.author is not None:
-        told["user"] = {"login": account(db, wanted.author)["login"]}
+        payload["user"] = {"login": account(db, wanted.author)["login"]}
     if "lock_reason" in wanted.model_fields_set:
-        told["active_lock_reason"] = wanted.lock_reason
+        payload["active_lock_reason"] = wanted.lock_reason
     if "assignees" in wanted.model_fields_set:
-        told["assignees"] = [{"login": account(db, login)["login"]} for login in wanted.assignees]
+        payload["assignees"] = [
+            {"login": account(db, login)["login"]} for login in wanted.assignees
+        ]
     if "labels" in wanted.model_fields_set:
-        told["labels"] = [{"name": _label(db, repo, name)["name"]} for name in wanted.labels]
+        payload["labels"] = [{"name": _label(db, repo, name)["name"]} for name in wanted.labels]
     if "milestone" in wanted.model_fields_set:
-        told["milestone"] = _milestone(db, repo, wanted.milestone)
-    return told
+        payload["milestone"] = _milestone(db, repo, wanted.milestone)
+    return payload
 
 
 def _gone(db: Connection, repo: Row, wanted: IssueEntry) -> None:

@@ -54,7 +54,7 @@ class RuleSuiteEntry(StateEntry):
     def known_by(self) -> tuple[str, str] | None:
         return "rule suite", f"{self.repository.lower()} {self.id}"
 
-    def told(self) -> dict[str, Any]:
+    def payload(self) -> dict[str, Any]:
         """Return the suite as in an event's payload."""
         found = self.model_dump(mode="json", exclude_unset=True, exclude={"repository", "actor"})
         return found if self.actor is None else {**found, "actor_name": self.actor}
@@ -66,6 +66,6 @@ def rule_suite(db: Connection, wanted: RuleSuiteEntry) -> StateChange:
     if wanted.actor is not None:
         account(db, wanted.actor)
     before = rule_suites.get(db, repo["id"], wanted.id)
-    rule_suites.put(db, repo, wanted.told(), projection_table.projected_events(db))
+    rule_suites.put(db, repo, wanted.payload(), projection_table.projected_events(db))
     after = rule_suites.get(db, repo["id"], wanted.id)
     return StateChange("rule suite", f"{repo['full_name']} {wanted.id}", outcome_of(before, after))

@@ -60,8 +60,8 @@ class EnterpriseSecretPatternEntry(StateEntry):
 def secret_pattern(db: Connection, wanted: SecretPatternEntry) -> StateChange:
     """Create or update a pattern."""
     org = organization(db, wanted.organization)
-    told = wanted.given(*SecretPatternEntry.model_fields)
-    given = {name: told[name] for name in told if told[name] is not None}
+    payload = wanted.given(*SecretPatternEntry.model_fields)
+    given = {name: payload[name] for name in payload if payload[name] is not None}
     del given["organization"]
     if "custom" in given:
         given["custom"] = int(given["custom"])

@@ -81,19 +81,19 @@ def workflow_run(db: Connection, wanted: WorkflowRunEntry) -> StateChange:
     repo = repository_named(db, wanted.repository)
     before = _seen(db, repo["id"], wanted.id)
     event = projection_table.projected_events(db)
-    told = _told(wanted, but={"repository", "attempt", "jobs"})
-    told |= {"run_attempt": wanted.attempt}
-    workflow_projection.project_run(db, repo, {"workflow_run": told}, event)
+    payload = _payload(wanted, but={"repository", "attempt", "jobs"})
+    payload |= {"run_attempt": wanted.attempt}
+    workflow_projection.project_run(db, repo, {"workflow_run": payload}, event)
     for job in wanted.jobs:
-        told = {**_told(job), "run_id": wanted.id, "run_attempt": wanted.attempt}
-        workflow_projection.project_job(db, repo, {"workflow_job": told}, event)
+        payload = {**_payload(job), "run_id": wanted.id, "run_attempt": wanted.attempt}
+        workflow_projection.project_job(db, repo, {"workflow_job": payload}, event)
     after = _seen(db, repo["id"], wanted.id)
     return StateChange(
         "workflow run", f"{repo['full_name']} {wanted.id}", outcome_of(before, after)
     )
 
 
-def _told(part: StateEntry, but: set[str] | None = None) -> dict[str, Any]:
+def _payload(part: StateEntry, but: set[str] | None = None) -> dict[str, Any]:
     """Return the fields of the document as in a platform's payload."""
     return part.model_dump(mode="json", exclude_unset=True, exclude=but)
 

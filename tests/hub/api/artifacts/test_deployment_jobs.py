@@ -193,7 +193,7 @@ async def test_the_worker_is_woken(
     hub: httpx.AsyncClient, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     woken: list[int] = []
-    monkeypatch.setattr(store.courier, "wake", woken.extend)
+    monkeypatch.setattr(store.notifier, "wake", woken.extend)
     await made(hub, wanted(deployment()))
     assert jobs.JOBS_WAKEUP in woken
 
