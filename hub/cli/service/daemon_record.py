@@ -32,19 +32,33 @@ OWN = {"data_dir"}
 class DaemonRecord:
     """The locked record of this process."""
 
-    def __init__(self, path: Path, descriptor: int, only: str | None) -> None:
+    def __init__(self, path: Path, only: str | None) -> None:
         self._path = path
-        self._descriptor = descriptor
         self._only = only
+        self._descriptor: int | None = None
 
     def write(self, settings: Settings) -> None:
-        """Write these settings to the record, except the secret ones."""
+        """Replace the record by one of these settings, without the secret ones."""
         given = settings.model_dump(mode="json", exclude=SECRETS)
         if redact_url(settings.store) != settings.store:
             del given["store"]
-        said = orjson.dumps({"only": self._only, "settings": given})
-        os.ftruncate(self._descriptor, 0)
-        os.pwrite(self._descriptor, said, 0)
+        # A reader sees a whole record, the former or this one. It gets its name under the lock:
+        # another daemon would remove a record without one.
+        unlocked = self._path.with_suffix(".new")
+        descriptor = os.open(unlocked, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        former, self._descriptor = self._descriptor, descriptor
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        os.write(descriptor, orjson.dumps({"only": self._only, "settings": given}))
+        unlocked.rename(self._path)
+        if former is not None:
+            os.close(former)
+
+    def remove(self) -> None:
+        """Remove the record and release its lock."""
+        self._path.unlink(missing_ok=True)
+        self._path.with_suffix(".new").unlink(missing_ok=True)
+        if self._descriptor is not None:
+            os.close(self._descriptor)
 
 
 @contextlib.contextmanager
@@ -55,18 +69,12 @@ def recorded(settings: Settings, only: str | None) -> Iterator[DaemonRecord]:
             path.unlink(missing_ok=True)
     # Not the process id alone: containers that share the directory each have a process 1.
     path = settings.data_dir / f"daemon-{os.getpid()}-{secrets.token_hex(4)}.json"
-    # It gets its name under the lock: another daemon would remove a record without one.
-    unlocked = path.with_suffix(".new")
-    descriptor = os.open(unlocked, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    record = DaemonRecord(path, only)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        record = DaemonRecord(path, descriptor, only)
         record.write(settings)
-        unlocked.rename(path)
         yield record
     finally:
-        path.unlink(missing_ok=True)
-        os.close(descriptor)
+        record.remove()
 
 
 def effective(configuration: Configuration) -> Configuration:
@@ -111,14 +119,20 @@ def _paths(data_dir: Path) -> list[Path]:
 
 
 def _is_live(path: Path) -> bool:
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
+    """Return whether a daemon holds the record's lock."""
+    while True:
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            # The daemon may have replaced the record since it was opened.
+            if os.fstat(descriptor).st_ino == path.stat().st_ino:
+                return False
+        except BlockingIOError:
+            return True
+        except FileNotFoundError:
+            return False
+        finally:
+            os.close(descriptor)

@@ -45,17 +45,17 @@ def redact_error(error: object, url: str = "") -> str:
     text = " ".join(str(error).split())
     if url:
         text = text.replace(url, "...")
-    hidden = _hidden(url)
+    suspects = _password_parts(url)
 
     def masked(found: re.Match[str]) -> str:
         piece = found[2]
-        suspect = "@" in piece or (piece and piece in hidden)
+        suspect = "@" in piece or (piece and piece in suspects)
         return f"{found[1]}...{found[1]}" if suspect else found[0]
 
     return QUOTED.sub(masked, text)
 
 
-def _hidden(url: str) -> str:
+def _password_parts(url: str) -> str:
     """Return the parts of a URL that are, or may be, a password."""
     login, _, place = url.partition("://")[2].rpartition("@")
     raw = [login.partition(":")[2], *place.split("password=")[1:]]
