@@ -39,27 +39,30 @@ class Record:
 class Repeats:
     """The sendings that were followed by another one of the same delivery."""
 
-    lost: list[Sending] = field(default_factory=list)
-    """The sendings without a recorded outcome, because the process that had it was killed."""
+    lost: list[tuple[Sending, str]] = field(default_factory=list)
+    """The sendings without a recorded outcome, each with the kill that lost it."""
     wrong: list[Sending] = field(default_factory=list)
     """The sendings that were recorded as delivered, or whose outcome no kill can have lost."""
 
     @property
     def most_at_a_kill(self) -> int:
-        """Return the most sendings that one process has lost."""
-        return max(Counter(each.sender for each in self.lost).values(), default=0)
+        """Return the most sendings of one process that one kill has lost."""
+        kills = Counter((sending.sender, kill) for sending, kill in self.lost)
+        return max(kills.values(), default=0)
 
 
-def repeats(received: Iterable[tuple[Sending, bool]], record: Record) -> Repeats:
-    """Judge the `received` sendings, in order. Each comes with whether its outcome may be lost.
+def repeats(received: Iterable[tuple[Sending, str | None]], record: Record) -> Repeats:
+    """Judge the `received` sendings, in order. Each comes with the kill that may have lost its
+    outcome, or None.
 
     A delivery may be sent again in two cases. Its attempt is recorded as failed. Or nothing is
-    recorded, and the process that sent it or kept the record was killed. This excuses one sending
-    of each process, because a process has a delivery in flight only once.
+    recorded, and the process that sent it or kept the record was killed. Each kill excuses one
+    sending of each process, because a process has a delivery in flight only once. A worker may lose
+    one when the database is killed, send it again, and lose that when it is killed itself.
     """
-    by_delivery: defaultdict[str, list[tuple[Sending, bool]]] = defaultdict(list)
-    for sending, losable in received:
-        by_delivery[sending.delivery].append((sending, losable))
+    by_delivery: defaultdict[str, list[tuple[Sending, str | None]]] = defaultdict(list)
+    for sending, kill in received:
+        by_delivery[sending.delivery].append((sending, kill))
     found = Repeats()
     for sendings in by_delivery.values():
         if len(sendings) > 1:
@@ -67,18 +70,18 @@ def repeats(received: Iterable[tuple[Sending, bool]], record: Record) -> Repeats
     return found
 
 
-def _judge(sendings: list[tuple[Sending, bool]], record: Record, found: Repeats) -> None:
+def _judge(sendings: list[tuple[Sending, str | None]], record: Record, found: Repeats) -> None:
     *earlier, (last, _) = sendings
     names = {sending for sending, _ in sendings}
     failed = Counter({name: record.failed[name] for name in names})
     delivered = Counter({name: record.delivered[name] for name in names})
     delivered[last] -= 1
-    lost: list[Sending] = []
-    for sending, losable in earlier:
+    lost: list[tuple[Sending, str]] = []
+    for sending, kill in earlier:
         if failed[sending] > 0:
             failed[sending] -= 1
-        elif losable and delivered[sending] <= 0 and sending not in lost:
-            lost.append(sending)
+        elif kill and delivered[sending] <= 0 and (sending, kill) not in lost:
+            lost.append((sending, kill))
         else:
             found.wrong.append(sending)
     found.lost += lost

@@ -4,7 +4,7 @@ import pytest
 from repeats import Record, Sending, repeats
 
 ONE, TWO = Sending("a", "one"), Sending("a", "two")
-KILLED, ALIVE = True, False
+KILLED, DATABASE, ALIVE = "worker", "database", None
 
 
 def record(*ends: tuple[Sending, bool]) -> Record:
@@ -40,13 +40,17 @@ def record(*ends: tuple[Sending, bool]) -> Record:
             [(ONE, KILLED), (ONE, KILLED), (TWO, ALIVE)], [(ONE, False), (TWO, True)], [ONE], [],
             id="failed, then lost",
         ),
+        pytest.param(
+            [(ONE, DATABASE), (ONE, KILLED), (TWO, ALIVE)], [(TWO, True)], [ONE, ONE], [],
+            id="lost at two kills",
+        ),
     ],
 )  # fmt: skip
 def test_repeats(
-    received: list[tuple[Sending, bool]],
+    received: list[tuple[Sending, str | None]],
     recorded: list[tuple[Sending, bool]],
     lost: list[Sending],
     wrong: list[Sending],
 ) -> None:
     found = repeats(received, record(*recorded))
-    assert (found.lost, found.wrong) == (lost, wrong)
+    assert ([sending for sending, _ in found.lost], found.wrong) == (lost, wrong)

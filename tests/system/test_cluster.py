@@ -45,9 +45,11 @@ class Kills:
     database: float = 0.0
     """When it was back, in seconds since the epoch."""
 
-    def may_have_lost(self, receipt: Receipt) -> bool:
-        """Whether what came of this delivery may never have been recorded, or been forgotten."""
-        return receipt.agent in self.workers or receipt.at <= self.database
+    def that_lost(self, receipt: Receipt) -> str | None:
+        """Return the kill after which the outcome of this delivery may be unrecorded, or None."""
+        if receipt.at <= self.database:
+            return "database"
+        return receipt.agent if receipt.agent in self.workers else None
 
 
 def seed(db: Connection, receiver: str) -> str:
@@ -164,9 +166,9 @@ def repeated(cluster: Cluster) -> Repeats:
     for guid, path, agent, delivered in cluster.server.sql(ATTEMPTS):
         record.add(Sending(guid + path, agent), delivered=bool(delivered))
     receipts = sorted(cluster.receiver.look(), key=lambda one: one.at)
-    may_have_lost = cluster.kills.may_have_lost
+    that_lost = cluster.kills.that_lost
     return repeats(
-        ((Sending(one.guid + one.path, one.agent), may_have_lost(one)) for one in receipts), record
+        ((Sending(one.guid + one.path, one.agent), that_lost(one)) for one in receipts), record
     )
 
 

@@ -121,7 +121,8 @@ def repeated(site: Site, book: Book, kills: list[str]) -> Repeats:
     """
     order = {life: number for number, life in enumerate([*kills, LAST])}
     sendings = sorted(book.sendings, key=lambda one: order[one.sender])
-    return repeats(((one, one.sender != LAST) for one in sendings), recorded(site))
+    killed = ((one, None if one.sender == LAST else one.sender) for one in sendings)
+    return repeats(killed, recorded(site))
 
 
 def recorded(site: Site) -> Record:
