@@ -143,6 +143,10 @@ class Gate:
         return said()
 
 
+# A worker that starts here knows that there was no outage.
+PROMPT = Tuning(outage_grace=0.0)
+
+
 class House:
     """A store with the repository ada/engine, and at most one worker on it."""
 
@@ -151,7 +155,7 @@ class House:
         folder: Path,
         clock: MovableClock | None = None,
         url: str = "sqlite",
-        tuning: Tuning = DEFAULTS,
+        tuning: Tuning = PROMPT,
     ) -> None:
         self.folder = folder
         self.url = url

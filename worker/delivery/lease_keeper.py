@@ -55,6 +55,9 @@ class LeaseKeeper:
     async def acquire(self) -> int:
         """Acquire a new lease, and return its id."""
         # This write is durable. A database that forgot it could give the same id to another worker.
+        if self.lease_id is None:
+            # There may have been an outage that this process has not seen.
+            self._spare_others()
         given = self._holder, self._lifetime
         lease_id, ends_at = await self._store.write(_acquire, *given)
         self.lease_id = lease_id
@@ -92,8 +95,7 @@ class LeaseKeeper:
                 await self.scan()
             except Unavailable:
                 self.outages += 1
-                now = asyncio.get_running_loop().time()
-                self._end_others_from = now + self._tuning.outage_grace
+                self._spare_others()
                 raise
             finally:
                 self._dispatcher.watchdog.arm("polling", 2 * self._tuning.poll_interval)
@@ -106,6 +108,11 @@ class LeaseKeeper:
             claimer.retry_timer.schedule(lanes.get(hook_id), due_at)
         lanes.remove_idle()
         claimer.claim_due()
+
+    def _spare_others(self) -> None:
+        """End no lease of others for a while, because their owners may still renew them."""
+        now = asyncio.get_running_loop().time()
+        self._end_others_from = now + self._tuning.outage_grace
 
     async def renew(self) -> None:
         """Renew the lease, beside a poll that may take long.

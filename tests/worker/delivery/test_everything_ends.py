@@ -26,6 +26,7 @@ IN_A_HURRY = Tuning(
     max_buffered=40,
     record_pauses=(0.01,),
     stop_grace=0.05,
+    outage_grace=0.0,
 )
 
 

@@ -300,6 +300,27 @@ async def test_a_lease_that_could_not_be_ended_at_once_is_ended_later(
     await house.over(delivered=10)
 
 
+@pytest.mark.parametrize("url", ["postgres"], indirect=True)
+async def test_a_worker_that_starts_after_an_outage_spares_those_who_live(house: House) -> None:
+    gate = house.network.script = Gate(["h1.example"])
+    house.hook()
+    worker = await house.work()
+    await house.events(3)
+    await until(lambda: len(house.network.posts) == 3)
+    house.clock.advance(HOUR)
+    other = house.another_store()
+    newcomer = Worker(other, WorkerSettings(), sender=house.network, tuning=Tuning())
+    await newcomer.start()
+    await newcomer.poll()
+    assert len(house.leased()) == 3, "their owner may have seen the same outage"
+    await worker.poll()
+    gate.opened.set()
+    await house.over(delivered=3)
+    assert len(house.network.posts) == 3
+    await newcomer.stop()
+    await other.close()
+
+
 # A worker that stands still past the end of its lease, and goes on.
 
 
