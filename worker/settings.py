@@ -73,6 +73,9 @@ class WorkerSettings(WebSubSettings, ImportSettings, UsageSettings, DataSettings
     breaker: int = Field(
         10, ge=0, description="failures in a row that pause a hook (circuit breaker); 0: never"
     )
+    max_retry_after: float = Field(
+        DAY, ge=0, description="seconds for which a receiver's Retry-After can pause a hook at most"
+    )
     disable_after: float = Field(
         5 * DAY, ge=0, description="seconds of failing after which a hook is disabled; 0: never"
     )

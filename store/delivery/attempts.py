@@ -19,12 +19,13 @@ WAITING, DELIVERED, DEAD = 0, 1, 2
 LEASE = "delivery.lease_id + 0"
 COLUMNS = (
     "a.id, a.delivery_id, a.hook_id, a.event_id, a.repo_id, a.number, a.redelivery, a.started_at,"
-    " a.duration, a.status_code, a.error, a.url, a.address, a.timings,"
+    " a.duration, a.status_code, a.error, a.url, a.address, a.timings, a.instruction,"
     " e.guid, e.name AS event, e.action, e.installation_id"
 )
 INSERTED = (
     "delivery_id, hook_id, event_id, repo_id, number, redelivery, started_at, duration,"
-    " status_code, error, url, address, timings, request_head, response_head, response_body"
+    " status_code, error, url, address, timings, request_head, response_head, response_body,"
+    " instruction"
 )
 SUCCEEDED = "a.status_code BETWEEN 200 AND 299 AND a.error IS NULL"
 FAILED = "(a.status_code IS NULL OR a.status_code NOT BETWEEN 200 AND 299 OR a.error IS NOT NULL)"
@@ -61,6 +62,12 @@ class Outcome:
     """The time at which the event was accepted, or None for a redelivery."""
     cooldown_until: int | None = None
     """The time until which the endpoint gets no request, or None. The circuit breaker sets it."""
+    held_until: int | None = None
+    """The time until which the receiver asked for nothing more, or None."""
+    throttled: bool = False
+    """Whether the attempt uses up no retry, because it was answered 429."""
+    instruction: str | None = None
+    """What the receiver asked for, such as "retry-after=120", or None."""
     taken: Taken | None = None
     """The secret that the receiver has, if two are valid and this attempt showed which it is."""
 
@@ -83,6 +90,7 @@ class Outcome:
             self.request_head,
             self.response_head,
             self.response_body,
+            self.instruction,
         )
 
 
@@ -94,6 +102,7 @@ def record(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
     delivery, the delivery still becomes delivered, because it need not be sent again.
     """
     db.insert_many("attempt", INSERTED, [outcome.recorded() for outcome in outcomes])
+    _count_throttled(db, [outcome for outcome in outcomes if outcome.throttled])
     db.execute(
         "UPDATE delivery SET state = r.state, attempts = r.number, due_at = r.due_at,"
         " lease_id = NULL FROM"
@@ -119,6 +128,15 @@ def record(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
     return _update_hooks(db, outcomes) | websub.end_gone(db, gone)
 
 
+def _count_throttled(db: Connection, outcomes: Sequence[Outcome]) -> None:
+    for outcome in sorted(outcomes, key=lambda one: one.delivery_id):
+        db.execute(
+            f"UPDATE delivery SET throttled = throttled + 1 WHERE id = :id AND {LEASE} = :lease_id",
+            id=outcome.delivery_id,
+            lease_id=outcome.lease_id,
+        )
+
+
 def _counted(outcome: Outcome) -> tuple[int, ...]:
     if outcome.state != DELIVERED:
         return (minute_counters.FAILED,)
@@ -137,29 +155,33 @@ def _update_hooks(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
     failing |= {outcome.hook_id: outcome for outcome in outcomes if outcome.disable is not None}
     taken = {o.hook_id: o.taken for o in outcomes if o.taken is not None}
     resting = {o.hook_id: o.cooldown_until for o in outcomes if o.cooldown_until is not None}
+    held = {o.hook_id: o.held_until for o in outcomes if o.held_until is not None}
     # A hook's row is written only if it changes, and always in this order: several workers record
     # at the same time.
     rows = db.tuples(
-        "SELECT id, active, failing_since FROM hook WHERE id IN"
+        "SELECT id, active, failing_since, held_until FROM hook WHERE id IN"
         f" (SELECT id FROM {db.each('hooks', id='integer')} AS w) ORDER BY id",
         hooks=json_array(last),
     )
     disabled = set()
-    for hook_id, active, began in rows:
+    for hook_id, active, began, held_before in rows:
         if hook_id in taken:
             hook_secrets.learn(db, hook_id, taken[hook_id])
         fails = failing.get(hook_id) if active else None
         since = None if hook_id in healthy else began
-        if fails is not None and since is None:
+        if fails is not None and since is None and fails.state != DELIVERED:
             since = db.now
-        if since != began or hook_id in resting:
+        held_until = held.get(hook_id, held_before)
+        if since != began or held_until != held_before or hook_id in resting:
             db.execute(
-                "UPDATE hook SET failing_since = :since, resting_until = :until WHERE id = :id",
+                "UPDATE hook SET failing_since = :since, resting_until = :until,"
+                " held_until = :held_until WHERE id = :id",
                 id=hook_id,
                 since=since,
                 until=resting.get(hook_id),
+                held_until=held_until,
             )
-        if fails is not None and since is not None and _disable(db, fails, since):
+        if fails is not None and _disable(db, fails, since or db.now):
             disabled.add(hook_id)
     return disabled
 

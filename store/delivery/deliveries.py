@@ -23,6 +23,7 @@ class ClaimedDelivery:
     attempts: int
     redelivery: int
     version: int
+    throttled: int = 0
 
 
 def claim(
@@ -43,7 +44,7 @@ def claim(
     )
     rows = db.tuples(
         f"UPDATE delivery SET lease_id = :lease_id WHERE id {db.chosen(chosen)}"
-        " RETURNING id, event_id, hook_id, attempts, redelivery, due_at",
+        " RETURNING id, event_id, hook_id, attempts, redelivery, due_at, throttled",
         hooks=wanted,
         lease_id=lease_id,
         now=db.now,
@@ -52,8 +53,10 @@ def claim(
     versions = subscribers.versions(db, {row[2] for row in rows}) if rows else {}
     ordered = sorted(rows, key=lambda row: (row[5], row[0]))
     claimed = [
-        ClaimedDelivery(row_id, event_id, hook_id, attempts, redelivery, versions.get(hook_id, 0))
-        for row_id, event_id, hook_id, attempts, redelivery, _ in ordered
+        ClaimedDelivery(
+            row_id, event_id, hook_id, attempts, redelivery, versions.get(hook_id, 0), throttled
+        )
+        for row_id, event_id, hook_id, attempts, redelivery, _, throttled in ordered
     ]
     return claimed, next_due(db, wanted)
 

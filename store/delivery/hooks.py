@@ -12,7 +12,7 @@ from store.errors import Invalid, Missing
 COLUMNS = (
     "id, repo_id, url, content_type, secret, insecure_ssl, active, events, options,"
     " disabled_reason, failing_since, version, created_at, updated_at, previous_secret,"
-    " previous_until, secret_taken"
+    " previous_until, secret_taken, held_until"
 )
 CHANGEABLE = frozenset(
     {"url", "events", "content_type", "secret", "overlap", "insecure_ssl", "active", "options"}
@@ -210,6 +210,7 @@ def update(db: Connection, hook: Row, *, most: int = 0, **changes: Any) -> Row:
         " secret_taken = CASE WHEN previous_secret = :previous_secret THEN secret_taken ELSE 0 END,"
         " insecure_ssl = :insecure_ssl, active = :active, events = :events, options = :options,"
         " disabled_reason = :disabled_reason, failing_since = :failing_since,"
+        " held_until = :held_until,"
         f" version = version + 1, updated_at = :now WHERE id = :id RETURNING {COLUMNS}",
         id=hook["id"],
         url=wanted["url"],
@@ -221,6 +222,7 @@ def update(db: Connection, hook: Row, *, most: int = 0, **changes: Any) -> Row:
         options=json.dumps(wanted["options"]),
         disabled_reason=None if revived else hook["disabled_reason"],
         failing_since=None if revived else hook["failing_since"],
+        held_until=None if revived or wanted["url"] != hook["url"] else hook["held_until"],
         now=db.now,
     )
     assert row is not None

@@ -108,7 +108,7 @@ class Admission:
 
     def should_yield(self, lane: Lane, permit: Permit) -> bool:
         """Return whether the lane has to release its permit before its next delivery."""
-        if self.closed or self._is_paused() or lane.cooldown_until:
+        if self.closed or self._is_paused() or lane.cooldown_until or lane.held_until:
             return True
         if self.semaphore.any_could_start():
             return True

@@ -73,8 +73,11 @@ class Claimer:
 
     def claim_due(self) -> None:
         """Claim the deliveries whose time has come."""
+        now = self._store.clock.now()
         for lane in self.retry_timer.pop_due():
             self.mark(lane)
+            if not lane.end_hold(now):
+                self.retry_timer.schedule(lane, lane.held_until)
         self.claim_soon()
 
     def claim_soon(self) -> None:
@@ -138,7 +141,9 @@ class Claimer:
             by_id[hook_id].confirm(version, before[hook_id])
         for one in claimed:
             by_id[one.hook_id].queue.append(
-                QueuedDelivery(one.id, one.event_id, one.attempts, one.redelivery, one.version)
+                QueuedDelivery(
+                    one.id, one.event_id, one.attempts, one.redelivery, one.version, one.throttled
+                )
             )
         self._set_next_due(by_id, next_due, {one.hook_id for one in claimed})
         self._leased.add([one.id for one in claimed])

@@ -146,7 +146,7 @@ class Dispatcher:
         LOG_CONTEXT.set({"delivery_id": item.delivery_id, "hook_id": lane.hook_id})
         try:
             target = self.targets.known(lane, item) or await self._load_target(lane, item)
-            if not self.admission.assign_host(lane, permit):
+            if self._is_held(target) or not self.admission.assign_host(lane, permit):
                 raise Withheld
             may_send = partial(self.leased.holds, lease_id)
             outcome = await self._sender.attempt(
@@ -161,7 +161,15 @@ class Dispatcher:
             self._on_outcome(lane, item, outcome)
             return True
         self.leased.requeue(lane, item, lease_id)
+        if lane.target is not None and self._is_held(lane.target):
+            self._hold(lane, lane.target.held_until)
         return False
+
+    def _is_held(self, target: Target | None) -> bool:
+        """Return whether the receiver asked, before the hook was read, for nothing until later."""
+        if target is None or not target.held_until:
+            return False
+        return target.held_until > self._store.clock.now()
 
     async def _load_target(self, lane: Lane, item: QueuedDelivery) -> Target | None:
         known = lane.target is not None
@@ -196,6 +204,17 @@ class Dispatcher:
             # This precedes the recording, which never happens at once.
             outcome.cooldown_until = self._store.clock.now() + round(cooldown * SECOND)
             self.claimer.give_back(lane)
+        if outcome.held_until is not None:
+            self._hold(lane, outcome.held_until)
+
+    def _hold(self, lane: Lane, until: int) -> None:
+        """Send nothing to this endpoint until this time (microseconds), as it asked."""
+        seconds = (until - self._store.clock.now()) / SECOND
+        log.info("hook %d pauses for %.0f s, as its receiver asked", lane.hook_id, seconds)
+        lane.hold(until)
+        self.lanes.update_full(lane)
+        self.claimer.give_back(lane)
+        self.claimer.retry_timer.schedule(lane, lane.held_until)
 
     def _on_recorded(self, outcomes: Sequence[Outcome], disabled: set[int]) -> None:
         self._reset_watchdog()

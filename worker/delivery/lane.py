@@ -25,6 +25,8 @@ class QueuedDelivery:
     attempts: int
     redelivery: int
     version: int
+    throttled: int = 0
+    """How many of the attempts were answered 429."""
 
 
 @dataclass(slots=True)
@@ -68,6 +70,8 @@ class Lane:
     waiting_since: float = 0.0
     has_timer: bool = False
     """Whether a timer will start the lane again."""
+    held_until: int = 0
+    """The time (microseconds of the store's clock) before which the receiver asked for nothing."""
     tuning: Tuning = DEFAULTS
 
     def __post_init__(self) -> None:
@@ -76,7 +80,8 @@ class Lane:
     @property
     def full(self) -> bool:
         """Return whether new deliveries stay in the store."""
-        return len(self.queue) >= self.tuning.max_queue or self.cooldown_until > 0
+        queued = len(self.queue) >= self.tuning.max_queue
+        return queued or self.cooldown_until > 0 or self.held_until > 0
 
     @property
     def idle(self) -> bool:
@@ -85,7 +90,7 @@ class Lane:
         Removing it then only loses its window.
         """
         held = self.queue or self.in_flight or self.has_timer or self.waiting
-        expects = self.backlog or self.claiming or self.next_due is not None
+        expects = self.backlog or self.claiming or self.next_due is not None or self.held_until
         return not (held or expects)
 
     def wait(self, now: float) -> float:
@@ -96,7 +101,7 @@ class Lane:
         """Return whether a delivery waits and the hook's limit allows one more request in
         flight.
         """
-        return bool(self.queue) and self.in_flight < self.limit
+        return bool(self.queue) and self.in_flight < self.limit and not self.held_until
 
     @property
     def limit(self) -> int:
@@ -164,6 +169,17 @@ class Lane:
         # After the cooldown, one request probes whether the endpoint works again.
         self.window = 1
         return cooldown
+
+    def hold(self, until: int) -> None:
+        """Send nothing until this time. Then one request probes the endpoint."""
+        self.held_until = max(self.held_until, until)
+        self.window = 1
+
+    def end_hold(self, now: int) -> bool:
+        """End the hold if its time is over. Return whether the lane may send."""
+        if self.held_until <= now:
+            self.held_until = 0
+        return not self.held_until
 
     def end_cooldown(self, now: float) -> None:
         """End the cooldown if its time is over."""

@@ -10,8 +10,11 @@ from store.clock import SECOND
 from store.delivery.attempts import DEAD, DELIVERED, WAITING
 from worker.settings import WorkerSettings
 
-MAX_RETRY_AFTER = 24 * 3600
 GONE = 410
+THROTTLED = 429
+# In seconds: how long a throttled delivery without a delay of its own waits.
+THROTTLED_DELAY = 60.0
+DISABLE, ABORT = "disable", "abort-message"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,18 +28,24 @@ class Policy:
     rate: float | None
     breaker: int
     disable_after: float
+    max_retry_after: float = 24 * 3600
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
     """The next state of a delivery, and the time (microseconds) at which it is due or ended.
 
-    `disable` is the reason to disable the hook, or None.
+    `disable` is the reason to disable the hook, or None. Until `held_until` (microseconds) the hook
+    gets nothing more. `throttled` says that the attempt uses up no retry. `instruction` is what the
+    receiver asked for.
     """
 
     state: int
     due_at: int
     disable: str | None = None
+    held_until: int | None = None
+    throttled: bool = False
+    instruction: str | None = None
 
 
 def policy_for(settings: WorkerSettings, options: dict[str, Any]) -> Policy:
@@ -56,41 +65,96 @@ def policy_for(settings: WorkerSettings, options: dict[str, Any]) -> Policy:
         rate=chosen("rate"),
         breaker=chosen("breaker"),
         disable_after=chosen("disable_after"),
+        max_retry_after=settings.max_retry_after,
     )
 
 
-def decide(
-    policy: Policy,
-    number: int,
-    status: int | None,
-    error: str | None,
-    retry_after: str | None,
-    now: int,
-) -> Decision:
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The parts of an answer that decide. `status` is None without an answer.
+
+    `retry_after` and `directive` are the values of the headers Retry-After and webhook-delivery.
+    """
+
+    status: int | None = None
+    error: str | None = None
+    retry_after: str | None = None
+    directive: str | None = None
+
+    @property
+    def succeeded(self) -> bool:
+        """Return whether the receiver took the delivery."""
+        return self.error is None and self.status is not None and 200 <= self.status < 300
+
+    @property
+    def asked(self) -> str:
+        """Return DISABLE, ABORT, or "" if the receiver asked for neither."""
+        text = (self.directive or "").strip().lower()
+        return text if text in (DISABLE, ABORT) else ""
+
+
+def decide(policy: Policy, number: int, reply: Reply, now: int, throttled: int = 0) -> Decision:
     """Return the decision after attempt `number` (1 for the first), which ended at `now`.
 
-    `retry_after` is the value of the header Retry-After. `now` is in microseconds.
+    `throttled` is how many earlier attempts of the delivery were answered 429. `now` is in
+    microseconds.
     """
-    if error is None and status is not None and 200 <= status < 300:
-        return Decision(DELIVERED, now)
-    if status == GONE:
-        return Decision(DEAD, now, "the receiver answered 410 Gone")
-    if number >= len(policy.retries):
-        return Decision(DEAD, now)
-    delay = policy.retries[number] * random.uniform(1 - policy.jitter, 1 + policy.jitter)  # noqa: S311 - spreads load, keeps no secret
-    floor = 0.0 if retry_after is None else parse_retry_after(retry_after, now)
-    return Decision(WAITING, now + round(max(delay, floor) * SECOND))
+    disable = _disable_reason(reply)
+    if reply.succeeded:
+        return Decision(DELIVERED, now, disable, instruction=DISABLE if disable else None)
+    if disable is not None or reply.asked == ABORT:
+        return Decision(DEAD, now, disable, instruction=reply.asked or None)
+    pause = 0.0
+    if reply.retry_after is not None:
+        pause = parse_retry_after(reply.retry_after, now, policy.max_retry_after)
+    limited = reply.status == THROTTLED
+    delay = _delay(policy, number, number - throttled - limited)
+    return Decision(
+        DEAD if delay is None else WAITING,
+        now if delay is None else now + round(max(delay, pause) * SECOND),
+        held_until=now + round(pause * SECOND) if pause else None,
+        throttled=limited,
+        instruction=_wish(pause, limited),
+    )
 
 
-def parse_retry_after(header: str, now: int) -> float:
-    """Return the seconds that a Retry-After asks for, at most a day. Return 0 if it is invalid."""
+def _disable_reason(reply: Reply) -> str | None:
+    if reply.status == GONE:
+        return "the receiver answered 410 Gone"
+    if reply.asked == DISABLE:
+        return f"the receiver answered webhook-delivery: {DISABLE}"
+    return None
+
+
+def _delay(policy: Policy, number: int, spent: int) -> float | None:
+    """Return the seconds until the next attempt. Return None if `spent` has no retry left."""
+    if spent >= len(policy.retries):
+        return None
+    if number < len(policy.retries):
+        nominal = policy.retries[number]
+    else:
+        # Only attempts that were throttled come after the schedule's end.
+        nominal = policy.retries[-1] or THROTTLED_DELAY
+    return nominal * random.uniform(1 - policy.jitter, 1 + policy.jitter)  # noqa: S311 - spreads load, keeps no secret
+
+
+def _wish(pause: float, limited: bool) -> str | None:
+    if pause:
+        return f"retry-after={pause:.0f}"
+    return "throttle" if limited else None
+
+
+def parse_retry_after(header: str, now: int, longest: float = 24 * 3600) -> float:
+    """Return the seconds that a Retry-After asks for, at most `longest`. Return 0 if it is
+    invalid.
+    """
     text = header.strip()
     if text.isascii() and text.isdigit():
-        return min(float(text[:12]), MAX_RETRY_AFTER)
+        return min(float(text[:12]), longest)
     try:
         moment = parsedate_to_datetime(text)
     except (ValueError, TypeError, OverflowError):
         return 0.0
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
-    return min(max(moment.timestamp() - now / SECOND, 0.0), MAX_RETRY_AFTER)
+    return min(max(moment.timestamp() - now / SECOND, 0.0), longest)

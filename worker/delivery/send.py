@@ -11,7 +11,7 @@ from store.delivery import deliveries
 from store.delivery.attempts import Outcome
 from worker.delivery.lane import QueuedDelivery
 from worker.delivery.payload_cache import Payload, PayloadCache
-from worker.delivery.policy import decide
+from worker.delivery.policy import Reply, decide
 from worker.delivery.target import MASK, Target
 from worker.http.answer import MAX_BODY, ExchangeResult, Withheld
 from worker.http.transport import HttpSender
@@ -20,6 +20,8 @@ log = logging.getLogger("tocsin.worker")
 
 # PostgreSQL does not accept NUL in a text.
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+# By this header of its answer, a receiver stops a delivery or disables the hook.
+STEERING = "webhook-delivery"
 # Headers of answers that may hold the receiver's credentials. Their values are masked.
 SENSITIVE_HEADERS = ("set-cookie", "set-cookie2", "authorization", "proxy-authorization", "cookie")
 
@@ -143,15 +145,7 @@ def _outcome(
 ) -> Outcome:
     number = item.attempts + 1
     received = None if answer.status is None else _readable_head(target, answer)
-    delivered = answer.status is not None and 200 <= answer.status < 300
-    decision = decide(
-        target.policy,
-        number,
-        answer.status,
-        answer.error,
-        None if received is None or delivered else header_value(received, "retry-after"),
-        ended,
-    )
+    decision = decide(target.policy, number, _reply(answer, received), ended, item.throttled)
     return Outcome(
         lease_id=lease_id,
         delivery_id=item.delivery_id,
@@ -173,7 +167,23 @@ def _outcome(
         state=decision.state,
         due_at=decision.due_at,
         disable=decision.disable,
+        held_until=decision.held_until,
+        throttled=decision.throttled,
+        instruction=decision.instruction,
         disable_after=round(target.policy.disable_after * SECOND),
+    )
+
+
+def _reply(answer: ExchangeResult, head: str | None) -> Reply:
+    if head is None:
+        return Reply(answer.status, answer.error)
+    delivered = answer.status is not None and 200 <= answer.status < 300
+    return Reply(
+        answer.status,
+        answer.error,
+        None if delivered else header_value(head, "retry-after"),
+        # Most answers have no such header, and are searched once.
+        header_value(head, STEERING) if STEERING in head.lower() else None,
     )
 
 

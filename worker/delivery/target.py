@@ -44,6 +44,8 @@ class Target:
     ends_at: int | None = None
     """The time (microseconds) at which the target ends. Nothing is sent from then on."""
     overlap: SecretOverlap | None = None
+    held_until: int = 0
+    """The time (microseconds) before which the receiver asked for nothing."""
 
     def __repr__(self) -> str:
         return f"Target({self.url!r}, version={self.version})"
@@ -142,6 +144,7 @@ def load_target(
         secret=secret,
         prefixes=tuple(settings.header_prefixes),
         static_head=_static_head(row, endpoint, settings),
+        held_until=row["held_until"] or 0,
     )
     if secret is not None:
         target.signer = Signer(secret)

@@ -68,6 +68,8 @@ class TargetCache:
                 continue
             if target.version != versions.get(lane.hook_id):
                 lane.invalidate()
+                # The edit may have ended what the receiver asked for. If not, the row has it.
+                lane.held_until = 0
 
     def change(self, settings: WorkerSettings, lanes: Collection[Lane]) -> None:
         """Have all targets read again, with these settings."""

@@ -154,6 +154,7 @@ def _attempt(row: Row) -> Row:
         "address": row["address"],
         "status": row["status_code"],
         "error": row["error"],
+        "instruction": row["instruction"],
         "request_headers": row["request_headers"],
         "response_headers": row["response_headers"],
         "response_body": row["response_body"],
@@ -166,6 +167,8 @@ def _show_attempt(attempt: Row) -> None:
     click.echo(f"\nattempt {attempt['number']} (id {attempt['id']}): {output.printable(outcome)}")
     click.echo(f"  {output.cell(attempt['started_at'])}, {attempt['ms']} ms ({spent})")
     click.echo(f"  POST {output.printable(attempt['url'])} at {attempt['address'] or 'no address'}")
+    if attempt["instruction"]:
+        click.echo(f"  the receiver asked: {attempt['instruction']}")
     for mark, headers in (("> ", attempt["request_headers"]), ("< ", attempt["response_headers"])):
         for name, value in (headers or {}).items():
             click.echo(f"  {mark}{output.printable(f'{name}: {value}')}")

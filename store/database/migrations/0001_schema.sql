@@ -141,6 +141,8 @@ CREATE TABLE hook (
     previous_until BIGINT,
     -- After failures, the worker sends nothing to the endpoint until this time.
     resting_until BIGINT,
+    -- The receiver asked, with Retry-After, for nothing before this time.
+    held_until BIGINT,
     -- 1: the receiver has rejected the former secret and accepted the new one.
     secret_taken SMALLINT NOT NULL DEFAULT 0
 );
@@ -188,6 +190,7 @@ CREATE TABLE delivery (
     repo_id BIGINT NOT NULL,
     state SMALLINT NOT NULL,            -- 0 waiting, 1 delivered, 2 dead
     attempts SMALLINT NOT NULL DEFAULT 0,
+    throttled SMALLINT NOT NULL DEFAULT 0, -- attempts answered 429, which use up no retry
     redelivery SMALLINT NOT NULL DEFAULT 0,
     due_at BIGINT NOT NULL,             -- while waiting: not before this time; afterwards: when it ended
     lease_id BIGINT,                    -- the lease of the worker that has claimed it
@@ -217,7 +220,8 @@ CREATE TABLE attempt (
     timings TEXT NOT NULL,              -- JSON object, stage to microseconds
     request_head TEXT NOT NULL,         -- as sent
     response_head TEXT,                 -- as received, up to a limit
-    response_body TEXT
+    response_body TEXT,
+    instruction TEXT                    -- what the receiver asked for, such as retry-after=120
 );
 
 CREATE INDEX attempt_hook ON attempt (hook_id, id);

@@ -14,6 +14,7 @@ from ui_world import BODY, HEAD, SECRET, World
 
 from hub.ui import stream
 from store import Connection, Store
+from store.clock import SECOND
 from store.delivery import attempt_feed, hooks
 from store.errors import Unavailable
 
@@ -213,6 +214,22 @@ class TestOne:
                 assert raw not in page
             assert "Wait for the response after 10 ms, for 29 ms." in page
             assert SECRET not in page
+
+    async def test_what_the_receiver_asked_for(self, world: World) -> None:
+        until = world.store.clock.now() + 120 * SECOND
+        (attempt,) = world.send(
+            world.failing,
+            "slow",
+            status_code=429,
+            instruction="retry-after=120",
+            throttled=True,
+            held_until=until,
+        )
+        async with open_dashboard(world.store, world.seed.token) as browser:
+            page = text_of(await browser.page(f"/ui/deliveries/{attempt}"))
+            assert "The receiver asked retry-after=120" in page
+            hook = text_of(await browser.page(f"/ui/hooks/{world.failing['id']}"))
+            assert "Paused by its receiver" in hook
 
     async def test_its_attempts(self, world: World) -> None:
         (number,) = world.send(world.failing, "a", status_code=500)

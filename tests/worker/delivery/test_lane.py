@@ -174,6 +174,7 @@ def test_idle_only_when_nothing_would_be_lost() -> None:
     assert not lane(1).idle
     for name, value in (
         ("in_flight", 1), ("backlog", True), ("has_timer", True), ("waiting", True),
+        ("held_until", 5),
         ("next_due", 5), ("claiming", True),
     ):  # fmt: skip
         busy = lane()

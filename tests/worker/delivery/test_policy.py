@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from store.clock import SECOND
 from store.delivery.attempts import DEAD, DELIVERED, WAITING
 from store.delivery.hook_options import DeliveryOptions
-from worker.delivery.policy import Decision, Policy, decide, parse_retry_after, policy_for
+from worker.delivery.policy import Decision, Policy, Reply, decide, parse_retry_after, policy_for
 from worker.settings import WorkerSettings
 
 DAY = 24 * 3600.0
@@ -24,7 +24,7 @@ def policy(jitter: float = 0.0, **options: object) -> Policy:
 
 
 def failed(number: int, retry_after: str | None = None, jitter: float = 0.0) -> Decision:
-    return decide(policy(jitter), number, 500, None, retry_after, START)
+    return decide(policy(jitter), number, Reply(500, None, retry_after), START)
 
 
 def delay(verdict: Decision) -> float:
@@ -51,33 +51,86 @@ def test_jitter_is_a_fifth_either_way(number: int) -> None:
 
 @pytest.mark.parametrize("status", [200, 201, 202, 204, 226, 299])
 def test_2xx_is_success(status: int) -> None:
-    assert decide(policy(), 1, status, None, None, START) == Decision(DELIVERED, START)
+    assert decide(policy(), 1, Reply(status), START) == Decision(DELIVERED, START)
 
 
 @pytest.mark.parametrize(
     "status", [101, 199, 300, 301, 302, 304, 307, 308, 400, 404, 429, 500, 999]
 )
 def test_anything_else_is_tried_again(status: int) -> None:
-    assert delay(decide(policy(), 1, status, None, None, START)) == 5
+    assert delay(decide(policy(), 1, Reply(status), START)) == 5
 
 
 def test_a_2xx_that_broke_off_is_a_failure() -> None:
-    broken = decide(policy(), 1, 200, "read: connection closed", None, START)
+    broken = decide(policy(), 1, Reply(200, "read: connection closed"), START)
     assert delay(broken) == 5
 
 
 def test_no_answer_is_a_failure() -> None:
-    assert delay(decide(policy(), 2, None, "connect: refused", None, START)) == 300
+    assert delay(decide(policy(), 2, Reply(None, "connect: refused"), START)) == 300
 
 
 def test_410_is_the_end_and_disables() -> None:
-    verdict = decide(policy(), 1, 410, None, "60", START)
+    verdict = decide(policy(), 1, Reply(410, None, "60"), START)
     assert verdict == Decision(DEAD, START, "the receiver answered 410 Gone")
 
 
 def test_the_last_failure_is_the_end_whatever_it_asks_for() -> None:
-    assert decide(policy(), 10, 503, None, "60", START) == Decision(DEAD, START)
-    assert decide(policy(retries=[0]), 1, 503, None, "60", START) == Decision(DEAD, START)
+    for verdict in (
+        decide(policy(), 10, Reply(503, None, "60"), START),
+        decide(policy(retries=[0]), 1, Reply(503, None, "60"), START),
+    ):
+        assert (verdict.state, verdict.due_at) == (DEAD, START)
+        # It holds for the other deliveries all the same.
+        assert verdict.held_until == START + 60 * SECOND
+
+
+def test_429_uses_up_no_retry() -> None:
+    chosen = policy(retries=[0, 5])
+    throttled = decide(chosen, 1, Reply(429), START)
+    assert (delay(throttled), throttled.throttled, throttled.instruction) == (5, True, "throttle")
+    for earlier in range(1, 50):
+        assert delay(decide(chosen, earlier + 1, Reply(429), START, earlier)) == 5
+    assert decide(chosen, 51, Reply(500), START, 50).state == WAITING
+    assert decide(chosen, 52, Reply(500), START, 50).state == DEAD
+    # A schedule without a retry has no delay of its own.
+    assert delay(decide(policy(retries=[0]), 1, Reply(429), START)) == 60
+
+
+@pytest.mark.parametrize("status", [400, 413, 429, 500, 503])
+def test_retry_after_on_any_failure_holds_the_hook(status: int) -> None:
+    verdict = decide(policy(), 1, Reply(status, None, "120"), START)
+    assert verdict.held_until == START + 120 * SECOND
+    assert verdict.instruction == "retry-after=120"
+
+
+def test_retry_after_is_capped_by_the_setting() -> None:
+    capped = policy_for(WorkerSettings(jitter=0, max_retry_after=90), {})
+    assert delay(decide(capped, 1, Reply(503, None, "3600"), START)) == 90
+
+
+def test_retry_after_of_a_success_says_nothing() -> None:
+    assert decide(policy(), 1, Reply(200, None, "120"), START) == Decision(DELIVERED, START)
+
+
+@pytest.mark.parametrize("text", ["disable", " Disable ", "DISABLE"])
+def test_a_receiver_disables_its_hook(text: str) -> None:
+    reason = "the receiver answered webhook-delivery: disable"
+    for status, state in ((500, DEAD), (200, DELIVERED)):
+        verdict = decide(policy(), 1, Reply(status, directive=text), START)
+        assert verdict == Decision(state, START, reason, instruction="disable")
+
+
+def test_a_receiver_aborts_a_delivery() -> None:
+    aborted = decide(policy(), 1, Reply(500, None, "60", "abort-message"), START)
+    assert aborted == Decision(DEAD, START, instruction="abort-message")
+    delivered = decide(policy(), 1, Reply(200, directive="abort-message"), START)
+    assert delivered == Decision(DELIVERED, START)
+
+
+@pytest.mark.parametrize("text", ["", "stop", "disable, abort-message", "disabled", "abort"])
+def test_an_unknown_directive_is_ignored(text: str) -> None:
+    assert delay(decide(policy(), 1, Reply(500, directive=text), START)) == 5
 
 
 def test_retry_after_is_a_floor() -> None:
@@ -147,8 +200,8 @@ def test_every_option_of_a_hook_counts() -> None:
 
 def test_the_schedule_of_a_hook() -> None:
     chosen = policy(retries=[0, 1, 2])
-    assert delay(decide(chosen, 2, 500, None, None, START)) == 2
-    assert decide(chosen, 3, 500, None, None, START).state == DEAD
+    assert delay(decide(chosen, 2, Reply(500), START)) == 2
+    assert decide(chosen, 3, Reply(500), START).state == DEAD
 
 
 def test_the_first_attempt_is_made_at_once() -> None:

@@ -35,6 +35,7 @@ def failed(hook_id: int, delivery_id: int = 1) -> Outcome:
         request_head="POST /hook HTTP/1.1\r\nX-GitHub-Event: push\r\n",
         response_head="Server: x\x1b[31m\r\n",
         response_body="no \x1b[2J good",
+        instruction="retry-after=120",
         state=attempts.WAITING,
         due_at=0,
     )
@@ -115,9 +116,11 @@ def test_one_delivery(run, store: Store, hook_id):
     assert "X-GitHub-Event: push" in shown
     assert '"number": 0' in shown
     assert "status 500" in shown
+    assert "the receiver asked: retry-after=120" in shown
     assert "\x1b" not in shown, "what came from outside has no power over the terminal"
     found = json.loads(run("delivery", 1, "--json").stdout)
     assert found["attempts"][0]["response_body"] == "no \x1b[2J good"
+    assert found["attempts"][0]["instruction"] == "retry-after=120"
     assert json.loads(found["body"]) == {"number": 0}
     assert "no delivery 99" in run("delivery", 99, code=4).stderr
 
