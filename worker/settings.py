@@ -71,10 +71,10 @@ class WorkerSettings(WebSubSettings, ImportSettings, UsageSettings, DataSettings
         None, gt=0, description="deliveries a second to one hook at most; unset: no limit"
     )
     breaker: int = Field(
-        10, ge=0, description="failures in a row that pause a hook (circuit breaker); 0: never"
+        10, ge=0, description="failures in a row that open a hook's circuit breaker; 0: never"
     )
     max_retry_after: float = Field(
-        DAY, ge=0, description="seconds for which a receiver's Retry-After can pause a hook at most"
+        DAY, ge=0, description="seconds for which a receiver's Retry-After holds a hook back at most"
     )
     disable_after: float = Field(
         5 * DAY, ge=0, description="seconds of failing after which a hook is disabled; 0: never"

@@ -31,6 +31,7 @@ class StoreGauges(MetricSet):
         self.disabled = GaugeMetric(
             "tocsin_hooks_disabled", "Hooks that were disabled because they failed"
         )
+        self.paused = GaugeMetric("tocsin_hooks_paused", "Hooks that are paused")
         self.job_ended = GaugeMetric(
             "tocsin_job_ended_timestamp_seconds", "When a scheduled job last ended", ("name",)
         )
@@ -48,6 +49,7 @@ class StoreGauges(MetricSet):
         self.workers.read = lambda: None if self.figures is None else len(self.figures.workers)
         self.failing.read = lambda: None if self.figures is None else self.figures.failing
         self.disabled.read = lambda: None if self.figures is None else self.figures.disabled
+        self.paused.read = lambda: None if self.figures is None else self.figures.paused
         self.job_ended.read = self._job_ended
         self.job_failures.read = self._job_failures
 

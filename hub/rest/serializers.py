@@ -121,6 +121,7 @@ class Hook(TypedDict):
     deliveries_url: str
     last_response: HookResponse
     disabled_reason: str | None
+    paused_at: str | None
     delivery: dict[str, Any]
 
 
@@ -157,6 +158,7 @@ def hook(urls: Urls, repo: Row, row: Row, last: Row | None) -> Hook:
         "deliveries_url": f"{url}/deliveries",
         "last_response": hook_response(last),
         "disabled_reason": row["disabled_reason"],
+        "paused_at": None if row["paused_at"] is None else iso(row["paused_at"]),
         "delivery": row["options"],
     }
 

@@ -32,6 +32,8 @@ def health(hook: Row, now: int) -> tuple[str, str]:
         return "bad", "Disabled"
     if not hook["active"]:
         return "none", "Off"
+    if hook["paused_at"] is not None:
+        return "warn", "Paused"
     if hook["resting_until"] is not None and hook["resting_until"] > now:
         return "bad", "Circuit open"
     if hook["failing_since"] is not None:

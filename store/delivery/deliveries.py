@@ -7,6 +7,7 @@ from typing import Any
 from store.database.connection import Connection, Row, json_array
 from store.delivery import subscribers
 from store.delivery.attempts import DEAD, DELIVERED, LEASE, WAITING
+from store.delivery.hook_pauses import PAUSED
 from store.errors import Invalid
 
 STATES = {WAITING: "waiting", DELIVERED: "delivered", DEAD: "dead"}
@@ -31,7 +32,8 @@ def claim(
 ) -> tuple[list[ClaimedDelivery], dict[int, int]]:
     """Claim up to `limit` due deliveries for each of these hooks, oldest first.
 
-    Also return, for each hook with more waiting deliveries, when the next one is due.
+    Also return, for each hook with more waiting deliveries, when the next one is due. Paused hooks
+    are left out of both.
     """
     wanted = json_array(hook_ids)
     first = (
@@ -40,7 +42,7 @@ def claim(
     )
     chosen = (
         f"SELECT d.id FROM {db.each('hooks', hook_id='integer')} AS w"
-        f" {db.lateral('delivery', 'd', first)}"
+        f" {db.lateral('delivery', 'd', first)} WHERE w.hook_id NOT IN {PAUSED}"
     )
     rows = db.tuples(
         f"UPDATE delivery SET lease_id = :lease_id WHERE id {db.chosen(chosen)}"
@@ -62,12 +64,16 @@ def claim(
 
 
 def next_due(db: Connection, hook_ids: str) -> dict[int, int]:
-    """Return when the first waiting delivery of each hook is due. `hook_ids` is a `json_array`."""
+    """Return when the first waiting delivery of each hook is due, except for paused hooks.
+
+    `hook_ids` is a `json_array`.
+    """
     return {
         hook_id: due_at
         for hook_id, due_at in db.tuples(
             f"SELECT w.hook_id, (SELECT x.due_at FROM delivery x WHERE {DUE}"
-            f" ORDER BY x.due_at LIMIT 1) FROM {db.each('hooks', hook_id='integer')} AS w",
+            f" ORDER BY x.due_at LIMIT 1) FROM {db.each('hooks', hook_id='integer')} AS w"
+            f" WHERE w.hook_id NOT IN {PAUSED}",
             hooks=hook_ids,
         )
         if due_at is not None
@@ -77,6 +83,7 @@ def next_due(db: Connection, hook_ids: str) -> dict[int, int]:
 def waiting_hooks(db: Connection) -> dict[int, int]:
     """Return each hook that has a waiting delivery, and when its first one is due.
 
+    Paused hooks are left out.
     The query steps from hook to hook through the index, so its cost grows with the number of hooks
     and not of deliveries.
     """
@@ -88,6 +95,7 @@ def waiting_hooks(db: Connection) -> dict[int, int]:
         " AND x.hook_id > w.hook_id) FROM w WHERE w.hook_id IS NOT NULL)"
         f" SELECT w.hook_id, (SELECT x.due_at FROM delivery x WHERE {DUE}"
         " ORDER BY x.due_at LIMIT 1) FROM w WHERE w.hook_id IS NOT NULL"
+        f" AND w.hook_id NOT IN {PAUSED}"
     )
     return dict(rows)
 

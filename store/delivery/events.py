@@ -13,6 +13,7 @@ from store.database.connection import Connection, Row, json_array
 from store.database.notifications import LeasedEvent
 from store.delivery import subscribers
 from store.delivery.event_names import PLATFORM_EVENTS, WILDCARD
+from store.delivery.hook_pauses import PAUSED
 from store.errors import Conflict
 from store.monitoring import minute_counters
 
@@ -151,7 +152,7 @@ def _fan_out(db: Connection, fresh: Sequence[tuple[Receipt, IncomingEvent]]) -> 
         "INSERT INTO delivery (event_id, hook_id, repo_id, state, due_at, lease_id)"
         " SELECT e.id, s.hook_id, s.repo_id, 0, :now, CASE WHEN s.hook_id IN"
         f" (SELECT hook_id FROM {db.each('full', hook_id='integer')} AS f)"
-        " THEN NULL ELSE CAST(:lease AS BIGINT) END"
+        f" OR s.hook_id IN {PAUSED} THEN NULL ELSE CAST(:lease AS BIGINT) END"
         f" FROM {db.each('events', id='integer', repo_id='integer', name='text', every='text')}"
         " AS e JOIN subscription s ON s.repo_id = e.repo_id AND s.event IN (e.name, e.every)"
         " ORDER BY e.id"

@@ -7,12 +7,13 @@ from store.database.connection import Connection, Row, json_array
 
 COLUMNS = (
     "h.id, h.repo_id, h.url, h.active, h.events, h.disabled_reason, h.failing_since,"
-    " h.resting_until, h.held_until, h.created_at, o.login || '/' || r.name AS repository"
+    " h.resting_until, h.held_until, h.paused_at, h.created_at, o.login || '/' || r.name AS repository"
 )
 # Waiting deliveries are counted up to this number.
 MOST = 1_000
 RECENT = 24
 STATES = {
+    "paused": "h.paused_at IS NOT NULL",
     "failing": "h.failing_since IS NOT NULL AND h.active = 1",
     "disabled": "h.disabled_reason IS NOT NULL",
     "off": "h.active = 0 AND h.disabled_reason IS NULL",

@@ -35,5 +35,5 @@ class DeliveryOptions(BaseModel):
         None, description="a hook that fails for this long is disabled; 0 never disables it"
     )
     breaker: Annotated[int, Field(ge=0, le=1000)] | None = Field(
-        None, description="failures in a row that pause the endpoint; 0 never pauses it"
+        None, description="failures in a row that open the circuit breaker; 0 never opens it"
     )

@@ -12,7 +12,7 @@ from store.errors import Invalid, Missing
 COLUMNS = (
     "id, repo_id, url, content_type, secret, insecure_ssl, active, events, options,"
     " disabled_reason, failing_since, version, created_at, updated_at, previous_secret,"
-    " previous_until, secret_taken, held_until"
+    " previous_until, secret_taken, held_until, paused_at"
 )
 CHANGEABLE = frozenset(
     {"url", "events", "content_type", "secret", "overlap", "insecure_ssl", "active", "options"}
@@ -226,7 +226,7 @@ def update(db: Connection, hook: Row, *, most: int = 0, **changes: Any) -> Row:
         now=db.now,
     )
     assert row is not None
-    _notify_changed(db, hook["id"])
+    notify_changed(db, hook["id"])
     return _sync_subscriptions(db, decode_row(row))
 
 
@@ -239,7 +239,7 @@ def _reload(db: Connection, hook: Row) -> Row:
     return found
 
 
-def _notify_changed(db: Connection, hook_id: int) -> None:
+def notify_changed(db: Connection, hook_id: int) -> None:
     """Notify the worker that its copy of this hook is outdated."""
     notifier = db.notifier
     db.after_commit(lambda: notifier.wake([hook_id]))
@@ -255,18 +255,22 @@ def disable(db: Connection, hook_id: int, reason: str) -> None:
         now=db.now,
     )
     db.execute("DELETE FROM subscription WHERE hook_id = :id", id=hook_id)
-    _notify_changed(db, hook_id)
+    notify_changed(db, hook_id)
 
 
 def delete(db: Connection, hook: Row) -> None:
-    """Mark a hook as deleted. Retention deletes its row later, because deliveries may need it."""
+    """Mark a hook as deleted. Retention deletes its row later, because deliveries may need it.
+
+    A pause ends, so that its last event is delivered.
+    """
     db.execute("DELETE FROM subscription WHERE hook_id = :id", id=hook["id"])
     db.execute(
-        "UPDATE hook SET deleted_at = :now, active = 0, version = version + 1 WHERE id = :id",
+        "UPDATE hook SET deleted_at = :now, active = 0, paused_at = NULL, version = version + 1"
+        " WHERE id = :id",
         id=hook["id"],
         now=db.now,
     )
-    _notify_changed(db, hook["id"])
+    notify_changed(db, hook["id"])
 
 
 def last_responses(db: Connection, hook_ids: Iterable[int]) -> dict[int, Row]:

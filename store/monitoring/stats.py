@@ -14,6 +14,8 @@ from store.jobs import jobs
 MOST = 250_000
 # The limit of hooks that are searched for the longest wait.
 MOST_HOOKS = 10_000
+# The deliveries of paused hooks wait for an operator, and for no worker.
+PAUSED = "(SELECT p.id FROM hook p WHERE p.paused_at IS NOT NULL)"
 # Workers renew their leases every five seconds.
 SILENT = 15 * SECOND
 
@@ -36,6 +38,8 @@ class DeliveryStats:
     failing: int
     """Hooks whose last deliveries failed."""
     disabled: int
+    paused: int
+    """Hooks that are paused."""
     leases: list[Row]
     """The workers' leases, each with `holder`, `seen_at`, and `lag` in microseconds."""
     jobs: list[Row]
@@ -76,6 +80,7 @@ def collect(db: Connection) -> DeliveryStats:
         count_held(db),
         _hooks(db, "failing_since"),
         _hooks(db, "disabled_reason"),
+        _hooks(db, "paused_at"),
         _leases(db),
         jobs.every(db),
     )
@@ -99,7 +104,8 @@ def _oldest_free(db: Connection) -> int | None:
         " AND x.hook_id > w.hook_id), w.step + 1"
         " FROM w WHERE w.hook_id IS NOT NULL AND w.step < :most)"
         f" SELECT min(f.due_at) FROM (SELECT (SELECT min(x.due_at) FROM delivery x WHERE {waiting}"
-        " AND x.hook_id = w.hook_id) AS due_at FROM w WHERE w.hook_id IS NOT NULL) AS f",
+        " AND x.hook_id = w.hook_id) AS due_at FROM w WHERE w.hook_id IS NOT NULL"
+        f" AND w.hook_id NOT IN {PAUSED}) AS f",
         most=MOST_HOOKS,
     )
     return found if found is not None and found <= db.now else None
@@ -118,11 +124,11 @@ def _oldest_held(db: Connection) -> int | None:
 
 
 def count_waiting(db: Connection) -> tuple[int, int]:
-    """Return how many deliveries are due, and how many will be."""
+    """Return how many deliveries are due, and how many will be. Paused hooks are left out."""
     counted = db.tuples(
         "SELECT count(*), sum(CASE WHEN f.due_at <= :now THEN 1 ELSE 0 END)"
         " FROM (SELECT x.due_at FROM delivery x WHERE x.state = 0 AND x.lease_id IS NULL"
-        " ORDER BY x.hook_id, x.due_at LIMIT :most) AS f",
+        f" AND x.hook_id NOT IN {PAUSED} ORDER BY x.hook_id, x.due_at LIMIT :most) AS f",
         now=db.now,
         most=MOST,
     )

@@ -146,7 +146,9 @@ class Dispatcher:
         LOG_CONTEXT.set({"delivery_id": item.delivery_id, "hook_id": lane.hook_id})
         try:
             target = self.targets.known(lane, item) or await self._load_target(lane, item)
-            if self._is_held(target) or not self.admission.assign_host(lane, permit):
+            if _is_suspended(target, self._store.clock.now()):
+                raise Withheld
+            if not self.admission.assign_host(lane, permit):
                 raise Withheld
             may_send = partial(self.leased.holds, lease_id)
             outcome = await self._sender.attempt(
@@ -161,15 +163,9 @@ class Dispatcher:
             self._on_outcome(lane, item, outcome)
             return True
         self.leased.requeue(lane, item, lease_id)
-        if lane.target is not None and self._is_held(lane.target):
-            self._hold(lane, lane.target.held_until)
+        if lane.target is not None and _is_suspended(lane.target, self._store.clock.now()):
+            self._suspend(lane, lane.target.held_until)
         return False
-
-    def _is_held(self, target: Target | None) -> bool:
-        """Return whether the receiver asked, before the hook was read, for nothing until later."""
-        if target is None or not target.held_until:
-            return False
-        return target.held_until > self._store.clock.now()
 
     async def _load_target(self, lane: Lane, item: QueuedDelivery) -> Target | None:
         known = lane.target is not None
@@ -199,22 +195,26 @@ class Dispatcher:
             return
         self._recorder.add(outcome)
         if cooldown := self.admission.update_limits(lane, delivered=outcome.state == DELIVERED):
-            message = "hook %d pauses for %.0f s after %d failures in a row"
+            message = "hook %d rests for %.0f s after %d failures in a row"
             log.warning(message, lane.hook_id, cooldown, lane.failures)
             # This precedes the recording, which never happens at once.
             outcome.cooldown_until = self._store.clock.now() + round(cooldown * SECOND)
             self.claimer.give_back(lane)
         if outcome.held_until is not None:
-            self._hold(lane, outcome.held_until)
+            self._suspend(lane, outcome.held_until)
 
-    def _hold(self, lane: Lane, until: int) -> None:
-        """Send nothing to this endpoint until this time (microseconds), as it asked."""
-        seconds = (until - self._store.clock.now()) / SECOND
-        log.info("hook %d pauses for %.0f s, as its receiver asked", lane.hook_id, seconds)
-        lane.hold(until)
-        self.lanes.update_full(lane)
+    def _suspend(self, lane: Lane, held_until: int) -> None:
+        """Return the deliveries of a hook that is paused, or that gets nothing before a time
+        (microseconds), because its receiver asked for that.
+        """
+        if held_until > (now := self._store.clock.now()):
+            seconds = (held_until - now) / SECOND
+            log.info("hook %d is held back for %.0f s: its receiver asked", lane.hook_id, seconds)
+            lane.hold(held_until)
+            self.lanes.update_full(lane)
         self.claimer.give_back(lane)
-        self.claimer.retry_timer.schedule(lane, lane.held_until)
+        if lane.held_until:
+            self.claimer.retry_timer.schedule(lane, lane.held_until)
 
     def _on_recorded(self, outcomes: Sequence[Outcome], disabled: set[int]) -> None:
         self._reset_watchdog()
@@ -269,3 +269,8 @@ class Dispatcher:
         self.leased.closed = self.admission.closed = True
         self.claimer.stop()
         self._tasks.cancel()
+
+
+def _is_suspended(target: Target | None, now: int) -> bool:
+    """Return whether the hook is paused, or its receiver asked for nothing before a later time."""
+    return target is not None and (target.paused or target.held_until > now)

@@ -72,7 +72,7 @@ class WorkerMetrics(MetricSet):
             "tocsin_deliveries_in_hand", "Deliveries in memory that wait for their turn"
         )
         self.cooling_down = GaugeMetric(
-            "tocsin_endpoints_resting", "Hooks that pause after failures (open circuit breakers)"
+            "tocsin_endpoints_resting", "Hooks whose circuit breakers are open after failures"
         )
         self.held = GaugeMetric(
             "tocsin_hooks_held_by_host",

@@ -31,6 +31,7 @@ class Target:
     url: str
     active: bool
     deleted: bool
+    paused: bool
     content_type: str
     verify_tls: bool
     policy: Policy
@@ -136,6 +137,7 @@ def load_target(
         url=row["url"],
         active=bool(row["active"]),
         deleted=row["deleted_at"] is not None,
+        paused=row["paused_at"] is not None,
         content_type=row["content_type"],
         verify_tls=not row["insecure_ssl"],
         policy=policy_for(settings, row["options"]),

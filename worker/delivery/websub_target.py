@@ -85,6 +85,7 @@ def load_websub_target(
         url=row["callback"],
         active=settings.websub and row["ended_at"] is None,
         deleted=False,
+        paused=False,
         content_type="json",
         verify_tls=True,
         policy=policy_for(settings, OPTIONS),

@@ -144,7 +144,9 @@ CREATE TABLE hook (
     -- The receiver asked, with Retry-After, for nothing before this time.
     held_until BIGINT,
     -- 1: the receiver has rejected the former secret and accepted the new one.
-    secret_taken SMALLINT NOT NULL DEFAULT 0
+    secret_taken SMALLINT NOT NULL DEFAULT 0,
+    -- While it is set, the hook's deliveries wait.
+    paused_at BIGINT
 );
 
 CREATE INDEX hook_repository ON hook (repo_id, id);
@@ -154,6 +156,8 @@ CREATE INDEX hook_listed ON hook (repo_id, id) WHERE deleted_at IS NULL;
 CREATE INDEX hook_disabled ON hook (id) WHERE disabled_reason IS NOT NULL AND deleted_at IS NULL;
 
 CREATE INDEX hook_failing ON hook (id) WHERE failing_since IS NOT NULL AND deleted_at IS NULL;
+
+CREATE INDEX hook_paused ON hook (id) WHERE paused_at IS NOT NULL;
 
 CREATE INDEX hook_previous ON hook (previous_until) WHERE previous_until IS NOT NULL;
 

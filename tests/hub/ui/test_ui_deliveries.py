@@ -229,7 +229,7 @@ class TestOne:
             page = text_of(await browser.page(f"/ui/deliveries/{attempt}"))
             assert "The receiver asked retry-after=120" in page
             hook = text_of(await browser.page(f"/ui/hooks/{world.failing['id']}"))
-            assert "Paused by its receiver" in hook
+            assert "Held back by its receiver" in hook
 
     async def test_its_attempts(self, world: World) -> None:
         (number,) = world.send(world.failing, "a", status_code=500)

@@ -11,7 +11,7 @@ from store import Store
 from store.accounts import tokens
 from store.audit import audit_log
 from store.clock import DAY, HOUR, SECOND, MovableClock
-from store.delivery import hook_secrets, hooks
+from store.delivery import hook_pauses, hook_secrets, hooks
 
 
 @pytest.fixture
@@ -125,6 +125,16 @@ class TestOne:
             assert "The hook is on." not in text_of(await browser.page(at))
             assert (await browser.post(f"{at}/off", on=at)).status_code == 303
             assert "Off" in text_of(await browser.page(at))
+
+    async def test_that_it_is_paused(self, world: World) -> None:
+        world.store.do(hook_pauses.pause, world.good)
+        async with open_dashboard(world.store, world.seed.token) as browser:
+            text = text_of(await browser.page(f"/ui/hooks/{world.good['id']}"))
+            assert "Paused since" in text
+            assert f"tocsin hook resume {world.good['id']}" in text
+            listed = await browser.page("/ui/hooks?state=paused")
+            assert re.findall(r"example(/\w+)", listed) == ["/good"]
+            assert "Paused" in text_of(listed)
 
     async def test_a_hook_is_pinged(self, world: World) -> None:
         at = f"/ui/hooks/{world.good['id']}"

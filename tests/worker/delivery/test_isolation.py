@@ -257,7 +257,7 @@ async def test_the_breaker_opens_gives_back_probes_and_closes(
     await until(lambda: len(house.network.posts) == 3)
     await until(lambda: not house.leased())
     assert hook_id in worker.dispatcher.local.full()
-    assert "pauses for" in caplog.text
+    assert "rests for" in caplog.text
     assert resting_until(house, hook_id) is not None
     hasten(FIRST_COOLDOWN)
     await until(lambda: len(house.network.posts) == 4)

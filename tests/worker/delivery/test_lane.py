@@ -19,7 +19,7 @@ FIRST_COOLDOWN, MAX_COOLDOWN = DEFAULTS.first_cooldown, DEFAULTS.max_cooldown
 
 def lane(queued: int = 0, **options: object) -> Lane:
     target = Target(
-        version=1, repo_id=1, url="", active=True, deleted=False, content_type="json",
+        version=1, repo_id=1, url="", active=True, deleted=False, paused=False, content_type="json",
         verify_tls=True, policy=policy_for(WorkerSettings(), options), endpoint=None, refusal="",
         secret=None, prefixes=(), static_head="",
     )  # fmt: skip

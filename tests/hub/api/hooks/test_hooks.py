@@ -7,8 +7,8 @@ import pytest
 from assertions import BASE, assert_error, attempted, bodies, links, waiting
 
 from store import Store
-from store.clock import DAY, MovableClock
-from store.delivery import hook_secrets, hooks
+from store.clock import DAY, MovableClock, iso
+from store.delivery import hook_pauses, hook_secrets, hooks
 from store.repositories import repositories
 
 HOOKS = "/repos/octo/hello/hooks"
@@ -51,6 +51,7 @@ async def test_a_new_hook_is_shown_and_pinged(client: httpx.AsyncClient, store: 
         "deliveries_url": f"{hook['url']}/deliveries",
         "last_response": {"code": None, "status": "unused", "message": None},
         "disabled_reason": None,
+        "paused_at": None,
         "delivery": {},
     }
     assert secret(store, hook) == "s3cret"
@@ -320,6 +321,15 @@ async def test_a_disabled_hook_says_why_until_it_is_active_again(
     assert (shown["active"], shown["disabled_reason"]) == (False, "the receiver said 410")
     shown = (await client.patch(path, json={"active": True})).json()
     assert (shown["active"], shown["disabled_reason"]) == (True, None)
+
+
+async def test_a_pause_is_shown(client: httpx.AsyncClient, store: Store) -> None:
+    hook = await made(client)
+    path = f"{HOOKS}/{hook['id']}"
+    row = store.do(lambda db: hook_pauses.pause(db, hooks.by_id(db, hook["id"])))
+    assert (await client.get(path)).json()["paused_at"] == iso(row["paused_at"])
+    store.do(hook_pauses.resume, row)
+    assert (await client.get(path)).json()["paused_at"] is None
 
 
 async def test_a_ping_and_what_came_back(client: httpx.AsyncClient, store: Store) -> None:

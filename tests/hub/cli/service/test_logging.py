@@ -319,7 +319,7 @@ def test_no_secret_is_logged(directory: Path, store: Store, form: str) -> None:
         assert secret not in said, secret
     assert "POST /ada/engine/events/push: 202 in " in said
     assert "/ada/engine/events/x%0a%1b[31m" in said
-    assert "hook 1 pauses for" in said
+    assert "hook 1 rests for" in said
     assert "1 deliveries are dead; the last ended with attempt 1: connect" in said
     if form == "json":
         check_objects([json.loads(line) for line in said.splitlines()])
@@ -331,5 +331,5 @@ def check_objects(lines: list[dict[str, Any]]) -> None:
     first = requests[0]
     assert (first["method"], first["path"]) == ("POST", "/ada/engine/events/push")
     assert (first["status"], first["address"]) == (202, "127.0.0.1")
-    (pause,) = (line for line in lines if "pauses for" in line["message"])
+    (pause,) = (line for line in lines if "rests for" in line["message"])
     assert (pause["hook_id"], pause["delivery_id"]) == (1, 1)

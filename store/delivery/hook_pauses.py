@@ -1,0 +1,49 @@
+"""Pauses of hooks: while a hook is paused, its deliveries wait.
+
+A paused hook still gets a delivery for each event. Nothing is sent, and nothing is lost. In
+contrast, an inactive hook gets no deliveries.
+"""
+
+from store.database.connection import Connection, Row
+from store.delivery import hooks
+from store.errors import Missing
+
+PAUSED = "(SELECT p.id FROM hook p WHERE p.paused_at IS NOT NULL)"
+"""The ids of paused hooks, as SQL. An index has only these."""
+
+
+def pause(db: Connection, hook: Row) -> Row:
+    """Pause a hook. A hook that is paused already stays paused since the first time.
+
+    Raises Missing if the hook was deleted meanwhile.
+    """
+    return _update(db, hook, "paused_at = COALESCE(paused_at, :now)")
+
+
+def resume(db: Connection, hook: Row) -> Row:
+    """End the pause of a hook: its deliveries are due at once. Without a pause, do nothing.
+
+    The time of the pause does not count as time in which the hook was failing. Raises Missing if
+    the hook was deleted meanwhile.
+    """
+    if hook["paused_at"] is None:
+        return hook
+    return _update(
+        db,
+        hook,
+        "paused_at = NULL, failing_since = failing_since + :now"
+        " - CASE WHEN paused_at > failing_since THEN paused_at ELSE failing_since END",
+    )
+
+
+def _update(db: Connection, hook: Row, changes: str) -> Row:
+    row = db.one(
+        f"UPDATE hook SET {changes}, version = version + 1, updated_at = :now"
+        f" WHERE id = :id AND deleted_at IS NULL RETURNING {hooks.COLUMNS}",
+        id=hook["id"],
+        now=db.now,
+    )
+    if row is None:
+        raise Missing(f"there is no hook {hook['id']}")
+    hooks.notify_changed(db, hook["id"])
+    return hooks.decode_row(row)
