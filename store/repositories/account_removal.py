@@ -1,0 +1,77 @@
+"""The removal of a user or an organization, with all that belongs to it."""
+
+from collections import Counter
+
+from store.accounts import apps
+from store.database.connection import Connection, Row
+from store.delivery import sources
+from store.errors import Conflict
+from store.repositories import membership_dump, repositories, repository_removal
+
+
+def parts(db: Connection, account: Row) -> dict[str, int]:
+    """Return how many things go with an account, by kind."""
+    owned = _repository_ids(db, account["id"])
+    counted: Counter[str] = Counter()
+    for repo_id in owned:
+        counted.update(repository_removal.parts(db, repo_id))
+    return {
+        "repositories": len(owned),
+        **{name: many for name, many in counted.items() if many},
+        "members": _count(db, "membership x WHERE x.organization_id = :id", account["id"]),
+        "teams": _count(db, "team x WHERE x.organization_id = :id", account["id"]),
+        "tokens": _count(db, "token x WHERE x.account_id = :id", account["id"]),
+        "apps": _count(db, "app x WHERE x.owner_id = :id", account["id"]),
+        "sources": _count(db, "source x WHERE x.owner_id = :id", account["id"]),
+    }
+
+
+def _count(db: Connection, source: str, account_id: int) -> int:
+    counted: int = db.value(f"SELECT count(*) FROM {source}", id=account_id)
+    return counted
+
+
+def _repository_ids(db: Connection, account_id: int) -> list[int]:
+    rows = db.tuples("SELECT id FROM repository WHERE owner_id = :id ORDER BY id", id=account_id)
+    return [row[0] for row in rows]
+
+
+def check(db: Connection, account: Row) -> None:
+    """Raise Conflict if nobody could administer something without this account."""
+    if account["site_admin"] and not db.value(
+        "SELECT 1 FROM account WHERE site_admin = 1 AND id <> :id LIMIT 1", id=account["id"]
+    ):
+        raise Conflict(
+            f"{account['login']} is the last site administrator: make another user one first,"
+            " with `tocsin user edit LOGIN --site-admin`"
+        )
+    alone = db.value(
+        "SELECT o.login FROM membership m JOIN account o ON o.id = m.organization_id"
+        " WHERE m.account_id = :id AND m.role = 'admin' AND NOT EXISTS (SELECT 1 FROM membership x"
+        " WHERE x.organization_id = m.organization_id AND x.role = 'admin'"
+        " AND x.account_id <> :id) ORDER BY o.login_key LIMIT 1",
+        id=account["id"],
+    )
+    if alone is not None:
+        raise Conflict(
+            f"{account['login']} is the last administrator of {alone}: make another member one"
+            f" first, with `tocsin org join {alone} LOGIN --role admin`, or remove {alone}"
+        )
+
+
+def remove(db: Connection, account: Row) -> None:
+    """Delete an account with its repositories, applications, sources and tokens.
+
+    Raises Conflict as `check` does.
+    """
+    check(db, account)
+    for repo_id in _repository_ids(db, account["id"]):
+        repo = repositories.get(db, repo_id)
+        assert repo is not None, "read in the same transaction"
+        repository_removal.remove(db, repo)
+    for (app_id,) in db.tuples("SELECT id FROM app WHERE owner_id = :id", id=account["id"]):
+        apps.remove(db, app_id)
+    # A source without its owner could send events of all repositories.
+    for (source_id,) in db.tuples("SELECT id FROM source WHERE owner_id = :id", id=account["id"]):
+        sources.remove(db, source_id)
+    membership_dump.delete(db, account["id"])

@@ -1,0 +1,52 @@
+"""The removal of a repository, with all that belongs to it."""
+
+from store.database.connection import Connection, Row
+from store.delivery import websub
+from store.delivery.attempts import DEAD, WAITING
+
+GONE = "the repository was removed"
+
+
+def parts(db: Connection, repo_id: int) -> dict[str, int]:
+    """Return how many things go with a repository, by kind."""
+    return {
+        "hooks": _count(db, "hook x WHERE x.repo_id = :id AND x.deleted_at IS NULL", repo_id),
+        "deliveries": _count(
+            db,
+            "hook h JOIN delivery x ON x.hook_id = h.id"
+            f" WHERE h.repo_id = :id AND x.state = {WAITING}",
+            repo_id,
+        ),
+        "subscriptions": len(websub.list_subscription_ids(db, repo_id)),
+        "issues": _count(db, "issue x WHERE x.repo_id = :id", repo_id),
+        "collaborators": _count(db, "collaborator x WHERE x.repo_id = :id", repo_id),
+    }
+
+
+def _count(db: Connection, source: str, repo_id: int) -> int:
+    counted: int = db.value(f"SELECT count(*) FROM {source}", id=repo_id)
+    return counted
+
+
+def remove(db: Connection, repo: Row) -> None:
+    """Delete a repository, its hooks, its state and its WebSub subscriptions.
+
+    Waiting deliveries of its hooks become dead. Events and attempts stay until retention deletes
+    them. WebSub subscribers get a denial.
+    """
+    websub.deny(db, dict.fromkeys(websub.list_subscription_ids(db, repo["id"]), GONE))
+    hook_ids = [
+        row[0] for row in db.tuples("SELECT id FROM hook WHERE repo_id = :id", id=repo["id"])
+    ]
+    # A worker that holds a delivery notices by itself that the hook is gone.
+    db.execute(
+        f"UPDATE delivery SET state = {DEAD}, due_at = :now, reason = :reason WHERE"
+        " hook_id IN (SELECT h.id FROM hook h WHERE h.repo_id = :id)"
+        f" AND state = {WAITING} AND lease_id IS NULL",
+        id=repo["id"],
+        now=db.now,
+        reason=GONE,
+    )
+    db.execute("DELETE FROM repository WHERE id = :id", id=repo["id"])
+    notifier = db.notifier
+    db.after_commit(lambda: notifier.wake(hook_ids))

@@ -1,0 +1,124 @@
+"""What goes with a repository or an account, and what stays, on each engine."""
+
+import pytest
+from store_world import World
+
+from store import Row
+from store.accounts import accounts, apps, tokens
+from store.delivery import deliveries, event_queries, hooks, sources
+from store.errors import Conflict
+from store.repositories import account_removal, membership_dump, repositories, repository_removal
+
+
+def remove_repository(world: World) -> None:
+    world.store.do(repository_removal.remove, world.repo)
+
+
+def states(world: World) -> dict[int, tuple[str, str | None]]:
+    rows = world.store.look(deliveries.page, limit=100)
+    return {row["id"]: (row["state"], row["reason"]) for row in rows}
+
+
+def user(world: World, login: str, **given: object) -> Row:
+    return world.store.do(lambda db: accounts.create(db, login, **given))
+
+
+def test_with_a_repository_go_its_hooks_and_what_waits_for_them(world: World) -> None:
+    hook = world.hook("push")
+    world.arrive()
+    parts = world.store.look(repository_removal.parts, world.repo["id"])
+    assert (parts["hooks"], parts["deliveries"], parts["issues"]) == (1, 1, 0)
+    remove_repository(world)
+    assert world.store.look(repositories.get, world.repo["id"]) is None
+    assert world.store.look(hooks.by_id, hook["id"]) is None
+    assert [*states(world).values()] == [("dead", "the repository was removed")]
+    assert len(world.store.look(event_queries.newest, limit=10)) == 1, "events stay"
+
+
+def test_another_repository_keeps_everything(world: World) -> None:
+    other = world.another_repo()
+    hook = world.hook("push", repo=other)
+    world.arrive("other", repo_id=other["id"])
+    remove_repository(world)
+    assert world.store.look(hooks.by_id, hook["id"]) is not None
+    assert [*states(world).values()] == [("waiting", None)]
+
+
+def test_what_a_worker_holds_is_left_to_it(world: World) -> None:
+    hook = world.hook("push")
+    world.arrive()
+    (one,) = world.claim(world.lease(), hook["id"])
+    remove_repository(world)
+    assert states(world)[one.id] == ("waiting", None)
+
+
+def test_a_name_can_be_used_again(world: World) -> None:
+    remove_repository(world)
+    again = world.store.do(repositories.create, world.user["id"], "engine")
+    assert again["id"] != world.repo["id"]
+
+
+def test_with_an_account_goes_what_it_owns(world: World) -> None:
+    world.hook("push")
+    world.arrive()
+    ada = world.store.look(accounts.by_login, "ada")
+    bob = user(world, "bob")
+    world.store.do(repositories.grant, world.repo["id"], bob["id"], "read")
+
+    def own(db) -> None:
+        tokens.create(db, ada["id"])
+        apps.create(db, ada["id"], "Lab", url="https://lab.example/")
+        sources.create(db, "forge", "hush", owner_id=ada["id"])
+        sources.create(db, "open", "hush")
+
+    world.store.do(own)
+    parts = world.store.look(account_removal.parts, ada)
+    named = {name: many for name, many in parts.items() if many}
+    assert named == {
+        "repositories": 1,
+        "hooks": 1,
+        "deliveries": 1,
+        "collaborators": 1,
+        "tokens": 1,
+        "apps": 1,
+        "sources": 1,
+    }
+    world.store.do(account_removal.remove, ada)
+    assert world.store.look(accounts.by_login, "ada") is None
+    assert world.store.look(repositories.list_all) == []
+    assert world.store.look(tokens.list_all) == []
+    assert world.store.look(apps.list_all) == []
+    assert [row["name"] for row in world.store.look(sources.every)] == ["open"]
+    assert world.store.look(accounts.by_login, "bob") is not None
+
+
+def test_the_last_administrator_of_an_organization_stays(world: World) -> None:
+    tower = user(world, "tower", kind="Organization")
+    bob, eve = user(world, "bob"), user(world, "eve")
+    world.store.do(accounts.join, tower["id"], bob["id"], "admin")
+    world.store.do(accounts.join, tower["id"], eve["id"], "member")
+    with pytest.raises(Conflict, match="bob is the last administrator of tower"):
+        world.store.do(account_removal.remove, bob)
+    world.store.do(account_removal.remove, eve)
+    ada = world.user
+    world.store.do(accounts.join, tower["id"], ada["id"], "admin")
+    world.store.do(account_removal.remove, bob)
+    assert world.store.look(membership_dump.members, tower["id"]) == {"ada": "admin"}
+
+
+def test_an_organization_goes_with_its_members(world: World) -> None:
+    tower = user(world, "tower", kind="Organization")
+    world.store.do(accounts.join, tower["id"], world.user["id"], "admin")
+    world.store.do(account_removal.remove, tower)
+    assert world.store.look(accounts.by_login, "tower") is None
+    world.store.do(account_removal.check, world.store.look(accounts.by_login, "ada"))
+
+
+def test_the_last_site_administrator_stays(world: World) -> None:
+    bob = user(world, "bob", site_admin=True)
+    with pytest.raises(Conflict, match="bob is the last site administrator"):
+        world.store.do(account_removal.remove, bob)
+    eve = user(world, "eve", site_admin=True)
+    world.store.do(account_removal.remove, bob)
+    world.store.do(membership_dump.set_site_admin, eve["id"], False)
+    world.store.do(account_removal.remove, world.store.look(accounts.by_login, "eve"))
