@@ -74,7 +74,7 @@ class WorkerSettings(WebSubSettings, ImportSettings, UsageSettings, DataSettings
         10, ge=0, description="failures in a row that open a hook's circuit breaker; 0: never"
     )
     max_retry_after: float = Field(
-        DAY, ge=0, description="seconds for which a receiver's Retry-After holds a hook back at most"
+        DAY, ge=0, description="seconds for which a receiver's Retry-After holds a hook back"
     )
     disable_after: float = Field(
         5 * DAY, ge=0, description="seconds of failing after which a hook is disabled; 0: never"

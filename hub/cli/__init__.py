@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hub import __version__
-from hub.cli.commands import COMMANDS, SECTIONS, SHORT
+from hub.cli.commands import COMMANDS, EXAMPLES, FORMER, SECTIONS, SHORT, current, no_such
 from hub.cli.console import exits
 from store.errors import StoreError, from_os_error
 
@@ -39,16 +39,25 @@ class Commands(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        cmd_name = FORMER.get(cmd_name, (cmd_name,))[0]
         if cmd_name not in COMMANDS:
             return None
         module, _, name = COMMANDS[cmd_name].partition(":")
         command: click.Command = getattr(_imported(f"hub.cli.{module}"), name)
         return command
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, current(args))
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for section, commands in SECTIONS.items():
             with formatter.section(section):
                 formatter.write_dl([(name, text) for name, (_, text) in commands.items()])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Examples"):
+            for one in EXAMPLES:
+                formatter.write(f"  {one}\n")
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem[str]]":
         from click.shell_completion import CompletionItem
@@ -62,11 +71,7 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         named = args[0]
         if named not in COMMANDS and not named.startswith("-") and not ctx.resilient_parsing:
-            from difflib import get_close_matches
-
-            close = " or ".join(map(repr, get_close_matches(named, COMMANDS)))
-            meant = f"Did you mean {close}?" if close else "`tocsin --help` lists them."
-            raise click.UsageError(f"No such command {named!r}. {meant}", ctx)
+            raise click.UsageError(no_such(named, COMMANDS, "tocsin"), ctx)
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -1,9 +1,12 @@
 """The commands in the order of the help: the module and the help line of each.
 
 The help and shell completion read this table, so that they need not import any command.
+
+A noun has the verbs `list`, `show`, `add`, `edit` and `remove`, as far as they make sense for it,
+and verbs of its own behind them: see `hub.cli.console.grammar`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Try it": {
@@ -20,13 +23,12 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "load": ("state.load:load", "Create the state that a YAML or JSON document describes."),
     },
     "Traffic": {
-        "hooks": ("traffic.hooks:hooks", "Hooks and their health."),
+        "hook": ("traffic.hook:hook", "Hooks and their health."),
         "websub": ("traffic.websub:websub", "WebSub subscriptions."),
-        "events": ("traffic.events:events", "List the received events."),
-        "refusals": ("traffic.refusals:refusals", "List the events that were rejected, and why."),
-        "deliveries": ("traffic.deliveries:deliveries", "List deliveries, or follow them."),
-        "delivery": ("traffic.deliveries:delivery", "Show one delivery with all its attempts."),
-        "redeliver": ("traffic.redeliver:redeliver", "Send deliveries again with the same GUIDs."),
+        "event": ("traffic.event:event", "Received events and their payloads."),
+        "delivery": ("traffic.delivery:delivery", "Deliveries and their attempts."),
+        "refusal": ("traffic.refusal:refusal", "Events that were rejected, and why."),
+        "emit": ("playground.emit:emit", "Post an event, as a platform does."),
         "replay": ("traffic.replay:replay", "Deliver past events to the hooks that want them now."),
         "republish": ("traffic.republish:republish", "Publish the current state of resources."),
     },
@@ -34,11 +36,11 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "status": ("operate.status:status", "Count accounts, hooks, deliveries and the backlog."),
         "top": ("operate.top:top", "Watch rates, latency, backlog and endpoints."),
         "doctor": ("operate.doctor:doctor", "Check this installation and suggest remedies."),
-        "jobs": ("operate.jobs:jobs", "List scheduled jobs, or run one now."),
-        "audit": ("operate.audit:audit", "List or verify the audit log."),
+        "job": ("operate.job:job", "Scheduled jobs."),
+        "audit": ("operate.audit:audit", "The audit log: who changed what."),
         "backup": ("operate.backup:backup", "Back up the database while tocsin runs."),
         "restore": ("operate.restore:restore", "Replace the database with a backup."),
-        "key": ("operate.key:key", "Rotate the key that encrypts stored secrets."),
+        "key": ("operate.key:key", "The key that encrypts stored secrets."),
         "migrate": ("operate.migrate:migrate", "Move from SQLite to PostgreSQL."),
         "sql": ("operate.sql:sql", "Run a read-only SQL statement."),
     },
@@ -50,5 +52,33 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "completion": ("install.completion:completion", "Print or install shell completion."),
     },
 }
+FORMER: Mapping[str, tuple[str, ...]] = {
+    "hooks": ("hook",),
+    "events": ("event",),
+    "deliveries": ("delivery",),
+    "redeliver": ("delivery", "redeliver"),
+    "refusals": ("refusal",),
+    "jobs": ("job",),
+}
+"""Words of former versions, which still work, and the words that they stand for."""
+EXAMPLES = (
+    "tocsin demo",
+    "tocsin hook add ada/bell-tower https://receiver.example/hook",
+    "tocsin delivery list --state waiting",
+)
 COMMANDS = {name: where for section in SECTIONS.values() for name, (where, _) in section.items()}
 SHORT = {name: text for section in SECTIONS.values() for name, (_, text) in section.items()}
+
+
+def current(words: list[str]) -> list[str]:
+    """Return the words of a command line with the present word in place of a former one."""
+    return [*FORMER.get(words[0], words[:1]), *words[1:]] if words else words
+
+
+def no_such(name: str, known: Iterable[str], place: str) -> str:
+    """Return the message for a command that does not exist: it names similar ones."""
+    from difflib import get_close_matches
+
+    close = " or ".join(map(repr, get_close_matches(name, [*known])))
+    meant = f"Did you mean {close}?" if close else f"`{place} --help` lists them."
+    return f"No such command {name!r}. {meant}"

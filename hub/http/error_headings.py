@@ -51,7 +51,7 @@ HEADINGS: dict[type[Exception], Heading] = {
     errors.Unauthenticated: Heading(
         "Authentication",
         "The request has no credentials, or the server does not know them. Send a token as "
-        "`Authorization: Bearer TOKEN`. `tocsin token create` makes one. A token that has expired "
+        "`Authorization: Bearer TOKEN`. `tocsin token add` makes one. A token that has expired "
         "or was revoked does not work any more.",
         general=True,
     ),

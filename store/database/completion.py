@@ -44,6 +44,12 @@ def hooks(db: Connection, typed: str) -> list[Row]:
     return _with_prefix(rows, typed)
 
 
+def events(db: Connection, typed: str) -> list[Row]:
+    """Return `id` and `name` of up to 100 events."""
+    rows = db.all("SELECT id, name FROM event ORDER BY id DESC LIMIT :newest", newest=NEWEST)
+    return _with_prefix(rows, typed)
+
+
 def deliveries(db: Connection, typed: str) -> list[Row]:
     """Return `id` and `event` of up to 100 deliveries."""
     rows = db.all(

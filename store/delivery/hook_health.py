@@ -7,7 +7,8 @@ from store.database.connection import Connection, Row, json_array
 
 COLUMNS = (
     "h.id, h.repo_id, h.url, h.active, h.events, h.disabled_reason, h.failing_since,"
-    " h.resting_until, h.held_until, h.paused_at, h.created_at, o.login || '/' || r.name AS repository"
+    " h.resting_until, h.held_until, h.paused_at, h.created_at,"
+    " o.login || '/' || r.name AS repository"
 )
 # Waiting deliveries are counted up to this number.
 MOST = 1_000

@@ -66,7 +66,7 @@ def test_a_command_and_its_options_exist(arguments: list[str]) -> None:
 
 def test_an_option_that_does_not_exist_is_noticed() -> None:
     with pytest.raises(click.NoSuchOption):
-        check_command(["hooks", "rotate-secret", "--nothing"])
+        check_command(["hook", "rotate-secret", "--nothing"])
 
 
 @pytest.mark.parametrize("page", PAGES, ids=named)

@@ -47,7 +47,7 @@ class Service:
         self.machine.run("tocsin", "user", "add", "ada")
         self.machine.run("tocsin", "repo", "add", "ada/engine")
         scopes = ("--scope", "repo", "--scope", "admin:repo_hook")
-        self.token = self.machine.run("tocsin", "token", "create", "ada", *scopes).split()[0]
+        self.token = self.machine.run("tocsin", "token", "add", "ada", *scopes).split()[0]
 
     async def hook(self, port: int, **options: Any) -> None:
         """A hook for pushes, by name, so that it has to be resolved."""

@@ -63,7 +63,7 @@ async def test_a_backup_under_load(site: Site, tmp_path: Path) -> None:
     found = guids(there / "tocsin.db")
     assert before <= found
     assert len(found) < EVENTS, "it is of one moment"
-    assert (await said(there, "audit", "--verify")).startswith("1 entries")
+    assert (await said(there, "audit", "verify")).startswith("1 entries")
 
 
 async def test_what_was_restored_is_delivered_to_the_end(site: Site, tmp_path: Path) -> None:

@@ -86,4 +86,4 @@ async def test_rotation_beside_a_daemon_and_kill_9(site: Site) -> None:
     secrets = opened_by_the_first(site.folder / "secret.key", [row["secret"] for row in rows])
     assert secrets == ["s", *(f"hush-{number}" for number in range(HOOKS))]
     assert delivered_as(site, b"s") > 50
-    assert (await said(site.folder, "audit", "--verify")).strip()
+    assert (await said(site.folder, "audit", "verify")).strip()

@@ -14,7 +14,7 @@ from systemd_service import SETTINGS, Insistent, Names, Service, ledger, names
 from waiting import PATIENCE, until
 
 EVENTS = 1_000
-LISTED = ("tocsin", "deliveries", "--json")
+LISTED = ("tocsin", "delivery", "list", "--json")
 STUCK = """
 import asyncio
 from pathlib import Path
@@ -184,7 +184,7 @@ async def test_a_delivery_loop_that_stands_still(service: Service) -> None:
         await service.call("touch", "/run/stuck")
         (delivery, *_) = json.loads(await service.call(*LISTED))
         before = service.restarts()
-        await service.call("tocsin", "redeliver", str(delivery["id"]))
+        await service.call("tocsin", "delivery", "redeliver", str(delivery["id"]))
         await service.until(
             lambda: "claiming: no sign of life" in service.machine.journal(), "that it is noticed"
         )

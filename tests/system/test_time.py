@@ -81,12 +81,12 @@ async def test_at_the_moment_in_another_process(site: Site) -> None:
 async def test_a_job_by_hand(site: Site) -> None:
     daemon = await site.serve()
     with site.opened() as store:
-        output = await said(site.folder, "jobs", "run", "prune")
+        output = await said(site.folder, "job", "run", "prune")
         assert output.startswith("prune: done in ")
         ran = job(store, "prune")
         assert f":{daemon.process.pid}/" in ran["holder"], "the worker has done it"
         assert await daemon.end() == 0
-        await said(site.folder, "jobs", "run", "prune")
+        await said(site.folder, "job", "run", "prune")
         again = job(store, "prune")
         assert again["started_at"] > ran["started_at"]
         assert again["due_at"] == ran["due_at"], "it is still run at its time"

@@ -3,21 +3,64 @@
 import click
 
 from hub.cli.console import options, output, suggestions
-from hub.cli.service.configuration import Configuration
-from hub.worker_events import WorkerEvents
+from hub.cli.console.grammar import noun
+from hub.cli.console.removal import agree
 from store import Connection, Row, Store
 from store.accounts import accounts
-from store.assistant import membership_seats
-from store.errors import Invalid
-from store.repositories import membership_dump
+from store.repositories import account_removal, membership_dump
 
 
-@click.group()
+@noun(
+    examples=["tocsin org add tower", "tocsin org join tower ada --role admin"],
+    lazy={"join": "accounts.org_join:join"},
+)
 def org() -> None:
-    """Create and list organizations, and add members."""
+    """Create, change and remove organizations, and add members."""
 
 
-@org.command()
+@org.command("list", examples=["tocsin org list"])
+@options.listing
+@options.with_store
+def list_organizations(store: Store, as_json: bool) -> None:
+    """List the organizations."""
+    output.print_rows(
+        store.look(_rows),
+        as_json=as_json,
+        empty="no organizations: `tocsin org add LOGIN` makes one",
+    )
+
+
+def _rows(db: Connection) -> list[Row]:
+    return [_shape(db, row) for row in accounts.list_all(db) if row["kind"] == "Organization"]
+
+
+def _shape(db: Connection, row: Row) -> Row:
+    return {
+        "id": row["id"],
+        "login": row["login"],
+        "name": row["name"],
+        "members": membership_dump.members(db, row["id"]),
+        "created_at": output.format_time(row["created_at"]),
+    }
+
+
+@org.command(examples=["tocsin org show tower"])
+@click.argument("login", shell_complete=suggestions.logins)
+@options.listing
+@options.with_store
+def show(store: Store, login: str, as_json: bool) -> None:
+    """Show the organization LOGIN with its members and what it owns."""
+
+    def find(db: Connection) -> Row:
+        row = options.organization(db, login)
+        owned = account_removal.parts(db, row)
+        shown = _shape(db, row) | {"email": row["email"], "description": row["description"]}
+        return shown | {name: many for name, many in owned.items() if name != "members"}
+
+    output.print_record(store.look(find), as_json=as_json)
+
+
+@org.command(examples=["tocsin org add tower --name 'The Bell Tower'"])
 @click.argument("login")
 @click.option("--name", help="Full name.")
 @click.option("--email", help="E-mail address.")
@@ -28,57 +71,45 @@ def add(store: Store, login: str, name: str | None, email: str | None) -> None:
     click.echo(f"made organization {made['login']}")
 
 
-@org.command()
-@click.argument("organization")
+@org.command(examples=["tocsin org edit tower --name 'The Old Bell Tower'"])
 @click.argument("login", shell_complete=suggestions.logins)
-@click.option("--role", type=click.Choice(["member", "admin"]), default="member", show_default=True)
-@options.configured
-def join(configuration: Configuration, organization: str, login: str, role: str) -> None:
-    """Make the user LOGIN a member of ORGANIZATION.
-
-    If every member of the organization has a seat at the assistant, the new member gets one too.
-    """
-    telling = WorkerEvents(configuration.settings)
-    store = options.opened(configuration.settings, create=False)
-    try:
-        store.do(_join, telling, organization, login, role)
-    finally:
-        store.shut()
-    click.echo(f"{login} is {role} of {organization}")
-
-
-def _join(db: Connection, telling: WorkerEvents, organization: str, login: str, role: str) -> None:
-    group, joining = options.account(db, organization), options.account(db, login)
-    if group["kind"] != "Organization":
-        raise options.missing(f"organization {organization!r}", "org list")
-    if joining["kind"] != "User":
-        raise Invalid(f"{login!r} is an organization: only users can be members")
-    new, refreshed = membership_seats.join(db, group["id"], joining["id"], role)
-    for event, seats in (("assistant_seat.created", new), ("assistant_seat.refreshed", refreshed)):
-        if seats:
-            telling(db, event, seats)
-
-
-@org.command("list")
-@options.as_json
+@click.option("--name", help="Full name.")
+@click.option("--email", help="E-mail address.")
+@click.option("--description", help="A description of it.")
 @options.with_store
-def list_organizations(store: Store, as_json: bool) -> None:
-    """List the organizations."""
-    rows = store.look(_rows)
-    output.print_rows(
-        rows, as_json=as_json, empty="no organizations: `tocsin org add LOGIN` makes one"
-    )
+def edit(
+    store: Store, login: str, name: str | None, email: str | None, description: str | None
+) -> None:
+    """Change the organization LOGIN. An empty value removes the present one."""
+    if name is None and email is None and description is None:
+        raise click.UsageError("say what to change, such as --name")
+
+    def change(db: Connection) -> None:
+        row = options.organization(db, login)
+        options.rename_account(db, row, name, email)
+        if description is not None:
+            accounts.describe(db, row["id"], description or None)
+
+    store.do(change)
+    click.echo(f"changed organization {login}")
 
 
-def _rows(db: Connection) -> list[Row]:
-    return [
-        {
-            "id": row["id"],
-            "login": row["login"],
-            "name": row["name"],
-            "members": membership_dump.members(db, row["id"]),
-            "created_at": output.format_time(row["created_at"]),
-        }
-        for row in accounts.list_all(db)
-        if row["kind"] == "Organization"
-    ]
+@org.command(examples=["tocsin org remove tower", "tocsin org remove tower --yes"])
+@click.argument("login", shell_complete=suggestions.logins)
+@options.yes
+@options.with_store
+def remove(store: Store, login: str, yes: bool) -> None:
+    """Remove the organization LOGIN with all that it owns.
+
+    That is repositories, hooks, teams and applications. Its members stay users. Events and
+    attempts stay until retention deletes them.
+    """
+
+    def find(db: Connection) -> tuple[Row, dict[str, int]]:
+        row = options.organization(db, login)
+        return row, account_removal.parts(db, row)
+
+    row, parts = store.look(find)
+    agree(f"the organization {row['login']}", parts, yes=yes)
+    store.do(lambda db: account_removal.remove(db, options.organization(db, login)))
+    click.echo(f"removed organization {row['login']}")

@@ -2,21 +2,73 @@
 
 import click
 
-from hub.cli.console import options, output, suggestions
+from hub.cli.console import options, output
 from hub.cli.console.arguments import FullNameType
+from hub.cli.console.grammar import noun
+from hub.cli.console.removal import agree
 from store import Connection, Row, Store
-from store.repositories import membership_dump, repositories
+from store.repositories import membership_dump, repositories, repository_removal
+
+FULL_NAME = click.argument("full_name", metavar="OWNER/NAME", type=FullNameType())
 
 
-@click.group()
+@noun(
+    examples=["tocsin repo add ada/bell-tower", "tocsin repo show ada/bell-tower"],
+    lazy={"grant": "accounts.repo_access:grant", "rename": "accounts.repo_access:rename"},
+)
 def repo() -> None:
-    """Create and list repositories, and give roles in them."""
+    """Create, change and remove repositories, and give roles in them."""
 
 
-@repo.command()
-@click.argument("full_name", metavar="OWNER/NAME", type=FullNameType())
+@repo.command("list", examples=["tocsin repo list"])
+@options.listing
+@options.with_store
+def list_repositories(store: Store, as_json: bool) -> None:
+    """List the repositories."""
+    rows = store.look(_rows)
+    output.print_rows(
+        rows,
+        as_json=as_json,
+        empty="no repositories: `tocsin repo add OWNER/NAME` makes one",
+        columns=("id", "repository", "private", "collaborators", "created_at"),
+    )
+
+
+def _rows(db: Connection) -> list[Row]:
+    return [_shape(db, row) for row in repositories.list_all(db)]
+
+
+def _shape(db: Connection, row: Row) -> Row:
+    return {
+        "id": row["id"],
+        "repository": row["full_name"],
+        "private": bool(row["private"]),
+        "collaborators": membership_dump.collaborators(db, row["id"]),
+        "description": row["description"],
+        "created_at": output.format_time(row["created_at"]),
+    }
+
+
+@repo.command(examples=["tocsin repo show ada/bell-tower"])
+@FULL_NAME
+@options.listing
+@options.with_store
+def show(store: Store, full_name: tuple[str, str], as_json: bool) -> None:
+    """Show a repository with its roles and how much it has."""
+
+    def find(db: Connection) -> Row:
+        row = options.repository(db, full_name)
+        parts = repository_removal.parts(db, row["id"])
+        owned = {name: many for name, many in parts.items() if name != "collaborators"}
+        return _shape(db, row) | {"default_branch": row["default_branch"]} | owned
+
+    output.print_record(store.look(find), as_json=as_json)
+
+
+@repo.command(examples=["tocsin repo add ada/bell-tower --private"])
+@FULL_NAME
 @click.option("--private", is_flag=True, help="Only users with a role in it see it.")
-@click.option("--description")
+@click.option("--description", help="A description of it.")
 @click.option("--default-branch", default="main", show_default=True)
 @options.with_store
 def add(
@@ -42,52 +94,46 @@ def add(
     click.echo(f"made repository {store.do(make)['full_name']}")
 
 
-@repo.command()
-@click.argument("full_name", metavar="OWNER/NAME", type=FullNameType())
-@click.argument("login", shell_complete=suggestions.logins)
-@click.argument("role", metavar="ROLE", type=click.Choice(repositories.ROLES))
+@repo.command(examples=["tocsin repo edit ada/bell-tower --private"])
+@FULL_NAME
+@click.option("--private/--public", default=None, help="Whether only users with a role see it.")
+@click.option("--description", help="A description of it; an empty one removes it.")
 @options.with_store
-def grant(store: Store, full_name: tuple[str, str], login: str, role: str) -> None:
-    """Give the user LOGIN a ROLE in a repository: read, triage, write, maintain or admin."""
+def edit(
+    store: Store, full_name: tuple[str, str], private: bool | None, description: str | None
+) -> None:
+    """Change a repository. If it becomes private, its WebSub subscriptions end."""
+    if private is None and description is None:
+        raise click.UsageError("say what to change, such as --private")
 
-    def give(db: Connection) -> None:
-        where, who = options.repository(db, full_name), options.account(db, login)
-        repositories.grant(db, where["id"], who["id"], role)
+    def change(db: Connection) -> None:
+        row = options.repository(db, full_name)
+        repositories.update(
+            db,
+            row["id"],
+            private=bool(row["private"]) if private is None else private,
+            description=row["description"] if description is None else description or None,
+        )
 
-    store.do(give)
-    click.echo(f"{login} has the role {role} in {'/'.join(full_name)}")
+    store.do(change)
+    click.echo(f"changed repository {'/'.join(full_name)}")
 
 
-@repo.command()
-@click.argument("full_name", metavar="OWNER/NAME", type=FullNameType())
-@click.argument("name")
+@repo.command(examples=["tocsin repo remove ada/bell-tower --yes"])
+@FULL_NAME
+@options.yes
 @options.with_store
-def rename(store: Store, full_name: tuple[str, str], name: str) -> None:
-    """Rename a repository to NAME. The old name leads to it until another repository uses that
-    name.
+def remove(store: Store, full_name: tuple[str, str], yes: bool) -> None:
+    """Remove a repository with its hooks, issues and subscriptions.
+
+    Nothing more is delivered to its hooks. Events and attempts stay until retention deletes them.
     """
-    row = store.do(lambda db: repositories.rename(db, options.repository(db, full_name), name))
-    click.echo(f"{'/'.join(full_name)} is {row['full_name']} now")
 
+    def find(db: Connection) -> tuple[Row, dict[str, int]]:
+        row = options.repository(db, full_name)
+        return row, repository_removal.parts(db, row["id"])
 
-@repo.command("list")
-@options.as_json
-@options.with_store
-def list_repositories(store: Store, as_json: bool) -> None:
-    """List the repositories."""
-    rows = store.look(_rows)
-    output.print_rows(rows, as_json=as_json, empty="no repositories: `tocsin repo add OWNER/NAME`")
-
-
-def _rows(db: Connection) -> list[Row]:
-    return [
-        {
-            "id": row["id"],
-            "repository": row["full_name"],
-            "private": bool(row["private"]),
-            "collaborators": membership_dump.collaborators(db, row["id"]),
-            "description": row["description"],
-            "created_at": output.format_time(row["created_at"]),
-        }
-        for row in repositories.list_all(db)
-    ]
+    row, parts = store.look(find)
+    agree(f"the repository {row['full_name']}", parts, yes=yes)
+    store.do(lambda db: repository_removal.remove(db, options.repository(db, full_name)))
+    click.echo(f"removed repository {row['full_name']}")

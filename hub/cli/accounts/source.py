@@ -5,16 +5,57 @@ import secrets
 import click
 
 from hub.cli.console import options, output, suggestions
+from hub.cli.console.grammar import noun
+from hub.cli.console.removal import agree
 from store import Connection, Row, Store
 from store.delivery import sources
 
 
-@click.group()
+@noun(examples=["tocsin source add forgejo", "tocsin source list"])
 def source() -> None:
-    """Create, list and remove sources of signed events."""
+    """Create, change and remove sources of signed events."""
 
 
-@source.command()
+@source.command("list", examples=["tocsin source list"])
+@options.listing
+@options.with_store
+def list_sources(store: Store, as_json: bool) -> None:
+    """List the sources, without their secrets."""
+    rows = [_shape(row) for row in store.look(sources.every)]
+    output.print_rows(rows, as_json=as_json, empty="no sources: `tocsin source add NAME` makes one")
+
+
+def _shape(row: Row) -> Row:
+    return {
+        "id": row["id"],
+        "name": row["name"],
+        "owner": row["owner"],
+        "created_at": output.format_time(row["created_at"]),
+    }
+
+
+@source.command(examples=["tocsin source show forgejo"])
+@click.argument("name", shell_complete=suggestions.source_names)
+@options.listing
+@options.with_store
+def show(store: Store, name: str, as_json: bool) -> None:
+    """Show the source NAME, without its secret."""
+
+    def find(db: Connection) -> Row:
+        number = _id(db, name)
+        return next(row for row in sources.every(db) if row["id"] == number)
+
+    output.print_record(_shape(store.look(find)), as_json=as_json)
+
+
+def _id(db: Connection, name: str) -> int:
+    found = sources.by_name(db, name)
+    if found is None:
+        raise options.missing(f"source {name!r}", "source list")
+    return int(found["id"])
+
+
+@source.command(examples=["tocsin source add forgejo --owner ada"])
 @click.argument("name")
 @click.option(
     "--secret",
@@ -38,34 +79,24 @@ def add(store: Store, name: str, secret: str | None, owner: str | None) -> None:
         output.print_note("this is its secret, which is not shown again")
 
 
-@source.command("list")
-@options.as_json
-@options.with_store
-def list_sources(store: Store, as_json: bool) -> None:
-    """List the sources, without their secrets."""
-    rows = [
-        {
-            "id": row["id"],
-            "name": row["name"],
-            "owner": row["owner"],
-            "created_at": output.format_time(row["created_at"]),
-        }
-        for row in store.look(sources.every)
-    ]
-    output.print_rows(rows, as_json=as_json, empty="no sources: `tocsin source add NAME` makes one")
-
-
-@source.command()
+@source.command(examples=["tocsin source edit forgejo --secret -"])
 @click.argument("name", shell_complete=suggestions.source_names)
+@click.option("--secret", required=True, help="The new one; `-` reads it from standard input.")
 @options.with_store
-def remove(store: Store, name: str) -> None:
+def edit(store: Store, name: str, secret: str) -> None:
+    """Give the source NAME another secret. The old one is not accepted any more."""
+    value = options.given_secret(secret) or ""
+    store.do(lambda db: sources.set_secret(db, _id(db, name), value))
+    click.echo(f"source {name} has another secret")
+
+
+@source.command(examples=["tocsin source remove forgejo --yes"])
+@click.argument("name", shell_complete=suggestions.source_names)
+@options.yes
+@options.with_store
+def remove(store: Store, name: str, yes: bool) -> None:
     """Remove the source NAME. Its events stay."""
-
-    def end(db: Connection) -> None:
-        found = sources.by_name(db, name)
-        if found is None:
-            raise options.missing(f"source {name!r}", "source list")
-        sources.remove(db, found["id"])
-
-    store.do(end)
+    store.look(_id, name)
+    agree(f"the source {name}: its events are rejected from now on", {}, yes=yes)
+    store.do(lambda db: sources.remove(db, _id(db, name)))
     click.echo(f"removed source {name}")

@@ -6,17 +6,22 @@ import click
 
 from hub.cli.console import options, output, suggestions
 from hub.cli.console.arguments import DurationType, PairType
+from hub.cli.console.grammar import noun
+from hub.cli.console.removal import agree
 from store import Connection, Row, Store
 from store.accounts import app_tokens, grants, tokens
 from store.errors import Invalid
 
 
-@click.group()
+@noun(
+    examples=["tocsin token add ada --scope repo --note ci", "tocsin token remove 7"],
+    former={"create": ("add",), "revoke": ("remove", "--yes")},
+)
 def token() -> None:
-    """Create, list and revoke tokens."""
+    """Create, list and remove tokens."""
 
 
-@token.command()
+@token.command(examples=["tocsin token add ada --scope repo --note ci --expires 30d"])
 @click.argument("login", shell_complete=suggestions.logins)
 @click.option("--kind", type=click.Choice(list(tokens.KINDS)),
               help="The kind of token.  [default: personal, or the app's kind]")  # fmt: skip
@@ -35,7 +40,7 @@ def token() -> None:
     help="How long it is valid, such as 30d.  [default: without end]",
 )
 @options.with_store
-def create(
+def add(
     store: Store,
     login: str,
     kind: str | None,
@@ -80,14 +85,17 @@ def create(
     output.print_note(f"token {row['id']} of {login}; this value is not shown again")
 
 
-@token.command("list")
-@options.as_json
+@token.command("list", examples=["tocsin token list"])
+@options.listing
 @options.with_store
 def list_tokens(store: Store, as_json: bool) -> None:
     """List the tokens, without their values."""
     rows = [_shape(row) for row in store.look(tokens.list_all)]
     output.print_rows(
-        rows, as_json=as_json, empty="no tokens: `tocsin token create LOGIN` makes one"
+        rows,
+        as_json=as_json,
+        empty="no tokens: `tocsin token add LOGIN` makes one",
+        columns=("id", "login", "kind", "ends_with", "note", "scopes", "expires_at"),
     )
 
 
@@ -107,16 +115,36 @@ def _shape(row: Row) -> dict[str, object]:
     }
 
 
-@token.command()
-@click.argument("token_ids", metavar="ID...", type=int, nargs=-1, required=True)
+@token.command(examples=["tocsin token show 7"])
+@click.argument("token_id", metavar="ID", type=int)
+@options.listing
 @options.with_store
-def revoke(store: Store, token_ids: tuple[int, ...]) -> None:
-    """Revoke the tokens with these ids: all or none."""
+def show(store: Store, token_id: int, as_json: bool) -> None:
+    """Show the token with this ID, without its value."""
+    output.print_record(_shape(store.look(_find, token_id, "")), as_json=as_json)
+
+
+def _find(db: Connection, token_id: int, more: str) -> Row:
+    found = next((row for row in tokens.list_all(db) if row["id"] == token_id), None)
+    if found is None:
+        raise options.missing(f"token {token_id}{more}", "token list")
+    return found
+
+
+@token.command(examples=["tocsin token remove 7", "tocsin token remove 7 8 --yes"])
+@click.argument("token_ids", metavar="ID...", type=int, nargs=-1, required=True)
+@options.yes
+@options.with_store
+def remove(store: Store, token_ids: tuple[int, ...], yes: bool) -> None:
+    """Remove the tokens with these ids: all or none. They are rejected from then on."""
 
     def end(db: Connection) -> None:
         for token_id in token_ids:
             if not tokens.revoke(db, token_id):
-                raise options.missing(f"token {token_id}, and nothing was revoked", "token list")
+                raise options.missing(f"token {token_id}, and nothing was removed", "token list")
 
+    if not yes:
+        found = [store.look(_find, number, ", and nothing was removed") for number in token_ids]
+        agree(", ".join(f"the token {row['id']} of {row['login']}" for row in found), {}, yes=yes)
     store.do(end)
-    click.echo(f"revoked {', '.join(map(str, token_ids))}")
+    click.echo(f"removed {', '.join(map(str, token_ids))}")

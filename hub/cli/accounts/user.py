@@ -3,34 +3,29 @@
 import click
 
 from hub.cli.console import options, output, suggestions
+from hub.cli.console.grammar import noun
+from hub.cli.console.removal import agree
 from store import Connection, Row, Store
 from store.accounts import accounts, totp
-from store.errors import Invalid
+from store.repositories import account_removal, membership_dump
+
+# Kinds of parts that users do not have.
+OF_ORGANIZATIONS = ("members", "teams")
 
 
-@click.group()
-def user() -> None:
-    """Create and list users, and set how they log in."""
-
-
-@user.command()
-@click.argument("login")
-@click.option("--name", help="Full name.")
-@click.option("--email", help="E-mail address.")
-@click.option(
-    "--site-admin",
-    is_flag=True,
-    help="Allow everything everywhere; a token is still limited by its scopes.",
+@noun(
+    examples=["tocsin user list", "tocsin user add ada --name Ada"],
+    lazy={
+        "password": "accounts.user_login:password",
+        "one-time": "accounts.user_login:one_time_password",
+    },
 )
-@options.with_store
-def add(store: Store, login: str, name: str | None, email: str | None, site_admin: bool) -> None:
-    """Create the user LOGIN."""
-    made = store.do(accounts.create, login, name=name, email=email, site_admin=site_admin)
-    click.echo(f"made user {made['login']}")
+def user() -> None:
+    """Create, change and remove users, and set how they log in."""
 
 
-@user.command("list")
-@options.as_json
+@user.command("list", examples=["tocsin user list"])
+@options.listing
 @options.with_store
 def list_users(store: Store, as_json: bool) -> None:
     """List the users."""
@@ -51,51 +46,82 @@ def _shape(row: Row) -> dict[str, object]:
     }
 
 
-@user.command()
+@user.command(examples=["tocsin user show ada"])
 @click.argument("login", shell_complete=suggestions.logins)
-@click.option("--remove", is_flag=True, help="Remove the password.")
+@options.listing
 @options.with_store
-def password(store: Store, login: str, remove: bool) -> None:
-    """Set the password of the user LOGIN, read from standard input.
+def show(store: Store, login: str, as_json: bool) -> None:
+    """Show the user LOGIN with how they log in and what they own."""
+    output.print_record(store.look(_details, login), as_json=as_json)
 
-    Only the operations on authorizations accept passwords. Programs use tokens everywhere else.
-    """
-    hashed = None
-    if not remove:
-        given = options.read_secret("password", twice=True)
-        if not given:
-            raise Invalid("a password has to have one character at least")
-        # Hashing is slow: within the transaction, other writers would wait for it.
-        hashed = accounts.hash_password(given)
+
+def _details(db: Connection, login: str) -> dict[str, object]:
+    row = options.user(db, login)
+    owned = account_removal.parts(db, row)
+    return {
+        **_shape(row),
+        "password": accounts.stored_password(db, row["id"]) is not None,
+        "one_time_passwords": totp.required(db, row["id"]),
+        **{name: many for name, many in owned.items() if name not in OF_ORGANIZATIONS},
+    }
+
+
+@user.command(examples=["tocsin user add ada --name Ada --email ada@tower.example"])
+@click.argument("login")
+@click.option("--name", help="Full name.")
+@click.option("--email", help="E-mail address.")
+@click.option(
+    "--site-admin",
+    is_flag=True,
+    help="Allow everything everywhere; a token is still limited by its scopes.",
+)
+@options.with_store
+def add(store: Store, login: str, name: str | None, email: str | None, site_admin: bool) -> None:
+    """Create the user LOGIN."""
+    made = store.do(accounts.create, login, name=name, email=email, site_admin=site_admin)
+    click.echo(f"made user {made['login']}")
+
+
+@user.command(examples=["tocsin user edit ada --site-admin"])
+@click.argument("login", shell_complete=suggestions.logins)
+@click.option("--name", help="Full name.")
+@click.option("--email", help="E-mail address.")
+@click.option("--site-admin/--no-site-admin", default=None, help="Allow everything everywhere.")
+@options.with_store
+def edit(
+    store: Store, login: str, name: str | None, email: str | None, site_admin: bool | None
+) -> None:
+    """Change the user LOGIN. An empty name or address removes it."""
+    if name is None and email is None and site_admin is None:
+        raise click.UsageError("say what to change, such as --name")
 
     def change(db: Connection) -> None:
-        accounts.set_password(db, options.user(db, login)["id"], hashed)
+        row = options.user(db, login)
+        options.rename_account(db, row, name, email)
+        if site_admin is not None:
+            membership_dump.set_site_admin(db, row["id"], site_admin)
 
     store.do(change)
-    click.echo(f"{'removed' if remove else 'set'} the password of {login}")
+    click.echo(f"changed user {login}")
 
 
-@user.command("one-time")
+@user.command(examples=["tocsin user remove ada", "tocsin user remove ada --yes"])
 @click.argument("login", shell_complete=suggestions.logins)
-@click.option("--remove", is_flag=True, help="Stop asking for one-time passwords.")
+@options.yes
 @options.with_store
-def one_time_password(store: Store, login: str, remove: bool) -> None:
-    """Ask for a one-time password beside the password of the user LOGIN.
+def remove(store: Store, login: str, yes: bool) -> None:
+    """Remove the user LOGIN with all that they own.
 
-    Prints the otpauth:// URI for the user's authenticator only this once. If you run it again, it
-    makes another secret.
+    That is repositories, hooks, tokens and applications. Events and attempts stay until retention
+    deletes them. The last administrator of an organization or of the site cannot be removed.
     """
 
-    def end(db: Connection) -> bool:
-        return totp.remove(db, options.user(db, login)["id"])
-
-    def begin(db: Connection) -> str:
+    def find(db: Connection) -> tuple[Row, dict[str, int]]:
         row = options.user(db, login)
-        return totp.set_up(db, row["id"], login=row["login"], issuer=options.ISSUER)
+        account_removal.check(db, row)
+        return row, account_removal.parts(db, row)
 
-    if remove:
-        done = "removed the" if store.do(end) else "there were no"
-        click.echo(f"{done} one-time passwords of {login}")
-        return
-    click.echo(store.do(begin))
-    output.print_note("this is not shown again; it holds the secret")
+    row, parts = store.look(find)
+    agree(f"the user {row['login']}", parts, yes=yes)
+    store.do(lambda db: account_removal.remove(db, options.user(db, login)))
+    click.echo(f"removed user {row['login']}")

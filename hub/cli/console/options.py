@@ -1,13 +1,15 @@
 """The options that commands share, and the store that they open."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
+from hub.cli.console import times
 from hub.cli.service.audit_actor import AuditHook
 from hub.cli.service.configuration import Configuration, Settings, configure
 from hub.cli.service.daemon_record import effective
@@ -32,6 +34,26 @@ DATA_DIR = click.option("--data-dir", type=click.Path(path_type=Path), help="The
 STORE = click.option("--store", "store_url", metavar="URL", help="The database.")
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+yes = click.option("--yes", is_flag=True, help="Remove it without asking.")
+
+
+def _in_utc(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    ctx.meta[times.IN_UTC] = value
+
+
+utc = click.option(
+    "--utc",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_in_utc,
+    help="Show times in UTC, not in local time.",
+)
+
+
+def listing(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command that shows rows the options --json and --utc."""
+    return as_json(utc(command))
 
 
 limit = click.option(
@@ -94,6 +116,16 @@ def opened(settings: Settings, *, create: bool) -> Store:
     return store
 
 
+@contextmanager
+def opening(settings: Settings) -> Iterator[Store]:
+    """Open the store of an existing installation for the length of the block."""
+    store = opened(settings, create=False)
+    try:
+        yield store
+    finally:
+        store.shut()
+
+
 def attach_audit_actor(store: Store) -> AuditHook:
     """Return the hook that records the running command, from a store that `opened` returned."""
     assert isinstance(store.audit_hook, AuditHook)
@@ -118,7 +150,7 @@ def given_secret(secret: str | None) -> str | None:
 def check_hook(db: Connection, hook_id: int | None) -> None:
     """Raise Missing if `hook_id` is given and there is no such hook."""
     if hook_id is not None and hooks.by_id(db, hook_id) is None:
-        raise missing(f"hook {hook_id}", "hooks list")
+        raise missing(f"hook {hook_id}", "hook list")
 
 
 def missing(what: str, listing: str) -> Missing:
@@ -140,6 +172,16 @@ def account(db: Connection, login: str) -> Row:
     if found is None:
         raise Missing(f"there is no account {login!r}: `tocsin user add` makes one")
     return found
+
+
+def rename_account(db: Connection, row: Row, name: str | None, email: str | None) -> None:
+    """Change an account's name and address. None changes nothing, and an empty text removes it."""
+    accounts.update(
+        db,
+        row["id"],
+        name=row["name"] if name is None else name or None,
+        email=row["email"] if email is None else email or None,
+    )
 
 
 def organization(db: Connection, login: str) -> Row:

@@ -1,33 +1,29 @@
-"""The output of commands: tables for people, JSON for programs, no control characters.
+"""The output of commands: tables for people, lines of tabs or JSON for programs.
 
 A listing is a sequence of rows, which are dicts with the same keys. The keys are the table's
-headings.
+headings. Text from outside is shown without control characters.
 """
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 import orjson
 
+from hub.cli.console import times
+from hub.cli.console.times import Time, format_time
 from store import clock
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
 
-# Tables are not folded: people copy from them, and terminals wrap lines themselves.
-WIDE = 1_000
+__all__ = ["Time", "format_time"]
 
 
-class Time(int):
-    """Microseconds since the epoch, shown as a time."""
-
-
-def format_time(moment: int | None) -> Time | None:
-    """Return a time for a listing, or None for None."""
-    return None if moment is None else Time(moment)
+def is_terminal() -> bool:
+    """Return whether a person reads standard output."""
+    return sys.stdout.isatty()
 
 
 def console(*, error: bool = False) -> "Console":
@@ -40,41 +36,59 @@ def console(*, error: bool = False) -> "Console":
     return Console(stderr=error, highlight=False)
 
 
-def print_rows(rows: Sequence[Mapping[str, Any]], *, as_json: bool, empty: str) -> None:
-    """Print rows as a table or as a JSON array. If there are none, print `empty` for the table."""
+def print_rows(
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    as_json: bool,
+    empty: str,
+    columns: Sequence[str] = (),
+) -> None:
+    """Print rows: a table on a terminal, a line with tabs for each row elsewhere, or a JSON array.
+
+    The table has only `columns`, if they are given. If there are no rows, `empty` goes to standard
+    error.
+    """
     if as_json:
         click.echo(dumps(rows))
-    elif rows:
-        from rich.console import Console
-
-        Console(highlight=False, width=WIDE).print(table(rows))
+    elif not rows:
+        print_note(empty)
+    elif is_terminal():
+        print_table([_chosen(row, columns) for row in rows])
     else:
-        click.echo(empty)
+        for row in rows:
+            click.echo("\t".join(map(field, row.values())))
 
 
-def table(rows: Sequence[Mapping[str, Any]]) -> "Table":
-    """Return a table of rows that all have the first row's keys, without its empty columns."""
-    from rich.table import Table
-
-    names = [name for name in rows[0] if any(row[name] not in (None, {}, []) for row in rows)]
-    made = Table(box=None, pad_edge=False, header_style="bold")
-    for name in names:
-        number = all(_is_number(row[name]) for row in rows)
-        made.add_column(name.replace("_", " "), justify="right" if number else "left")
-    for row in rows:
-        made.add_row(*(cell(row[name]) for name in names))
-    return made
+def _chosen(row: Mapping[str, Any], columns: Sequence[str]) -> Mapping[str, Any]:
+    return {name: row[name] for name in columns} if columns else row
 
 
-def _is_number(value: Any) -> bool:
-    return value is None or (isinstance(value, int | float) and not isinstance(value, bool | Time))
+def print_table(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print a table that fits the terminal."""
+    from hub.cli.console import tables
+
+    made = console()
+    made.print(tables.fitting(rows, made.width), soft_wrap=True)
 
 
-def cell(value: Any) -> "Text":
-    """Return a value as a table shows it, without control characters."""
-    from rich.text import Text
+def print_record(row: Mapping[str, Any], *, as_json: bool) -> None:
+    """Print one thing with all its members: a line for each on a terminal, tabs elsewhere, JSON."""
+    if as_json:
+        click.echo(dumps(row))
+        return
+    width = max(len(name) for name in row)
+    for name, value in row.items():
+        if is_terminal():
+            click.echo(f"{name.replace('_', ' '):{width}}  {plain(value)}")
+        else:
+            click.echo(f"{name}\t{field(value)}")
 
-    return Text(plain(value), style="dim" if value is None else "")
+
+def field(value: Any) -> str:
+    """Return a value for a program: times are ISO 8601 in UTC, and nothing is an empty text."""
+    if value is None or (isinstance(value, Mapping | list | tuple) and not value):
+        return ""
+    return clock.iso(value) if isinstance(value, Time) else plain(value)
 
 
 def plain(value: Any) -> str:
@@ -84,7 +98,7 @@ def plain(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, Time):
-        return clock.iso(value).replace("T", " ").removesuffix("Z")
+        return times.full(value)
     if isinstance(value, Mapping):
         return printable(", ".join(f"{key}={each}" for key, each in value.items()) or "-")
     if isinstance(value, str) or not isinstance(value, Iterable):

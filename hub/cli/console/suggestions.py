@@ -64,6 +64,7 @@ def event_names(ctx: click.Context, param: click.Parameter, typed: str) -> Offer
 
 
 hook_ids = _offering(completion.hooks, "id", "url")
+event_ids = _offering(completion.events, "id", "name")
 delivery_ids = _offering(completion.deliveries, "id", "event")
 full_names = _offering(completion.repositories, "full_name", "description")
 logins = _offering(completion.logins, "login", "name")

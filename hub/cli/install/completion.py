@@ -8,13 +8,14 @@ from click.shell_completion import get_completion_class
 
 from hub.cli import main
 from hub.cli.console import output
+from hub.cli.console.grammar import command
 from store.errors import Unprepared
 
 SHELLS = ("bash", "zsh", "fish")
 NAME, VARIABLE = "tocsin", "_TOCSIN_COMPLETE"
 
 
-@click.command()
+@command(examples=["tocsin completion bash --install"])
 @click.argument("shell", required=False, type=click.Choice(SHELLS))
 @click.option("--install", is_flag=True, help="Write it to the file that the shell reads.")
 def completion(shell: str | None, install: bool) -> None:

@@ -14,6 +14,7 @@ import click
 import uvloop
 
 from hub.cli.console import options
+from hub.cli.console.grammar import command
 from hub.cli.http_server.server import signals
 from hub.cli.service import logs
 from hub.cli.service.admin_listener import running_admin
@@ -32,7 +33,7 @@ log = logging.getLogger("tocsin.serve")
 TURN = 0.0001
 
 
-@click.command()
+@command(examples=["tocsin serve", "tocsin serve --port 9000 --data-dir /var/lib/tocsin"])
 @click.option(
     "--only",
     type=click.Choice(["hub", "worker"]),

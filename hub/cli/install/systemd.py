@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from hub.cli.console.grammar import noun
 from hub.cli.install import systemd_files as files
 from store.crypto.vault import open_vault
 from store.errors import Unprepared, Unusable, from_os_error
@@ -19,12 +20,12 @@ PREFIX = click.option(
 )
 
 
-@click.group()
+@noun(examples=["sudo tocsin systemd install", "sudo tocsin systemd install --split"], default="")
 def systemd() -> None:
     """Install tocsin as a systemd service, or remove it."""
 
 
-@systemd.command()
+@systemd.command(examples=["sudo tocsin systemd install", "sudo tocsin systemd install --split"])
 @click.option("--split", is_flag=True, help="Run hub and worker as separate services.")
 @PREFIX
 @click.option(
@@ -55,7 +56,7 @@ def install(split: bool, prefix: Path | None, program: Path | None) -> None:
     click.echo(f"\nTo watch it, alerts for Prometheus and a dashboard for Grafana:\n\n{watched}")
 
 
-@systemd.command()
+@systemd.command(examples=["sudo tocsin systemd uninstall"])
 @PREFIX
 def uninstall(prefix: Path | None) -> None:
     """Stop the service and remove its units. Settings, key and data stay."""

@@ -9,6 +9,12 @@ from hub.cli import main
 from hub.cli.manual.markdown import code, fence, page, table
 
 INTRODUCTION = """\
+A command is a noun and a verb, such as `tocsin hook list`. The verbs are the same for every noun:
+`list`, `show`, `add`, `edit` and `remove`, as far as they make sense for it. Some nouns have verbs
+of their own, such as `pause`. A noun alone lists. Each listing takes `--json`. Each removal tells
+what goes with the thing, and asks; `--yes` answers. Commands that are no noun do one thing, such as
+`tocsin emit`.
+
 Each command shows its own help with `--help`. Most commands read the settings as `tocsin serve`
 does: use `--config`, `--data-dir` or `--store` to name another installation. The
 [exit codes](exit-codes.md) are the same for all commands."""
@@ -22,9 +28,14 @@ def commands() -> str:
     return page(*parts)
 
 
+def root_context() -> click.Context:
+    """Return the context of `tocsin` itself."""
+    return click.Context(main, info_name="tocsin", **main.context_settings)
+
+
 def all_commands() -> Iterator[tuple[str, click.Command, click.Context]]:
-    """Yield every command with its path (`tocsin hooks add`), a group before its subcommands."""
-    yield from _within(main, click.Context(main, info_name="tocsin"))
+    """Yield every command with its path (`tocsin hook add`), a group before its subcommands."""
+    yield from _within(main, root_context())
 
 
 def _within(
@@ -50,3 +61,4 @@ def _section(path: str, command: click.Command, context: click.Context) -> Itera
     options = [one for one in command.params if isinstance(one, click.Option)]
     rows = [record for one in options if (record := one.get_help_record(context))]
     yield table(["option", "use"], [[code(names), about] for names, about in rows])
+    yield fence("\n".join(getattr(command, "examples", ())), "sh")

@@ -6,8 +6,11 @@ import click
 from click.shell_completion import CompletionItem
 
 from hub.cli import COMMANDS, main
+from hub.cli.commands import current
 from hub.cli.console import output
+from hub.cli.console.grammar import command
 from hub.cli.manual import topics
+from hub.cli.manual.commands import root_context
 from hub.cli.manual.topics import Topic
 from hub.manual.library import Manual, manual
 from store.errors import Missing
@@ -25,7 +28,7 @@ def _offer(ctx: click.Context, param: click.Parameter, typed: str) -> list[Compl
     ]
 
 
-@click.command("help")
+@command("help", examples=["tocsin help", "tocsin help rotate-secrets"])
 @click.argument("topic", nargs=-1, shell_complete=_offer)
 def help_(topic: tuple[str, ...]) -> None:
     """Show the manual: the page, the heading or the command that TOPIC names.
@@ -60,8 +63,8 @@ def listing(pages: Manual) -> str:
 def _show_command(path: tuple[str, ...]) -> bool:
     """Show the help of a command. Return whether these words name one."""
     command: click.Command | None = main
-    context = click.Context(main, info_name="tocsin")
-    words = path[1:] if path[0] == "tocsin" and len(path) > 1 else path
+    context = root_context()
+    words = current([*(path[1:] if path[0] == "tocsin" and len(path) > 1 else path)])
     for name in words:
         command = command.get_command(context, name) if isinstance(command, click.Group) else None
         if command is None:

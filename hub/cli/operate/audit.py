@@ -4,51 +4,46 @@ import click
 
 from hub.cli.console import exits, options, output
 from hub.cli.console.arguments import MomentType
+from hub.cli.console.grammar import noun
 from store import Row, Store
 from store.audit import audit_check
 from store.audit import audit_log as kept
 
-# Entries that one transaction of --verify reads, so that no writer waits longer than for these.
+# Entries that one transaction of `verify` reads, so that no writer waits longer than for these.
 PORTION = 1_000
+TABLE = ("id", "at", "who", "what", "on", "outcome")
 
 
-@click.command()
+@noun(
+    examples=["tocsin audit list --since 7d --who ada", "tocsin audit verify"],
+    former={"--verify": ("verify",)},
+)
+def audit() -> None:
+    """List who changed what, or check that no entry was changed or removed."""
+
+
+@audit.command("list", examples=["tocsin audit list", "tocsin audit list --since 7d --who ada"])
 @click.option("--since", type=MomentType(), help="Only entries since then, such as 2h.")
 @click.option("--who", metavar="NAME", help="Only changes by this login, client id or user@host.")
 @click.option("--what", metavar="ACTION",
               help="Only this operation (repos/create-webhook) or this command.")  # fmt: skip
 @click.option("--before", metavar="NUMBER", type=int, help="Only entries before this one.")
-@click.option("--verify", is_flag=True, help="Check every entry instead of listing them.")
-@click.option("--expect", metavar="NUMBER:DIGEST",
-              help="With --verify: require this entry, from an earlier --verify.")  # fmt: skip
 @options.limit
-@options.as_json
+@options.listing
 @options.with_store
-def audit(
+def list_entries(
     store: Store,
     since: int | None,
     who: str | None,
     what: str | None,
     before: int | None,
-    verify: bool,
-    expect: str | None,
     limit: int,
     as_json: bool,
 ) -> None:
-    """List who changed what, newest first. With --verify, check that no entry was changed or
-    removed.
-
-    Each entry has a digest over the entry before it. To notice removed entries at the end of the
-    log, keep the last NUMBER:DIGEST that --verify printed, and pass it to --expect.
-    """
-    if verify:
-        _verify(store, expect, as_json)
-        return
-    if expect is not None:
-        raise click.UsageError("--expect belongs to --verify")
+    """List who changed what, newest first."""
     found = store.look(kept.page, limit=limit, before=before, since=since, actor=who, action=what)
-    empty = "no such entries: `tocsin audit` lists all there are"
-    output.print_rows([_shape(row) for row in found], as_json=as_json, empty=empty)
+    empty = "no such entries: `tocsin audit list` lists all there are"
+    output.print_rows([_shape(row) for row in found], as_json=as_json, empty=empty, columns=TABLE)
     if len(found) == limit and not as_json:
         output.print_note(f"for older entries: --before {found[-1]['id']}")
 
@@ -70,7 +65,17 @@ def _shape(row: Row) -> Row:
     }
 
 
-def _verify(store: Store, expect: str | None, as_json: bool) -> None:
+@audit.command(examples=["tocsin audit verify", "tocsin audit verify --expect 812:9f3c"])
+@click.option("--expect", metavar="NUMBER:DIGEST",
+              help="Require this entry, from an earlier check.")  # fmt: skip
+@options.as_json
+@options.with_store
+def verify(store: Store, expect: str | None, as_json: bool) -> None:
+    """Check that no entry was changed or removed.
+
+    Each entry has a digest over the entry before it. To notice removed entries at the end of the
+    log, keep the last NUMBER:DIGEST that this command printed, and pass it to --expect.
+    """
     chain = store.look(audit_check.start_check)
     while store.look(audit_check.check, chain, PORTION):
         pass

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from hub.cli.console import exits, options, output
+from hub.cli.console.grammar import command
 from hub.cli.console.progress import bar
 from hub.cli.service.configuration import Configuration, Settings
 from store.backup import backup as making
@@ -15,7 +16,7 @@ from store.database.opening import is_server_url, sqlite_path
 from store.errors import Unusable
 
 
-@click.command()
+@command(examples=["tocsin backup /var/backups/tocsin.db"])
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @click.option("--with-key", is_flag=True,
               help="Also copy the key, to FILE.key, for its owner only.")  # fmt: skip
@@ -102,7 +103,7 @@ def _report(made: Backup, gone: list[Path], settings: Settings, *, as_json: bool
     latest = (
         ""
         if made.latest is None
-        else f", the last of {output.cell(output.format_time(made.latest))}"
+        else f", the last of {output.plain(output.format_time(made.latest))}"
     )
     click.echo(
         f"{made.path}: {made.size / 1_000_000:.1f} MB in {made.seconds:.1f} s,"

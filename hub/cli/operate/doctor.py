@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from hub.cli.console import options, output
+from hub.cli.console.grammar import command
 from hub.cli.operate import doctor_data as data
 from hub.cli.operate import doctor_machine as machine
 from hub.cli.operate.backup import key_path
@@ -28,7 +29,7 @@ from store.errors import Unusable
 KNOWN = ("CONFIG", "LISTEN_SECRET")
 
 
-@click.command()
+@command(examples=["tocsin doctor"])
 @click.option("--thorough", is_flag=True, help="Check all of a large database.")
 @options.as_json
 @options.CONFIG
@@ -153,6 +154,7 @@ def _store(store: Store, settings: Settings, database: Path | None) -> Iterator[
         yield from examine("key", lambda: data.check_key(store, path))
     yield from examine("clock", lambda: data.check_history(store))
     yield from examine("deliveries", lambda: data.check_work(store, settings, database))
+    yield from examine("hooks", lambda: data.check_pauses(store))
     yield from examine("callbacks", lambda: check_callbacks(store, settings))
     embedded = database is not None
     yield from examine("backup", lambda: data.check_backups(store, embedded=embedded))

@@ -27,9 +27,9 @@ def check_callbacks(store: Store, settings: Settings) -> Iterator[Finding]:
     finally:
         guard.close()
     for problem in problems[:TOLD]:
-        yield warning(about, problem, "tell its owner, or `tocsin hooks disable HOOK_ID`")
+        yield warning(about, problem, "tell its owner, or `tocsin hook disable HOOK_ID`")
     if len(problems) > TOLD:
-        yield warning(about, f"and {len(problems) - TOLD} more of that kind", "tocsin hooks")
+        yield warning(about, f"and {len(problems) - TOLD} more of that kind", "tocsin hook list")
     if not problems:
         yield good(about, f"{asked} hosts of {len(found)} hooks were looked up")
 

@@ -12,11 +12,14 @@ from store.crypto import key_file
 from store.database.migrations import steps
 from store.database.sqlite import file as sqlite_file
 from store.database.sqlite import open_files
+from store.delivery import hook_health
 from store.monitoring import diagnosis, stats
 
 # Seconds for checking the database file, unless the check is thorough.
 PATIENCE = 30.0
 OLD_BACKUP = 7 * DAY
+# The age from which a pause may have been forgotten, and the number of pauses that are examined.
+LONG_PAUSE, MOST_PAUSES = 3 * DAY, 20
 # A clock that was set back by less than this does no harm.
 AHEAD = 60 * SECOND
 
@@ -116,6 +119,19 @@ def check_work(store: Store, settings: Settings, database: Path | None) -> Itera
             f" {stats.SILENT // SECOND} s; other workers take over their deliveries",
             "start them, if they should be running",
         )
+
+
+def check_pauses(store: Store) -> Iterator[Finding]:
+    """Check that no hook has been paused for long: what waits for it is kept until it is sent."""
+    found = store.look(hook_health.page, None, limit=MOST_PAUSES, state="paused")
+    for row in found:
+        if store.clock.now() - row["paused_at"] > LONG_PAUSE:
+            yield warning(
+                "hooks",
+                f"hook {row['id']} has been paused since {clock.iso(row['paused_at'])}:"
+                f" {row['waiting']} deliveries wait for it",
+                f"tocsin hook resume {row['id']}",
+            )
 
 
 def check_backups(store: Store, *, embedded: bool) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""`tocsin key`: the rotation of the key that encrypts stored secrets, while tocsin runs."""
+"""`tocsin key`: the key that encrypts stored secrets, and its rotation while tocsin runs."""
 
 import contextlib
 import time
@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from hub.cli.console import exits, options, output
+from hub.cli.console.grammar import noun
 from hub.cli.operate import key_holders
 from hub.cli.operate.backup import key_path
 from hub.cli.service.audit_actor import entry
@@ -26,24 +27,47 @@ from store.errors import Unusable
 SETTLING = 1.0
 
 
-@click.group()
+@noun(examples=["tocsin key list", "tocsin key rotate --only-here"])
 def key() -> None:
-    """Rotate the key that encrypts stored secrets."""
+    """List the keys that encrypt stored secrets, or make a new one."""
 
 
-@key.command()
+KEY_FILE = click.option("--key-file", type=click.Path(path_type=Path), help="The key file.")
+
+
+@key.command("list", examples=["tocsin key list"])
+@KEY_FILE
+@options.CONFIG
+@options.DATA_DIR
+@options.STORE
+@options.listing
+def list_keys(config: Path | None, store_url: str | None, as_json: bool, **given: Any) -> None:
+    """List the keys by their fingerprints. The keys themselves are not shown."""
+    settings = configure({**given, "store": store_url}, config).settings
+    rows = [
+        {
+            "key": one.fingerprint,
+            "use": "decrypts" if at or one.decrypt_only else "encrypts and decrypts",
+            "note": one.note,
+        }
+        for at, one in enumerate(key_file.read_keys(key_path(settings)))
+    ]
+    output.print_rows(rows, as_json=as_json, empty="no keys: `tocsin serve` makes one")
+
+
+@key.command(examples=["tocsin key rotate --only-here"])
 @click.option("--everywhere", is_flag=True,
               help="Confirm that every machine has the current key file, and go on.")  # fmt: skip
 @click.option("--only-here", is_flag=True,
               help="Confirm that no other machine uses this database.")  # fmt: skip
-@click.option("--key-file", type=click.Path(path_type=Path), help="The key file.")
+@KEY_FILE
 @options.CONFIG
 @options.DATA_DIR
 @options.STORE
 def rotate(
     everywhere: bool, only_here: bool, config: Path | None, store_url: str | None, **given: Any
 ) -> None:
-    """Make a new key, encrypt every secret again with it, and delete the old key.
+    """Encrypt every secret with a new key, and delete the old key.
 
     At first the new key only decrypts. Once all processes have it, it encrypts, and the secrets of
     the old key are encrypted again, a few at a time. Then the old key is deleted. Processes that

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from hub.cli.console import exits, options, output
+from hub.cli.console.grammar import command
 from hub.cli.operate.backup import key_path
 from hub.cli.service.audit_actor import entry
 from hub.cli.service.configuration import Configuration
@@ -20,7 +21,7 @@ from store.database.sqlite import open_files
 from store.errors import Missing, Unusable
 
 
-@click.command()
+@command(examples=["tocsin restore /var/backups/tocsin.db"])
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--key", "key", type=click.Path(path_type=Path),
               help="The key file of the backup.  [default: FILE.key, if it exists]")  # fmt: skip
@@ -100,7 +101,7 @@ def _report(backup: PreparedBackup, database: Path, aside: Path | None) -> None:
     latest = (
         ""
         if found.latest is None
-        else f", the last of {output.cell(output.format_time(found.latest))}"
+        else f", the last of {output.plain(output.format_time(found.latest))}"
     )
     click.echo(f"{database}: {found.events} events{latest}")
     if aside is not None:

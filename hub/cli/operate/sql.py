@@ -6,11 +6,17 @@ import sys
 import click
 
 from hub.cli.console import options, output
+from hub.cli.console.grammar import command
 from store import Store
 from store.database import shell
 
 
-@click.command()
+@command(
+    examples=[
+        'tocsin sql "SELECT name, count(*) FROM event GROUP BY name"',
+        'tocsin sql ".schema hook"',
+    ]
+)
 @click.argument("statement")
 @click.option("--limit", type=click.IntRange(1), default=1000, show_default=True)
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")

@@ -1,8 +1,7 @@
 """`tocsin status`: counts of accounts, hooks and deliveries, and the backlog."""
 
-import click
-
 from hub.cli.console import options, output
+from hub.cli.console.grammar import command
 from store import Connection, Row, Store
 from store.accounts import accounts
 from store.clock import SECOND
@@ -12,17 +11,13 @@ from store.projection import projection_cursor
 from store.repositories import repositories
 
 
-@click.command()
-@options.as_json
+@command(examples=["tocsin status", "tocsin status --json"])
+@options.listing
 @options.with_store
 def status(store: Store, as_json: bool) -> None:
     """Count accounts, hooks and deliveries, and show the backlog."""
     found = store.look(_status)
-    if as_json:
-        click.echo(output.dumps(found))
-        return
-    for name, value in found.items():
-        click.echo(f"{name.replace('_', ' '):22} {output.plain(value)}")
+    output.print_record(found, as_json=as_json)
 
 
 def _status(db: Connection) -> Row:
@@ -39,6 +34,7 @@ def _status(db: Connection) -> Row:
         "hooks_active": sum(1 for hook in made if hook["active"]),
         "hooks_failing": sum(1 for hook in made if hook["failing_since"]),
         "hooks_disabled": sum(1 for hook in made if hook["disabled_reason"]),
+        "hooks_paused": sum(1 for hook in made if hook["paused_at"]),
         "deliveries_waiting": counted["waiting"],
         "deliveries_delivered": counted["delivered"],
         "deliveries_dead": counted["dead"],

@@ -4,12 +4,13 @@ import sys
 from typing import Any
 
 import click
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from hub.cli.console import options, output
+from hub.cli.console import options, output, tables
+from hub.cli.console.grammar import command
 from hub.cli.console.interactive import keyboard, read_key, until_interrupted
 from hub.ui import formatting
 from store import Connection, Row, Store
@@ -27,13 +28,13 @@ BARS = "·▁▂▃▄▅▆▇█"
 SHARES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
 
-@click.command()
+@command(examples=["tocsin top", "tocsin top --once"])
 @click.option("--interval", type=click.FloatRange(0.2, 3600), default=2.0, show_default=True,
               help="Seconds between two updates.")  # fmt: skip
 @click.option(
     "--once", is_flag=True, help="Print once and end, as always if the output is no terminal."
 )
-@options.as_json
+@options.listing
 @options.with_store
 def top(store: Store, interval: float, once: bool, as_json: bool) -> None:
     """Watch rates, latency, backlog and endpoints, until q or Ctrl-C.
@@ -57,7 +58,8 @@ def _once(store: Store, as_json: bool) -> None:
     if as_json:
         click.echo(output.dumps(_shape(found)))
     else:
-        Console(highlight=False, width=output.WIDE).print(_render(found))
+        console = output.console()
+        console.print(_render(found, console.width), soft_wrap=True)
 
 
 def _watch(store: Store, interval: float) -> None:
@@ -66,7 +68,8 @@ def _watch(store: Store, interval: float) -> None:
         Live(console=output.console(), screen=True, auto_refresh=False) as live,
     ):
         while True:
-            live.update(Group(_render(store.look(snapshot)), _help(interval)), refresh=True)
+            shown = _render(store.look(snapshot), live.console.width)
+            live.update(Group(shown, _help(interval)), refresh=True)
             if read_key(interval) in ("q", "Q", "\x1b"):
                 return
 
@@ -155,7 +158,7 @@ def _failing(row: Row) -> Row:
     }
 
 
-def _render(found: dict[str, Any]) -> Group:
+def _render(found: dict[str, Any], width: int) -> Group:
     return Group(
         _head(found),
         Text(),
@@ -163,15 +166,15 @@ def _render(found: dict[str, Any]) -> Group:
         Text(),
         _line(found["minutes"]),
         Text(),
-        *_endpoints("slowest endpoints", [_slow(row) for row in found["slowest"]]),
-        *_endpoints("failing endpoints", [_failing(row) for row in found["failing"]]),
+        *_endpoints("slowest endpoints", [_slow(row) for row in found["slowest"]], width),
+        *_endpoints("failing endpoints", [_failing(row) for row in found["failing"]], width),
     )
 
 
 def _head(found: dict[str, Any]) -> Text:
     figured: stats.DeliveryStats = found["figures"]
     workers = len(figured.workers)
-    head = Text(f"tocsin  {formatting.moment(found['now'])}  ", style="bold")
+    head = Text(f"tocsin  {output.plain(output.format_time(found['now']))}  ", style="bold")
     head.append(
         formatting.pluralize(workers, "worker"), style="not bold" if workers else "bold red"
     )
@@ -215,10 +218,10 @@ def _line(minutes: list[PeriodCounts]) -> Text:
     return line
 
 
-def _endpoints(title: str, rows: list[Row]) -> list[Table | Text]:
+def _endpoints(title: str, rows: list[Row], width: int) -> list[Table | Text]:
     if not rows:
         return []
-    return [Text(title, style="dim"), output.table(rows), Text()]
+    return [Text(title, style="dim"), tables.fitting(rows, width), Text()]
 
 
 def _help(interval: float) -> Text:

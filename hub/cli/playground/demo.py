@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.text import Text
 
 from hub.cli.console import options, output
+from hub.cli.console.grammar import command
 from hub.cli.http_server.server import bind, serving, signals, url_of
 from hub.cli.playground.demo_events import EVENTS, NAME, OWNER
 from hub.cli.playground.listen import verdict
@@ -36,7 +37,7 @@ PATIENCE = 30
 EXPECTED = {"ping", *EVENTS}
 
 
-@click.command()
+@command(examples=["tocsin demo", "tocsin demo --once"])
 @click.option(
     "--once", is_flag=True, help="End when all is delivered, with exit code 0 if all is verified."
 )
@@ -182,7 +183,7 @@ To go on, from another terminal:
   curl -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \\
     -d '{{"ref": "refs/heads/main", "commits": []}}' {hub}/{OWNER}/{NAME}/events/push
   curl -H "Authorization: Bearer $TOKEN" {hub}/repos/{OWNER}/{NAME}/hooks/1/deliveries
-  {program} deliveries --data-dir {directory}
+  {program} delivery list --data-dir {directory}
 
 Deliveries appear here as they arrive. Ctrl-C ends it and removes {directory}.
 """)

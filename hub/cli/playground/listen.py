@@ -8,9 +8,10 @@ from rich.console import Console
 from rich.text import Text
 
 from hub.cli.console import output
+from hub.cli.console.bodies import pretty, shortened
+from hub.cli.console.grammar import command
 from hub.cli.http_server.server import bind, serving, signals, url_of
 from hub.cli.playground.receiver import ReceivedRequest, Receiver
-from hub.cli.traffic.deliveries import pretty, shortened
 from store import clock
 
 SHORT = {
@@ -20,7 +21,7 @@ SHORT = {
 }
 
 
-@click.command()
+@command(examples=['tocsin listen --port 9000 --secret "ring the bells"'])
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65_535), default=9000, show_default=True,
               help="Port to listen on; 0 is any free one.")  # fmt: skip

@@ -61,7 +61,7 @@ def token(db: Connection, wanted: parts.TokenEntry) -> StateChange:
             _authorise(db, made["id"], wanted)
         return StateChange("token", name, "created", None if wanted.value else value)
     if _differs(known, owner, holder, wanted):
-        raise Conflict("this token exists with other values; `tocsin token revoke` it first")
+        raise Conflict("this token exists with other values; `tocsin token remove` it first")
     return StateChange("token", name, combined("unchanged", _authorise(db, known["id"], wanted)))
 
 

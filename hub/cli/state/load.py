@@ -8,6 +8,7 @@ import click
 
 from hub.cli.console import options, output
 from hub.cli.console.arguments import InputFile
+from hub.cli.console.grammar import command
 from hub.cli.service.configuration import Configuration, Settings
 from hub.cli.state import models
 from hub.cli.state.apply import apply, hashed
@@ -29,7 +30,7 @@ def example() -> str:
     return files("hub.cli.state").joinpath("example.yaml").read_text(encoding="utf-8")
 
 
-@click.command()
+@command(examples=["tocsin load state.yaml", "tocsin load --init state.yaml"])
 @click.argument("file", type=InputFile("rb"))
 @click.option(
     "--example",

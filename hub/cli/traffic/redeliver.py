@@ -1,16 +1,17 @@
-"""`tocsin redeliver`: repeats single deliveries."""
+"""`tocsin delivery redeliver`: sends single deliveries again."""
 
 import click
 
 from hub.cli.console import options, suggestions
-from hub.cli.traffic.deliveries import find
+from hub.cli.console.grammar import command
+from hub.cli.traffic.delivery_show import find
 from store import Connection, Store
 from store.delivery import deliveries, hooks
 from store.errors import Missing
 
 
-@click.command()
-@click.argument("delivery_ids", metavar="DELIVERY_ID...", type=int, nargs=-1, required=True,
+@command(examples=["tocsin delivery redeliver 2", "tocsin delivery redeliver 2 3 5"])
+@click.argument("delivery_ids", metavar="ID...", type=int, nargs=-1, required=True,
                 shell_complete=suggestions.delivery_ids)  # fmt: skip
 @options.with_store
 def redeliver(store: Store, delivery_ids: tuple[int, ...]) -> None:

@@ -7,6 +7,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemaining
 
 from hub.cli.console import exits, options, output, suggestions
 from hub.cli.console.arguments import FullNameType, MomentType
+from hub.cli.console.grammar import command
 from store import Connection, Store, clock
 from store.delivery import replay_selection
 from store.delivery.replay_selection import ReplaySelection
@@ -16,7 +17,12 @@ from store.delivery.replay_selection import ReplaySelection
 BATCH = 200
 
 
-@click.command()
+@command(
+    examples=[
+        "tocsin replay --since 12h --dry-run",
+        "tocsin replay --since 12h --repo ada/bell-tower --failed",
+    ]
+)
 @click.option(
     "--since", type=MomentType(), required=True, help="Only events received since then, such as 2h."
 )

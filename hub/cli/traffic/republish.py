@@ -12,8 +12,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemaining
 
 from hub.cli.console import exits, options, output
 from hub.cli.console.arguments import MomentType
-from hub.cli.console.listing import Listing
-from hub.cli.operate import jobs
+from hub.cli.console.grammar import noun
+from hub.cli.operate import job
 from hub.cli.service.configuration import Configuration, Settings
 from store import Row, Store
 from store.jobs import jobs as kept
@@ -24,18 +24,12 @@ PAUSE = 0.2
 JOB = "republish"
 
 
-class Beginning(Listing):
-    """A group whose default subcommand is `begin`."""
-
-    left_out = "begin"
-
-
-@click.group(cls=Beginning)
+@noun(examples=['tocsin republish begin --topic "ada/*/events/*" --dry-run'], default="begin")
 def republish() -> None:
-    """Publish the current state of resources again (`begin`, the default)."""
+    """Publish the current state of resources again, and watch the runs."""
 
 
-@republish.command()
+@republish.command(examples=['tocsin republish begin --topic "ada/*/events/*" --dry-run'])
 @click.option("--topic", metavar="PATTERN", required=True,
               help="owner/repo/events/event, with * for any; or a topic's URL.")  # fmt: skip
 @click.option(
@@ -56,9 +50,9 @@ def begin(
     no_wait: bool,
     as_json: bool,
 ) -> None:
-    """Publish the current state of all resources whose events go to these topics.
+    """Publish the current state of resources again.
 
-    The events are marked as republished.
+    These are all resources whose events go to the topics. The events are marked as republished.
     """
     settings = configuration.settings
     wanted = republish_runs.parse_pattern(topic)
@@ -96,19 +90,24 @@ def _show(counts: dict[str, int], wanted: TopicPattern, *, as_json: bool) -> Non
     click.echo(f"{total} would be published to {wanted.topic}")
 
 
-@republish.command("list")
+@republish.command("list", examples=["tocsin republish list"])
 @options.limit
-@options.as_json
+@options.listing
 @options.configured
 def show(configuration: Configuration, limit: int, as_json: bool) -> None:
     """List the runs, newest first, with the progress of each."""
     with _opened(configuration.settings) as store:
         rows = store.look(lambda db: republish_runs.page(db, limit=limit))
     empty = "no runs: `tocsin republish begin` starts one"
-    output.print_rows([_shape(row) for row in rows], as_json=as_json, empty=empty)
+    output.print_rows(
+        [_shape(row) for row in rows],
+        as_json=as_json,
+        empty=empty,
+        columns=("run", "topic", "published", "total", "outcome", "created_at", "ended_at"),
+    )
 
 
-@republish.command()
+@republish.command(examples=["tocsin republish follow 3"])
 @click.argument("run_id", metavar="RUN", type=int)
 @options.as_json
 @options.configured
@@ -119,7 +118,7 @@ def follow(configuration: Configuration, run_id: int, as_json: bool) -> None:
         _tell(run, as_json=as_json)
 
 
-@republish.command()
+@republish.command(examples=["tocsin republish stop 3"])
 @click.argument("run_id", metavar="RUN", type=int)
 @options.with_store
 def stop(store: Store, run_id: int) -> None:
@@ -182,9 +181,9 @@ async def _until_over(
         while (run := store.look(republish_runs.get, run_id))["ended_at"] is None:
             progressed(run)
             _check(store, started_at)
-            if (here is None or here.done()) and jobs.no_worker_runs(store):
-                store.do(jobs.ask, jobs.table_of(store, settings), JOB)
-                here = asyncio.create_task(jobs.run_in_process(settings, JOB))
+            if (here is None or here.done()) and job.no_worker_runs(store):
+                store.do(job.ask, job.table_of(store, settings), JOB)
+                here = asyncio.create_task(job.run_in_process(settings, JOB))
             await asyncio.sleep(PAUSE)
         progressed(run)
         if here is not None:
@@ -199,6 +198,6 @@ async def _until_over(
 
 def _check(store: Store, started_at: int) -> None:
     """Raise ClickException if the job has failed since `begun`. The worker tries it again later."""
-    job = store.look(kept.get, JOB)
-    if job is not None and job["outcome"] == "failed" and job["started_at"] >= started_at:
-        raise click.ClickException(f"it failed, and is tried again later: {job['error']}")
+    row = store.look(kept.get, JOB)
+    if row is not None and row["outcome"] == "failed" and row["started_at"] >= started_at:
+        raise click.ClickException(f"it failed, and is tried again later: {row['error']}")

@@ -1,4 +1,4 @@
-"""`tocsin deliveries --follow`: new attempts as they are made."""
+"""`tocsin delivery list --follow`: new attempts as they are made."""
 
 import time
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import click
 from rich.text import Text
 
-from hub.cli.console import output
+from hub.cli.console import output, times
 from hub.ui import formatting, status_text
 from store import Connection, Row, Store
 from store.delivery import attempt_feed
@@ -82,7 +82,7 @@ def _shape(row: Row) -> Row:
 
 def _line(row: Row, now: int) -> Text:
     kind, said = status_text.outcome(row)
-    line = Text(f"{output.cell(output.format_time(row['started_at']))}  ", style="dim")
+    line = Text(f"{times.short(row['started_at'])}  ", style="dim")
     line.append(f"{row['delivery_id']:<7} {output.printable(row['event']):<14} ", style="not dim")
     line.append(output.printable(said), style=f"not dim {COLOURS[kind]}")
     line.append(f"  {formatting.duration(row['duration'])}", style="not dim")

@@ -3,21 +3,26 @@
 import click
 
 from hub.cli.console import options, output
+from hub.cli.console.grammar import noun
+from hub.cli.console.removal import agree
 from store import Connection, Row, Store
 from store.delivery import websub as kept
 
 
-@click.group()
+@noun(
+    examples=["tocsin websub list", "tocsin websub remove 3"],
+    former={"revoke": ("remove", "--yes")},
+)
 def websub() -> None:
     """List WebSub subscriptions, or end one."""
 
 
-@websub.command("list")
+@websub.command("list", examples=["tocsin websub list", "tocsin websub list --ended"])
 @click.option("--ended", is_flag=True, help="Also ended subscriptions.")
 @options.limit
-@options.as_json
+@options.listing
 @options.with_store
-def show(store: Store, ended: bool, limit: int, as_json: bool) -> None:
+def list_subscriptions(store: Store, ended: bool, limit: int, as_json: bool) -> None:
     """List the WebSub subscriptions, newest first."""
     rows = [_shape(row) for row in store.look(kept.page, limit=limit, ended=ended)]
     output.print_rows(
@@ -38,13 +43,15 @@ def _shape(row: Row) -> Row:
     }
 
 
-@websub.command()
-@click.argument("subscription_id", type=int)
+@websub.command(examples=["tocsin websub remove 3 --reason 'the feed has moved'"])
+@click.argument("subscription_id", metavar="ID", type=int)
 @click.option("--reason", default="revoked by the hub's operator", show_default=True,
               help="The reason that the subscriber gets.")  # fmt: skip
+@options.yes
 @options.with_store
-def revoke(store: Store, subscription_id: int, reason: str) -> None:
+def remove(store: Store, subscription_id: int, reason: str, yes: bool) -> None:
     """End a WebSub subscription. Its subscriber gets a denial with the reason."""
+    agree(f"the WebSub subscription {subscription_id}", {}, yes=yes)
     store.do(_revoke, subscription_id, reason)
     click.echo(f"WebSub subscription {subscription_id} is ended")
 

@@ -98,10 +98,12 @@ def test_the_distributions_own_name_is_a_package(tmp_path):
         assert done.stdout.split()[-1] == __version__
 
 
-def test_a_listing_starts_no_server():
+@pytest.mark.parametrize("noun", ["token", "user", "hook", "event", "delivery"])
+def test_a_listing_starts_no_server(noun):
     """Commands for operators stay light: they import neither the application nor the worker."""
     code = (
-        "import sys; from hub.cli import main; main.get_command(None, 'token');"
+        "import sys; from hub.cli import main;"
+        f"main.get_command(None, {noun!r}).get_command(None, 'list');"
         "sys.exit(any(name in sys.modules for name in ('hub.app', 'uvicorn', 'worker.service')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

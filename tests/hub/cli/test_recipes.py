@@ -116,9 +116,9 @@ def test_fastapi(start, store: Store, fastapi: tuple[str, Path], run):
     found = states()
     assert [found[1, name]["status_code"] for name in ("ping", "push")] == [202, 202]
     assert [found[2, name]["status_code"] for name in ("ping", "push")] == [401, 401]
-    assert "wrong signature" in run("delivery", found[2, "push"]["id"]).stdout
+    assert "wrong signature" in run("delivery", "show", found[2, "push"]["id"]).stdout
     wait_until(lambda: "push refs/heads/main" in log.read_text())
-    run("redeliver", found[1, "push"]["id"])
+    run("delivery", "redeliver", found[1, "push"]["id"])
     wait_until(lambda: states()[1, "push"]["redelivery"] and states()[1, "push"]["attempts"])
     assert log.read_text().count("push refs/heads/main") == 1
     unsigned = post(f"{receiver}/hook", json={})

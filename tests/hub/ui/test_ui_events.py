@@ -27,7 +27,7 @@ async def test_events_with_those_that_nobody_wanted(store: Store, seed: Any) -> 
         assert "star.created" not in said
         said = text_of(await browser.page("/ui/events?repository=octo/nothing"))
         assert "No matching events" in said
-        assert "tocsin refusals" in said
+        assert "tocsin refusal list" in said
 
 
 async def test_an_empty_list_says_how_to_send_an_event(store: Store, seed: Any) -> None:

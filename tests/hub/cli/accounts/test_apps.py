@@ -62,8 +62,8 @@ def test_an_app_as_json(run, store: Store, ada):
 def test_a_token_of_an_app(run, listed, store: Store, ada):
     add(run)
     add(run, "Mill", "--kind", "integration", "--permission", "checks=write")
-    plain = run("token", "create", "ada", "--app", "lab", "--scope", "repo", "--fingerprint", "a")
-    narrow = run("token", "create", "ada", "--app", "Mill")
+    plain = run("token", "add", "ada", "--app", "lab", "--scope", "repo", "--fingerprint", "a")
+    narrow = run("token", "add", "ada", "--app", "Mill")
     assert plain.stdout.startswith("tso_")
     assert narrow.stdout.startswith("tsu_")
     found = store.look(tokens.find, narrow.stdout.strip())
@@ -72,14 +72,14 @@ def test_a_token_of_an_app(run, listed, store: Store, ada):
         ("Mill", None),
         ("Lab", "a"),
     ]
-    run("token", "create", "ada", "--app", "Lab", "--kind", "oauth", code=2)
-    run("token", "create", "ada", "--app", "None", code=4)
+    run("token", "add", "ada", "--app", "Lab", "--kind", "oauth", code=2)
+    run("token", "add", "ada", "--app", "None", code=4)
 
 
 def test_a_token_of_an_app_itself(run, store: Store, ada):
     add(run)
     add(run, "Mill", "--kind", "integration", "--permission", "checks=write")
-    own = ("token", "create", "ada", "--kind", "installation", "--app")
+    own = ("token", "add", "ada", "--kind", "installation", "--app")
     made = run(*own, "Mill")
     assert made.stdout.startswith("tsi_")
     found = store.look(tokens.find, made.stdout.strip())
@@ -95,10 +95,10 @@ def test_a_token_of_an_app_itself(run, store: Store, ada):
 
 def test_with_an_app_go_its_tokens(run, listed, ada):
     add(run)
-    run("token", "create", "ada", "--app", "Lab")
-    run("app", "remove", "lab")
+    run("token", "add", "ada", "--app", "Lab")
+    run("app", "remove", "--yes", "lab")
     assert listed("app", "list") == listed("token", "list") == []
-    assert "no app 'lab'" in run("app", "remove", "lab", code=4).stderr
+    assert "no app 'lab'" in run("app", "remove", "--yes", "lab", code=4).stderr
 
 
 def test_a_password(run, store: Store, ada):

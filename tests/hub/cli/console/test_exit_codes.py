@@ -19,27 +19,27 @@ FAILURES = [
     ("repo add ada", exits.USAGE, "is not OWNER/NAME"),
     ("repo add ada/a:b", exits.USAGE, "'a:b' is "),
     ("source add FORGE --secret x", exits.USAGE, "is no source name"),
-    ("token create ada --scope nonsense", exits.USAGE, "repo_deployment"),
-    ("token create ada --expires soon", exits.USAGE, "is no duration"),
+    ("token add ada --scope nonsense", exits.USAGE, "repo_deployment"),
+    ("token add ada --expires soon", exits.USAGE, "is no duration"),
     ("sql nonsense", exits.USAGE, "syntax error"),
     ("sql .nonsense", exits.USAGE, ".tables"),
     ("serve --port 80000", exits.USAGE, "65535"),
     ("listen --port 80000", exits.USAGE, "65535"),
-    ("deliveries --since yesterday", exits.USAGE, "is neither a duration"),
+    ("delivery list --since yesterday", exits.USAGE, "is neither a duration"),
     ("nonsense", exits.USAGE, "`tocsin --help`"),
     ("org join tower eve", exits.MISSING, "eve"),
     ("repo grant ada/none ada admin", exits.MISSING, "ada/none"),
     ("user password eve --remove", exits.MISSING, "eve"),
-    ("app remove lab", exits.MISSING, "lab"),
-    ("token revoke 99", exits.MISSING, "99"),
-    ("source remove none", exits.MISSING, "none"),
-    ("hooks disable 99", exits.MISSING, "99"),
-    ("hooks set 99 --rate 1", exits.MISSING, "99"),
-    ("deliveries --hook 99", exits.MISSING, "hook 99"),
+    ("app remove --yes lab", exits.MISSING, "lab"),
+    ("token remove --yes 99", exits.MISSING, "99"),
+    ("source remove --yes none", exits.MISSING, "none"),
+    ("hook disable 99", exits.MISSING, "99"),
+    ("hook edit 99 --rate 1", exits.MISSING, "99"),
+    ("delivery list --hook 99", exits.MISSING, "hook 99"),
     ("replay --since 1h --hook 99", exits.MISSING, "hook 99"),
-    ("deliveries --repo ada/none", exits.MISSING, "ada/none"),
-    ("delivery 99", exits.MISSING, "99"),
-    ("redeliver 99", exits.MISSING, "99"),
+    ("delivery list --repo ada/none", exits.MISSING, "ada/none"),
+    ("delivery show 99", exits.MISSING, "99"),
+    ("delivery redeliver 99", exits.MISSING, "99"),
     ("load none.yaml", exits.MISSING, "none.yaml"),
     ("restore none.db", exits.MISSING, "none.db"),
     ("backup none/copy.db", exits.MISSING, "none/copy.db"),
@@ -101,7 +101,7 @@ def test_a_driver_that_is_not_installed(run, monkeypatch):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
-@pytest.mark.parametrize("command", ["status", "doctor", "user list", "deliveries", "backup"])
+@pytest.mark.parametrize("command", ["status", "doctor", "user list", "delivery list", "backup"])
 @pytest.mark.parametrize("named", ["option", "environment", "store"])
 def test_a_directory_of_somebody_else(run, directory: Path, monkeypatch, command, named):
     words = command.split()

@@ -2,36 +2,137 @@
 
 import logging
 import os
+import re
 import sys
 import tempfile
+import time
 
+import click
 import pytest
 
-from hub.cli.console import output
+from hub.cli.console import output, tables, times
 from hub.cli.service import logs
+from store.clock import Clock
+
+WIDTH = 80
+LONG = "https://receiver.example/a/path/that/is/longer/than/any/terminal/is/wide/hooks/of/the/tower"
+MOMENT = 1_700_000_000_123_456
 
 
-def shown(rows, capsys) -> str:
-    output.print_rows(rows, as_json=False, empty="none")
+@pytest.fixture
+def terminal(monkeypatch):
+    """Standard output as a terminal of 80 columns in Berlin."""
+    monkeypatch.setattr(output, "is_terminal", lambda: True)
+    monkeypatch.setenv("COLUMNS", str(WIDTH))
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+def shown(rows, capsys, **given) -> str:
+    output.print_rows(rows, as_json=False, empty="none", **given)
     return capsys.readouterr().out
 
 
-def test_a_table_is_not_folded_and_leaves_out_what_is_empty(capsys):
-    text = shown([{"id": 1, "url": "x" * 300, "none": None, "tags": []}], capsys)
-    assert "x" * 300 in text
-    assert "none" not in text
-    assert "tags" not in text
+def row(**given):
+    return {
+        "id": 12_345,
+        "event": "pull_request_review_comment",
+        "guid": "01a20480-aec9-7167-b1eb-873bc466d9f3",
+        "url": LONG,
+        "state": "waiting",
+        "received_at": output.format_time(MOMENT),
+    } | given
 
 
-def test_markup_and_control_characters_stay_text(capsys):
-    text = shown([{"name": "[red]\x1b[2J\n\x9b"}], capsys)
-    assert r"[red]\x1b[2J\n\x9b" in text
+def test_a_table_fits_the_terminal(capsys, terminal):
+    text = shown([row(), row(url="https://short.example/")], capsys)
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= WIDTH
+    assert "01a20480…" in text
+    assert "2023-11-14 23:13" in text
+    assert "12345" in text
+    assert "receiver.ex" in lines[1], "a URL keeps its beginning"
+    assert "tower" in lines[1], "and its end"
+    assert "https://" not in text
 
 
-def test_times():
-    moment = output.format_time(1_700_000_000_123_456)
-    assert str(output.cell(moment)) == "2023-11-14 22:13:20"
+def test_a_table_leaves_out_what_is_empty(capsys, terminal):
+    text = shown([{"id": 1, "none": None, "tags": [], "map": {}}], capsys)
+    assert text.split() == ["id", "1"]
+
+
+def test_a_table_has_the_columns_that_are_asked_for(capsys, terminal):
+    assert shown([row()], capsys, columns=("id", "state")).split() == [
+        "id", "state", "12345", "waiting",
+    ]  # fmt: skip
+
+
+def test_a_table_with_room_shortens_nothing_but_ids(capsys, terminal, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    assert LONG.removeprefix("https://") in shown([row()], capsys)
+
+
+def test_numbers_and_times_are_never_cut():
+    cells = {"url": [LONG], "id": ["123456789012"], "received_at": ["11-22 18:49:21"]}
+    found = tables.widths(cells, {"id", "received_at"}, 10)
+    assert found == {"url": 8, "id": 12, "received_at": 14}
+
+
+@pytest.mark.parametrize("room", range(8, 100))
+def test_a_shortened_text_has_the_width_that_there_is(room):
+    for name in ("url", "problem"):
+        assert len(tables.shortened(name, LONG, room)) == min(room, len(LONG))
+
+
+def test_a_pipe_gets_a_line_with_tabs_for_each_row(capsys):
+    text = shown([row(note=None, tags=["a", "b"], none=[], yes=True)], capsys)
+    assert text.rstrip("\n").split("\t") == [
+        "12345", "pull_request_review_comment", "01a20480-aec9-7167-b1eb-873bc466d9f3", LONG,
+        "waiting", "2023-11-14T22:13:20Z", "", "a, b", "", "yes",
+    ]  # fmt: skip
+
+
+def test_no_rows_are_an_advice_beside_the_output(capsys):
+    output.print_rows([], as_json=False, empty="make one")
+    told = capsys.readouterr()
+    assert (told.out, told.err) == ("", "make one\n")
+
+
+def test_markup_and_control_characters_stay_text(capsys, terminal):
+    text = shown([{"name": "[red]\x1b[2J\n\x9b\t"}], capsys)
+    assert r"[red]\x1b[2J\n\x9b\t" in text
+
+
+def test_control_characters_and_tabs_are_no_new_fields(capsys):
+    assert shown([{"name": "a\tb\nc"}], capsys) == "a\\tb\\nc\n"
+
+
+def test_one_thing_is_a_line_for_each_member(capsys, terminal):
+    output.print_record({"id": 1, "received_at": output.format_time(MOMENT)}, as_json=False)
+    assert capsys.readouterr().out == ("id           1\nreceived at  2023-11-14 23:13:20 CET\n")
+
+
+def test_one_thing_in_a_pipe_is_names_and_values(capsys):
+    output.print_record({"id": 1, "received_at": output.format_time(MOMENT)}, as_json=False)
+    assert capsys.readouterr().out == "id\t1\nreceived_at\t2023-11-14T22:13:20Z\n"
+
+
+def test_times_are_local_and_in_utc_on_demand(terminal):
+    moment = output.format_time(MOMENT)
+    assert output.plain(moment) == "2023-11-14 23:13:20 CET"
     assert output.dumps({"at": moment}, indent=False) == '{"at":"2023-11-14T22:13:20.123456Z"}'
+    with click.Context(click.Command("x")) as context:
+        context.meta[times.IN_UTC] = True
+        assert output.plain(moment) == "2023-11-14 22:13:20 UTC"
+
+
+def test_a_time_of_this_year_has_seconds_in_place_of_the_year(terminal):
+    now = Clock().now()
+    assert re.fullmatch(r"\d\d-\d\d \d\d:\d\d:\d\d", times.short(now))
+    assert times.short(MOMENT) == "2023-11-14 23:13"
 
 
 @pytest.mark.parametrize("journal", [False, True])

@@ -21,36 +21,40 @@ def offered(*words: str) -> list[str]:
 
 
 def test_commands_and_options():
-    assert offered("deliv") == ["deliveries", "delivery"]
-    assert offered("hooks", "") == ["disable", "enable", "list", "rotate-secret", "set"]
-    assert "--follow" in offered("deliveries", "--f")
-    assert offered("deliveries", "--state", "d") == ["delivered", "dead"]
+    assert offered("deliv") == ["delivery"]
+    assert offered("hook", "") == [
+        "list", "show", "add", "edit", "remove", "ping", "pause", "resume", "enable", "disable",
+        "rotate-secret",
+    ]  # fmt: skip
+    assert offered("hooks", "r") == ["remove", "resume", "rotate-secret"], "a former word"
+    assert "--follow" in offered("delivery", "list", "--f")
+    assert offered("delivery", "list", "--state", "d") == ["delivered", "dead"]
 
 
 def test_what_is_in_the_store(store: Store, hook_id: int, run):
     run("source", "add", "forge", "--secret", "x")
-    assert offered("deliveries", "--repo", "a") == ["ada/bell"]
-    assert offered("deliveries", "--repo", "ADA/b") == ["ada/bell"]
-    assert offered("deliveries", "--repo", "ada/x") == []
-    assert offered("hooks", "enable", "") == [str(hook_id)]
-    assert offered("deliveries", "--hook", "9") == []
-    assert offered("redeliver", "1", "") == ["2", "1"]
-    assert offered("token", "create", "A") == ["ada"]
-    assert offered("source", "remove", "fo") == ["forge"]
-    assert {"push", "pull_request", "public"} <= set(offered("events", "--event", "pu"))
+    assert offered("delivery", "list", "--repo", "a") == ["ada/bell"]
+    assert offered("delivery", "list", "--repo", "ADA/b") == ["ada/bell"]
+    assert offered("delivery", "list", "--repo", "ada/x") == []
+    assert offered("hook", "enable", "") == [str(hook_id)]
+    assert offered("delivery", "list", "--hook", "9") == []
+    assert offered("delivery", "redeliver", "1", "") == ["2", "1"]
+    assert offered("token", "add", "A") == ["ada"]
+    assert offered("source", "remove", "--yes", "fo") == ["forge"]
+    assert {"push", "pull_request", "public"} <= set(offered("event", "list", "--event", "pu"))
 
 
 def test_nothing_there_is_nothing_offered(fresh: Path, monkeypatch: pytest.MonkeyPatch):
-    assert offered("hooks", "enable", "") == []
+    assert offered("hook", "enable", "") == []
     assert not (fresh / "tocsin.db").exists()
     monkeypatch.setenv("TOCSIN_STORE", "mongo://nowhere")
-    assert offered("hooks", "enable", "") == []
+    assert offered("hook", "enable", "") == []
 
 
 def test_another_directory_is_looked_at(run, directory: Path, tmp_path: Path):
     other = tmp_path / "other"
     run("load", "-", "--init", "--data-dir", other, stdin="users: [{login: eve}]")
-    assert offered("token", "create", "--data-dir", str(other), "") == ["eve"]
+    assert offered("token", "add", "--data-dir", str(other), "") == ["eve"]
 
 
 @pytest.mark.parametrize("shell", completion.SHELLS)
@@ -91,7 +95,7 @@ def test_in_bash(store: Store, hook_id: int, tmp_path: Path):
     """As the shell does it."""
     code = """
     source <(tocsin completion bash)
-    COMP_WORDS=(tocsin deliveries --repo ad) COMP_CWORD=3
+    COMP_WORDS=(tocsin delivery list --repo ad) COMP_CWORD=4
     _tocsin_completion tocsin
     echo "${COMPREPLY[@]}"
     """

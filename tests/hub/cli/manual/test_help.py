@@ -43,7 +43,9 @@ def test_a_part_ends_at_the_next_heading_of_its_level(run) -> None:
     assert [line for line in said.splitlines() if line.startswith("#")] == ["### max_event_bytes"]
 
 
-@pytest.mark.parametrize("words", [["hooks"], ["hooks", "list"], ["tocsin", "hooks", "list"]])
+@pytest.mark.parametrize(
+    "words", [["hook"], ["hooks"], ["hook", "list"], ["tocsin", "hook", "list"], ["deliveries"]]
+)
 def test_a_command_shows_its_help(run, words: list[str]) -> None:
     command = [word for word in words if word != "tocsin"]
     said = run(*command, "--help").stdout.replace("Usage: main", "Usage: tocsin")
@@ -51,7 +53,7 @@ def test_a_command_shows_its_help(run, words: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("topic", "meant"), [("rotate-secrests", "rotate-secrets"), ("redelivr", "redeliver")]
+    ("topic", "meant"), [("rotate-secrests", "rotate-secrets"), ("republsh", "republish")]
 )
 def test_another_word_names_what_is_close(run, topic: str, meant: str) -> None:
     assert f"Did you mean '{meant}'" in run("help", topic, code=MISSING).stderr

@@ -1,4 +1,4 @@
-"""`tocsin audit`, and that every command which changes something is in it."""
+"""`tocsin audit list`, and that every command which changes something is in it."""
 
 import ast
 import getpass
@@ -27,14 +27,14 @@ def test_commands_are_recorded(run, listed, directory):
     run("user", "add", "ada", "--email", "ada@tower.example")
     run("repo", "add", "ada/bell", "--private")
     run("source", "add", "forge", "--secret", "hush-hush")
-    token = run("token", "create", "ada", "--note", "ci").stdout.strip()
-    run("token", "revoke", "1")
+    token = run("token", "add", "ada", "--note", "ci").stdout.strip()
+    run("token", "remove", "--yes", "1")
     run("user", "list")
-    run("audit")
-    rows = listed("audit")
+    run("audit", "list")
+    rows = listed("audit", "list")
     assert [(row["what"], row["on"], row["fields"]) for row in rows] == [
-        ("tocsin token revoke", "1", []),
-        ("tocsin token create", "ada", ["--note"]),
+        ("tocsin token remove", "1", ["--yes"]),
+        ("tocsin token add", "ada", ["--note"]),
         ("tocsin source add", "forge", ["--secret"]),
         ("tocsin repo add", "ada/bell", ["--private"]),
         ("tocsin user add", "ada", ["--email"]),
@@ -48,15 +48,15 @@ def test_commands_are_recorded(run, listed, directory):
 def test_what_fails_or_only_looks_is_not(run, listed):
     run("user", "add", "ada")
     run("user", "add", "ada", code=5)
-    run("token", "revoke", "7", code=4)
+    run("token", "remove", "--yes", "7", code=4)
     run("status")
     run("sql", "SELECT 1")
-    assert len(listed("audit")) == 1
+    assert len(listed("audit", "list")) == 1
 
 
 def test_a_command_of_many_transactions_is_one_entry(run, listed, store: Store, hook_id):
     run("replay", "--since", "1h")
-    (row,) = listed("audit", "--what", "tocsin replay")
+    (row,) = listed("audit", "list", "--what", "tocsin replay")
     assert row["fields"] == ["--since"]
 
 
@@ -64,7 +64,7 @@ def test_a_document_is_loaded(run, listed, tmp_path):
     document = tmp_path / "state.yaml"
     document.write_text("users:\n  - {login: ada}\n")
     run("load", document)
-    (row,) = listed("audit")
+    (row,) = listed("audit", "list")
     assert (row["what"], row["on"]) == ("tocsin load", str(document))
 
 
@@ -72,7 +72,7 @@ def test_a_document_is_loaded(run, listed, tmp_path):
 def test_who_had_root_do_it(run, listed, monkeypatch):
     monkeypatch.setenv("SUDO_USER", "ada")
     run("user", "add", "bob")
-    (row,) = listed("audit")
+    (row,) = listed("audit", "list")
     assert row["who"] == f"ada@{socket.gethostname()}"
     assert row["more"] == {"as": "root"}
 
@@ -87,34 +87,34 @@ def written(store: Store, many: int) -> None:
 
 def test_the_audit_log_in_pages(run, listed, store: Store):
     written(store, 5)
-    assert [row["id"] for row in listed("audit", "--limit", 2)] == [5, 4]
-    shown = run("audit", "--limit", 2)
+    assert [row["id"] for row in listed("audit", "list", "--limit", 2)] == [5, 4]
+    shown = run("audit", "list", "--limit", 2)
     assert "token 2" in shown.stdout
     assert "--before 4" in shown.stderr
-    assert [row["id"] for row in listed("audit", "--before", 3)] == [2, 1]
-    assert listed("audit", "--who", "bob") == []
-    assert len(listed("audit", "--who", "ada", "--since", "1h", "--what", "x")) == 5
+    assert [row["id"] for row in listed("audit", "list", "--before", 3)] == [2, 1]
+    assert listed("audit", "list", "--who", "bob") == []
+    assert len(listed("audit", "list", "--who", "ada", "--since", "1h", "--what", "x")) == 5
     assert (
-        run("audit", "--who", "bob").stdout
-        == "no such entries: `tocsin audit` lists all there are\n"
+        run("audit", "list", "--who", "bob").stderr
+        == "no such entries: `tocsin audit list` lists all there are\n"
     )
 
 
 def test_the_audit_log_is_verified(run, store: Store):
-    assert run("audit", "--verify").stdout == "0 entries from 1 on, up to 0:\n"
+    assert run("audit", "verify").stdout == "0 entries from 1 on, up to 0:\n"
     written(store, 3)
-    said = run("audit", "--verify").stdout
+    said = run("audit", "verify").stdout
     assert said.startswith("3 entries from 1 on, up to 3:")
     head = said.split()[-1]
-    run("audit", "--verify", "--expect", head)
+    run("audit", "verify", "--expect", head)
     written(store, 1)
-    assert run("audit", "--verify", "--expect", head).stdout.startswith("4 entries")
-    assert "is not there" in run("audit", "--verify", "--expect", "9:ab", code=1).stdout
-    run("audit", "--verify", "--expect", "x", code=2)
-    run("audit", "--expect", head, code=2)
+    assert run("audit", "verify", "--expect", head).stdout.startswith("4 entries")
+    assert "is not there" in run("audit", "verify", "--expect", "9:ab", code=1).stdout
+    run("audit", "verify", "--expect", "x", code=2)
+    run("audit", "list", "--expect", head, code=2)
     store.do(forge, "UPDATE audit SET actor = 'eve' WHERE id = 2")
-    assert "entry 2 is not what was written" in run("audit", "--verify", code=1).stdout
-    found = json.loads(run("audit", "--verify", "--json", code=1).stdout)
+    assert "entry 2 is not what was written" in run("audit", "verify", code=1).stdout
+    found = json.loads(run("audit", "verify", "--json", code=1).stdout)
     assert len(found["problems"]) == 1
     assert found["entries"] == 4
 

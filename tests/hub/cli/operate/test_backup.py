@@ -173,7 +173,7 @@ def test_a_copy_that_is_damaged_is_none(run, seeded, monkeypatch):
 
 def test_it_is_in_the_audit_log(run, listed, seeded):
     run("backup", "copy.db")
-    (row,) = listed("audit")
+    (row,) = listed("audit", "list")
     size = (seeded / "copy.db").stat().st_size
     assert (row["what"], row["on"]) == ("tocsin backup", "copy.db")
     assert row["more"] == {"file": "copy.db", "bytes": size, "events": 3}
@@ -225,9 +225,9 @@ def test_on_another_machine(run, seeded, monkeypatch, name):
 def test_it_is_in_the_log_of_what_was_restored(run, listed, seeded):
     run("backup", "copy.db")
     run("restore", "copy.db")
-    (row,) = listed("audit")
+    (row,) = listed("audit", "list")
     assert (row["what"], row["on"], row["more"]) == ("tocsin restore", "copy.db", {"events": 3})
-    run("audit", "--verify")
+    run("audit", "verify")
 
 
 def test_not_while_somebody_is_at_work(run, seeded):

@@ -304,6 +304,15 @@ def test_a_key_that_is_another(examine, well, directory):
     path.chmod(0o600)
 
 
+def test_a_pause_that_was_forgotten(examine, well, run):
+    run("hook", "pause", 1)
+    assert "hooks" not in examine()
+    well.do(lambda db: db.execute("UPDATE hook SET paused_at = 1 WHERE id = 1"))
+    finding = worst(examine(code=1)["hooks"])
+    assert finding["said"].startswith("hook 1 has been paused since 1970-01-01T00:00:00Z: ")
+    assert finding["remedy"] == "tocsin hook resume 1"
+
+
 def test_nobody_delivers(examine, well):
     well.do(lambda db: db.execute("UPDATE delivery SET state = 0, due_at = 0"))
     finding = worst(examine(code=1)["deliveries"])

@@ -1,4 +1,4 @@
-"""`tocsin jobs`: what is done at its time, and having it done now."""
+"""`tocsin job list`: what is done at its time, and having it done now."""
 
 import json
 import time
@@ -24,7 +24,7 @@ def limited(store: Store) -> None:
 
 
 def test_before_any_worker_was_there(listed, run, store: Store):
-    found = {row["name"]: row for row in listed("jobs")}
+    found = {row["name"]: row for row in listed("job", "list")}
     prune = found["prune"]
     assert found["expire"] == {
         "name": "expire",
@@ -38,21 +38,21 @@ def test_before_any_worker_was_there(listed, run, store: Store):
     }
     assert prune["schedule"] == "*/10 * * * *"
     assert prune["next_run_at"][14:16] in ("00", "10", "20", "30", "40", "50")
-    assert "*/10 * * * *" in run("jobs").stdout
+    assert "*/10 * * * *" in run("job", "list").stdout
     assert store.look(jobs.every) == [], "looking changes nothing"
 
 
 def test_run_by_hand_where_no_worker_is(run, listed, store: Store):
     limited(store)
-    assert run("jobs", "run", "expire").stdout.startswith("expire: done in ")
-    (row,) = [row for row in listed("jobs", "list") if row["name"] == "expire"]
+    assert run("job", "run", "expire").stdout.startswith("expire: done in ")
+    (row,) = [row for row in listed("job", "list") if row["name"] == "expire"]
     assert (row["outcome"], row["error"], row["next_run_at"]) == ("done", None, None)
     assert row["last_run_at"]
     assert row["seconds"] >= 0
     (event,) = store.look(event_queries.newest, limit=9)
     assert (event["name"], event["action"]) == ("interaction_limit", "expired")
     # Once more, it has nothing to do.
-    run("jobs", "run", "expire")
+    run("job", "run", "expire")
     assert len(store.look(event_queries.newest, limit=9)) == 1
 
 
@@ -61,14 +61,14 @@ def test_one_that_fails(run, listed, store: Store, monkeypatch: pytest.MonkeyPat
         raise ValueError("a mistake")
 
     monkeypatch.setattr(expire, "EXPIRING", [ExpiringKind("bell.rung", lambda db: None, failing)])
-    said = run("jobs", "run", "expire", code=1)
+    said = run("job", "run", "expire", code=1)
     assert "expire failed: ValueError: see the log" in said.stderr
-    (row,) = [row for row in listed("jobs") if row["name"] == "expire"]
+    (row,) = [row for row in listed("job", "list") if row["name"] == "expire"]
     assert (row["outcome"], row["failures"]) == ("failed", 1)
 
 
 def test_one_that_there_is_not(run, store: Store):
-    said = run("jobs", "run", "nothing", code=4)
+    said = run("job", "run", "nothing", code=4)
     assert "there is no job 'nothing': " in said.stderr
     assert "expire, " in said.stderr
 
@@ -77,7 +77,7 @@ def test_one_that_is_under_way(listed, store: Store):
     plan = jobs.JobSchedule("prune", "*/10 * * * *", store.clock.now())
     store.do(jobs.save_schedules, [plan])
     store.do(jobs.claim, "prune", "a worker")
-    (row,) = [row for row in listed("jobs") if row["name"] == "prune"]
+    (row,) = [row for row in listed("job", "list") if row["name"] == "prune"]
     assert (row["outcome"], row["seconds"]) == ("running", None)
 
 
@@ -98,15 +98,18 @@ def test_a_worker_elsewhere_is_waited_for(run, store: Store, monkeypatch: pytest
             store.do(done_at_once)
 
     monkeypatch.setattr(time, "sleep", work)
-    assert run("jobs", "run", "prune").stdout.startswith("prune: done in 0.")
+    assert run("job", "run", "prune").stdout.startswith("prune: done in 0.")
     assert len(looks) == 3
     # Without it, it is done here.
     store.do(leases.release, lease)
-    run("jobs", "run", "prune")
+    run("job", "run", "prune")
     found = store.look(jobs.get, "prune")
     assert found is not None
     assert found["holder"] != "far away"
 
 
 def test_jobs_as_json(run, store: Store):
-    assert {row["name"] for row in json.loads(run("jobs", "--json").stdout)} >= {"expire", "prune"}
+    assert {row["name"] for row in json.loads(run("job", "list", "--json").stdout)} >= {
+        "expire",
+        "prune",
+    }

@@ -46,7 +46,7 @@ def values(path: Path) -> list[bytes]:
 
 
 def steps(listed) -> list[str]:
-    return [row["outcome"] for row in listed("audit", "--what", "tocsin key rotate")][::-1]
+    return [row["outcome"] for row in listed("audit", "list", "--what", "tocsin key rotate")][::-1]
 
 
 def test_the_key_is_rotated_in_one_go(rotate, run, listed, store, path):
@@ -68,9 +68,9 @@ def test_the_key_is_rotated_in_one_go(rotate, run, listed, store, path):
     # As one that has been running all the time, and as one that is started now.
     assert secrets(store) == ["hush"]
     run("status")
-    run("audit", "--verify")
+    run("audit", "verify")
     assert steps(listed) == ["announced", "sealed anew", "finished"]
-    (row,) = listed("audit", "--what", "tocsin key rotate", "--limit", 1)
+    (row,) = listed("audit", "list", "--what", "tocsin key rotate", "--limit", 1)
     assert row["more"]["key"] == new.fingerprint
 
 

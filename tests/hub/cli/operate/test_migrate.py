@@ -64,11 +64,11 @@ def test_a_copy_and_then_the_switch(run, store: Store, hook_id, target):
     refused = run("status", code=1)
     assert refused.stderr.startswith("Error: this database was closed by `tocsin migrate`")
     assert name_of(target) in refused.stderr
-    found = json.loads(run("events", "--store", target, "--json").stdout)
+    found = json.loads(run("event", "list", "--store", target, "--json").stdout)
     assert [row["guid"] for row in found] == ["guid-later", "guid-x", "guid-1", "guid-0"]
-    (entry,) = json.loads(run("audit", "--store", target, "--json").stdout)
+    (entry,) = json.loads(run("audit", "list", "--store", target, "--json").stdout)
     assert (entry["what"], entry["fields"]) == ("tocsin migrate", ["--to", "--switch"])
-    run("audit", "--verify", "--store", target)
+    run("audit", "verify", "--store", target)
     assert name_of(target) in run("migrate", "--to", target, "--switch", code=1).stderr
 
 

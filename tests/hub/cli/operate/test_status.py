@@ -18,4 +18,4 @@ def test_what_waits_and_for_whom(run: Any, listed: Any, store: Store, hook_id: i
     assert (found["deliveries_held"], found["workers"], found["seconds_behind"]) == (1, 1, 0)
     store.do(leases.renew, lease, HOUR, SECOND // 2)
     assert listed("status")["oldest_due_at"] is not None
-    assert "seconds behind" in run("status").stdout
+    assert "seconds_behind\t" in run("status").stdout

@@ -42,110 +42,115 @@ def failed(hook_id: int, delivery_id: int = 1) -> Outcome:
 
 
 def test_hooks_with_their_health(run, listed, store: Store, hook_id):
-    (row,) = listed("hooks")
+    (row,) = listed("hook", "list")
     assert (row["repository"], row["state"], row["signed"]) == ("ada/bell", "active", True)
     assert row["last_response"] is None
     store.do(lambda db: attempts.record(db, [failed(hook_id)]))
     store.do(lambda db: hooks.disable(db, hook_id, "it was tired"))
-    (row,) = listed("hooks", "list", "--repo", "ada/bell")
+    (row,) = listed("hook", "list", "--repo", "ada/bell")
     assert (row["state"], row["last_response"]) == ("it was tired", 500)
     assert row["failing_since"] is not None
-    assert "it was tired" in run("hooks").stdout
-    assert "hush" not in run("hooks").output
-    run("hooks", "--repo", "ada/none", code=4)
+    assert "it was tired" in run("hook", "list").stdout
+    assert "hush" not in run("hook", "list").output
+    run("hook", "list", "--repo", "ada/none", code=4)
 
 
 def test_hooks_enabled_and_disabled(run, listed, store: Store, hook_id):
     store.do(lambda db: hooks.disable(db, hook_id, "it was tired"))
-    run("hooks", "enable", hook_id)
-    assert listed("hooks")[0]["state"] == "active"
-    run("hooks", "disable", hook_id)
-    assert listed("hooks")[0]["state"] == "inactive"
-    assert "no hook 77" in run("hooks", "enable", 77, code=4).stderr
+    run("hook", "enable", hook_id)
+    assert listed("hook", "list")[0]["state"] == "active"
+    run("hook", "disable", hook_id)
+    assert listed("hook", "list")[0]["state"] == "inactive"
+    assert "no hook 77" in run("hook", "enable", 77, code=4).stderr
 
 
 def test_hook_options(run, listed, hook_id):
-    run("hooks", "set", hook_id, "--timeout", 3, "--retries", "0,5,60")
-    run("hooks", "set", hook_id, "--rate", 10)
-    assert listed("hooks")[0]["options"] == {"retries": [0, 5, 60], "timeout": 3, "rate": 10}
-    run("hooks", "set", hook_id, "--timeout", "default")
-    assert "timeout" not in listed("hooks")[0]["options"]
-    wrong = run("hooks", "set", hook_id, "--retries", "0,x", "--timeout", 0, code=2).stderr
+    run("hook", "edit", hook_id, "--timeout", 3, "--retries", "0,5,60")
+    run("hook", "edit", hook_id, "--rate", 10)
+    assert listed("hook", "list")[0]["options"] == {"retries": [0, 5, 60], "timeout": 3, "rate": 10}
+    run("hook", "edit", hook_id, "--timeout", "default")
+    assert "timeout" not in listed("hook", "list")[0]["options"]
+    wrong = run("hook", "edit", hook_id, "--retries", "0,x", "--timeout", 0, code=2).stderr
     assert "retries, number 2" in wrong
     assert "timeout" in wrong
     assert wrong.count("\n") == 1
-    run("hooks", "set", hook_id, code=2)
+    run("hook", "edit", hook_id, code=2)
 
 
 def test_events_are_listed(run, listed, hook_id):
-    assert [row["guid"] for row in listed("events")] == ["guid-x", "guid-1", "guid-0"]
-    assert [row["event"] for row in listed("events", "--unwanted")] == ["fork"]
-    assert len(listed("events", "--repo", "ada/bell", "--event", "push", "--limit", 1)) == 1
-    assert "guid-0" in run("events").stdout
+    assert [row["guid"] for row in listed("event", "list")] == ["guid-x", "guid-1", "guid-0"]
+    assert [row["event"] for row in listed("event", "list", "--unwanted")] == ["fork"]
+    assert len(listed("event", "list", "--repo", "ada/bell", "--event", "push", "--limit", 1)) == 1
+    assert "guid-0" in run("event", "list").stdout
     assert (
-        run("events", "--event", "star").stdout
-        == "no such events: `tocsin refusals` lists rejected events\n"
+        run("event", "list", "--event", "star").stderr
+        == "no such events: `tocsin refusal list` lists rejected events\n"
     )
 
 
 def test_refusals_are_listed(run, listed, store: Store):
     assert (
-        run("refusals").stdout
-        == "no event was rejected: `tocsin events` lists the received events\n"
+        run("refusal", "list").stderr
+        == "no event was rejected: `tocsin event list` lists the received events\n"
     )
     store.do(lambda db: rejections.add(db, path="/events", reason="too large", size=30_000_000))
-    (row,) = listed("refusals")
+    (row,) = listed("refusal", "list")
     assert (row["reason"], row["bytes"]) == ("too large", 30_000_000)
 
 
 def test_deliveries_are_listed(run, listed, store: Store, hook_id):
     store.do(lambda db: attempts.record(db, [failed(hook_id)]))
-    rows = listed("deliveries", "--state", "waiting", "--hook", hook_id, "--since", "1h")
+    rows = listed("delivery", "list", "--state", "waiting", "--hook", hook_id, "--since", "1h")
     assert [(row["id"], row["status"]) for row in rows] == [(2, None), (1, 500)]
     assert rows[1]["ms"] == 12.3
-    assert listed("deliveries", "--event", "fork") == []
-    assert listed("deliveries", "--since", "2100-01-01T00:00:00Z") == []
-    assert len(listed("deliveries", "--repo", "ada/bell", "--limit", 1)) == 1
-    run("deliveries", "--state", "lost", code=2)
-    run("deliveries", "--since", "yesterday", code=2)
+    assert listed("delivery", "list", "--event", "fork") == []
+    assert listed("delivery", "list", "--since", "2100-01-01T00:00:00Z") == []
+    assert len(listed("delivery", "list", "--repo", "ada/bell", "--limit", 1)) == 1
+    run("delivery", "list", "--state", "lost", code=2)
+    run("delivery", "list", "--since", "yesterday", code=2)
 
 
 def test_one_delivery(run, store: Store, hook_id):
     store.do(lambda db: attempts.record(db, [failed(hook_id)]))
-    shown = run("delivery", 1).stdout
+    shown = run("delivery", "show", 1).stdout
     assert "X-GitHub-Event: push" in shown
     assert '"number": 0' in shown
     assert "status 500" in shown
     assert "the receiver asked: retry-after=120" in shown
     assert "\x1b" not in shown, "what came from outside has no power over the terminal"
-    found = json.loads(run("delivery", 1, "--json").stdout)
+    found = json.loads(run("delivery", "show", 1, "--json").stdout)
     assert found["attempts"][0]["response_body"] == "no \x1b[2J good"
     assert found["attempts"][0]["instruction"] == "retry-after=120"
     assert json.loads(found["body"]) == {"number": 0}
-    assert "no delivery 99" in run("delivery", 99, code=4).stderr
+    assert "no delivery 99" in run("delivery", "show", 99, code=4).stderr
 
 
 def test_a_delivery_that_was_not_tried_has_its_body(run, hook_id):
-    assert '"number": 1' in run("delivery", 2).stdout
+    assert '"number": 1' in run("delivery", "show", 2).stdout
 
 
 def test_a_delivery_is_redelivered(run, listed, hook_id):
-    run("redeliver", 1, 2)
-    assert [row["guid"] for row in listed("deliveries")] == ["guid-1", "guid-0", "guid-1", "guid-0"]
-    run("redeliver", 1, 99, code=4)
-    assert len(listed("deliveries")) == 4
+    run("delivery", "redeliver", 1, 2)
+    assert [row["guid"] for row in listed("delivery", "list")] == [
+        "guid-1",
+        "guid-0",
+        "guid-1",
+        "guid-0",
+    ]
+    run("delivery", "redeliver", 1, 99, code=4)
+    assert len(listed("delivery", "list")) == 4
 
 
 def test_a_deleted_hook_gets_nothing_again(run, store: Store, hook_id):
     store.do(lambda db: hooks.delete(db, hooks.by_id(db, hook_id)))
-    assert "was removed" in run("redeliver", 1, code=4).stderr
+    assert "was removed" in run("delivery", "redeliver", 1, code=4).stderr
 
 
 def test_events_are_replayed(run, listed, hook_id):
     assert "2 deliveries" in run("replay", "--since", "1h", "--dry-run").stdout
-    assert len(listed("deliveries")) == 2
+    assert len(listed("delivery", "list")) == 2
     assert "2 deliveries are on their way" in run("replay", "--since", "1h").stdout
-    assert len(listed("deliveries")) == 4
+    assert len(listed("delivery", "list")) == 4
     assert "0 deliveries" in run("replay", "--since", "1h", "--failed").stdout
     assert "0 deliveries" in run("replay", "--since", "1h", "--until", "30m").stdout
     run("replay", code=2)
@@ -166,14 +171,16 @@ def test_an_interrupted_replay_says_how_to_go_on(run, listed, hook_id, monkeypat
     assert "stopped after 1 of 2; the same with --after 1 goes on" in stopped.stderr
     monkeypatch.setattr(replay_selection, "create_deliveries", create)
     assert "1 deliveries are" in run("replay", "--since", "1h", "--after", 1).stdout
-    assert sorted(row["guid"] for row in listed("deliveries")) == 2 * ["guid-0"] + 2 * ["guid-1"]
+    assert sorted(row["guid"] for row in listed("delivery", "list")) == 2 * ["guid-0"] + 2 * [
+        "guid-1"
+    ]
 
 
 def test_status_counts_deliveries(run, listed, hook_id):
     found = listed("status")
     assert (found["deliveries_waiting"], found["hooks_active"]) == (2, 1)
     assert found["latest_event_at"] is not None
-    assert "deliveries waiting" in run("status").stdout
+    assert "deliveries_waiting\t2\n" in run("status").stdout
 
 
 @embedded("a server has a shell of its own")
@@ -229,28 +236,28 @@ def former(store: Store, hook_id: int) -> str | None:
 
 
 def test_a_hooks_secret_is_exchanged(run, listed, store: Store, hook_id):
-    said = run("hooks", "rotate-secret", hook_id)
+    said = run("hook", "rotate-secret", hook_id)
     new = said.stdout.strip()
     assert len(new) == 64
     assert "the old one also signs until 20" in said.stderr
     assert store.look(hooks.secret_of, store.look(hooks.by_id, hook_id)) == new
     assert former(store, hook_id) == "hush"
-    (row,) = listed("hooks")
+    (row,) = listed("hook", "list")
     assert row["two_secrets_until"].startswith("20")
-    said = run("hooks", "rotate-secret", hook_id, "--secret", "-", "--overlap", "0s", stdin="a\n")
+    said = run("hook", "rotate-secret", hook_id, "--secret", "-", "--overlap", "0s", stdin="a\n")
     assert said.stdout == ""
     assert store.look(hooks.secret_of, store.look(hooks.by_id, hook_id)) == "a"
     assert former(store, hook_id) is None
-    run("hooks", "rotate-secret", hook_id, "--secret", "b", "--overlap", "7d")
+    run("hook", "rotate-secret", hook_id, "--secret", "b", "--overlap", "7d")
     assert former(store, hook_id) == "a"
-    run("hooks", "rotate-secret", hook_id, "--end")
+    run("hook", "rotate-secret", hook_id, "--end")
     assert former(store, hook_id) is None
     assert (
-        "7 days at most" in run("hooks", "rotate-secret", hook_id, "--overlap", "8d", code=2).stderr
+        "7 days at most" in run("hook", "rotate-secret", hook_id, "--overlap", "8d", code=2).stderr
     )
-    run("hooks", "rotate-secret", hook_id, "--secret", "", code=2)
-    run("hooks", "rotate-secret", 99, code=4)
-    log = listed("audit", "--what", "tocsin hooks rotate-secret")
+    run("hook", "rotate-secret", hook_id, "--secret", "", code=2)
+    run("hook", "rotate-secret", 99, code=4)
+    log = listed("audit", "list", "--what", "tocsin hook rotate-secret")
     assert log[0]["fields"] == ["--end"]
     assert new not in str(log)
 

@@ -1,4 +1,4 @@
-"""Looking on at the terminal: `tocsin top` and `tocsin deliveries --follow`."""
+"""Looking on at the terminal: `tocsin top` and `tocsin delivery list --follow`."""
 
 import json
 import os
@@ -142,8 +142,8 @@ def test_following_real_deliveries(start, store: Store, directory: Path):
     receiver = start("listen", "--port", "0", "--json")
     callback = receiver.said(r"(http://127\.0\.0\.1:\d+/)", error=True)[1]
     hub = url_of(start("serve", "--port", "0", **ALLOWED))
-    told = start("deliveries", "--follow", "--json", "--repo", "ada/bell", "--event", "push")
-    shown = start("deliveries", "--follow", "--state", "delivered")
+    told = start("delivery", "list", "--follow", "--json", "--repo", "ada/bell", "--event", "push")
+    shown = start("delivery", "list", "--follow", "--state", "delivered")
     subscribe_and_push(hub, callback, token)
     found = json.loads(told.said(r"^{.*}$")[0])
     assert (found["event"], found["state"], found["status"]) == ("push", "delivered", 200)
@@ -158,7 +158,7 @@ def test_following_real_deliveries(start, store: Store, directory: Path):
 def test_following_begins_with_what_was(start, store: Store, hook_id: int):
     tried(store, hook_id, 503)
     tried(store, hook_id, 200)
-    told = start("deliveries", "--follow", "--json", "--limit", "1")
+    told = start("delivery", "list", "--follow", "--json", "--limit", "1")
     assert json.loads(told.said("^{.*")[0])["status"] == 200
     store.do(deliveries.redeliver, 1, hook_id, 1)
     tried(store, hook_id, 503)
@@ -169,7 +169,7 @@ def test_following_begins_with_what_was(start, store: Store, hook_id: int):
 
 def test_a_reader_that_goes_ends_it(store: Store, hook_id: int):
     tried(store, hook_id, 200)
-    command = f"{sys.executable} -m hub.cli deliveries --follow --json"
+    command = f"{sys.executable} -m hub.cli delivery list --follow --json"
     code = f"{command} | head -n 1; echo ${{PIPESTATUS[0]}}"
     with subprocess.Popen(["bash", "-c", code], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True) as process:  # fmt: skip
@@ -185,4 +185,4 @@ def test_a_reader_that_goes_ends_it(store: Store, hook_id: int):
 
 
 def test_since_is_for_the_list(run, store: Store, hook_id: int):
-    assert "--follow" in run("deliveries", "--follow", "--since", "1h", code=2).stderr
+    assert "--follow" in run("delivery", "list", "--follow", "--since", "1h", code=2).stderr

@@ -40,7 +40,7 @@ def test_without_a_worker_it_is_done_here(run, listed, store: Store):
     assert told(store) == ["ada/bell-0", "ada/bell-1", "ada/bell-2"]
     (row,) = listed("republish", "list")
     assert (row["published"], row["total"], row["outcome"]) == (3, 3, "done")
-    (job,) = [row for row in listed("jobs") if row["name"] == "republish"]
+    (job,) = [row for row in listed("job", "list") if row["name"] == "republish"]
     assert (job["outcome"], job["next_run_at"]) == ("done", None)
 
 
@@ -63,7 +63,7 @@ def test_how_many_it_would_be(run, store: Store):
     since = run(
         "republish", "--topic", "*/*/events/*", "--dry-run", "--since", "2100-01-01T00:00:00Z"
     )
-    assert "there are no such resources" in since.stdout
+    assert "there are no such resources" in since.stderr
     assert told(store) == []
     assert store.look(republish_runs.page, limit=9) == []
 
@@ -129,7 +129,7 @@ def test_a_worker_elsewhere_is_waited_for(run, store: Store, monkeypatch: pytest
 @pytest.mark.usefixtures("store")
 def test_a_schedule_in_the_settings(run, listed, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("TOCSIN_REPUBLISH_AT", "30 3 * * sun")
-    (row,) = [row for row in listed("jobs") if row["name"] == "republish-begin"]
+    (row,) = [row for row in listed("job", "list") if row["name"] == "republish-begin"]
     assert row["schedule"] == "30 3 * * sun"
     monkeypatch.setenv("TOCSIN_REPUBLISH_TOPICS", '["nonsense"]')
-    assert "is no topic" in run("jobs", code=1).stderr
+    assert "is no topic" in run("job", "list", code=1).stderr

@@ -38,14 +38,14 @@ def test_listing_and_revoking(store, listed, run):
     (row,) = listed("websub", "list")
     assert row["callback"] == "https://reader.example/in?x"
     assert (row["state"], row["signed"]) == ("active", True)
-    assert listed("hooks", "list") == []
-    assert "ended" in run("websub", "revoke", row["id"], "--reason", "enough").stdout
+    assert listed("hook", "list") == []
+    assert "ended" in run("websub", "remove", "--yes", row["id"], "--reason", "enough").stdout
     assert listed("websub", "list") == []
     (row,) = listed("websub", "list", "--ended")
     assert (row["state"], row["signed"]) == ("enough", False)
     (told,) = store.do(requests.claim, 10)
     assert (told["mode"], told["reason"]) == ("denied", "enough")
-    assert "there is no" in run("websub", "revoke", row["id"], code=4).stderr
+    assert "there is no" in run("websub", "remove", "--yes", row["id"], code=4).stderr
 
 
 def test_a_repository_that_becomes_private_ends_what_follows_it(store, run):

@@ -1,22 +1,31 @@
-"""`tocsin events`: the received events."""
+"""`tocsin event`: the received events and their payloads."""
 
 import click
 
 from hub.cli.console import options, output, suggestions
 from hub.cli.console.arguments import FullNameType
+from hub.cli.console.grammar import noun
 from store import Connection, Row, Store
 from store.delivery import event_queries
 
 
-@click.command()
+@noun(
+    examples=["tocsin event list --event push", "tocsin event show 7"],
+    lazy={"show": "traffic.event_show:show"},
+)
+def event() -> None:
+    """List the received events, or show one with its payload and deliveries."""
+
+
+@event.command("list", examples=["tocsin event list", "tocsin event list --unwanted"])
 @click.option("--unwanted", is_flag=True, help="Only events that no hook had subscribed to.")
 @click.option("--event", "name", help="Only events of this name.",
               shell_complete=suggestions.event_names)  # fmt: skip
 @click.option("--repo", "full_name", type=FullNameType(), help="Only this repository.")
 @options.limit
-@options.as_json
+@options.listing
 @options.with_store
-def events(
+def list_events(
     store: Store,
     unwanted: bool,
     name: str | None,
@@ -32,7 +41,10 @@ def events(
 
     rows = [_shape(row) for row in store.look(find)]
     output.print_rows(
-        rows, as_json=as_json, empty="no such events: `tocsin refusals` lists rejected events"
+        rows,
+        as_json=as_json,
+        empty="no such events: `tocsin refusal list` lists rejected events",
+        columns=("id", "received_at", "event", "action", "repository", "guid", "deliveries"),
     )
 
 

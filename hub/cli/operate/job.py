@@ -1,4 +1,4 @@
-"""`tocsin jobs`: scheduled jobs, their last runs, and running one now."""
+"""`tocsin job`: scheduled jobs, their last runs, and running one now."""
 
 import asyncio
 import os
@@ -8,7 +8,7 @@ import time
 import click
 
 from hub.cli.console import options, output, suggestions
-from hub.cli.console.listing import Listing
+from hub.cli.console.grammar import noun
 from hub.cli.service.configuration import Configuration, Settings
 from hub.worker_events import WorkerEvents
 from store import Connection, Row, Store
@@ -22,13 +22,13 @@ from worker.scheduler.job_runner import ScheduledJob, list_records, run_job, sav
 PAUSE = 0.05
 
 
-@click.group(cls=Listing)
-def jobs() -> None:
-    """List scheduled jobs (`list`, the default), or run one now."""
+@noun(examples=["tocsin job list", "tocsin job run prune"])
+def job() -> None:
+    """List scheduled jobs, or run one now."""
 
 
-@jobs.command("list")
-@options.as_json
+@job.command("list", examples=["tocsin job list"])
+@options.listing
 @options.configured
 def list_jobs(configuration: Configuration, as_json: bool) -> None:
     """List the jobs with their last and next runs."""
@@ -39,7 +39,10 @@ def list_jobs(configuration: Configuration, as_json: bool) -> None:
     finally:
         store.shut()
     output.print_rows(
-        [_shape(entry.row, now) for entry in entries], as_json=as_json, empty="no jobs"
+        [_shape(entry.row, now) for entry in entries],
+        as_json=as_json,
+        empty="no jobs",
+        columns=("name", "schedule", "last_run_at", "outcome", "next_run_at", "error"),
     )
 
 
@@ -63,11 +66,14 @@ def _shape(row: Row, now: int) -> Row:
     }
 
 
-@jobs.command()
+@job.command(examples=["tocsin job run prune"])
 @click.argument("name", shell_complete=suggestions.job_names)
 @options.configured
 def run(configuration: Configuration, name: str) -> None:
-    """Run the job NAME now: in the running worker or, if there is none, in this process."""
+    """Run the job NAME now.
+
+    The running worker does it. If there is none, this process does it.
+    """
     store = options.opened(configuration.settings, create=False)
     try:
         row = _run(store, configuration.settings, name)
@@ -80,7 +86,7 @@ def run(configuration: Configuration, name: str) -> None:
 
 def _run(store: Store, settings: Settings, name: str) -> Row:
     """Run a job and wait for its end. Return its record."""
-    known = {job.name: job for job in table_of(store, settings)}
+    known = {one.name: one for one in table_of(store, settings)}
     if name not in known:
         raise Missing(f"there is no job {name!r}: {', '.join(sorted(known))}")
     asked_at = store.do(ask, list(known.values()), name)
@@ -121,7 +127,7 @@ async def run_in_process(settings: Settings, name: str) -> None:
     try:
         if store.engine.single_worker:
             await store.write(kept.release_all)
-        (job,) = [job for job in table_of(store, settings) if job.name == name]
-        await run_job(store, job, f"{socket.gethostname()}:{os.getpid()}")
+        (wanted,) = [one for one in table_of(store, settings) if one.name == name]
+        await run_job(store, wanted, f"{socket.gethostname()}:{os.getpid()}")
     finally:
         await store.close()

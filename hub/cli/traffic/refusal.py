@@ -1,23 +1,28 @@
-"""`tocsin refusals`: events that were rejected, and why."""
-
-import click
+"""`tocsin refusal`: events that were rejected, and why."""
 
 from hub.cli.console import options, output
+from hub.cli.console.grammar import noun
 from store import Row, Store
 from store.delivery import rejections as kept
 
 
-@click.command()
+@noun(examples=["tocsin refusal list --limit 5"])
+def refusal() -> None:
+    """List the events that were rejected, and why."""
+
+
+@refusal.command("list", examples=["tocsin refusal list", "tocsin refusal list --limit 5 --json"])
 @options.limit
-@options.as_json
+@options.listing
 @options.with_store
-def refusals(store: Store, limit: int, as_json: bool) -> None:
+def list_refusals(store: Store, limit: int, as_json: bool) -> None:
     """List rejected events, newest first, with the reason."""
     rows = [_shape(row) for row in store.look(kept.page, limit=limit)]
     output.print_rows(
         rows,
         as_json=as_json,
-        empty="no event was rejected: `tocsin events` lists the received events",
+        empty="no event was rejected: `tocsin event list` lists the received events",
+        columns=("at", "event", "sender", "bytes", "reason"),
     )
 
 

@@ -1,0 +1,42 @@
+"""`tocsin org join`: members of an organization."""
+
+import click
+
+from hub.cli.console import options, suggestions
+from hub.cli.console.grammar import command
+from hub.cli.service.configuration import Configuration
+from hub.worker_events import WorkerEvents
+from store import Connection
+from store.assistant import membership_seats
+from store.errors import Invalid
+
+
+@command(examples=["tocsin org join tower ada --role admin"])
+@click.argument("organization")
+@click.argument("login", shell_complete=suggestions.logins)
+@click.option("--role", type=click.Choice(["member", "admin"]), default="member", show_default=True)
+@options.configured
+def join(configuration: Configuration, organization: str, login: str, role: str) -> None:
+    """Make the user LOGIN a member of ORGANIZATION.
+
+    If every member of the organization has a seat at the assistant, the new member gets one too.
+    """
+    telling = WorkerEvents(configuration.settings)
+    store = options.opened(configuration.settings, create=False)
+    try:
+        store.do(_join, telling, organization, login, role)
+    finally:
+        store.shut()
+    click.echo(f"{login} is {role} of {organization}")
+
+
+def _join(db: Connection, telling: WorkerEvents, organization: str, login: str, role: str) -> None:
+    group, joining = options.account(db, organization), options.account(db, login)
+    if group["kind"] != "Organization":
+        raise options.missing(f"organization {organization!r}", "org list")
+    if joining["kind"] != "User":
+        raise Invalid(f"{login!r} is an organization: only users can be members")
+    new, refreshed = membership_seats.join(db, group["id"], joining["id"], role)
+    for event, seats in (("assistant_seat.created", new), ("assistant_seat.refreshed", refreshed)):
+        if seats:
+            telling(db, event, seats)

@@ -1,0 +1,41 @@
+"""`tocsin repo grant` and `tocsin repo rename`: the roles in a repository, and its name."""
+
+import click
+
+from hub.cli.accounts.repo import FULL_NAME
+from hub.cli.console import options, suggestions
+from hub.cli.console.grammar import command
+from store import Connection, Store
+from store.repositories import repositories
+
+
+@command(examples=["tocsin repo grant ada/bell-tower bob write"])
+@FULL_NAME
+@click.argument("login", shell_complete=suggestions.logins)
+@click.argument("role", metavar="ROLE", type=click.Choice(repositories.ROLES))
+@options.with_store
+def grant(store: Store, full_name: tuple[str, str], login: str, role: str) -> None:
+    """Give the user LOGIN a ROLE in a repository.
+
+    The roles are read, triage, write, maintain and admin.
+    """
+
+    def give(db: Connection) -> None:
+        where, who = options.repository(db, full_name), options.account(db, login)
+        repositories.grant(db, where["id"], who["id"], role)
+
+    store.do(give)
+    click.echo(f"{login} has the role {role} in {'/'.join(full_name)}")
+
+
+@command(examples=["tocsin repo rename ada/bell-tower belfry"])
+@FULL_NAME
+@click.argument("name")
+@options.with_store
+def rename(store: Store, full_name: tuple[str, str], name: str) -> None:
+    """Rename a repository to NAME.
+
+    The old name leads to it until another repository uses that name.
+    """
+    row = store.do(lambda db: repositories.rename(db, options.repository(db, full_name), name))
+    click.echo(f"{'/'.join(full_name)} is {row['full_name']} now")

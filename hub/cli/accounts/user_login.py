@@ -1,0 +1,59 @@
+"""`tocsin user password` and `tocsin user one-time`: how a user logs in."""
+
+import click
+
+from hub.cli.console import options, output, suggestions
+from hub.cli.console.grammar import command
+from store import Connection, Store
+from store.accounts import accounts, totp
+from store.errors import Invalid
+
+
+@command(examples=["tocsin user password ada", "tocsin user password ada --remove"])
+@click.argument("login", shell_complete=suggestions.logins)
+@click.option("--remove", is_flag=True, help="Remove the password.")
+@options.with_store
+def password(store: Store, login: str, remove: bool) -> None:
+    """Set the password of the user LOGIN, read from standard input.
+
+    Only the operations on authorizations accept passwords. Programs use tokens everywhere else.
+    """
+    hashed = None
+    if not remove:
+        given = options.read_secret("password", twice=True)
+        if not given:
+            raise Invalid("a password has to have one character at least")
+        # Hashing is slow: within the transaction, other writers would wait for it.
+        hashed = accounts.hash_password(given)
+
+    def change(db: Connection) -> None:
+        accounts.set_password(db, options.user(db, login)["id"], hashed)
+
+    store.do(change)
+    click.echo(f"{'removed' if remove else 'set'} the password of {login}")
+
+
+@command("one-time", examples=["tocsin user one-time ada"])
+@click.argument("login", shell_complete=suggestions.logins)
+@click.option("--remove", is_flag=True, help="Stop asking for one-time passwords.")
+@options.with_store
+def one_time_password(store: Store, login: str, remove: bool) -> None:
+    """Ask for a one-time password beside the password of a user.
+
+    Prints the otpauth:// URI for the user's authenticator only this once. If you run it again, it
+    makes another secret.
+    """
+
+    def end(db: Connection) -> bool:
+        return totp.remove(db, options.user(db, login)["id"])
+
+    def begin(db: Connection) -> str:
+        row = options.user(db, login)
+        return totp.set_up(db, row["id"], login=row["login"], issuer=options.ISSUER)
+
+    if remove:
+        done = "removed the" if store.do(end) else "there were no"
+        click.echo(f"{done} one-time passwords of {login}")
+        return
+    click.echo(store.do(begin))
+    output.print_note("this is not shown again; it holds the secret")

@@ -1,0 +1,50 @@
+"""Removals: a command tells what goes, asks, and only then removes it."""
+
+import sys
+from collections.abc import Mapping
+
+import click
+
+from hub.ui.formatting import pluralize
+
+WORDS = {
+    "repositories": ("repository", "repositories"),
+    "hooks": ("hook", "hooks"),
+    "deliveries": ("waiting delivery", "waiting deliveries"),
+    "subscriptions": ("WebSub subscription", "WebSub subscriptions"),
+    "issues": ("issue", "issues"),
+    "collaborators": ("collaborator's role", "collaborators' roles"),
+    "members": ("membership", "memberships"),
+    "teams": ("team", "teams"),
+    "tokens": ("token", "tokens"),
+    "apps": ("application", "applications"),
+    "sources": ("source of signed events", "sources of signed events"),
+}
+"""The name of one part that goes with a removed thing, and of several."""
+
+
+def can_ask() -> bool:
+    """Return whether somebody can answer."""
+    return sys.stdin.isatty()
+
+
+def agree(what: str, parts: Mapping[str, int], *, yes: bool) -> None:
+    """Tell what goes with the removed thing, and ask. With `yes`, do neither.
+
+    `parts` are numbers of things, by keys of WORDS. Raises Abort if the answer is no, and
+    UsageError if there is nobody to ask.
+    """
+    if yes:
+        return
+    click.echo(f"This removes {what}{_and_all(parts)}.", err=True)
+    if not can_ask():
+        raise click.UsageError("add --yes: there is no terminal on which to ask")
+    click.confirm("Remove it?", abort=True, err=True)
+
+
+def _and_all(parts: Mapping[str, int]) -> str:
+    named = [pluralize(many, *WORDS[name]) for name, many in parts.items() if many]
+    if not named:
+        return ""
+    *first, last = named
+    return f", with {', '.join(first)} and {last}" if first else f", with {last}"

@@ -1,0 +1,109 @@
+"""`tocsin emit`: posts an event of a repository, without a token and without HTTP."""
+
+from typing import IO, Any
+
+import click
+import orjson
+
+from hub.cli.console import options, output, suggestions
+from hub.cli.console.arguments import FullNameType, InputFile
+from hub.cli.console.grammar import command
+from hub.cli.playground.demo_events import EVENTS
+from hub.cli.service.configuration import Configuration, Settings
+from hub.http.errors import Malformed, Rejected
+from hub.ingest import event_envelope
+from hub.rest import repository_serializers, serializers
+from hub.rest.urls import Urls
+from hub.rest.validation import read_object
+from store import Connection
+from store.database import uuid7
+from store.delivery import events
+from store.delivery.events import Receipt
+from store.errors import Invalid
+
+
+@command(
+    examples=[
+        "tocsin emit push ada/bell-tower --example",
+        "tocsin emit issues ada/bell-tower --file issue.json",
+        "jq .payload saved.json | tocsin emit push ada/bell-tower --file -",
+    ]
+)
+@click.argument("event", shell_complete=suggestions.event_names)
+@click.argument("full_name", metavar="OWNER/NAME", type=FullNameType())
+@click.option("--file", "file", type=InputFile("rb"),
+              help="The payload, a JSON object; `-` is standard input.")  # fmt: skip
+@click.option("--example", is_flag=True, help="Use an example payload of this event.")
+@click.option("--id", "guid", help="The delivery id.  [default: a new one]")
+@options.as_json
+@options.configured
+def emit(
+    configuration: Configuration,
+    event: str,
+    full_name: tuple[str, str],
+    file: IO[bytes] | None,
+    example: bool,
+    guid: str | None,
+    as_json: bool,
+) -> None:
+    """Post an EVENT of a repository, as a platform does.
+
+    The hub stores it and delivers it to every hook that subscribes to it. If the same event is
+    posted again with the same --id, it is stored once.
+    """
+    if (file is None) == (not example):
+        raise click.UsageError("give the payload with --file, or --example")
+    settings = configuration.settings
+    name, guid, body = _checked(event, guid, file, settings.max_event_bytes)
+
+    def accept(db: Connection) -> Receipt:
+        repo = options.repository(db, full_name)
+        content = _example(db, settings, name, repo) if body is None else body
+        payload = read_object(content)
+        arrived = event_envelope.arrival(repo["id"], guid, repo["id"], 0, name, content, payload)
+        (receipt,) = events.accept_all(db, [arrived])
+        return receipt
+
+    with options.opening(settings) as store:
+        receipt = store.do(accept)
+    _print(receipt, as_json=as_json)
+
+
+def _checked(
+    event: str, guid: str | None, file: IO[bytes] | None, most: int
+) -> tuple[str, str, bytes | None]:
+    """Return name, delivery id and payload. Raises Invalid as the hub rejects them."""
+    try:
+        name = event_envelope.platform_event(event)
+        chosen = uuid7.new() if guid is None else event_envelope.checked_guid(guid)
+        if file is None:
+            return name, chosen, None
+        body = file.read(most + 1)
+        if len(body) > most:
+            raise Rejected(f"the payload is larger than max_event_bytes, {most} bytes")
+        read_object(body)
+    except (Malformed, Rejected) as error:
+        raise Invalid(str(error)) from None
+    return name, chosen, body
+
+
+def _example(db: Connection, settings: Settings, name: str, repo: dict[str, Any]) -> bytes:
+    """Return an example payload with the real repository and its owner.
+
+    Events without an example of their own have these two members only.
+    """
+    urls = Urls(settings.root())
+    (shown,) = repository_serializers.repositories(urls, db, [repo])
+    owner = serializers.simple_users(urls, db, [repo["owner_id"]])[repo["owner_id"]]
+    return orjson.dumps(EVENTS.get(name, {}) | {"repository": shown, "sender": owner})
+
+
+def _print(receipt: Receipt, *, as_json: bool) -> None:
+    if as_json:
+        shown = {"id": receipt.guid, "event_id": receipt.event_id, "deliveries": receipt.deliveries}
+        click.echo(output.dumps(shown))
+        return
+    again = " was posted before, and" if receipt.duplicate else ""
+    hooks = "1 hook gets it" if receipt.deliveries == 1 else f"{receipt.deliveries} hooks get it"
+    click.echo(f"event {receipt.event_id}{again}: {hooks}")
+    output.print_note(f"`tocsin event show {receipt.event_id}` shows its deliveries")

@@ -1,0 +1,125 @@
+"""`tocsin delivery`: deliveries, and the attempts as they are made."""
+
+import click
+from click.core import ParameterSource
+
+from hub.cli.console import options, output, suggestions
+from hub.cli.console.arguments import FullNameType, MomentType
+from hub.cli.console.grammar import noun
+from hub.cli.console.interactive import until_interrupted
+from hub.cli.traffic import tail
+from store import Row, Store
+from store.delivery import deliveries as kept
+from store.delivery.attempt_feed import AttemptFilter
+
+# The number of earlier attempts that --follow shows first, unless --limit is given.
+FIRST = 10
+TABLE = ("id", "event", "hook", "url", "state", "status", "received_at", "problem")
+
+
+@noun(
+    examples=["tocsin delivery list --state waiting", "tocsin delivery show 2"],
+    lazy={
+        "show": "traffic.delivery_show:show",
+        "redeliver": "traffic.redeliver:redeliver",
+    },
+)
+def delivery() -> None:
+    """List deliveries, follow them, or send some again."""
+
+
+@delivery.command(
+    "list",
+    examples=[
+        "tocsin delivery list --state waiting",
+        "tocsin delivery list --hook 1 --since 2h",
+        "tocsin delivery list --follow",
+    ],
+)
+@click.option("--state", type=click.Choice(list(kept.STATES.values())))
+@click.option("--hook", "hook_id", type=int, metavar="ID", help="Only deliveries to this hook.",
+              shell_complete=suggestions.hook_ids)  # fmt: skip
+@click.option("--repo", "full_name", type=FullNameType(), help="Only this repository.")
+@click.option("--event", help="Only events of this name.", shell_complete=suggestions.event_names)
+@click.option("--since", type=MomentType(), help="Only events received since then, such as 1h.")
+@click.option("--follow", is_flag=True,
+              help="Show each new attempt, until Ctrl-C, oldest first.")  # fmt: skip
+@options.limit
+@options.listing
+@options.with_store
+def list_deliveries(
+    store: Store,
+    state: str | None,
+    hook_id: int | None,
+    full_name: tuple[str, str] | None,
+    event: str | None,
+    since: int | None,
+    follow: bool,
+    limit: int,
+    as_json: bool,
+) -> None:
+    """List the deliveries, newest first, each with its last attempt.
+
+    With --follow, show each attempt as it is made. With --json too, each attempt is a line of JSON.
+    """
+    store.look(options.check_hook, hook_id)
+    repo_id = None
+    if full_name is not None:
+        repo_id = store.look(options.repository, full_name)["id"]
+    if follow:
+        _follow(store, state, hook_id, repo_id, event, since, limit, as_json)
+        return
+    rows = store.look(
+        kept.page,
+        limit=limit,
+        state=state,
+        hook_id=hook_id,
+        repo_id=repo_id,
+        event=event,
+        since=since,
+    )
+    rows = [shape(row) for row in rows]
+    output.print_rows(
+        rows,
+        as_json=as_json,
+        empty="no such deliveries: `tocsin hook list` lists the hooks,"
+        " `tocsin event list` the received events",
+        columns=TABLE,
+    )
+
+
+def _follow(
+    store: Store,
+    state: str | None,
+    hook_id: int | None,
+    repo_id: int | None,
+    event: str | None,
+    since: int | None,
+    limit: int,
+    as_json: bool,
+) -> None:
+    if since is not None:
+        raise click.UsageError("--since is for the list only: --follow shows attempts from now on")
+    given = click.get_current_context().get_parameter_source("limit")
+    first = FIRST if given is ParameterSource.DEFAULT else limit
+    wanted = AttemptFilter(None if repo_id is None else [repo_id], hook_id, event or "")
+    with until_interrupted():
+        tail.follow(store, wanted, state, first=first, as_json=as_json)
+
+
+def shape(row: Row) -> Row:
+    duration = row["duration"]
+    return {
+        "id": row["id"],
+        "event": row["event"],
+        "guid": row["guid"],
+        "hook": row["hook_id"],
+        "url": row["url"],
+        "state": row["state"],
+        "attempts": row["attempts"],
+        "status": row["status_code"],
+        "ms": None if duration is None else round(duration / 1000, 1),
+        "received_at": output.format_time(row["received_at"]),
+        "next_at": output.format_time(row["due_at"] if row["state"] == "waiting" else None),
+        "problem": row["reason"] or row["error"],
+    }

@@ -1,0 +1,79 @@
+"""`tocsin event show`: one event with its payload and its deliveries."""
+
+import click
+import orjson
+
+from hub.cli.console import options, output, suggestions
+from hub.cli.console.bodies import pretty, show_body
+from hub.cli.console.grammar import command
+from hub.cli.traffic.delivery import shape
+from store import Connection, Row, Store
+from store.delivery import event_queries, events
+
+# The deliveries that are shown, the newest ones.
+MOST = 100
+TABLE = ("id", "hook", "url", "state", "attempts", "status", "problem")
+
+
+@command(examples=["tocsin event show 7", "tocsin event show 7 --payload"])
+@click.argument("event_id", metavar="ID", type=int, shell_complete=suggestions.event_ids)
+@click.option("--payload", "whole", is_flag=True, help="Print the payload alone, byte for byte.")
+@options.listing
+@options.with_store
+def show(store: Store, event_id: int, whole: bool, as_json: bool) -> None:
+    """Show an event with its payload and its deliveries.
+
+    The beginning of the payload is shown. With --payload or --json, it is whole.
+    """
+    head, body, made = store.look(_found, event_id)
+    if whole:
+        _print_payload(event_id, body)
+    elif as_json:
+        payload = None if body is None else orjson.loads(body)
+        click.echo(output.dumps({**head, "payload": payload, "deliveries": made}))
+    else:
+        output.print_record(head, as_json=False)
+        click.echo("\npayload")
+        show_body("  ", "no longer kept" if body is None else pretty(body))
+        click.echo("\ndeliveries")
+        output.print_rows(made, as_json=False, empty=_nobody(head), columns=TABLE)
+
+
+def _print_payload(event_id: int, body: bytes | None) -> None:
+    if body is None:
+        raise click.ClickException(f"the payload of event {event_id} is no longer kept")
+    click.echo(body, nl=False)
+
+
+def _nobody(head: Row) -> str:
+    return f"none: no hook of {head['repository'] or 'any repository'} wanted {head['event']}"
+
+
+def _found(db: Connection, event_id: int) -> tuple[Row, bytes | None, list[Row]]:
+    row, kept = event_queries.get(db, event_id), events.get(db, event_id)
+    if row is None or kept is None:
+        raise options.missing(f"event {event_id}", "event list")
+    made = [shape(one) for one in event_queries.deliveries_of(db, event_id, MOST)]
+    return _head(row), kept["body"], made
+
+
+def _head(row: Row) -> Row:
+    return {
+        "id": row["id"],
+        "event": row["name"],
+        "action": row["action"],
+        "repository": row["repository"],
+        "received_at": output.format_time(row["received_at"]),
+        "guid": row["guid"],
+        "from": _sender(row),
+        "bytes": row["size"],
+    }
+
+
+def _sender(row: Row) -> str:
+    if row["source"] is not None:
+        return f"source {row['source']}"
+    named = {events.LOCAL_SOURCE: "this hub", events.REPUBLISHED_SOURCE: "this hub, republished"}
+    return named.get(
+        row["source_id"], "token or command" if not row["source_id"] else "a removed source"
+    )

@@ -1,0 +1,115 @@
+"""`tocsin hook`: the hooks, their health and their delivery options."""
+
+import click
+
+from hub.cli.console import options, output, suggestions
+from hub.cli.console.arguments import FullNameType
+from hub.cli.console.grammar import noun
+from store import Connection, Row, Store
+from store.delivery import hook_health
+from store.delivery import hooks as kept
+
+HOOK_ID = click.argument("hook_id", metavar="ID", type=int, shell_complete=suggestions.hook_ids)
+
+
+@noun(
+    examples=[
+        "tocsin hook list",
+        "tocsin hook add ada/bell-tower https://receiver.example/hook",
+        "tocsin hook pause 1",
+    ],
+    former={"set": ("edit",)},
+    lazy={
+        "add": "traffic.hook_edit:add",
+        "edit": "traffic.hook_edit:edit",
+        "remove": "traffic.hook_state:remove",
+        "ping": "traffic.hook_state:ping",
+        "pause": "traffic.hook_state:pause",
+        "resume": "traffic.hook_state:resume",
+        "enable": "traffic.hook_state:enable",
+        "disable": "traffic.hook_state:disable",
+        "rotate-secret": "traffic.hook_secret:rotate_secret",
+    },
+)
+def hook() -> None:
+    """Create, change, pause and remove hooks, and see their health."""
+
+
+@hook.command("list", examples=["tocsin hook list", "tocsin hook list --repo ada/bell-tower"])
+@click.option("--repo", "full_name", type=FullNameType(), help="Only this repository.")
+@options.listing
+@options.with_store
+def list_hooks(store: Store, full_name: tuple[str, str] | None, as_json: bool) -> None:
+    """List the hooks with their health."""
+    rows = store.look(_rows, full_name)
+    output.print_rows(
+        rows,
+        as_json=as_json,
+        empty="no hooks: `tocsin hook add OWNER/NAME URL` makes one, and so does POST /hub",
+        columns=("id", "repository", "url", "events", "state", "failing_since", "last_response"),
+    )
+
+
+def _rows(db: Connection, full_name: tuple[str, str] | None) -> list[Row]:
+    found = kept.every(db)
+    if full_name is not None:
+        repo = options.repository(db, full_name)
+        found = [row for row in found if row["repo_id"] == repo["id"]]
+    last = kept.last_responses(db, [row["id"] for row in found])
+    return [_shape(row, last.get(row["id"])) for row in found]
+
+
+def _shape(row: Row, last: Row | None) -> Row:
+    return {
+        "id": row["id"],
+        "repository": row["repository"],
+        "url": row["url"],
+        "events": row["events"],
+        "content_type": row["content_type"],
+        "signed": row["secret"] is not None,
+        "two_secrets_until": output.format_time(row["previous_until"]),
+        "state": state_of(row),
+        "paused_at": output.format_time(row["paused_at"]),
+        "failing_since": output.format_time(row["failing_since"]),
+        "last_response": None if last is None else last["error"] or last["status_code"],
+        "options": row["options"],
+    }
+
+
+def state_of(row: Row) -> str:
+    """Return whether a hook is active, paused or inactive, or why it was disabled."""
+    if not row["active"]:
+        return row["disabled_reason"] or "inactive"
+    return "active" if row["paused_at"] is None else "paused"
+
+
+@hook.command(examples=["tocsin hook show 1"])
+@HOOK_ID
+@options.listing
+@options.with_store
+def show(store: Store, hook_id: int, as_json: bool) -> None:
+    """Show a hook with its options and what waits for it."""
+    output.print_record(store.look(_details, hook_id), as_json=as_json)
+
+
+def _details(db: Connection, hook_id: int) -> Row:
+    row, health = find(db, hook_id), hook_health.get(db, hook_id)
+    assert health is not None, "read in the same transaction"
+    last = kept.last_responses(db, [hook_id]).get(hook_id)
+    return {
+        **_shape(row | {"repository": health["repository"]}, last),
+        "insecure_ssl": bool(row["insecure_ssl"]),
+        "waiting": health["waiting"],
+        "next_at": output.format_time(None if row["paused_at"] else health["next_at"]),
+        "circuit_open_until": output.format_time(health["resting_until"]),
+        "created_at": output.format_time(row["created_at"]),
+        "updated_at": output.format_time(row["updated_at"]),
+    }
+
+
+def find(db: Connection, hook_id: int) -> Row:
+    """Return the hook with this id. Raises Missing if there is none or it was removed."""
+    found = kept.by_id(db, hook_id)
+    if found is None or found["deleted_at"] is not None:
+        raise options.missing(f"hook {hook_id}", "hook list")
+    return found

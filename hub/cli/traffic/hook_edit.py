@@ -1,0 +1,193 @@
+"""`tocsin hook add` and `tocsin hook edit`: a hook's address, events, secret and options."""
+
+import secrets as random_secrets
+from collections.abc import Callable
+from typing import Any
+
+import click
+from pydantic import ValidationError
+
+from hub.cli.console import options, output, suggestions
+from hub.cli.console.arguments import FullNameType
+from hub.cli.console.grammar import command
+from hub.cli.service.configuration import Configuration
+from hub.cli.traffic import api_context
+from hub.cli.traffic.hook import HOOK_ID, find
+from hub.ingest import hook_events
+from store import Connection, Row
+from store.delivery import hooks
+from store.delivery.hook_options import DeliveryOptions
+from store.errors import Invalid
+
+CONTENT_TYPES = ("json", "form")
+DELIVERY = (
+    click.option("--timeout", metavar="SECONDS", help="Timeout of a whole attempt."),
+    click.option(
+        "--retries", metavar="SECONDS,...", help="Delay before each attempt, including the first."
+    ),
+    click.option("--rate", metavar="NUMBER", help="Maximum of deliveries a second."),
+    click.option("--concurrency", metavar="NUMBER", help="Maximum of concurrent requests."),
+    click.option(
+        "--breaker",
+        metavar="NUMBER",
+        help="Consecutive failures that open the circuit; 0 for never.",
+    ),
+    click.option(
+        "--disable-after",
+        metavar="SECONDS",
+        help="Disable it after failing this long; 0 for never.",
+    ),
+)
+"""The delivery options, which are named like the members of DeliveryOptions."""
+
+
+def delivery_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options of DELIVERY."""
+    for option in reversed(DELIVERY):
+        command = option(command)
+    return command
+
+
+@command(
+    examples=[
+        "tocsin hook add ada/bell-tower https://receiver.example/hook",
+        "tocsin hook add ada/bell-tower https://receiver.example/hook --event '*'",
+    ]
+)
+@click.argument("full_name", metavar="OWNER/NAME", type=FullNameType())
+@click.argument("url")
+@click.option("--event", "events", multiple=True, default=["push"], show_default=True,
+              shell_complete=suggestions.event_names,
+              help="An event, or '*' for all; repeatable.")  # fmt: skip
+@click.option(
+    "--secret",
+    help="Its secret; `-` reads standard input.  [default: a random one, which is shown]",
+)
+@click.option("--content-type", type=click.Choice(CONTENT_TYPES), default="json", show_default=True,
+              help="The form of the payload.")  # fmt: skip
+@click.option("--insecure-ssl", is_flag=True, help="Do not verify the receiver's certificate.")
+@delivery_options
+@options.configured
+def add(
+    configuration: Configuration,
+    /,
+    full_name: tuple[str, str],
+    url: str,
+    events: tuple[str, ...],
+    secret: str | None,
+    content_type: str,
+    insecure_ssl: bool,
+    **given: str | None,
+) -> None:
+    """Create a hook of a repository. It receives a ping."""
+    settings = configuration.settings
+    chosen = options.given_secret(secret)
+    value = random_secrets.token_hex(32) if chosen is None else chosen
+    delivery = _merged({}, _said_options(given))
+
+    def make(db: Connection) -> Row:
+        repo = options.repository(db, full_name)
+        made = hooks.create(
+            db,
+            repo["id"],
+            url=url,
+            events=events,
+            secret=value,
+            content_type=content_type,
+            insecure_ssl=insecure_ssl,
+            options=delivery,
+            most=settings.hooks_per_event,
+        )
+        hook_events.ping(api_context.make(db, settings, repo), repo, made)
+        return made
+
+    with options.opening(settings) as store:
+        store.look(options.repository, full_name)
+        api_context.validate_callback(settings, url)
+        made = store.do(make)
+    output.print_note(f"made hook {made['id']} of {'/'.join(full_name)}, and sent a ping to it")
+    if chosen is None:
+        click.echo(value)
+        output.print_note("this is its secret, which is not shown again")
+
+
+@command(
+    examples=["tocsin hook edit 1 --rate 10", "tocsin hook edit 1 --event push --event issues"]
+)
+@HOOK_ID
+@click.option("--url", help="Where its deliveries go.")
+@click.option("--event", "events", multiple=True, shell_complete=suggestions.event_names,
+              help="Its events in place of the present ones; repeatable.")  # fmt: skip
+@click.option("--add-event", "added", multiple=True, shell_complete=suggestions.event_names,
+              help="One more event; repeatable.")  # fmt: skip
+@click.option("--remove-event", "removed", multiple=True, shell_complete=suggestions.event_names,
+              help="An event that it no longer gets; repeatable.")  # fmt: skip
+@click.option("--content-type", type=click.Choice(CONTENT_TYPES), help="The form of the payload.")
+@click.option("--insecure-ssl/--verify-ssl", "insecure_ssl", default=None,
+              help="Whether the receiver's certificate is not verified.")  # fmt: skip
+@delivery_options
+@options.configured
+def edit(
+    configuration: Configuration,
+    /,
+    hook_id: int,
+    url: str | None,
+    events: tuple[str, ...],
+    added: tuple[str, ...],
+    removed: tuple[str, ...],
+    content_type: str | None,
+    insecure_ssl: bool | None,
+    **given: str | None,
+) -> None:
+    """Change a hook. For its delivery options, `default` restores the setting."""
+    settings = configuration.settings
+    wanted = {"url": url, "content_type": content_type, "insecure_ssl": insecure_ssl}
+    changes: dict[str, Any] = {name: one for name, one in wanted.items() if one is not None}
+    delivery = _said_options(given)
+    if not (changes or delivery or events or added or removed):
+        raise click.UsageError("say what to change, such as --timeout 5")
+
+    def apply(db: Connection) -> Row:
+        hook = find(db, hook_id)
+        if events or added or removed:
+            changes["events"] = _changed_events(hook, events, added, removed)
+        if delivery:
+            changes["options"] = _merged(hook["options"], delivery)
+        return hooks.update(db, hook, most=settings.hooks_per_event, **changes)
+
+    with options.opening(settings) as store:
+        store.look(find, hook_id)
+        if url is not None:
+            api_context.validate_callback(settings, url)
+        changed = store.do(apply)
+    said = ", ".join(f"{name}={value}" for name, value in changed["options"].items())
+    click.echo(f"hook {hook_id}: {', '.join(changed['events'])}; {said or 'as in the settings'}")
+
+
+def _changed_events(
+    hook: Row, events: tuple[str, ...], added: tuple[str, ...], removed: tuple[str, ...]
+) -> list[str]:
+    wanted = [*(events or hook["events"]), *added]
+    return [name for name in wanted if name not in removed]
+
+
+def _said_options(given: dict[str, str | None]) -> dict[str, str]:
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _merged(before: Row, changes: dict[str, str]) -> Row:
+    merged: Row = dict(before)
+    for name, value in changes.items():
+        merged.pop(name, None)
+        if value != "default":
+            merged[name] = value.split(",") if name == "retries" else value
+    try:
+        return DeliveryOptions.model_validate(merged).model_dump(exclude_none=True)
+    except ValidationError as error:
+        raise Invalid("; ".join(_said(problem) for problem in error.errors())) from None
+
+
+def _said(problem: Any) -> str:
+    name, *rest = problem["loc"]
+    where = f"{name}, number {rest[0] + 1}" if rest else str(name)
+    return f"{where}: {problem['msg']}, not {problem['input']!r}"

@@ -1,0 +1,51 @@
+"""`tocsin hook rotate-secret`: another secret for a hook, without a break."""
+
+import secrets
+from typing import Any
+
+import click
+
+from hub.cli.console import options, output
+from hub.cli.console.arguments import DurationType
+from hub.cli.console.grammar import command
+from hub.cli.traffic.hook import HOOK_ID, find
+from store import Connection, Row, Store
+from store.delivery import hooks
+from store.errors import Invalid
+
+
+def _change(db: Connection, /, hook_id: int, **changes: Any) -> Row:
+    return hooks.update(db, find(db, hook_id), **changes)
+
+
+@command("rotate-secret", examples=["tocsin hook rotate-secret 1 --overlap 24h"])
+@HOOK_ID
+@click.option(
+    "--secret",
+    help="The new one; `-` reads standard input.  [default: a random one, which is shown]",
+)
+@click.option("--overlap", type=DurationType(), default="24h", show_default=True,
+              help="How long the old secret also signs: at most 7d; 0s for never.")  # fmt: skip
+@click.option("--end", is_flag=True, help="End an overlap now; the current secret stays.")
+@options.with_store
+def rotate_secret(store: Store, hook_id: int, secret: str | None, overlap: int, end: bool) -> None:
+    """Give a hook a new secret. For a while, deliveries have signatures by both secrets.
+
+    X-Hub-Signature-256 is by the old secret until the receiver rejects it, and then by the new one.
+    X-Hub-Signature-256-Alternate is by the other secret. webhook-signature always has both.
+    """
+    if end:
+        store.do(_change, hook_id, overlap=0)
+        click.echo(f"hook {hook_id}: only its current secret signs")
+        return
+    given = options.given_secret(secret)
+    value = secrets.token_hex(32) if given is None else given
+    if not value:
+        raise Invalid("a new secret must have at least one character")
+    row = store.do(_change, hook_id, secret=value, overlap=overlap)
+    until = output.format_time(row["previous_until"])
+    both = "" if until is None else f"; the old one also signs until {output.plain(until)}"
+    if given is None:
+        click.echo(value)
+        output.print_note("this is the hook's secret, which is not shown again")
+    output.print_note(f"hook {hook_id} has a new secret{both}")

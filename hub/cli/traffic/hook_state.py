@@ -1,0 +1,111 @@
+"""Commands that switch a hook on and off, pause it, ping it, or remove it."""
+
+from typing import Any
+
+import click
+
+from hub.cli.console import options
+from hub.cli.console.grammar import command
+from hub.cli.console.removal import agree
+from hub.cli.service.configuration import Configuration
+from hub.cli.traffic import api_context
+from hub.cli.traffic.hook import HOOK_ID, find
+from hub.ingest import hook_events
+from store import Connection, Row, Store
+from store.delivery import hook_health, hook_pauses, hooks
+from store.errors import Conflict
+
+
+@command(examples=["tocsin hook enable 1"])
+@HOOK_ID
+@options.with_store
+def enable(store: Store, hook_id: int) -> None:
+    """Make a hook active, and clear the reason why it was disabled."""
+    store.do(_change, hook_id, active=True)
+    click.echo(f"hook {hook_id} is active")
+
+
+@command(examples=["tocsin hook disable 1"])
+@HOOK_ID
+@options.with_store
+def disable(store: Store, hook_id: int) -> None:
+    """Make a hook inactive: it gets no new deliveries."""
+    store.do(_change, hook_id, active=False)
+    click.echo(f"hook {hook_id} is inactive")
+
+
+def _change(db: Connection, /, hook_id: int, **changes: Any) -> Row:
+    return hooks.update(db, find(db, hook_id), **changes)
+
+
+@command(examples=["tocsin hook pause 1"])
+@HOOK_ID
+@options.with_store
+def pause(store: Store, hook_id: int) -> None:
+    """Pause a hook: its deliveries wait until it is resumed.
+
+    Events still arrive, and no delivery is lost. Requests in flight are finished.
+    """
+    store.do(lambda db: hook_pauses.pause(db, find(db, hook_id)))
+    click.echo(f"hook {hook_id} is paused; `tocsin hook resume {hook_id}` ends the pause")
+
+
+@command(examples=["tocsin hook resume 1"])
+@HOOK_ID
+@options.with_store
+def resume(store: Store, hook_id: int) -> None:
+    """End the pause of a hook: what waits for it is sent now."""
+
+    def end(db: Connection) -> int:
+        hook_pauses.resume(db, find(db, hook_id))
+        health = hook_health.get(db, hook_id)
+        return 0 if health is None else int(health["waiting"])
+
+    waiting = store.do(end)
+    more = " or more" if waiting >= hook_health.MOST else ""
+    click.echo(f"hook {hook_id} is not paused; {waiting}{more} deliveries wait for it")
+
+
+@command(examples=["tocsin hook ping 1"])
+@HOOK_ID
+@options.configured
+def ping(configuration: Configuration, hook_id: int) -> None:
+    """Send a ping to a hook, whether it subscribes to pings or not."""
+
+    def send(db: Connection) -> None:
+        hook = find(db, hook_id)
+        if not hook["active"]:
+            raise Conflict(f"hook {hook_id} is inactive: `tocsin hook enable {hook_id}` first")
+        repo = api_context.repository_of(db, hook)
+        hook_events.ping(api_context.make(db, configuration.settings, repo), repo, hook)
+
+    with options.opening(configuration.settings) as store:
+        store.do(send)
+    click.echo(f"a ping is on its way to hook {hook_id}")
+
+
+@command(examples=["tocsin hook remove 1", "tocsin hook remove 1 --yes"])
+@HOOK_ID
+@options.yes
+@options.configured
+def remove(configuration: Configuration, hook_id: int, yes: bool) -> None:
+    """Remove a hook. What waits for it is not sent.
+
+    If it subscribes to `meta`, its last event reports the removal. Its past deliveries stay until
+    retention deletes them.
+    """
+
+    def look(db: Connection) -> tuple[Row, int]:
+        hook, health = find(db, hook_id), hook_health.get(db, hook_id)
+        return hook, 0 if health is None else int(health["waiting"])
+
+    def end(db: Connection) -> None:
+        hook = find(db, hook_id)
+        repo = api_context.repository_of(db, hook)
+        hook_events.delete(api_context.make(db, configuration.settings, repo), repo, hook)
+
+    with options.opening(configuration.settings) as store:
+        hook, waiting = store.look(look)
+        agree(f"hook {hook_id} to {hook['url']}", {"deliveries": waiting}, yes=yes)
+        store.do(end)
+    click.echo(f"removed hook {hook_id}")

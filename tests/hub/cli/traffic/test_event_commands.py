@@ -1,0 +1,111 @@
+"""Events shown with all that became of them, and events that an operator posts."""
+
+import json
+
+import pytest
+
+from hub.cli.console import output
+from store import Store
+from store.delivery import events
+
+pytestmark = pytest.mark.usefixtures("url")
+
+
+def shown(run, event_id: int):
+    return json.loads(run("event", "show", event_id, "--json").stdout)
+
+
+def body_of(store: Store, event_id: int) -> bytes:
+    return store.look(events.get, event_id)["body"]
+
+
+def test_an_event_has_head_payload_and_deliveries(run, hook_id, monkeypatch):
+    found = shown(run, 1)
+    assert (found["event"], found["repository"], found["from"]) == (
+        "push",
+        "ada/bell",
+        "token or command",
+    )
+    assert found["payload"] == {"number": 0}
+    (made,) = found["deliveries"]
+    assert (made["hook"], made["state"]) == (hook_id, "waiting")
+    monkeypatch.setattr(output, "is_terminal", lambda: True)
+    text = run("event", "show", 1).stdout
+    assert text.index("guid-0") < text.index('"number": 0') < text.index("waiting")
+    assert "none: no hook of ada/bell wanted fork" in run("event", "show", 3).stderr
+
+
+def test_a_payload_is_bounded_and_whole_on_demand(run, store: Store, hook_id):
+    body = json.dumps({"text": "x" * 5000}).encode()
+    run("emit", "push", "ada/bell", "--file", "-", stdin=body)
+    assert "characters more" in run("event", "show", 4).stdout
+    assert run("event", "show", 4, "--payload").stdout == body.decode()
+    assert shown(run, 4)["payload"] == {"text": "x" * 5000}
+
+
+def test_a_payload_that_retention_has_deleted(run, store: Store, hook_id):
+    store.do(lambda db: db.execute("UPDATE event SET body = NULL WHERE id = 1"))
+    assert "no longer kept" in run("event", "show", 1).stdout
+    assert "no longer kept" in run("event", "show", 1, "--payload", code=1).stderr
+    assert shown(run, 1)["payload"] is None
+
+
+def test_an_example_is_posted(run, listed, store: Store, hook_id):
+    said = run("emit", "push", "ada/bell", "--example")
+    assert said.stdout == "event 4: 1 hook gets it\n"
+    assert "`tocsin event show 4`" in said.stderr
+    payload = json.loads(body_of(store, 4))
+    assert payload["ref"] == "refs/heads/main"
+    assert payload["repository"]["full_name"] == "ada/bell"
+    assert payload["sender"]["login"] == "ada"
+    assert listed("delivery", "list")[0]["event"] == "push"
+    (entry,) = listed("audit", "list")
+    assert (entry["what"], entry["on"], entry["fields"]) == (
+        "tocsin emit",
+        "push ada/bell",
+        ["--example"],
+    )
+
+
+def test_an_example_of_any_event_has_repository_and_sender(run, store: Store, hook_id):
+    assert "0 hooks get it" in run("emit", "star", "ada/bell", "--example").stdout
+    assert set(json.loads(body_of(store, 4))) == {"repository", "sender"}
+
+
+def test_a_file_is_posted_byte_for_byte(run, store: Store, hook_id, tmp_path):
+    path = tmp_path / "payload.json"
+    path.write_bytes(b'{ "action": "opened",\n "number": 1.0 }')
+    found = json.loads(run("emit", "issues", "ada/bell", "--file", path, "--json").stdout)
+    assert found == {"id": found["id"], "event_id": 4, "deliveries": 0}
+    assert body_of(store, 4) == path.read_bytes()
+    assert shown(run, 4)["action"] == "opened"
+
+
+def test_the_same_event_is_stored_once(run, listed, hook_id):
+    first = run("emit", "push", "ada/bell", "--file", "-", "--id", "mine", stdin="{}").stdout
+    assert first == "event 4: 1 hook gets it\n"
+    again = run("emit", "push", "ada/bell", "--file", "-", "--id", "mine", stdin="{}").stdout
+    assert again == "event 4 was posted before, and: 1 hook gets it\n"
+    other = run("emit", "push", "ada/bell", "--file", "-", "--id", "mine", stdin="[]", code=2)
+    assert "object" in other.stderr
+    run("emit", "push", "ada/bell", "--file", "-", "--id", "mine", stdin='{"a": 1}', code=5)
+    assert len(listed("event", "list", "--event", "push")) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "stdin", "said"),
+    [
+        (["nothing", "--example"], None, 'Invalid event: "nothing"'),
+        (["push"], None, "--file, or --example"),
+        (["push", "--example", "--file", "-"], "{}", "--file, or --example"),
+        (["push", "--file", "-"], "{", "JSON"),
+        (["push", "--file", "-"], "[]", "object"),
+        (["push", "--example", "--id", "a b"], None, "visible ASCII"),
+        (["push", "--file", "-"], '{"a": "' + "x" * 2000 + '"}', "max_event_bytes, 1024 bytes"),
+    ],
+)
+def test_what_the_hub_rejects_is_rejected(run, listed, hook_id, monkeypatch, words, stdin, said):
+    monkeypatch.setenv("TOCSIN_MAX_EVENT_BYTES", "1024")
+    event, *rest = words
+    assert said in run("emit", event, "ada/bell", *rest, stdin=stdin, code=2).stderr
+    assert len(listed("event", "list")) == 3

@@ -1,0 +1,136 @@
+"""Hooks made, shown, changed, pinged, paused and removed by commands."""
+
+import json
+
+import pytest
+
+from store import Store
+from store.delivery import attempt_feed, deliveries, events, hook_options, hooks
+
+pytestmark = pytest.mark.usefixtures("url")
+
+URL = "https://198.41.0.4/hook"
+"""A public address, for which no name has to be looked up."""
+
+
+def shown(run, hook_id: int):
+    return json.loads(run("hook", "show", hook_id, "--json").stdout)
+
+
+def sent(store: Store, event: str) -> list[dict]:
+    """The payloads of this event that wait to be sent, newest first."""
+    rows = [row for row in store.look(deliveries.page, limit=50) if row["event"] == event]
+    return [json.loads(store.look(events.get, row["event_id"])["body"]) for row in rows]
+
+
+def test_a_hook_is_made_with_a_secret_and_a_ping(run, listed, store: Store, hook_id):
+    made = run("hook", "add", "ada/bell", URL, "--event", "issues", "--event", "push", "--rate", 9)
+    secret = made.stdout.strip()
+    assert len(secret) == 64
+    assert "made hook 2 of ada/bell" in made.stderr
+    row = store.look(hooks.by_id, 2)
+    assert store.look(hooks.secret_of, row) == secret
+    assert (row["events"], row["content_type"], row["options"]) == (
+        ["issues", "push"],
+        "json",
+        {"rate": 9.0},
+    )
+    (ping,) = sent(store, "ping")
+    assert (ping["hook_id"], ping["repository"]["full_name"]) == (2, "ada/bell")
+    assert ping["sender"]["login"] == "ada", "receivers expect a sender"
+    assert secret not in run("hook", "show", 2).output + run("hook", "list").output
+    assert listed("audit", "list")[0]["fields"] == ["--event", "--rate"]
+
+
+def test_a_hook_with_a_given_secret(run, store: Store, hook_id):
+    made = run("hook", "add", "ada/bell", URL, "--secret", "-", stdin="from a pipe\n")
+    assert made.stdout == ""
+    assert store.look(hooks.secret_of, store.look(hooks.by_id, 2)) == "from a pipe"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["http://127.0.0.1/"], "allow_networks"),
+        (["no-url"], "not of the form"),
+        ([URL, "--event", "nothing"], "nothing"),
+        ([URL, "--timeout", "0"], "timeout"),
+        (["https://198.41.0.4/hook", "--event", "push", "--content-type", "xml"], "xml"),
+    ],
+    ids=lambda one: one if isinstance(one, str) else "",
+)
+def test_what_the_api_refuses_is_refused(run, listed, hook_id, words, said):
+    assert said in run("hook", "add", "ada/bell", *words, code=2).stderr
+    assert len(listed("hook", "list")) == 1
+
+
+def test_a_hook_is_not_made_twice(run, hook_id):
+    run("hook", "add", "ada/bell", URL)
+    assert "already exists" in run("hook", "add", "ada/bell", URL, code=2).stderr
+
+
+def test_as_many_hooks_as_the_setting_allows(run, hook_id, monkeypatch):
+    monkeypatch.setenv("TOCSIN_HOOKS_PER_EVENT", "1")
+    assert "more than 1 hooks" in run("hook", "add", "ada/bell", URL, code=2).stderr
+
+
+def test_a_hook_is_changed(run, listed, store: Store, hook_id):
+    said = run("hook", "edit", hook_id, "--url", URL, "--add-event", "issues", "--rate", 5).stdout
+    assert said == "hook 1: push, issues; rate=5.0\n"
+    found = shown(run, hook_id)
+    assert (found["url"], found["events"]) == (URL, ["push", "issues"])
+    run("hook", "edit", hook_id, "--remove-event", "push", "--content-type", "json")
+    run("hook", "edit", hook_id, "--insecure-ssl", "--rate", "default")
+    found = shown(run, hook_id)
+    assert (found["events"], found["content_type"], found["insecure_ssl"], found["options"]) == (
+        ["issues"],
+        "json",
+        True,
+        {},
+    )
+    run("hook", "edit", hook_id, "--event", "*", "--verify-ssl")
+    assert (shown(run, hook_id)["events"], shown(run, hook_id)["insecure_ssl"]) == (["*"], False)
+    assert "allow_networks" in run("hook", "edit", 1, "--url", "http://10.0.0.1/", code=2).stderr
+    assert "at least one event" in run("hook", "edit", 1, "--remove-event", "*", code=2).stderr
+
+
+def test_every_delivery_option_can_be_given(run, hook_id):
+    help_ = run("hook", "edit", "--help").stdout
+    for name in hook_options.DeliveryOptions.model_fields:
+        assert f"--{name.replace('_', '-')} " in help_
+
+
+def test_a_hook_is_pinged(run, store: Store, hook_id):
+    run("hook", "ping", hook_id)
+    (ping,) = sent(store, "ping")
+    assert ping["hook"]["id"] == hook_id
+    run("hook", "disable", hook_id)
+    assert "`tocsin hook enable 1` first" in run("hook", "ping", hook_id, code=5).stderr
+
+
+def test_a_hook_is_paused_and_resumed(run, listed, hook_id):
+    assert "`tocsin hook resume 1`" in run("hook", "pause", hook_id).stdout
+    assert listed("hook", "list")[0]["state"] == "paused"
+    found = shown(run, hook_id)
+    assert (found["state"], found["waiting"], found["next_at"]) == ("paused", 2, None)
+    assert found["paused_at"] is not None
+    status = listed("status")
+    assert (status["hooks_paused"], status["hooks_with_backlog"]) == (1, 0)
+    assert "2 deliveries wait" in run("hook", "resume", hook_id).stdout
+    assert listed("hook", "list")[0]["state"] == "active"
+    assert listed("status")["hooks_with_backlog"] == 1
+    assert [row["what"] for row in listed("audit", "list")] == [
+        "tocsin hook resume",
+        "tocsin hook pause",
+    ]
+
+
+def test_a_removed_hook_is_told_last(run, listed, store: Store, hook_id):
+    run("hook", "edit", hook_id, "--add-event", "meta")
+    run("hook", "remove", hook_id, "--yes")
+    assert listed("hook", "list") == []
+    (last,) = sent(store, "meta")
+    assert (last["action"], last["hook_id"]) == ("deleted", hook_id)
+    run("hook", "show", hook_id, code=4)
+    run("hook", "remove", hook_id, "--yes", code=4)
+    assert store.look(attempt_feed.latest) == 0
