@@ -1,11 +1,18 @@
-"""The base of all entries in a state document."""
+"""The base of all entries in a state document, and of their parts."""
 
+import re
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from hub.cli.console import options
+from hub.cli.state.changes import Outcome, StateChange, outcome_of
+from store import Connection, Row
 from store.clock import SECOND
+from store.enterprises import enterprises
+from store.errors import Missing
+from store.repositories import refs
 
 
 def _utc(moment: datetime) -> datetime:
@@ -14,6 +21,9 @@ def _utc(moment: datetime) -> datetime:
 
 Moment = Annotated[datetime, AfterValidator(_utc)]
 """A time. Without a time zone it is UTC."""
+FullName = Annotated[str, Field(pattern=r"^[^/]+/[^/]+$")]
+"""A repository's `owner/name`."""
+Sha = Annotated[str, Field(pattern=f"^({refs.SHA.pattern})$")]
 
 
 def microseconds(moment: datetime) -> int:
@@ -21,26 +31,123 @@ def microseconds(moment: datetime) -> int:
     return round(moment.timestamp() * SECOND)
 
 
-FullName = Annotated[str, Field(pattern=r"^[^/]+/[^/]+$")]
-"""A repository's `owner/name`."""
-
-
 class StateEntry(BaseModel):
-    """An entry of a state document.
+    """An entry of a state document, or a part of one.
 
     A field that is not given keeps its value, or gets its default if the thing is created.
     """
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
-    @property
-    def known_by(self) -> tuple[str, str] | None:
-        """Return the kind and the identifying name of the entry, or None if nothing identifies it.
-
-        A document may have each of these pairs only once.
-        """
-        return None
-
     def given(self, *names: str) -> dict[str, Any]:
         """Return the values of these fields, as far as the document has them."""
         return {name: getattr(self, name) for name in names if name in self.model_fields_set}
+
+
+class SectionEntry(StateEntry):
+    """An entry of a section: a thing in the store, how to identify, find and write it.
+
+    Each section has one subclass. Things that cannot be found and written override `apply`.
+    """
+
+    identified_by: ClassVar[tuple[str, ...]] = ()
+    """The fields that identify the thing."""
+    case_sensitive: ClassVar[tuple[str, ...]] = ()
+    """The identifying fields whose case matters."""
+
+    def find(self, db: Connection, parent: Row) -> Any:
+        """Return the thing as it is in the store, or None. The outcome compares these values."""
+        raise NotImplementedError
+
+    def write(self, db: Connection, parent: Row, before: Any) -> bool | None:
+        """Create or update the thing; `before` is from `find`.
+
+        Return whether that changes anything that `find` does not return.
+        """
+        raise NotImplementedError
+
+    def apply(self, db: Connection) -> StateChange:
+        """Bring the thing to the state that the document describes."""
+        parent = self.parent(db)
+        before = self.find(db, parent)
+        changed = bool(self.write(db, parent, before))
+        return self.change(db, parent, outcome_of(before, self.find(db, parent), changed))
+
+    def parent(self, db: Connection) -> Row:
+        """Return the repository, organization or enterprise of the thing, or an empty row."""
+        return {}
+
+    @property
+    def noun(self) -> str:
+        """Return the kind of thing, in messages and changes: the words of the class's name."""
+        words = re.findall("[A-Z][a-z]+", type(self).__name__.removesuffix("Entry"))
+        return " ".join(words).lower()
+
+    def change(self, db: Connection, parent: Row, outcome: Outcome) -> StateChange:
+        """Return the change with this outcome."""
+        return StateChange(self.noun, self.name_in(db, parent), outcome)
+
+    def name_in(self, db: Connection, parent: Row) -> str:
+        """Return the thing's name in changes."""
+        return self.identified()
+
+    def identified(self, **instead: str) -> str:
+        """Return the identifying values in one text, some of them replaced by others."""
+        return " ".join(instead.get(name, str(getattr(self, name))) for name in self.identified_by)
+
+    @property
+    def identity(self) -> str | None:
+        """Return the text that identifies the thing among things of its kind, or None."""
+        folded = {*self.identified_by} - {*self.case_sensitive}
+        lower = {name: str(getattr(self, name)).lower() for name in folded}
+        return self.identified(**lower) if self.identified_by else None
+
+    @property
+    def known_by(self) -> tuple[str, str] | None:
+        """Return the kind and the identifying text of the entry, or None if nothing identifies it.
+
+        A document may have each of these pairs only once.
+        """
+        return None if self.identity is None else (self.noun, self.identity)
+
+
+class RepositoryPart(SectionEntry):
+    """An entry for a part of a repository."""
+
+    repository: FullName
+
+    def parent(self, db: Connection) -> Row:
+        """Return the repository. Raises Missing if there is none."""
+        return options.repository_named(db, self.repository)
+
+    def name_in(self, db: Connection, parent: Row) -> str:
+        return self.identified(repository=parent["full_name"])
+
+
+class OrganizationPart(SectionEntry):
+    """An entry for a part of an organization."""
+
+    organization: str
+
+    def parent(self, db: Connection) -> Row:
+        """Return the organization. Raises Missing if there is none."""
+        return options.organization(db, self.organization)
+
+    def name_in(self, db: Connection, parent: Row) -> str:
+        return self.identified(organization=parent["login"])
+
+
+class EnterprisePart(SectionEntry):
+    """An entry for a part of an enterprise."""
+
+    enterprise: str
+
+    def parent(self, db: Connection) -> Row:
+        """Return the enterprise. Raises Missing if there is none."""
+        found = enterprises.by_slug(db, self.enterprise)
+        if found is None:
+            raise Missing(f"there is no enterprise {self.enterprise!r}")
+        return found
+
+    def name_in(self, db: Connection, parent: Row) -> str:
+        return self.identified(enterprise=parent["slug"])

@@ -31,16 +31,14 @@ def described_place(place: str) -> Iterator[None]:
         raise Invalid(f"{place}: {error}") from None
 
 
-def outcome_of(before: object, after: object) -> Outcome:
-    """Return "created" if `before` is None, or else whether the thing changed."""
-    if before is None:
+def outcome_of(before: object, after: object, changed: bool = False) -> Outcome:
+    """Return the outcome for a thing, which is None if there is none.
+
+    `changed` is whether anything changed that is not part of these values.
+    """
+    if before is None and after is not None:
         return "created"
-    return "unchanged" if before == after else "updated"
-
-
-def combined(outcome: Outcome, changed: bool) -> Outcome:
-    """Return the outcome, as "updated" if it was "unchanged" but something else changed."""
-    return "updated" if changed and outcome == "unchanged" else outcome
+    return "updated" if changed or before != after else "unchanged"
 
 
 def secret(value: SecretStr | None) -> str | None:

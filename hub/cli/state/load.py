@@ -11,7 +11,6 @@ from hub.cli.console.arguments import InputFile
 from hub.cli.console.grammar import command
 from hub.cli.service.configuration import Configuration, Settings
 from hub.cli.state import models
-from hub.cli.state.apply import apply, hashed
 from hub.cli.state.changes import StateChange, described_place
 from hub.cli.state.places import located
 from store.errors import Invalid
@@ -64,7 +63,9 @@ def _changes(settings: Settings, text: str, *, init: bool) -> list[StateChange]:
     _judge(wanted, settings)
     store = options.opened(settings, create=init)
     try:
-        return store.do(apply, wanted, hashed(store, wanted), settings.hooks_per_event)
+        for user in wanted.users:
+            user.hash_password(store)
+        return store.do(wanted.apply)
     finally:
         store.shut()
 
@@ -82,6 +83,7 @@ def _judge(wanted: models.StateDocument, settings: Settings) -> None:
     guard = make_guard(settings)
     try:
         for number, hook in enumerate(wanted.hooks):
+            hook.limit(settings.hooks_per_event)
             with described_place(f"hooks[{number}].url"):
                 try:
                     guard.endpoint(hook.url)

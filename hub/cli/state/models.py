@@ -8,37 +8,48 @@ from typing import Any, Self
 import yaml
 from pydantic import Field, ValidationError, model_validator
 
-from hub.cli.state import parts
-from hub.cli.state.base import StateEntry
+from hub.cli.state.base import SectionEntry, StateEntry
+from hub.cli.state.changes import StateChange, described_place
 from hub.cli.state.places import meant
+from hub.cli.state.sections.accounts import OrganizationEntry, UserEntry
 from hub.cli.state.sections.agent_variables import AgentVariableEntry
+from hub.cli.state.sections.apps import AppEntry, TokenEntry
 from hub.cli.state.sections.artifacts import (
     AttestationEntry,
     DeploymentRecordEntry,
     StorageRecordEntry,
 )
 from hub.cli.state.sections.checks import CheckRunEntry
-from hub.cli.state.sections.comments import CommitCommentEntry
-from hub.cli.state.sections.devenv_secrets import DevenvSecretEntry
+from hub.cli.state.sections.comments import CommitCommentEntry, IssueCommentEntry
 from hub.cli.state.sections.devenvs import (
     DevenvEntry,
     DevenvLocationEntry,
     DevenvMachineEntry,
     DevenvPolicyEntry,
+    DevenvSecretEntry,
 )
 from hub.cli.state.sections.enterprises import EnterpriseEntry, EnterpriseTeamEntry
-from hub.cli.state.sections.imports import SourceImportEntry
+from hub.cli.state.sections.hooks import HookEntry, SourceEntry
+from hub.cli.state.sections.imports import ImportEntry
 from hub.cli.state.sections.interactions import InteractionLimitEntry, PullRequestCapEntry
 from hub.cli.state.sections.invitations import InvitationEntry
-from hub.cli.state.sections.issue_events import IssueCommentEntry, IssueEventEntry
+from hub.cli.state.sections.issue_events import IssueEventEntry
 from hub.cli.state.sections.issue_fields import IssueFieldEntry, IssueFieldValueEntry
-from hub.cli.state.sections.issues import IssueEntry, LabelEntry, MilestoneEntry, PullRequestEntry
+from hub.cli.state.sections.issues import (
+    IssueEntry,
+    LabelEntry,
+    MilestoneEntry,
+    PullRequestEntry,
+    recount,
+)
+from hub.cli.state.sections.repositories import RepositoryEntry
 from hub.cli.state.sections.rule_suites import RuleSuiteEntry
 from hub.cli.state.sections.seats import AssistantSubscriptionEntry, TeamEntry
 from hub.cli.state.sections.secret_patterns import EnterpriseSecretPatternEntry, SecretPatternEntry
 from hub.cli.state.sections.usage import UsageEntry
 from hub.cli.state.sections.workflow_runs import WorkflowRunEntry
 from hub.cli.state.strict_yaml import Strict
+from store import Connection
 from store.errors import Invalid
 
 # The maximum of characters in a document. Reading a million characters of YAML takes about a
@@ -47,15 +58,18 @@ LARGEST = 4_000_000
 
 
 class StateDocument(StateEntry):
-    """A whole document. Things that it does not mention stay as they are."""
+    """A whole document: its sections, in the order in which they are applied.
 
-    users: list[parts.UserEntry] = Field(default_factory=list)
-    organizations: list[parts.OrganizationEntry] = Field(default_factory=list)
-    repositories: list[parts.RepositoryEntry] = Field(default_factory=list)
-    apps: list[parts.AppEntry] = Field(default_factory=list)
-    tokens: list[parts.TokenEntry] = Field(default_factory=list)
-    sources: list[parts.SourceEntry] = Field(default_factory=list)
-    hooks: list[parts.HookEntry] = Field(default_factory=list)
+    Things that the document does not mention stay as they are.
+    """
+
+    users: list[UserEntry] = Field(default_factory=list)
+    organizations: list[OrganizationEntry] = Field(default_factory=list)
+    repositories: list[RepositoryEntry] = Field(default_factory=list)
+    apps: list[AppEntry] = Field(default_factory=list)
+    tokens: list[TokenEntry] = Field(default_factory=list)
+    sources: list[SourceEntry] = Field(default_factory=list)
+    hooks: list[HookEntry] = Field(default_factory=list)
     labels: list[LabelEntry] = Field(default_factory=list)
     milestones: list[MilestoneEntry] = Field(default_factory=list)
     issues: list[IssueEntry] = Field(default_factory=list)
@@ -70,32 +84,50 @@ class StateDocument(StateEntry):
     rule_suites: list[RuleSuiteEntry] = Field(default_factory=list)
     agent_variables: list[AgentVariableEntry] = Field(default_factory=list)
     devenv_secrets: list[DevenvSecretEntry] = Field(default_factory=list)
+    devenv_locations: list[DevenvLocationEntry] = Field(default_factory=list)
+    devenv_machines: list[DevenvMachineEntry] = Field(default_factory=list)
+    devenv_policies: list[DevenvPolicyEntry] = Field(default_factory=list)
+    devenvs: list[DevenvEntry] = Field(default_factory=list)
     interaction_limits: list[InteractionLimitEntry] = Field(default_factory=list)
     pull_request_caps: list[PullRequestCapEntry] = Field(default_factory=list)
     invitations: list[InvitationEntry] = Field(default_factory=list)
-    imports: list[SourceImportEntry] = Field(default_factory=list)
+    imports: list[ImportEntry] = Field(default_factory=list)
     teams: list[TeamEntry] = Field(default_factory=list)
     assistant_subscriptions: list[AssistantSubscriptionEntry] = Field(default_factory=list)
     enterprises: list[EnterpriseEntry] = Field(default_factory=list)
     enterprise_teams: list[EnterpriseTeamEntry] = Field(default_factory=list)
     usage: list[UsageEntry] = Field(default_factory=list)
-    devenv_locations: list[DevenvLocationEntry] = Field(default_factory=list)
-    devenv_machines: list[DevenvMachineEntry] = Field(default_factory=list)
-    devenv_policies: list[DevenvPolicyEntry] = Field(default_factory=list)
-    devenvs: list[DevenvEntry] = Field(default_factory=list)
     attestations: list[AttestationEntry] = Field(default_factory=list)
     deployment_records: list[DeploymentRecordEntry] = Field(default_factory=list)
     storage_records: list[StorageRecordEntry] = Field(default_factory=list)
     secret_patterns: list[SecretPatternEntry] = Field(default_factory=list)
     enterprise_secret_patterns: list[EnterpriseSecretPatternEntry] = Field(default_factory=list)
 
+    def entries(self) -> Iterator[tuple[str, SectionEntry]]:
+        """Yield each entry after its place."""
+        for section in type(self).model_fields:
+            for number, entry in enumerate(getattr(self, section)):
+                yield f"{section}[{number}]", entry
+
+    def apply(self, db: Connection) -> list[StateChange]:
+        """Apply the document in the current transaction. Return the change of each entry.
+
+        Applying it again changes nothing. A StoreError names the place in the document.
+        """
+        changes = []
+        for place, entry in self.entries():
+            with described_place(place):
+                changes.append(entry.apply(db))
+        recount(db, [*self.issues, *self.pull_requests])
+        return changes
+
     @model_validator(mode="after")
     def _each_once(self) -> Self:
         keys: dict[str, list[str]] = {}
-        for name in type(self).model_fields:
-            for each in getattr(self, name):
-                if each.known_by is not None:
-                    keys.setdefault(each.known_by[0], []).append(each.known_by[1])
+        for _, entry in self.entries():
+            if entry.known_by is not None:
+                kind, name = entry.known_by
+                keys.setdefault(kind, []).append(name)
         for what, names in keys.items():
             _once(what, names)
         return self

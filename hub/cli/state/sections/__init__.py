@@ -1,4 +1,4 @@
-"""The sections of a state document, one module each.
+"""The sections of a state document: how its things are identified, found and written.
 
-Imports `state.base` and `state.changes`.
+Imports `state.base`, `state.changes`, `state.payloads` and `state.ages`.
 """

@@ -1,53 +1,44 @@
 """The section `agent_variables`: organizations' variables for agents."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
-from hub.cli.console.options import organization, repository
-from hub.cli.state.base import StateEntry
-from hub.cli.state.changes import StateChange, outcome_of
+from hub.cli.console.options import repository
+from hub.cli.state.base import OrganizationPart
 from store import Connection, Row
 from store.agents import agent_repositories, agent_variables
 
 
-class AgentVariableEntry(StateEntry):
+class AgentVariableEntry(OrganizationPart):
     """An agent variable, identified by its organization and name. `repositories` are names of the
     organization's repositories.
     """
 
-    organization: str
+    identified_by = ("organization", "name")
+
     name: str
     value: str = Field(max_length=agent_variables.MOST_BYTES, pattern="^[^\0]*$")
     visibility: Literal["all", "private", "selected"] = "all"
     repositories: list[str] = Field(default_factory=list, max_length=agent_variables.MOST)
 
-    @property
-    def known_by(self) -> tuple[str, str] | None:
-        return "agent variable", f"{self.organization} {self.name}".lower()
+    def name_in(self, db: Connection, parent: Row) -> str:
+        return self.identified(organization=parent["login"], name=self.name.upper())
 
+    def find(self, db: Connection, parent: Row) -> Row | None:
+        row = agent_variables.get(db, parent["id"], self.name)
+        return row and {**row, "repositories": agent_repositories.ids(db, row["id"])}
 
-def agent_variable(db: Connection, wanted: AgentVariableEntry) -> StateChange:
-    """Create or update a variable. Raises Missing for an unknown organization or repository."""
-    org = organization(db, wanted.organization)
-    selected = {repository(db, (org["login"], name))["id"] for name in wanted.repositories}
-    name = f"{org['login']} {wanted.name.upper()}"
-    row = agent_variables.get(db, org["id"], wanted.name)
-    if row is None:
-        agent_variables.create(
-            db, org["id"], wanted.name, wanted.value, wanted.visibility, selected
+    def write(self, db: Connection, parent: Row, before: Any) -> None:
+        selected = {repository(db, (parent["login"], name))["id"] for name in self.repositories}
+        if before is None:
+            agent_variables.create(
+                db, parent["id"], self.name, self.value, self.visibility, selected
+            )
+            return
+        agent_variables.update(
+            db,
+            before,
+            selected=selected if "repositories" in self.model_fields_set else None,
+            **self.given("value", "visibility"),
         )
-        return StateChange("agent variable", name, "created")
-    before = _shown(db, row)
-    agent_variables.update(
-        db,
-        row,
-        selected=selected if "repositories" in wanted.model_fields_set else None,
-        **wanted.given("value", "visibility"),
-    )
-    after = agent_variables.get(db, org["id"], wanted.name)
-    return StateChange("agent variable", name, outcome_of(before, after and _shown(db, after)))
-
-
-def _shown(db: Connection, row: Row) -> Row:
-    return {**row, "repositories": agent_repositories.ids(db, row["id"])}

@@ -4,8 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from hub.cli.console.options import repository_named
-from hub.cli.state.base import FullName, StateEntry
+from hub.cli.state.base import RepositoryPart
 from hub.cli.state.changes import Outcome, StateChange
 from store import Connection, Row
 from store.artifacts import artifacts, deployment_records, storage_records
@@ -18,24 +17,49 @@ Digest = Annotated[str, AfterValidator(artifacts.normal_digest)]
 Name = Annotated[str, Field(min_length=1, max_length=256, pattern="^[^\0]*$")]
 Text = Annotated[str, Field(max_length=512, pattern="^[^\0]*$")]
 Risk = Literal["critical-resource", "internet-exposed", "lateral-movement", "sensitive-data"]
+OUTCOMES: dict[str | None, Outcome] = {"created": "created", "updated": "updated"}
 
 
-class BuiltEntry(StateEntry):
+class BuiltEntry(RepositoryPart):
     """An artifact of an organization's repository."""
 
-    repository: FullName
     digest: Digest
+
+    def parent(self, db: Connection) -> Row:
+        """Return the repository. Raises Missing if there is none, Invalid if it is a user's."""
+        repo = super().parent(db)
+        if repo["owner_kind"] != "Organization":
+            raise Invalid(f"{repo['full_name']} is no repository of an organization")
+        return repo
 
 
 class AttestationEntry(BuiltEntry):
     """An attestation that the repository built the artifact, identified by both."""
 
-    @property
-    def known_by(self) -> tuple[str, str] | None:
-        return "attestation", f"{self.repository.lower()} {self.digest}"
+    identified_by = ("repository", "digest")
+
+    def find(self, db: Connection, parent: Row) -> int | None:
+        return artifacts.attestation(db, parent["id"], self.digest)
+
+    def write(self, db: Connection, parent: Row, before: object) -> None:
+        artifacts.attest(db, parent["id"], self.digest)
 
 
-class DeploymentRecordEntry(BuiltEntry):
+class RecordEntry(BuiltEntry):
+    """A record of an artifact, which is stored as the API's operation stores it."""
+
+    def apply(self, db: Connection) -> StateChange:
+        """Store the record."""
+        parent = self.parent(db)
+        row = self.put(db, parent)
+        return self.change(db, parent, OUTCOMES.get(row["change"], "unchanged"))
+
+    def put(self, db: Connection, parent: Row) -> Row:
+        """Store the record. Return it with its `change`: `created`, `updated` or None."""
+        raise NotImplementedError
+
+
+class DeploymentRecordEntry(RecordEntry):
     """A deployment of an artifact, identified by its organization, its place and `deployment_name`.
 
     Its place is the environments and the cluster.
@@ -57,12 +81,30 @@ class DeploymentRecordEntry(BuiltEntry):
         return DeploymentPlace(self.logical_environment, self.physical_environment, self.cluster)
 
     @property
-    def known_by(self) -> tuple[str, str] | None:
+    def identity(self) -> str:
         owner = self.repository.lower().partition("/")[0]
-        return "deployment record", f"{owner} {self.place} {self.deployment_name}"
+        return f"{owner} {self.place} {self.deployment_name}"
+
+    def name_in(self, db: Connection, parent: Row) -> str:
+        return f"{parent['owner']} {self.logical_environment} {self.deployment_name}"
+
+    def put(self, db: Connection, parent: Row) -> Row:
+        built = Deployment(
+            parent["id"],
+            artifacts.attestation(db, parent["id"], self.digest),
+            self.name,
+            self.digest,
+            self.version,
+            self.status,
+            self.deployment_name,
+            self.tags,
+            None if self.runtime_risks is None else [*self.runtime_risks],
+        )
+        (row,) = deployment_records.put(db, parent["owner_id"], self.place, [built])
+        return row
 
 
-class StorageRecordEntry(BuiltEntry):
+class StorageRecordEntry(RecordEntry):
     """A copy of an artifact in a registry, identified by the artifact and its place in the
     registry.
     """
@@ -76,61 +118,20 @@ class StorageRecordEntry(BuiltEntry):
     status: Literal["active", "eol", "deleted"] = "active"
 
     @property
-    def known_by(self) -> tuple[str, str] | None:
+    def identity(self) -> str:
         place = (self.registry_url, self.registry_repository, self.path)
-        return "storage record", f"{self.repository.lower()} {self.digest} {place}"
+        return f"{self.repository.lower()} {self.digest} {place}"
 
+    def name_in(self, db: Connection, parent: Row) -> str:
+        return f"{parent['full_name']} {self.name}"
 
-def attestation(db: Connection, wanted: AttestationEntry) -> StateChange:
-    """Store that a repository built an artifact."""
-    repo = _repository(db, wanted)
-    made = artifacts.attest(db, repo["id"], wanted.digest)
-    name = f"{repo['full_name']} {wanted.digest}"
-    return StateChange("attestation", name, "created" if made else "unchanged")
-
-
-def deployment_record(db: Connection, wanted: DeploymentRecordEntry) -> StateChange:
-    """Store where an artifact runs, as the API's operation does."""
-    repo = _repository(db, wanted)
-    attested = artifacts.attestation(db, repo["id"], wanted.digest)
-    built = Deployment(
-        repo["id"],
-        attested,
-        wanted.name,
-        wanted.digest,
-        wanted.version,
-        wanted.status,
-        wanted.deployment_name,
-        wanted.tags,
-        None if wanted.runtime_risks is None else [*wanted.runtime_risks],
-    )
-    (row,) = deployment_records.put(db, repo["owner_id"], wanted.place, [built])
-    name = f"{repo['owner']} {wanted.logical_environment} {wanted.deployment_name}"
-    return StateChange("deployment record", name, _outcome(row))
-
-
-def storage_record(db: Connection, wanted: StorageRecordEntry) -> StateChange:
-    """Store where a copy of an artifact is, as the API's operation does."""
-    repo = _repository(db, wanted)
-    named = NamedArtifact((repo["id"], wanted.digest), wanted.name, wanted.version)
-    place = Storage(
-        wanted.registry_url,
-        wanted.registry_repository,
-        wanted.path,
-        wanted.artifact_url,
-        wanted.status,
-    )
-    row = storage_records.put(db, repo["owner_id"], named, place)
-    return StateChange("storage record", f"{repo['full_name']} {wanted.name}", _outcome(row))
-
-
-def _repository(db: Connection, wanted: BuiltEntry) -> Row:
-    repo = repository_named(db, wanted.repository)
-    if repo["owner_kind"] != "Organization":
-        raise Invalid(f"{repo['full_name']} is no repository of an organization")
-    return repo
-
-
-def _outcome(row: Row) -> Outcome:
-    outcomes: dict[str | None, Outcome] = {"created": "created", "updated": "updated"}
-    return outcomes.get(row["change"], "unchanged")
+    def put(self, db: Connection, parent: Row) -> Row:
+        named = NamedArtifact((parent["id"], self.digest), self.name, self.version)
+        place = Storage(
+            self.registry_url,
+            self.registry_repository,
+            self.path,
+            self.artifact_url,
+            self.status,
+        )
+        return storage_records.put(db, parent["owner_id"], named, place)

@@ -4,10 +4,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from hub.cli.console.options import app, repository_named
-from hub.cli.state.base import FullName, Moment, StateEntry, microseconds
-from hub.cli.state.changes import Outcome, StateChange, combined
-from hub.cli.state.parts import Sha
+from hub.cli.console.options import app
+from hub.cli.state.base import Moment, RepositoryPart, Sha, StateEntry, microseconds
 from store import Connection, Row
 from store.checks import check_annotations, check_runs, check_suites
 from store.errors import Conflict
@@ -16,6 +14,9 @@ from store.repositories import refs
 Text = Annotated[str, Field(max_length=65_535, pattern="^[^\0]*$")]
 Line = Annotated[int, Field(ge=0, lt=2**31)]
 Short = Annotated[str, Field(max_length=1_024, pattern="^[^\0]*$")]
+Conclusion = Literal[
+    "action_required", "cancelled", "failure", "neutral", "success", "skipped", "timed_out"
+]
 Url = Annotated[str, Field(max_length=2_048, pattern="^https?://[^\0]+$")]
 
 
@@ -65,39 +66,25 @@ class ActionEntry(StateEntry):
     identifier: str = Field(max_length=20)
 
 
-class CheckRunEntry(StateEntry):
+class CheckRunEntry(RepositoryPart):
     """A check run: the newest one of its repository, commit, app and name. If it has a conclusion,
     it is completed.
     """
 
-    repository: FullName
+    identified_by = ("repository", "commit", "app", "name")
+    case_sensitive = ("name",)
+
     commit: Sha
     app: str
     name: str = Field(min_length=1, max_length=255, pattern="^[^\0]*$")
     status: Literal["queued", "in_progress", "completed"] = "queued"
-    conclusion: (
-        Literal[
-            "action_required",
-            "cancelled",
-            "failure",
-            "neutral",
-            "success",
-            "skipped",
-            "timed_out",
-        ]
-        | None
-    ) = None
+    conclusion: Conclusion | None = None
     external_id: Short | None = None
     details_url: Url | None = None
     started_at: Moment | None = None
     completed_at: Moment | None = None
     output: OutputEntry = Field(default_factory=OutputEntry)
     actions: list[ActionEntry] = Field(default_factory=list, max_length=3)
-
-    @property
-    def known_by(self) -> tuple[str, str] | None:
-        names = (self.repository.lower(), self.commit, self.app.lower(), self.name)
-        return "check run", " ".join(names)
 
     @model_validator(mode="after")
     def _completed(self) -> Self:
@@ -128,53 +115,40 @@ class CheckRunEntry(StateEntry):
             return {**found, "status": self.status, "conclusion": None, "completed_at": None}
         return found
 
+    def parent(self, db: Connection) -> Row:
+        """Return the repository, with the app as `app` and its suite for the commit as `suite`.
 
-def check_run(db: Connection, wanted: CheckRunEntry) -> StateChange:
-    """Create or update a check run. Raises Missing for an unknown repository or app.
+        Raises Conflict if the app is not an integration: only integrations have check runs.
+        """
+        repo, holder = super().parent(db), app(db, self.app)
+        if holder["kind"] != "integration":
+            raise Conflict(f"the app {self.app!r} is no integration: it makes no check runs")
+        branch = refs.branch_at(db, repo["id"], self.commit)
+        suite, _ = check_suites.of_app(db, repo["id"], self.commit, holder["id"], branch)
+        return {**repo, "app": holder, "suite": suite}
 
-    Raises Conflict if the app is not an integration, because only integrations have check runs.
-    """
-    repo = repository_named(db, wanted.repository)
-    holder = app(db, wanted.app)
-    if holder["kind"] != "integration":
-        raise Conflict(f"the app {wanted.app!r} is no integration: it makes no check runs")
-    branch = refs.branch_at(db, repo["id"], wanted.commit)
-    suite, _ = check_suites.of_app(db, repo["id"], wanted.commit, holder["id"], branch)
-    before = check_runs.newest(db, suite["id"], wanted.name)
-    run, outcome = (
-        _made(db, suite, holder, wanted)
-        if before is None
-        else _changed(db, before, wanted.fields())
-    )
-    annotated = _annotate(db, run, wanted.output)
-    check_suites.roll_up(db, suite["id"])
-    name = f"{repo['full_name']} {wanted.commit[:7]} {holder['name']} {wanted.name}"
-    return StateChange("check run", name, combined(outcome, annotated))
+    def name_in(self, db: Connection, parent: Row) -> str:
+        shown = {"commit": self.commit[:7], "app": parent["app"]["name"]}
+        return self.identified(repository=parent["full_name"], **shown)
 
+    def find(self, db: Connection, parent: Row) -> Row | None:
+        return check_runs.newest(db, parent["suite"]["id"], self.name)
 
-def _made(db: Connection, suite: Row, holder: Row, wanted: CheckRunEntry) -> tuple[Row, Outcome]:
-    fields = {
-        "name": wanted.name,
-        "status": "queued",
-        "details_url": holder["url"],
-        "started_at": db.now,
-        **wanted.fields(),
-    }
-    if wanted.conclusion is not None:
-        fields.setdefault("completed_at", db.now)
-    return check_runs.create(db, suite, fields), "created"
+    def write(self, db: Connection, parent: Row, before: Row | None) -> bool:
+        run = self._put(db, parent, before, self.fields())
+        annotated = False
+        if "annotations" in self.output.model_fields_set:
+            rows = [each.row() for each in self.output.annotations]
+            annotated = check_annotations.replace(db, run["id"], rows)
+        check_suites.roll_up(db, parent["suite"]["id"])
+        return annotated
 
-
-def _changed(db: Connection, before: Row, fields: Row) -> tuple[Row, Outcome]:
-    if fields.items() <= before.items():
-        return before, "unchanged"
-    if "conclusion" in fields and before["completed_at"] is None:
-        fields.setdefault("completed_at", db.now)
-    return check_runs.update(db, before, fields), "updated"
-
-
-def _annotate(db: Connection, run: Row, output: OutputEntry) -> bool:
-    if "annotations" not in output.model_fields_set:
-        return False
-    rows = [each.row() for each in output.annotations]
-    return check_annotations.replace(db, run["id"], rows)
+    def _put(self, db: Connection, parent: Row, before: Row | None, fields: Row) -> Row:
+        if before is not None and fields.items() <= before.items():
+            return before
+        if self.conclusion is not None and (before is None or before["completed_at"] is None):
+            fields.setdefault("completed_at", db.now)
+        if before is not None:
+            return check_runs.update(db, before, fields)
+        unsaid = {"status": "queued", "details_url": parent["app"]["url"], "started_at": db.now}
+        return check_runs.create(db, parent["suite"], {"name": self.name, **unsaid, **fields})

@@ -1,27 +1,70 @@
-"""The section `commit_comments`."""
+"""The sections `issue_comments` and `commit_comments`."""
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, PrivateAttr, model_validator
 
-from hub.cli.console.options import account, repository_named
-from hub.cli.state.base import FullName, Moment, StateEntry
-from hub.cli.state.changes import StateChange, outcome_of
-from store import Connection
-from store.issues import commit_comments
-from store.projection import projection_table
-from store.repositories import refs
+from hub.cli.state.base import Moment, RepositoryPart, Sha
+from hub.cli.state.payloads import payload_of
+from hub.cli.state.sections.issue_events import OnIssueEntry, issue_row
+from hub.cli.state.sections.issues import Text
+from store import Connection, Row
+from store.issues import commit_comments, issue_comments
+from store.projection import issue_comment_projection, projection_table
 from store.repositories.markdown import Rendered
 
 Line = Annotated[int, Field(ge=0, lt=2**31)]
 
 
-class CommitCommentEntry(StateEntry):
+class IssueCommentEntry(OnIssueEntry):
+    """A comment on an issue: a plain `comment`, a `review`, or a comment on a `line`. It is
+    identified by its repository, its kind, and `id`, which is its id on its platform.
+    """
+
+    identified_by = ("repository", "kind", "id")
+
+    kind: Literal["comment", "review", "line"] = "comment"
+    id: int = Field(ge=0, lt=2**63)
+    author: str
+    body: Text | None = None
+    created_at: Moment
+    state: Literal["approved", "changes_requested", "commented", "dismissed"] | None = None
+    commit: Sha | None = None
+    path: str | None = Field(None, max_length=4_096)
+    line: int | None = Field(None, ge=0, lt=2**31)
+    pinned: bool = False
+
+    def name_in(self, db: Connection, parent: Row) -> str:
+        return f"{parent['full_name']}#{self.issue} {self.kind} {self.id}"
+
+    def find(self, db: Connection, parent: Row) -> Row | None:
+        return issue_comments.find(db, parent["id"], self.kind, self.id)
+
+    def write(self, db: Connection, parent: Row, before: object) -> None:
+        """Create or update the comment. Raises Missing for an unknown issue or account."""
+        row = issue_row(db, parent, self.issue)
+        said = issue_comment_projection.put_comment(db, parent, row, self.kind, self.payload(db))
+        assert said is not None, "it has an id"
+        if "pinned" in self.model_fields_set and self.pinned != (said["pinned_at"] is not None):
+            issue_comments.pin(db, said, said["author_id"], db.now if self.pinned else None)
+
+    def payload(self, db: Connection) -> dict[str, Any]:
+        """Return the comment as in a platform's payload."""
+        names = {"author": "user", "commit": "commit_id"}
+        if self.kind == "review":
+            names["created_at"] = "submitted_at"
+        absent = ["commit"] if self.commit is None else []
+        but = ["issue", "kind", "pinned", *absent]
+        return payload_of(db, self, but=but, people=["author"], names=names)
+
+
+class CommitCommentEntry(RepositoryPart):
     """A commit comment, identified by its repository and `id`, which is its id on its platform."""
 
-    repository: FullName
+    identified_by = ("repository", "id")
+
     id: int = Field(ge=0, lt=2**63)
-    commit: str = Field(pattern=f"^({refs.SHA.pattern})$")
+    commit: Sha
     author: str
     body: str = Field(min_length=1, max_length=commit_comments.MOST_BODY, pattern="^[^\0]*$")
     path: str | None = Field(None, max_length=commit_comments.MOST_PATH)
@@ -36,29 +79,11 @@ class CommitCommentEntry(StateEntry):
         self._rendered = Rendered(self.body)
         return self
 
-    @property
-    def known_by(self) -> tuple[str, str] | None:
-        return "commit comment", f"{self.repository.lower()} {self.id}"
+    def find(self, db: Connection, parent: Row) -> Row | None:
+        return commit_comments.by_foreign_id(db, parent["id"], self.id)
 
-    def payload(self) -> dict[str, Any]:
-        """Return the comment as in a platform's payload."""
-        found = {
-            **self.given("id", "body", "path", "position", "line"),
-            "commit_id": self.commit,
-            "user": {"login": self.author},
-            "rendered": self._rendered,
-        }
-        if self.created_at is not None:
-            found["created_at"] = self.created_at.isoformat()
-        return found
-
-
-def commit_comment(db: Connection, wanted: CommitCommentEntry) -> StateChange:
-    """Create or update a comment. Raises Missing for an unknown account or repository."""
-    repo = repository_named(db, wanted.repository)
-    account(db, wanted.author)
-    before = commit_comments.by_foreign_id(db, repo["id"], wanted.id)
-    commit_comments.put(db, repo, wanted.payload(), projection_table.projected_events(db))
-    after = commit_comments.by_foreign_id(db, repo["id"], wanted.id)
-    name = f"{repo['full_name']} {wanted.id}"
-    return StateChange("commit comment", name, outcome_of(before, after))
+    def write(self, db: Connection, parent: Row, before: object) -> None:
+        names = {"author": "user", "commit": "commit_id"}
+        payload = payload_of(db, self, people=["author"], names=names)
+        payload["rendered"] = self._rendered
+        commit_comments.put(db, parent, payload, projection_table.projected_events(db))

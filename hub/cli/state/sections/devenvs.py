@@ -1,14 +1,14 @@
-"""The sections of development environments: locations, machines, policies and environments."""
+"""The sections of development environments, and of their secrets, locations and machines."""
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, SecretStr
 
 from hub.cli.console.options import repository_named, user
-from hub.cli.state.base import FullName, StateEntry
-from hub.cli.state.changes import Outcome, StateChange, outcome_of
+from hub.cli.state.base import FullName, RepositoryPart, SectionEntry, StateEntry
 from store import Connection, Row
-from store.devenvs import devenv_locations, devenv_machines, devenvs
+from store.devenvs import devenv_locations, devenv_machines, devenv_secrets, devenvs
+from store.devenvs.devenv_locations import Location
 from store.devenvs.devenv_machines import Machine
 from store.devenvs.devenvs import Restriction
 from store.errors import Invalid
@@ -18,10 +18,35 @@ Amount = Annotated[int, Field(ge=0, lt=2**53)]
 SIZES = ("storage_in_bytes", "memory_in_bytes", "cpus")
 
 
-class DevenvLocationEntry(StateEntry):
+class DevenvSecretEntry(RepositoryPart):
+    """A devenv secret, identified by its repository and name. The value is plain text, not
+    encrypted.
+    """
+
+    identified_by = ("repository", "name")
+
+    name: str
+    value: SecretStr = Field(max_length=devenv_secrets.MOST_BYTES)
+
+    def name_in(self, db: Connection, parent: Row) -> str:
+        return self.identified(repository=parent["full_name"], name=self.name.upper())
+
+    def find(self, db: Connection, parent: Row) -> bytes | None:
+        row = devenv_secrets.get(db, parent["id"], self.name)
+        return None if row is None else devenv_secrets.value_of(db, row)
+
+    def write(self, db: Connection, parent: Row, before: bytes | None) -> None:
+        value = self.value.get_secret_value().encode()
+        if value != before:
+            devenv_secrets.put(db, parent["id"], self.name, value)
+
+
+class DevenvLocationEntry(SectionEntry):
     """A location of environments, identified by its name. Clients with an address in `networks` are
     directed to it.
     """
+
+    identified_by = ("name",)
 
     name: Name
     networks: list[str] = Field(
@@ -29,15 +54,22 @@ class DevenvLocationEntry(StateEntry):
     )
     default: bool = False
 
-    @property
-    def known_by(self) -> tuple[str, str] | None:
-        return "devenv location", self.name.lower()
+    def name_in(self, db: Connection, parent: Row) -> str:
+        return devenv_locations.named(db, self.name)
+
+    def find(self, db: Connection, parent: Row) -> Location | None:
+        return devenv_locations.get(db, self.name)
+
+    def write(self, db: Connection, parent: Row, before: object) -> None:
+        devenv_locations.put(db, self.name, **self.given("networks", "default"))
 
 
-class DevenvMachineEntry(StateEntry):
+class DevenvMachineEntry(SectionEntry):
     """A kind of machine, identified by its name. A new one needs its sizes. Without `locations`, it
     is offered at all locations.
     """
+
+    identified_by = case_sensitive = ("name",)
 
     name: Name
     display_name: Name | None = None
@@ -48,9 +80,21 @@ class DevenvMachineEntry(StateEntry):
     locations: list[str] | None = Field(None, max_length=100)
     offered: bool = True
 
-    @property
-    def known_by(self) -> tuple[str, str] | None:
-        return "devenv machine", self.name
+    def find(self, db: Connection, parent: Row) -> Machine | None:
+        return devenv_machines.get(db, self.name)
+
+    def write(self, db: Connection, parent: Row, before: Machine | None) -> None:
+        """Create or update the kind of machine. Raises Invalid if it is new and has no sizes."""
+        fields: dict[str, Any] = {"display_name": self.name, "operating_system": "linux"}
+        if before is not None:
+            fields = {name: getattr(before, name) for name in Machine.__dataclass_fields__}
+        fields |= self.given(*DevenvMachineEntry.model_fields)
+        absent = [name for name in SIZES if fields.get(name) is None]
+        if absent:
+            raise Invalid(f"the machine {self.name!r} is new and needs {', '.join(absent)}")
+        if fields.get("locations") is not None:
+            fields["locations"] = tuple(fields["locations"])
+        devenv_machines.put(db, Machine(**fields))
 
 
 class DevenvPrebuildEntry(StateEntry):
@@ -73,20 +117,32 @@ class DevenvRestrictionEntry(StateEntry):
     machines: list[Name] | None = Field(None, max_length=100)
 
 
-class DevenvPolicyEntry(StateEntry):
+class DevenvPolicyEntry(RepositoryPart):
     """A repository's prebuilds and its restrictions on machines, identified by the repository."""
 
-    repository: FullName
+    identified_by = ("repository",)
+
     prebuilds: list[DevenvPrebuildEntry] = Field(default_factory=list, max_length=1000)
     restrictions: list[DevenvRestrictionEntry] = Field(default_factory=list, max_length=1000)
 
-    @property
-    def known_by(self) -> tuple[str, str] | None:
-        return "devenv policy", self.repository.lower()
+    def find(self, db: Connection, parent: Row) -> list[Row] | None:
+        return devenvs.policy(db, parent["id"]) or None
+
+    def write(self, db: Connection, parent: Row, before: object) -> None:
+        """Add prebuilds and restrictions, or update them. Others stay."""
+        for one in self.prebuilds:
+            devenvs.prebuild(db, parent["id"], one.ref, one.machine, one.availability)
+        for each in self.restrictions:
+            names = None if each.machines is None else tuple(each.machines)
+            least = (each.cpus, each.memory_in_bytes, each.storage_in_bytes)
+            ref = each.ref or devenvs.EVERY_REF
+            devenvs.restrict(db, parent["id"], ref, Restriction(*least, names))
 
 
-class DevenvEntry(StateEntry):
+class DevenvEntry(SectionEntry):
     """A development environment, identified by its name. `ref` is a branch or a commit."""
+
+    identified_by = case_sensitive = ("name",)
 
     name: Annotated[Name, Field(pattern="^[^/]*$")]
     owner: str
@@ -95,67 +151,15 @@ class DevenvEntry(StateEntry):
     machine: Name
     location: str
 
-    @property
-    def known_by(self) -> tuple[str, str] | None:
-        return "devenv", self.name
+    def find(self, db: Connection, parent: Row) -> Row | None:
+        return devenvs.by_name(db, self.name)
 
-
-def devenv_location(db: Connection, wanted: DevenvLocationEntry) -> StateChange:
-    """Create or update a location."""
-    known = devenv_locations.get(db, wanted.name)
-    changed = devenv_locations.put(db, wanted.name, **wanted.given("networks", "default"))
-    after = devenv_locations.get(db, wanted.name)
-    name = wanted.name if after is None else after.name
-    return StateChange("devenv location", name, _outcome(known, changed))
-
-
-def devenv_machine(db: Connection, wanted: DevenvMachineEntry) -> StateChange:
-    """Create or update a kind of machine. Raises Invalid if it is new and has no sizes."""
-    known = devenv_machines.get(db, wanted.name)
-    fields: dict[str, Any] = {"display_name": wanted.name, "operating_system": "linux"}
-    if known is not None:
-        fields = {name: getattr(known, name) for name in Machine.__dataclass_fields__}
-    fields |= wanted.given(*DevenvMachineEntry.model_fields)
-    absent = [name for name in SIZES if fields.get(name) is None]
-    if absent:
-        raise Invalid(f"the machine {wanted.name!r} is new and needs {', '.join(absent)}")
-    if fields.get("locations") is not None:
-        fields["locations"] = tuple(fields["locations"])
-    changed = devenv_machines.put(db, Machine(**fields))
-    return StateChange("devenv machine", wanted.name, _outcome(known, changed))
-
-
-def devenv_policy(db: Connection, wanted: DevenvPolicyEntry) -> StateChange:
-    """Add prebuilds and restrictions to a repository, or update them. Others stay."""
-    repo = repository_named(db, wanted.repository)
-    before = devenvs.policy(db, repo["id"])
-    for one in wanted.prebuilds:
-        devenvs.prebuild(db, repo["id"], one.ref, one.machine, one.availability)
-    for each in wanted.restrictions:
-        names = None if each.machines is None else tuple(each.machines)
-        least = (each.cpus, each.memory_in_bytes, each.storage_in_bytes)
-        ref = each.ref or devenvs.EVERY_REF
-        devenvs.restrict(db, repo["id"], ref, Restriction(*least, names))
-    after = devenvs.policy(db, repo["id"])
-    outcome = outcome_of(before, after) if before else "created"
-    return StateChange("devenv policy", repo["full_name"], outcome)
-
-
-def devenv(db: Connection, wanted: DevenvEntry) -> StateChange:
-    """Create or update an environment."""
-    values: Row = {
-        "account_id": user(db, wanted.owner)["id"],
-        "repo_id": repository_named(db, wanted.repository)["id"],
-        "ref": wanted.ref,
-        "machine": wanted.machine,
-        "location": devenv_locations.named(db, wanted.location),
-    }
-    known = devenvs.by_name(db, wanted.name)
-    changed = devenvs.put(db, wanted.name, values)
-    return StateChange("devenv", wanted.name, _outcome(known, changed))
-
-
-def _outcome(known: object, changed: bool) -> Outcome:
-    if known is None:
-        return "created"
-    return "updated" if changed else "unchanged"
+    def write(self, db: Connection, parent: Row, before: object) -> None:
+        values: Row = {
+            "account_id": user(db, self.owner)["id"],
+            "repo_id": repository_named(db, self.repository)["id"],
+            "ref": self.ref,
+            "machine": self.machine,
+            "location": devenv_locations.named(db, self.location),
+        }
+        devenvs.put(db, self.name, values)

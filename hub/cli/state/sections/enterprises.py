@@ -6,8 +6,7 @@ from pydantic import Field
 
 from hub.cli.console.options import account, organization
 from hub.cli.state import ages
-from hub.cli.state.base import Moment, StateEntry
-from hub.cli.state.changes import Outcome, StateChange, combined, outcome_of
+from hub.cli.state.base import EnterprisePart, Moment, SectionEntry
 from store import Connection, Row
 from store.enterprises import (
     enterprise_assignments,
@@ -15,13 +14,15 @@ from store.enterprises import (
     enterprise_teams,
     enterprises,
 )
-from store.errors import Invalid, Missing
+from store.errors import Invalid
 
 
-class EnterpriseEntry(StateEntry):
+class EnterpriseEntry(SectionEntry):
     """An enterprise, identified by its slug. `members` maps logins to roles. `usage_metrics` says
     whether its usage of the assistant is collected and shown.
     """
+
+    identified_by = ("slug",)
 
     slug: str
     name: str | None = None
@@ -30,17 +31,34 @@ class EnterpriseEntry(StateEntry):
     usage_metrics: Literal["enabled", "disabled", "unconfigured"] | None = None
     created_at: Moment | None = None
 
-    @property
-    def known_by(self) -> tuple[str, str] | None:
-        return "enterprise", self.slug.lower()
+    def find(self, db: Connection, parent: Row) -> Row | None:
+        row = enterprises.by_slug(db, self.slug)
+        return row and {**row, "members": enterprises.members(db, row["id"])}
+
+    def write(self, db: Connection, parent: Row, before: Row | None) -> bool:
+        """Create the enterprise, or add to it what the document has."""
+        row = before or enterprises.create(db, self.slug, name=self.name)
+        if self.name is not None:
+            enterprises.rename(db, row, self.name)
+        if self.usage_metrics is not None:
+            enterprises.enable_usage_metrics(db, row, self.usage_metrics)
+        for login, role in self.members.items():
+            enterprises.join(db, row["id"], account(db, login)["id"], role)
+        adopted = [
+            enterprises.adopt(db, row["id"], organization(db, login)["id"])
+            for login in self.organizations
+        ]
+        ages.give(db, "enterprise", row, self.created_at)
+        return any(adopted)
 
 
-class EnterpriseTeamEntry(StateEntry):
+class EnterpriseTeamEntry(EnterprisePart):
     """A team of an enterprise, identified by both names. `organizations` is `all`, or a list of
     logins.
     """
 
-    enterprise: str
+    identified_by = ("enterprise", "name")
+
     name: str
     description: str | None = Field(None, max_length=1000)
     organizations: Literal["all"] | list[str] = Field(default_factory=list)
@@ -48,81 +66,35 @@ class EnterpriseTeamEntry(StateEntry):
     created_at: Moment | None = None
 
     @property
-    def known_by(self) -> tuple[str, str] | None:
-        return "enterprise team", f"{self.enterprise} {enterprise_teams.slug_of(self.name)}".lower()
+    def identity(self) -> str:
+        return self.identified(name=enterprise_teams.slug_of(self.name)).lower()
 
+    def find(self, db: Connection, parent: Row) -> Row | None:
+        row = enterprise_teams.find(db, parent["id"], enterprise_teams.slug_of(self.name))
+        return row and {
+            **row,
+            "organizations": enterprise_assignments.count(db, row),
+            "members": enterprise_memberships.count(db, row["id"]),
+        }
 
-def enterprise(db: Connection, wanted: EnterpriseEntry) -> StateChange:
-    """Create an enterprise, or add to it what the document has."""
-    row = enterprises.by_slug(db, wanted.slug)
-    created = row is None
-    row = row or enterprises.create(db, wanted.slug, name=wanted.name)
-    before = _members(db, row)
-    if wanted.name is not None:
-        enterprises.rename(db, row, wanted.name)
-    if wanted.usage_metrics is not None:
-        enterprises.enable_usage_metrics(db, row, wanted.usage_metrics)
-    for login, role in wanted.members.items():
-        enterprises.join(db, row["id"], account(db, login)["id"], role)
-    adopted = [
-        enterprises.adopt(db, row["id"], organization(db, login)["id"])
-        for login in wanted.organizations
-    ]
-    aged = ages.give(db, "enterprise", row, wanted.created_at)
-    if created:
-        return StateChange("enterprise", wanted.slug, "created")
-    outcome = outcome_of(before, _members(db, row))
-    return StateChange("enterprise", wanted.slug, combined(outcome, aged or any(adopted)))
+    def write(self, db: Connection, parent: Row, before: Row | None) -> None:
+        """Create the team, or add to it what the document has."""
+        row = before or enterprise_teams.create(db, parent["id"], self.name)
+        row = enterprise_teams.update(db, row, **self.given("description"))
+        self._assign(db, parent, row)
+        members = [account(db, login)["id"] for login in self.members]
+        enterprise_memberships.add(db, row["id"], members)
+        ages.give(db, "enterprise_team", row, self.created_at)
 
-
-def _members(db: Connection, row: Row) -> Row:
-    found = enterprises.by_slug(db, row["slug"])
-    assert found is not None, "it was there a moment ago"
-    members = enterprises.members(db, row["id"])
-    return {"name": found["name"], "usage": found["usage_metrics"], "members": members}
-
-
-def team(db: Connection, wanted: EnterpriseTeamEntry) -> StateChange:
-    """Create a team, or add to it what the document has. Raises Missing for an unknown
-    enterprise.
-    """
-    owner = enterprises.by_slug(db, wanted.enterprise)
-    if owner is None:
-        raise Missing(f"there is no enterprise {wanted.enterprise!r}")
-    name = f"{owner['slug']} {wanted.name}"
-    row = enterprise_teams.find(db, owner["id"], enterprise_teams.slug_of(wanted.name))
-    created = row is None
-    row = row or enterprise_teams.create(db, owner["id"], wanted.name)
-    before = _held(db, row)
-    row = enterprise_teams.update(db, row, **wanted.given("description"))
-    _assign(db, owner, row, wanted)
-    members = [account(db, login)["id"] for login in wanted.members]
-    enterprise_memberships.add(db, row["id"], members)
-    aged = ages.give(db, "enterprise_team", row, wanted.created_at)
-    outcome: Outcome = "created" if created else outcome_of(before, _held(db, row))
-    return StateChange("enterprise team", name, combined(outcome, aged))
-
-
-def _assign(db: Connection, owner: Row, row: Row, wanted: EnterpriseTeamEntry) -> None:
-    if wanted.organizations == "all":
-        enterprise_teams.update(db, row, selection="all")
-        return
-    found = enterprise_assignments.candidates(db, owner["id"], wanted.organizations)
-    unknown = {login.lower() for login in wanted.organizations}
-    unknown -= {each["login"].lower() for each in found}
-    if unknown:
-        raise Invalid(
-            f"these are not organizations of {owner['slug']}: {', '.join(sorted(unknown))}"
-        )
-    enterprise_assignments.add(db, row, [each["id"] for each in found])
-
-
-def _held(db: Connection, row: Row) -> Row:
-    found = enterprise_teams.find(db, row["enterprise_id"], str(row["id"]))
-    assert found is not None, "it was there a moment ago"
-    return {
-        "description": found["description"],
-        "selection": found["selection"],
-        "organizations": enterprise_assignments.count(db, found),
-        "members": enterprise_memberships.count(db, row["id"]),
-    }
+    def _assign(self, db: Connection, enterprise: Row, row: Row) -> None:
+        if self.organizations == "all":
+            enterprise_teams.update(db, row, selection="all")
+            return
+        found = enterprise_assignments.candidates(db, enterprise["id"], self.organizations)
+        unknown = {login.lower() for login in self.organizations}
+        unknown -= {each["login"].lower() for each in found}
+        if unknown:
+            raise Invalid(
+                f"these are not organizations of {enterprise['slug']}: {', '.join(sorted(unknown))}"
+            )
+        enterprise_assignments.add(db, row, [each["id"] for each in found])

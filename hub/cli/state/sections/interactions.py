@@ -5,14 +5,13 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from hub.cli.console.options import account, organization, repository_named, user
-from hub.cli.state.base import FullName, Moment, StateEntry, microseconds
-from hub.cli.state.changes import StateChange, outcome_of
+from hub.cli.state.base import FullName, Moment, SectionEntry, microseconds
 from store import Connection, Row
 from store.repositories import interaction_limits, pull_request_caps
 from store.repositories.pull_request_caps import LEAST, MOST
 
 
-class InteractionLimitEntry(StateEntry):
+class InteractionLimitEntry(SectionEntry):
     """An interaction limit of a repository, or of all repositories of an account. A limit that has
     expired is ignored. A new one without `expires_at` ends after one day.
     """
@@ -29,40 +28,39 @@ class InteractionLimitEntry(StateEntry):
         return self
 
     @property
-    def known_by(self) -> tuple[str, str] | None:
-        return "interaction limit", str(self.account or self.repository).lower()
+    def identity(self) -> str:
+        return str(self.account or self.repository).lower()
+
+    def name_in(self, db: Connection, parent: Row) -> str:
+        return str(self.account or self.repository)
+
+    def parent(self, db: Connection) -> Row:
+        """Return the account or the repository. Raises Missing if there is none."""
+        if self.account is not None:
+            return account(db, self.account)
+        return repository_named(db, str(self.repository))
+
+    def find(self, db: Connection, parent: Row) -> Row | None:
+        if self.account is not None:
+            return interaction_limits.of_account(db, parent["id"])
+        found = interaction_limits.in_force(db, parent)
+        return None if found is None or found["repo_id"] is None else found
+
+    def write(self, db: Connection, parent: Row, before: Row | None) -> None:
+        """Set the limit. Raises Conflict for a repository whose owner has a limit."""
+        given = None if self.expires_at is None else microseconds(self.expires_at)
+        over = given is not None and given <= db.now
+        same = before is not None and before["allowed"] == self.limit
+        if over or (same and given in (None, before and before["expires_at"])):
+            return
+        ends = given or interaction_limits.ends_at(db.now, "one_day")
+        if self.account is not None:
+            interaction_limits.limit_account(db, parent["id"], self.limit, ends)
+        else:
+            interaction_limits.limit_repository(db, parent, self.limit, ends)
 
 
-def interaction_limit(db: Connection, wanted: InteractionLimitEntry) -> StateChange:
-    """Limit a repository, or all repositories of an account.
-
-    Raises Conflict for a repository whose owner has a limit.
-    """
-    name = str(wanted.account or wanted.repository)
-    before = _limit(db, wanted)
-    given = None if wanted.expires_at is None else microseconds(wanted.expires_at)
-    over = given is not None and given <= db.now
-    same = before is not None and before["allowed"] == wanted.limit
-    if over or (same and given in (None, before and before["expires_at"])):
-        return StateChange("interaction limit", name, "unchanged")
-    ends = given or interaction_limits.ends_at(db.now, "one_day")
-    if wanted.account is not None:
-        whose = account(db, wanted.account)
-        interaction_limits.limit_account(db, whose["id"], wanted.limit, ends)
-    else:
-        repo = repository_named(db, name)
-        interaction_limits.limit_repository(db, repo, wanted.limit, ends)
-    return StateChange("interaction limit", name, "created" if before is None else "updated")
-
-
-def _limit(db: Connection, wanted: InteractionLimitEntry) -> Row | None:
-    if wanted.account is not None:
-        return interaction_limits.of_account(db, account(db, wanted.account)["id"])
-    found = interaction_limits.in_force(db, repository_named(db, str(wanted.repository)))
-    return None if found is None or found["repo_id"] is None else found
-
-
-class PullRequestCapEntry(StateEntry):
+class PullRequestCapEntry(SectionEntry):
     """A cap on open pull requests of an organization or of a repository. `bypass` lists users for
     whom no cap applies in the repository, neither its own nor its organization's.
     """
@@ -82,29 +80,34 @@ class PullRequestCapEntry(StateEntry):
         return self
 
     @property
-    def known_by(self) -> tuple[str, str] | None:
-        return "pull request cap", str(self.organization or self.repository).lower()
+    def identity(self) -> str:
+        return str(self.organization or self.repository).lower()
 
+    @property
+    def whose(self) -> str:
+        """Return the kind of owner."""
+        return "repository" if self.organization is None else "organization"
 
-def pull_request_cap(db: Connection, wanted: PullRequestCapEntry) -> StateChange:
-    """Set a cap, and add the users who bypass it."""
-    name = str(wanted.organization or wanted.repository)
-    if wanted.organization is not None:
-        whose, key = "organization", organization(db, name)["id"]
-    else:
-        whose, key = "repository", repository_named(db, name)["id"]
-    is_new = pull_request_caps.stored(db, whose, key) is None
-    before = _cap(db, whose, key)
-    pull_request_caps.put(
-        db, whose, key, enabled=wanted.enabled, most=wanted.max_open_pull_requests
-    )
-    if wanted.bypass:
-        users = [user(db, login)["id"] for login in wanted.bypass]
-        pull_request_caps.add_bypass(db, key, users)
-    outcome = "created" if is_new else outcome_of(before, _cap(db, whose, key))
-    return StateChange("pull request cap", name, outcome)
+    def name_in(self, db: Connection, parent: Row) -> str:
+        return str(self.organization or self.repository)
 
+    def parent(self, db: Connection) -> Row:
+        """Return the organization or the repository. Raises Missing if there is none."""
+        if self.organization is not None:
+            return organization(db, self.organization)
+        return repository_named(db, str(self.repository))
 
-def _cap(db: Connection, whose: str, key: int) -> object:
-    listed = pull_request_caps.bypassing(db, key) if whose == "repository" else []
-    return pull_request_caps.get(db, whose, key), [row["id"] for row in listed]
+    def find(self, db: Connection, parent: Row) -> object:
+        found = pull_request_caps.stored(db, self.whose, parent["id"])
+        if found is None or self.organization is not None:
+            return found
+        return found, pull_request_caps.bypassing(db, parent["id"])
+
+    def write(self, db: Connection, parent: Row, before: object) -> None:
+        """Set the cap, and add the users who bypass it."""
+        pull_request_caps.put(
+            db, self.whose, parent["id"], enabled=self.enabled, most=self.max_open_pull_requests
+        )
+        if self.bypass:
+            users = [user(db, login)["id"] for login in self.bypass]
+            pull_request_caps.add_bypass(db, parent["id"], users)

@@ -4,15 +4,13 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from hub.cli.console.options import account, repository_named
-from hub.cli.state.base import FullName, Moment, StateEntry
-from hub.cli.state.changes import StateChange, outcome_of
-from hub.cli.state.parts import Sha
+from hub.cli.console.options import account
+from hub.cli.state.base import Moment, RepositoryPart, Sha, StateEntry, microseconds
+from hub.cli.state.changes import StateChange
 from hub.cli.state.sections.issues import Number, Text, Title
 from store import Connection, Row
-from store.clock import SECOND
 from store.errors import Missing
-from store.issues import issue_comments, issue_events, issues
+from store.issues import issue_events, issues
 from store.issues.issue_event_kinds import KINDS
 from store.issues.issue_events import IssueEventData
 from store.issues.issue_field_options import COLORS
@@ -109,19 +107,10 @@ class ProjectCardEntry(StateEntry):
     previous_column_name: Title | None = None
 
 
-class OnIssueEntry(StateEntry):
+class OnIssueEntry(RepositoryPart):
     """An entry for an issue or a pull request, with its number."""
 
-    repository: FullName
     issue: Number
-
-    def found(self, db: Connection) -> tuple[Row, Row]:
-        """Return the repository and the issue. Raises Missing if there is none."""
-        repo = repository_named(db, self.repository)
-        row = issues.get(db, repo["id"], self.issue)
-        if row is None:
-            raise Missing(f"there is no issue {self.issue} in {repo['full_name']}")
-        return repo, row
 
 
 class IssueEventEntry(OnIssueEntry):
@@ -182,63 +171,28 @@ class IssueEventEntry(OnIssueEntry):
             found |= {"tree": None, "author": {"name": self.actor}, "committer": {}}
         return found
 
+    def apply(self, db: Connection) -> StateChange:
+        """Add the event to the issue. Raises Missing for an unknown issue or account."""
+        repo = self.parent(db)
+        row = issue_row(db, repo, self.issue)
+        happening = IssueEventData(
+            self.event,
+            account(db, self.actor)["id"],
+            microseconds(self.created_at),
+            self.members(db),
+            self.commit,
+            None if self.source is None else issue_row(db, repo, self.source)["id"],
+        )
+        made = issue_events.add(db, row, [happening])
+        return self.change(db, repo, "created" if made else "unchanged")
 
-class IssueCommentEntry(OnIssueEntry):
-    """A comment on an issue: a plain `comment`, a `review`, or a comment on a `line`. It is
-    identified by its repository, its kind, and `id`, which is its id on its platform.
-    """
-
-    kind: Literal["comment", "review", "line"] = "comment"
-    id: int = Field(ge=0, lt=2**63)
-    author: str
-    body: Text | None = None
-    created_at: Moment
-    state: Literal["approved", "changes_requested", "commented", "dismissed"] | None = None
-    commit: Sha | None = None
-    path: str | None = Field(None, max_length=4_096)
-    line: int | None = Field(None, ge=0, lt=2**31)
-    pinned: bool = False
-
-    @property
-    def known_by(self) -> tuple[str, str] | None:
-        return "issue comment", f"{self.repository.lower()} {self.kind} {self.id}"
-
-    def payload(self) -> dict[str, Any]:
-        """Return the comment as in a platform's payload."""
-        at = "submitted_at" if self.kind == "review" else "created_at"
-        found = self.given("id", "body", "state", "path", "line")
-        found |= {"user": {"login": self.author}, at: self.created_at.isoformat()}
-        return found if self.commit is None else {**found, "commit_id": self.commit}
+    def name_in(self, db: Connection, parent: Row) -> str:
+        return f"{parent['full_name']}#{self.issue} {self.event}"
 
 
-def issue_event(db: Connection, wanted: IssueEventEntry) -> StateChange:
-    """Add an event to an issue. Raises Missing for an unknown issue or account."""
-    repo, row = wanted.found(db)
-    source = None if wanted.source is None else issues.get(db, repo["id"], wanted.source)
-    if wanted.source is not None and source is None:
-        raise Missing(f"there is no issue {wanted.source} in {repo['full_name']}")
-    happening = IssueEventData(
-        wanted.event,
-        account(db, wanted.actor)["id"],
-        round(wanted.created_at.timestamp() * SECOND),
-        wanted.members(db),
-        wanted.commit,
-        None if source is None else source["id"],
-    )
-    made = issue_events.add(db, row, [happening])
-    name = f"{repo['full_name']}#{wanted.issue} {wanted.event}"
-    return StateChange("issue event", name, "created" if made else "unchanged")
-
-
-def issue_comment(db: Connection, wanted: IssueCommentEntry) -> StateChange:
-    """Create or update a comment. Raises Missing for an unknown issue or account."""
-    repo, row = wanted.found(db)
-    account(db, wanted.author)
-    before = issue_comments.find(db, repo["id"], wanted.kind, wanted.id)
-    said = issue_comment_projection.put_comment(db, repo, row, wanted.kind, wanted.payload())
-    assert said is not None, "it has an id"
-    if "pinned" in wanted.model_fields_set and wanted.pinned != (said["pinned_at"] is not None):
-        issue_comments.pin(db, said, said["author_id"], db.now if wanted.pinned else None)
-    after = issue_comments.find(db, repo["id"], wanted.kind, wanted.id)
-    name = f"{repo['full_name']}#{wanted.issue} {wanted.kind} {wanted.id}"
-    return StateChange("issue comment", name, outcome_of(before, after))
+def issue_row(db: Connection, repo: Row, number: int) -> Row:
+    """Return an issue of a repository. Raises Missing if there is none."""
+    row = issues.get(db, repo["id"], number)
+    if row is None:
+        raise Missing(f"there is no issue {number} in {repo['full_name']}")
+    return row

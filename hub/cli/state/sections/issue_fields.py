@@ -5,9 +5,8 @@ from typing import Literal
 
 from pydantic import Field, StrictFloat, StrictInt, StrictStr
 
-from hub.cli.state.base import StateEntry
-from hub.cli.state.changes import StateChange, outcome_of
-from hub.cli.state.sections.issue_events import OnIssueEntry
+from hub.cli.state.base import OrganizationPart, StateEntry
+from hub.cli.state.sections.issue_events import OnIssueEntry, issue_row
 from hub.cli.state.sections.issues import Text, Title
 from store import Connection, Row
 from store.accounts import organizations
@@ -26,19 +25,38 @@ class IssueFieldOptionEntry(StateEntry):
     description: Text | None = None
 
 
-class IssueFieldEntry(StateEntry):
+class IssueFieldEntry(OrganizationPart):
     """An issue field, identified by its organization and name. `options` replace all options."""
 
-    organization: str
+    identified_by = ("organization", "name")
+
     name: Title
     data_type: Literal[TYPES]  # type: ignore[valid-type]
     description: Text | None = None
     visibility: Literal[VISIBILITIES] = VISIBILITIES[0]  # type: ignore[valid-type]
     options: list[IssueFieldOptionEntry] = Field(default_factory=list, max_length=MOST)
 
-    @property
-    def known_by(self) -> tuple[str, str] | None:
-        return "issue field", f"{self.organization.lower()} {self.name.lower()}"
+    def parent(self, db: Connection) -> Row:
+        """Return the organization. Raises Missing if there is none."""
+        org = organizations.by_login(db, self.organization)
+        if org is None:
+            raise Missing(f"there is no organization {self.organization!r}")
+        return org
+
+    def find(self, db: Connection, parent: Row) -> Row | None:
+        return _field(db, parent["id"], self.name)
+
+    def write(self, db: Connection, parent: Row, before: Row | None) -> None:
+        """Create or update the field. Raises Conflict if it exists with another type."""
+        given = self.given("description", "visibility")
+        if "options" in self.model_fields_set:
+            given["options"] = [option.model_dump() for option in self.options]
+        if before is None:
+            issue_fields.create(db, parent["id"], self.name, self.data_type, **given)
+        elif before["data_type"] != self.data_type:
+            raise Conflict(f"{self.name!r} is a field of type {before['data_type']}")
+        else:
+            issue_fields.update(db, before, name=self.name, **given)
 
 
 class IssueFieldValueEntry(OnIssueEntry):
@@ -46,50 +64,31 @@ class IssueFieldValueEntry(OnIssueEntry):
     or names of options.
     """
 
+    identified_by = ("repository", "issue", "field")
+
     field: Title
     value: StrictStr | StrictInt | StrictFloat | date | list[StrictStr]
 
-    @property
-    def known_by(self) -> tuple[str, str] | None:
-        return "issue field value", f"{self.repository.lower()} {self.issue} {self.field.lower()}"
+    def name_in(self, db: Connection, parent: Row) -> str:
+        return f"{parent['full_name']}#{self.issue} {self._field(db, parent)['name']}"
 
+    def find(self, db: Connection, parent: Row) -> Row | None:
+        """Return the value, or None. Raises Missing for an unknown issue or field."""
+        row = issue_row(db, parent, self.issue)
+        return issue_field_values.get(db, row["id"], self._field(db, parent)["id"])
 
-def issue_field(db: Connection, wanted: IssueFieldEntry) -> StateChange:
-    """Create or update a field. Raises Conflict if it exists with another type.
+    def write(self, db: Connection, parent: Row, before: object) -> None:
+        row, field = issue_row(db, parent, self.issue), self._field(db, parent)
+        # YAML parses dates.
+        value = self.value.isoformat() if isinstance(self.value, date) else self.value
+        filling = issue_field_values.assignment_of(field, value)
+        issue_field_values.fill(db, row, {field["id"]: filling})
 
-    Raises Missing for an unknown organization.
-    """
-    org = organizations.by_login(db, wanted.organization)
-    if org is None:
-        raise Missing(f"there is no organization {wanted.organization!r}")
-    given = wanted.given("description", "visibility")
-    if "options" in wanted.model_fields_set:
-        given["options"] = [option.model_dump() for option in wanted.options]
-    before = _field(db, org["id"], wanted.name)
-    if before is None:
-        issue_fields.create(db, org["id"], wanted.name, wanted.data_type, **given)
-    elif before["data_type"] != wanted.data_type:
-        raise Conflict(f"{wanted.name!r} is a field of type {before['data_type']}")
-    else:
-        issue_fields.update(db, before, name=wanted.name, **given)
-    after = _field(db, org["id"], wanted.name)
-    return StateChange("issue field", f"{org['login']} {wanted.name}", outcome_of(before, after))
-
-
-def issue_field_value(db: Connection, wanted: IssueFieldValueEntry) -> StateChange:
-    """Set the value of an issue's field. Raises Missing for an unknown issue or field."""
-    repo, row = wanted.found(db)
-    field = _field(db, repo["owner_id"], wanted.field)
-    if field is None:
-        raise Missing(f"{repo['owner']} has no issue field {wanted.field!r}")
-    before = issue_field_values.get(db, row["id"], field["id"])
-    # YAML parses dates.
-    value = wanted.value.isoformat() if isinstance(wanted.value, date) else wanted.value
-    filling = issue_field_values.assignment_of(field, value)
-    issue_field_values.fill(db, row, {field["id"]: filling})
-    after = issue_field_values.get(db, row["id"], field["id"])
-    name = f"{repo['full_name']}#{wanted.issue} {field['name']}"
-    return StateChange("issue field value", name, outcome_of(before, after))
+    def _field(self, db: Connection, repo: Row) -> Row:
+        found = _field(db, repo["owner_id"], self.field)
+        if found is None:
+            raise Missing(f"{repo['owner']} has no issue field {self.field!r}")
+        return found
 
 
 def _field(db: Connection, organization_id: int, name: str) -> Row | None:

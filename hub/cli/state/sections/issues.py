@@ -5,45 +5,43 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from hub.cli.console.options import account, repository_named
-from hub.cli.state.base import FullName, Moment, StateEntry
-from hub.cli.state.changes import StateChange, outcome_of
-from hub.cli.state.parts import Sha
+from hub.cli.console.options import repository_named
+from hub.cli.state.base import FullName, Moment, RepositoryPart, Sha, StateEntry
+from hub.cli.state.payloads import payload_of
 from store import Connection, Row
 from store.clock import iso_micro
 from store.errors import Missing
 from store.issues import issues, labels, milestones, pulls
-from store.projection import projection_table
+from store.projection.projection_table import projected_events
 
 Number = Annotated[int, Field(ge=1, lt=2**31)]
 Text = Annotated[str, Field(max_length=issues.MOST_BODY, pattern="^[^\0]*$")]
 Title = Annotated[str, Field(min_length=1, max_length=255, pattern="^[^\0]*$")]
 
 
-class NumberedEntry(StateEntry):
+class NumberedEntry(RepositoryPart):
     """An entry that is identified by its repository and number."""
 
-    repository: FullName
+    identified_by = ("repository", "number")
+
     number: Number
 
-    @property
-    def place(self) -> str:
-        """Return the repository and the number as one text."""
-        return f"{self.repository.lower()} {self.number}"
 
-
-class LabelEntry(StateEntry):
+class LabelEntry(RepositoryPart):
     """A label, identified by its repository and name."""
 
-    repository: FullName
+    identified_by = ("repository", "name")
+
     name: Title
     color: str = Field("ededed", pattern="^[0-9a-fA-F]{6}$")
     description: Text | None = None
     default: bool = False
 
-    @property
-    def known_by(self) -> tuple[str, str] | None:
-        return "label", f"{self.repository.lower()} {self.name.lower()}"
+    def find(self, db: Connection, parent: Row) -> Row | None:
+        return labels.by_name(db, parent["id"], self.name)
+
+    def write(self, db: Connection, parent: Row, before: object) -> None:
+        labels.put(db, parent, payload_of(db, self), projected_events(db))
 
 
 class MilestoneEntry(NumberedEntry):
@@ -59,9 +57,12 @@ class MilestoneEntry(NumberedEntry):
     created_at: Moment | None = None
     closed_at: Moment | None = None
 
-    @property
-    def known_by(self) -> tuple[str, str] | None:
-        return "milestone", self.place
+    def find(self, db: Connection, parent: Row) -> Row | None:
+        return milestones.get(db, parent["id"], self.number)
+
+    def write(self, db: Connection, parent: Row, before: Row | None) -> None:
+        payload = _closed(db, payload_of(db, self, people=["creator"]), before)
+        milestones.put(db, parent, payload, projected_events(db))
 
 
 class MovedEntry(StateEntry):
@@ -93,8 +94,44 @@ class IssueEntry(NumberedEntry):
     moved_to: MovedEntry | None = None
 
     @property
-    def known_by(self) -> tuple[str, str] | None:
-        return "issue or pull request", self.place
+    def known_by(self) -> tuple[str, str]:
+        return "issue or pull request", str(self.identity)
+
+    def name_in(self, db: Connection, parent: Row) -> str:
+        return f"{parent['full_name']}#{self.number}"
+
+    def find(self, db: Connection, parent: Row) -> Row | None:
+        row = issues.get(db, parent["id"], self.number)
+        if row is None:
+            return None
+        ids = [row["id"]]
+        around = (labels.of_issues(db, ids), issues.assignees(db, ids), pulls.of_issues(db, ids))
+        return {**row, "around": around}
+
+    def write(self, db: Connection, parent: Row, before: Row | None) -> None:
+        """Create or update the issue. Raises Missing for an unknown label or milestone."""
+        issues.put(db, parent, self.payload(db, parent, before), projected_events(db))
+        row = issues.get(db, parent["id"], self.number)
+        assert row is not None, "it was put there"
+        if self.deleted:
+            issues.delete(db, row)
+        if self.moved_to is not None:
+            issues.move(db, row, self.moved_to.repository, self.moved_to.number)
+
+    def payload(self, db: Connection, repo: Row, before: Row | None) -> dict[str, Any]:
+        """Return the issue as in a platform's payload."""
+        found = payload_of(
+            db,
+            self,
+            but=("deleted", "moved_to"),
+            people=("author", "assignees", "merged_by"),
+            names={"author": "user", "lock_reason": "active_lock_reason"},
+        )
+        if "labels" in found:
+            found["labels"] = [{"name": _label(db, repo, name)["name"]} for name in self.labels]
+        if "milestone" in found:
+            found["milestone"] = _milestone(db, repo, self.milestone)
+        return _closed(db, found, before)
 
 
 class EndEntry(StateEntry):
@@ -106,6 +143,11 @@ class EndEntry(StateEntry):
     sha: Sha
     repository: FullName | None = None
 
+    def payload(self, repo: Row) -> dict[str, Any]:
+        """Return it as in a platform's payload, for a pull request of this repository."""
+        source = {"full_name": self.repository or repo["full_name"]}
+        return {"ref": self.ref, "sha": self.sha, "repo": source}
+
 
 class PullRequestEntry(IssueEntry):
     """A pull request: an issue that asks to merge `head` into `base`."""
@@ -116,82 +158,11 @@ class PullRequestEntry(IssueEntry):
     merged_at: Moment | None = None
     merged_by: str | None = None
 
-
-OF_LABEL = ("name", "color", "description", "default")
-OF_MILESTONE = ("number", "title", "description", "state", "due_on", "created_at", "closed_at")
-OF_ISSUE = (
-    "number",
-    "title",
-    "body",
-    "state",
-    "state_reason",
-    "locked",
-    "comments",
-    "created_at",
-    "closed_at",
-)
-TIMES = ("due_on", "created_at", "closed_at", "merged_at")
-
-
-def _payload(part: StateEntry, names: Iterable[str]) -> dict[str, Any]:
-    """Return these fields of the document as in a platform's payload."""
-    found = part.given(*names)
-    for name in found.keys() & {*TIMES}:
-        found[name] = None if found[name] is None else found[name].isoformat()
-    return found
-
-
-def label(db: Connection, wanted: LabelEntry) -> StateChange:
-    """Create or update a label."""
-    repo = repository_named(db, wanted.repository)
-    before = labels.by_name(db, repo["id"], wanted.name)
-    labels.put(db, repo, _payload(wanted, OF_LABEL), projection_table.projected_events(db))
-    after = labels.by_name(db, repo["id"], wanted.name)
-    return StateChange("label", f"{repo['full_name']} {wanted.name}", outcome_of(before, after))
-
-
-def milestone(db: Connection, wanted: MilestoneEntry) -> StateChange:
-    """Create or update a milestone."""
-    repo = repository_named(db, wanted.repository)
-    payload = _payload(wanted, OF_MILESTONE)
-    if wanted.creator is not None:
-        payload["creator"] = {"login": account(db, wanted.creator)["login"]}
-    before = milestones.get(db, repo["id"], wanted.number)
-    milestones.put(db, repo, _closed(db, payload, before), projection_table.projected_events(db))
-    after = milestones.get(db, repo["id"], wanted.number)
-    return StateChange(
-        "milestone", f"{repo['full_name']} {wanted.number}", outcome_of(before, after)
-    )
-
-
-def issue(db: Connection, wanted: IssueEntry) -> StateChange:
-    """Create or update an issue. Raises Missing for an unknown label or milestone."""
-    repo = repository_named(db, wanted.repository)
-    before = _shown(db, repo["id"], wanted.number)
-    payload = _closed(db, _issue(db, repo, wanted), before and before["issue"])
-    issues.put(db, repo, payload, projection_table.projected_events(db))
-    _gone(db, repo, wanted)
-    after = _shown(db, repo["id"], wanted.number)
-    return StateChange("issue", f"{repo['full_name']}#{wanted.number}", outcome_of(before, after))
-
-
-def pull_request(db: Connection, wanted: PullRequestEntry) -> StateChange:
-    """Create or update a pull request. Raises Missing for an unknown label or milestone."""
-    repo = repository_named(db, wanted.repository)
-    before = _shown(db, repo["id"], wanted.number)
-    payload = _closed(db, _issue(db, repo, wanted), before and before["issue"])
-    payload |= _payload(wanted, ("draft", "merged_at"))
-    for name in ("head", "base"):
-        end: EndEntry = getattr(wanted, name)
-        source = {"full_name": end.repository or repo["full_name"]}
-        payload[name] = {"ref": end.ref, "sha": end.sha, "repo": source}
-    if wanted.merged_by is not None:
-        payload["merged_by"] = {"login": account(db, wanted.merged_by)["login"]}
-    pulls.put(db, repo, payload, projection_table.projected_events(db))
-    after = _shown(db, repo["id"], wanted.number)
-    return StateChange(
-        "pull request", f"{repo['full_name']}#{wanted.number}", outcome_of(before, after)
-    )
+    def write(self, db: Connection, parent: Row, before: Row | None) -> None:
+        """Create or update the pull request. Raises Missing for an unknown label or milestone."""
+        ends = {"head": self.head.payload(parent), "base": self.base.payload(parent)}
+        payload = self.payload(db, parent, before) | ends
+        pulls.put(db, parent, payload, projected_events(db))
 
 
 def recount(db: Connection, wanted: Iterable[IssueEntry]) -> None:
@@ -207,32 +178,6 @@ def _closed(db: Connection, payload: dict[str, Any], before: Row | None) -> dict
     return payload
 
 
-def _issue(db: Connection, repo: Row, wanted: IssueEntry) -> dict[str, Any]:
-    payload = _payload(wanted, OF_ISSUE)
-    if wanted.author is not None:
-        payload["user"] = {"login": account(db, wanted.author)["login"]}
-    if "lock_reason" in wanted.model_fields_set:
-        payload["active_lock_reason"] = wanted.lock_reason
-    if "assignees" in wanted.model_fields_set:
-        payload["assignees"] = [
-            {"login": account(db, login)["login"]} for login in wanted.assignees
-        ]
-    if "labels" in wanted.model_fields_set:
-        payload["labels"] = [{"name": _label(db, repo, name)["name"]} for name in wanted.labels]
-    if "milestone" in wanted.model_fields_set:
-        payload["milestone"] = _milestone(db, repo, wanted.milestone)
-    return payload
-
-
-def _gone(db: Connection, repo: Row, wanted: IssueEntry) -> None:
-    row = issues.get(db, repo["id"], wanted.number)
-    assert row is not None, "it was put there"
-    if wanted.deleted:
-        issues.delete(db, row)
-    if wanted.moved_to is not None:
-        issues.move(db, row, wanted.moved_to.repository, wanted.moved_to.number)
-
-
 def _label(db: Connection, repo: Row, name: str) -> Row:
     row = labels.by_name(db, repo["id"], name)
     if row is None:
@@ -244,12 +189,3 @@ def _milestone(db: Connection, repo: Row, number: int | None) -> dict[str, Any] 
     if number is not None and milestones.get(db, repo["id"], number) is None:
         raise Missing(f"there is no milestone {number} in {repo['full_name']}")
     return None if number is None else {"number": number}
-
-
-def _shown(db: Connection, repo_id: int, number: int) -> Row | None:
-    row = issues.get(db, repo_id, number)
-    if row is None:
-        return None
-    ids = [row["id"]]
-    around = (labels.of_issues(db, ids), issues.assignees(db, ids), pulls.of_issues(db, ids))
-    return {"issue": row, "around": around}

@@ -1,14 +1,13 @@
 """The section `rule_suites`."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from hub.cli.console.options import account, repository_named
-from hub.cli.state.base import FullName, Moment, StateEntry
-from hub.cli.state.changes import StateChange, outcome_of
-from hub.cli.state.parts import Sha
-from store import Connection
+from hub.cli.console.options import account
+from hub.cli.state.base import Moment, RepositoryPart, Sha, StateEntry
+from hub.cli.state.payloads import payload_of
+from store import Connection, Row
 from store.projection import projection_table
 from store.repositories import rule_suites
 
@@ -34,12 +33,13 @@ class RuleEvaluationEntry(StateEntry):
     details: Annotated[str, Field(max_length=2_000, pattern="^[^\0]*$")] | None = None
 
 
-class RuleSuiteEntry(StateEntry):
+class RuleSuiteEntry(RepositoryPart):
     """A rule suite, identified by its repository and `id`, which is its id on its platform. If its
     results are not given, they follow from the evaluations.
     """
 
-    repository: FullName
+    identified_by = ("repository", "id")
+
     id: int = Field(ge=0, lt=2**63)
     actor: str | None = None
     ref: Annotated[str, Field(pattern="^refs/(heads|tags)/[^\0]{1,250}$")]
@@ -50,22 +50,12 @@ class RuleSuiteEntry(StateEntry):
     evaluation_result: Result | None = None
     rule_evaluations: list[RuleEvaluationEntry] = Field(default_factory=list, max_length=100)
 
-    @property
-    def known_by(self) -> tuple[str, str] | None:
-        return "rule suite", f"{self.repository.lower()} {self.id}"
+    def find(self, db: Connection, parent: Row) -> Row | None:
+        return rule_suites.get(db, parent["id"], self.id)
 
-    def payload(self) -> dict[str, Any]:
-        """Return the suite as in an event's payload."""
-        found = self.model_dump(mode="json", exclude_unset=True, exclude={"repository", "actor"})
-        return found if self.actor is None else {**found, "actor_name": self.actor}
-
-
-def rule_suite(db: Connection, wanted: RuleSuiteEntry) -> StateChange:
-    """Create or update a suite. Raises Missing for an unknown repository or account."""
-    repo = repository_named(db, wanted.repository)
-    if wanted.actor is not None:
-        account(db, wanted.actor)
-    before = rule_suites.get(db, repo["id"], wanted.id)
-    rule_suites.put(db, repo, wanted.payload(), projection_table.projected_events(db))
-    after = rule_suites.get(db, repo["id"], wanted.id)
-    return StateChange("rule suite", f"{repo['full_name']} {wanted.id}", outcome_of(before, after))
+    def write(self, db: Connection, parent: Row, before: object) -> None:
+        """Create or update the suite. Raises Missing for an unknown account."""
+        if self.actor is not None:
+            account(db, self.actor)
+        payload = payload_of(db, self, names={"actor": "actor_name"})
+        rule_suites.put(db, parent, payload, projection_table.projected_events(db))

@@ -4,9 +4,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from hub.cli.console.options import account, organization
-from hub.cli.state.base import StateEntry
-from hub.cli.state.changes import StateChange, combined, outcome_of
+from hub.cli.console.options import account
+from hub.cli.state.base import OrganizationPart
 from store import Connection, Row
 from store.accounts import teams
 from store.assistant import assistant_seats, assistant_subscriptions
@@ -15,10 +14,11 @@ from store.errors import Missing
 Switch = Literal["enabled", "disabled", "unconfigured"]
 
 
-class TeamEntry(StateEntry):
+class TeamEntry(OrganizationPart):
     """A team, identified by its organization and name."""
 
-    organization: str
+    identified_by = ("organization", "name")
+
     name: str
     description: str | None = Field(None, max_length=1000)
     privacy: Literal["secret", "closed"] = "closed"
@@ -26,17 +26,29 @@ class TeamEntry(StateEntry):
     members: list[str] = Field(default_factory=list)
 
     @property
-    def known_by(self) -> tuple[str, str] | None:
-        return "team", f"{self.organization} {teams.slug_of(self.name)}".lower()
+    def identity(self) -> str:
+        return self.identified(name=teams.slug_of(self.name)).lower()
+
+    def find(self, db: Connection, parent: Row) -> Row | None:
+        found = teams.named(db, parent["id"], [self.name])
+        return {**found[0], "members": teams.member_ids(db, [found[0]["id"]])} if found else None
+
+    def write(self, db: Connection, parent: Row, before: Row | None) -> None:
+        """Create the team, or add to it what the document has."""
+        given = self.given("description", "privacy", "permission")
+        row = before or teams.create(db, parent["id"], self.name, **given)
+        teams.update(db, row, **given)
+        teams.join(db, row["id"], [account(db, login)["id"] for login in self.members])
 
 
-class AssistantSubscriptionEntry(StateEntry):
+class AssistantSubscriptionEntry(OrganizationPart):
     """A subscription to the assistant, identified by its organization. `users` and the members of
     `teams` get seats. If `seat_management` is `assign_all`, all present and future members get
     seats.
     """
 
-    organization: str
+    identified_by = ("organization",)
+
     plan: Literal["business", "enterprise"] = "business"
     payable: bool = True
     seat_management: Literal["assign_all", "assign_selected", "disabled", "unconfigured"] = (
@@ -49,48 +61,28 @@ class AssistantSubscriptionEntry(StateEntry):
     users: list[str] = Field(default_factory=list)
     teams: list[str] = Field(default_factory=list)
 
-    @property
-    def known_by(self) -> tuple[str, str] | None:
-        return "assistant subscription", self.organization.lower()
+    def find(self, db: Connection, parent: Row) -> Row | None:
+        assistant_subscriptions.alone(db, parent["id"])
+        return assistant_subscriptions.of(db, parent["id"])
 
+    def write(self, db: Connection, parent: Row, before: Row | None) -> bool:
+        """Set the subscription, and give seats to users who have none."""
+        after = assistant_subscriptions.put(db, parent["id"], **self._columns())
+        users = [account(db, login)["id"] for login in self.users]
+        named = teams.named(db, parent["id"], self.teams)
+        unknown = {teams.slug_of(name) for name in self.teams} - {row["slug"] for row in named}
+        if unknown:
+            raise Missing(f"there is no team {min(unknown)!r} of {parent['login']}")
+        seats = [
+            *assistant_seats.give_users(db, parent["id"], users),
+            *assistant_seats.give_teams(db, parent["id"], [row["id"] for row in named]),
+            # This comes last: users who are named here keep a seat that all members had until now.
+            *assistant_seats.manage(db, parent["id"], before, after),
+        ]
+        return any(seats)
 
-def team(db: Connection, wanted: TeamEntry) -> StateChange:
-    """Create a team, or add to it what the document has."""
-    org = organization(db, wanted.organization)
-    name = f"{org['login']} {wanted.name}"
-    found = teams.named(db, org["id"], [wanted.name])
-    given = wanted.given("description", "privacy", "permission")
-    row = found[0] if found else teams.create(db, org["id"], wanted.name, **given)
-    changed = teams.update(db, row, **given)
-    changed |= teams.join(db, row["id"], [account(db, login)["id"] for login in wanted.members])
-    return StateChange("team", name, combined("unchanged" if found else "created", changed))
-
-
-def subscription(db: Connection, wanted: AssistantSubscriptionEntry) -> StateChange:
-    """Create or update an organization's subscription, and give seats to users who have none."""
-    org = organization(db, wanted.organization)
-    assistant_subscriptions.alone(db, org["id"])
-    before = assistant_subscriptions.of(db, org["id"])
-    after = assistant_subscriptions.put(db, org["id"], **_given(wanted))
-    users = [account(db, login)["id"] for login in wanted.users]
-    named = teams.named(db, org["id"], wanted.teams)
-    unknown = {teams.slug_of(name) for name in wanted.teams} - {row["slug"] for row in named}
-    if unknown:
-        raise Missing(f"there is no team {min(unknown)!r} of {org['login']}")
-    seats = [
-        *assistant_seats.give_users(db, org["id"], users),
-        *assistant_seats.give_teams(db, org["id"], [row["id"] for row in named]),
-        # This comes last: users who are named here keep a seat that all members had until now.
-        *assistant_seats.manage(db, org["id"], before, after),
-    ]
-    outcome = combined(outcome_of(before, after), any(seats))
-    return StateChange("assistant subscription", org["login"], outcome)
-
-
-def _given(wanted: AssistantSubscriptionEntry) -> Row:
-    given = wanted.given(
-        "plan", "seat_management", "public_code", "ide_chat", "platform_chat", "cli"
-    )
-    if "payable" in wanted.model_fields_set:
-        given["payable"] = int(wanted.payable)
-    return given
+    def _columns(self) -> Row:
+        given = self.given(
+            "plan", "seat_management", "public_code", "ide_chat", "platform_chat", "cli"
+        )
+        return given | {name: int(value) for name, value in self.given("payable").items()}

@@ -4,12 +4,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from hub.cli.console.options import organization
-from hub.cli.state.base import StateEntry
-from hub.cli.state.changes import Outcome, StateChange
-from store import Connection
-from store.enterprises import enterprises
-from store.errors import Missing
+from hub.cli.state.base import EnterprisePart, OrganizationPart
+from store import Connection, Row
 from store.secret_scanning import secret_patterns
 
 Name = Annotated[str, Field(min_length=1, max_length=255, pattern="^[^\0]*$")]
@@ -17,12 +13,14 @@ Count = Annotated[int, Field(ge=0, lt=2**53)]
 Setting = Literal["not-set", "disabled", "enabled"]
 
 
-class SecretPatternEntry(StateEntry):
+class SecretPatternEntry(OrganizationPart):
     """A pattern of secrets, identified by its organization and token type. It is a provider's
     pattern, or a `custom` one of the organization. A new one needs a `display_name`.
     """
 
-    organization: str
+    identified_by = ("organization", "token_type")
+    case_sensitive = ("token_type",)
+
     token_type: Name
     custom: bool = False
     display_name: Name | None = None
@@ -34,59 +32,35 @@ class SecretPatternEntry(StateEntry):
     blocks: Count = 0
     bypasses: Count = 0
 
-    @property
-    def known_by(self) -> tuple[str, str] | None:
-        return "secret pattern", f"{self.organization.lower()} {self.token_type}"
-
     @model_validator(mode="after")
     def _set(self) -> Self:
         if self.custom and "setting" in self.model_fields_set and self.setting == "not-set":
             raise ValueError("a custom pattern is disabled or enabled")
         return self
 
+    def find(self, db: Connection, parent: Row) -> Row | None:
+        rows = secret_patterns.list_all(db, parent["id"])
+        return next((row for row in rows if row["token_type"] == self.token_type), None)
 
-class EnterpriseSecretPatternEntry(StateEntry):
+    def write(self, db: Connection, parent: Row, before: object) -> None:
+        found = self.model_dump(exclude={"organization"}, exclude_unset=True, exclude_none=True)
+        if "custom" in found:
+            found["custom"] = int(self.custom)
+        secret_patterns.put_reported(db, parent["id"], found)
+
+
+class EnterpriseSecretPatternEntry(EnterprisePart):
     """An enterprise's setting for a provider's pattern, identified by both."""
 
-    enterprise: str
+    identified_by = ("enterprise", "token_type")
+    case_sensitive = ("token_type",)
+
     token_type: Name
     setting: Setting
 
-    @property
-    def known_by(self) -> tuple[str, str] | None:
-        return "enterprise secret pattern", f"{self.enterprise.lower()} {self.token_type}"
+    def find(self, db: Connection, parent: Row) -> str | None:
+        return secret_patterns.enterprise_settings(db, parent["id"]).get(self.token_type)
 
-
-def secret_pattern(db: Connection, wanted: SecretPatternEntry) -> StateChange:
-    """Create or update a pattern."""
-    org = organization(db, wanted.organization)
-    payload = wanted.given(*SecretPatternEntry.model_fields)
-    given = {name: payload[name] for name in payload if payload[name] is not None}
-    del given["organization"]
-    if "custom" in given:
-        given["custom"] = int(given["custom"])
-    known = {row["token_type"] for row in secret_patterns.list_all(db, org["id"])}
-    changed = secret_patterns.put_reported(db, org["id"], given)
-    name = f"{org['login']} {wanted.token_type}"
-    return StateChange("secret pattern", name, _outcome(wanted.token_type in known, changed))
-
-
-def enterprise_secret_pattern(db: Connection, wanted: EnterpriseSecretPatternEntry) -> StateChange:
-    """Set an enterprise's setting for a pattern. Raises Missing for an unknown enterprise."""
-    enterprise = enterprises.by_slug(db, wanted.enterprise)
-    if enterprise is None:
-        raise Missing(f"there is no enterprise {wanted.enterprise!r}")
-    before = secret_patterns.enterprise_settings(db, enterprise["id"]).get(wanted.token_type)
-    if before != wanted.setting:
-        secret_patterns.put_enterprise_setting(
-            db, enterprise["id"], wanted.token_type, wanted.setting
-        )
-    name = f"{enterprise['slug']} {wanted.token_type}"
-    changed = before != wanted.setting
-    return StateChange("enterprise secret pattern", name, _outcome(before is not None, changed))
-
-
-def _outcome(there: bool, changed: bool) -> Outcome:
-    if not there:
-        return "created"
-    return "updated" if changed else "unchanged"
+    def write(self, db: Connection, parent: Row, before: str | None) -> None:
+        if self.setting != before:
+            secret_patterns.put_enterprise_setting(db, parent["id"], self.token_type, self.setting)

@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from hub.cli.console.options import account, organization, repository_named
-from hub.cli.state.base import FullName, StateEntry
+from hub.cli.state.base import FullName, SectionEntry
 from hub.cli.state.changes import Outcome, StateChange
 from store import Connection, Row
 from store.accounts import teams
@@ -17,9 +17,10 @@ from store.errors import Invalid, Missing
 
 Count = Annotated[int, Field(ge=0, le=MOST)]
 Name = Annotated[str, Field(max_length=100)]
+SAID = ("editor", "language", "model", *usage.COUNTED)
 
 
-class UsageEntry(StateEntry):
+class UsageEntry(SectionEntry):
     """The counts of a user for one day and one combination of repository, team, editor, language
     and model.
     """
@@ -40,36 +41,33 @@ class UsageEntry(StateEntry):
     active: bool = True
     engaged: bool = False
 
+    def apply(self, db: Connection) -> StateChange:
+        """Store the counts, instead of earlier counts of the same day and combination."""
+        last = usage.last(db)
+        changed = usage.record(db, [self._record(db)])
+        outcome: Outcome = "created" if usage.last(db) > last else "updated"
+        return self.change(db, {}, outcome if changed else "unchanged")
 
-def put(db: Connection, wanted: UsageEntry) -> StateChange:
-    """Store the counts, instead of earlier counts of the same day and combination."""
-    last = usage.last(db)
-    changed = usage.record(db, [_row(db, wanted)])
-    outcome: Outcome = "created" if usage.last(db) > last else "updated"
-    name = f"{wanted.user} {wanted.day.isoformat()}"
-    return StateChange("usage", name, outcome if changed else "unchanged")
+    def name_in(self, db: Connection, parent: Row) -> str:
+        return f"{self.user} {self.day.isoformat()}"
 
-
-def _row(db: Connection, wanted: UsageEntry) -> usage.UsageRecord:
-    day = usage_days.number(wanted.day)
-    if day < usage_days.BEGAN:
-        raise Invalid(f"usage begins with {usage_days.iso(usage_days.BEGAN)}")
-    org = organization(db, wanted.organization)
-    enterprise = enterprises.of_organization(db, org["id"])
-    if enterprise is None or enterprise["slug"] != wanted.enterprise.lower():
-        raise Missing(f"{org['login']} is no organization of {wanted.enterprise!r}")
-    return usage.UsageRecord(
-        enterprise["id"],
-        org["id"],
-        account(db, wanted.user)["id"],
-        day,
-        repo_id=_repository(db, org, wanted.repository),
-        team_id=_team(db, org, wanted.team),
-        **{name: getattr(wanted, name) for name in SAID},
-    )
-
-
-SAID = ("editor", "language", "model", *usage.COUNTED)
+    def _record(self, db: Connection) -> usage.UsageRecord:
+        day = usage_days.number(self.day)
+        if day < usage_days.BEGAN:
+            raise Invalid(f"usage begins with {usage_days.iso(usage_days.BEGAN)}")
+        org = organization(db, self.organization)
+        enterprise = enterprises.of_organization(db, org["id"])
+        if enterprise is None or enterprise["slug"] != self.enterprise.lower():
+            raise Missing(f"{org['login']} is no organization of {self.enterprise!r}")
+        return usage.UsageRecord(
+            enterprise["id"],
+            org["id"],
+            account(db, self.user)["id"],
+            day,
+            repo_id=_repository(db, org, self.repository),
+            team_id=_team(db, org, self.team),
+            **{name: getattr(self, name) for name in SAID},
+        )
 
 
 def _repository(db: Connection, org: Row, name: str | None) -> int:

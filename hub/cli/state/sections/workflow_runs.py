@@ -4,10 +4,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from hub.cli.console.options import repository_named
-from hub.cli.state.base import FullName, Moment, StateEntry
-from hub.cli.state.changes import StateChange, outcome_of
-from store import Connection
+from hub.cli.state.base import Moment, RepositoryPart, StateEntry
+from hub.cli.state.payloads import payload_of
+from store import Connection, Row
 from store.projection import projection_table, workflow_projection
 from store.workflows import concurrency, workflow_runs
 from store.workflows.concurrency_members import MOST_NAME
@@ -59,10 +58,11 @@ class JobEntry(StateEntry):
     concurrency: JobConcurrencyEntry = Field(default_factory=JobConcurrencyEntry)
 
 
-class WorkflowRunEntry(StateEntry):
+class WorkflowRunEntry(RepositoryPart):
     """A workflow run, identified by its repository and `id`, which is its id on its platform."""
 
-    repository: FullName
+    identified_by = ("repository", "id")
+
     id: Number
     name: Annotated[str, Field(min_length=1, max_length=255, pattern="^[^\0]*$")]
     status: Status = "queued"
@@ -71,33 +71,16 @@ class WorkflowRunEntry(StateEntry):
     concurrency: RunConcurrencyEntry = Field(default_factory=RunConcurrencyEntry)
     jobs: list[JobEntry] = Field(default_factory=list, max_length=1_000)
 
-    @property
-    def known_by(self) -> tuple[str, str] | None:
-        return "workflow run", f"{self.repository.lower()} {self.id}"
+    def find(self, db: Connection, parent: Row) -> Any:
+        row = workflow_runs.get(db, parent["id"], self.id)
+        return None if row is None else (row, concurrency.of_whole_run(db, row["id"]))
 
-
-def workflow_run(db: Connection, wanted: WorkflowRunEntry) -> StateChange:
-    """Create or update a run with its jobs. Raises Missing for an unknown repository."""
-    repo = repository_named(db, wanted.repository)
-    before = _seen(db, repo["id"], wanted.id)
-    event = projection_table.projected_events(db)
-    payload = _payload(wanted, but={"repository", "attempt", "jobs"})
-    payload |= {"run_attempt": wanted.attempt}
-    workflow_projection.project_run(db, repo, {"workflow_run": payload}, event)
-    for job in wanted.jobs:
-        payload = {**_payload(job), "run_id": wanted.id, "run_attempt": wanted.attempt}
-        workflow_projection.project_job(db, repo, {"workflow_job": payload}, event)
-    after = _seen(db, repo["id"], wanted.id)
-    return StateChange(
-        "workflow run", f"{repo['full_name']} {wanted.id}", outcome_of(before, after)
-    )
-
-
-def _payload(part: StateEntry, but: set[str] | None = None) -> dict[str, Any]:
-    """Return the fields of the document as in a platform's payload."""
-    return part.model_dump(mode="json", exclude_unset=True, exclude=but)
-
-
-def _seen(db: Connection, repo_id: int, number: int) -> Any:
-    row = workflow_runs.get(db, repo_id, number)
-    return None if row is None else (row, concurrency.of_whole_run(db, row["id"]))
+    def write(self, db: Connection, parent: Row, before: object) -> None:
+        """Create or update the run with its jobs."""
+        event = projection_table.projected_events(db)
+        run = payload_of(db, self, but=("attempt", "jobs")) | {"run_attempt": self.attempt}
+        workflow_projection.project_run(db, parent, {"workflow_run": run}, event)
+        of_run = {"run_id": self.id, "run_attempt": self.attempt}
+        for job in self.jobs:
+            payload = {"workflow_job": payload_of(db, job) | of_run}
+            workflow_projection.project_job(db, parent, payload, event)

@@ -1,6 +1,7 @@
 """The example of a state document: it has all that there is, and loads as it says."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -47,6 +48,13 @@ def test_loaded_twice_it_changes_nothing_the_second_time(run):
     second = json.loads(run("load", "-", "--json", stdin=example()).stdout)["changes"]
     assert [each for each in second if each["outcome"] != "unchanged"] == []
     assert len(second) == len(first)
+
+
+def test_changes_call_things_by_the_names_of_their_sections(run):
+    changes = json.loads(run("load", "-", "--json", stdin=example()).stdout)["changes"]
+    sections = [name.replace("_", " ") for name in StateDocument.model_fields]
+    singular = {re.sub("ies$", "y", name).removesuffix("s") for name in sections}
+    assert {each["kind"] for each in changes} == singular
 
 
 def test_it_is_shown_on_demand(run):
