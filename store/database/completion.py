@@ -10,7 +10,7 @@ NEWEST = 1_000
 def logins(db: Connection, typed: str) -> list[Row]:
     """Return `login` and `name` of up to 100 accounts."""
     return db.all(
-        "SELECT login, name FROM account WHERE substr(login_key, 1, :length) = :begun"
+        "SELECT login, name FROM account WHERE substr(login_key, 1, :length) = :typed"
         " ORDER BY login_key LIMIT :most",
         typed=typed.lower(),
         length=len(typed),

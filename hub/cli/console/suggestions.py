@@ -55,7 +55,7 @@ def _named(rows: Iterable[Row], typed: str) -> list[Row]:
 
 
 def event_names(ctx: click.Context, param: click.Parameter, typed: str) -> Offer:
-    """Return the names of events that begin with `begun`."""
+    """Return the names of events that begin with `typed`."""
     return [
         CompletionItem(name)
         for name in sorted(PLATFORM_EVENTS | {WILDCARD})
