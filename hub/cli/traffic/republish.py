@@ -197,7 +197,10 @@ async def _until_over(
 
 
 def _check(store: Store, started_at: int) -> None:
-    """Raise ClickException if the job has failed since `started_at`. The worker tries it again later."""
+    """Raise ClickException if the job has failed since `started_at`.
+
+    The worker tries it again later.
+    """
     row = store.look(kept.get, JOB)
     if row is not None and row["outcome"] == "failed" and row["started_at"] >= started_at:
         raise click.ClickException(f"it failed, and is tried again later: {row['error']}")
