@@ -1,6 +1,7 @@
 """The hub's application and the administrators': all parts are wired here, none at import."""
 
 import contextlib
+import re
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
@@ -27,7 +28,7 @@ from hub.rest.middleware import API, wrap
 from hub.rest.operation import Operation
 from hub.rest.pipeline import operation_endpoint
 from hub.rest.request import Handler, Request
-from hub.rest.resolve import BY_ID, PARAMETER
+from hub.rest.resolve import BY_ID, PARAMETER, SLASHED
 from hub.settings import HubSettings
 from hub.ui import assets
 from hub.ui import public_reference as reference
@@ -118,11 +119,15 @@ def _add_operations(services: Services, routes: Routes) -> None:
     for operation in OPERATIONS:
         run = operation_endpoint(services, operation)
         for path in _paths(services, operation):
-            routes.add(operation.method, path, run)
-            # The names of parameters make no difference between paths.
-            methods.setdefault(PARAMETER.sub("{}", path), []).append(operation.method)
+            routes.add(operation.method, path, run, SLASHED)
+            methods.setdefault(PARAMETER.sub(_unnamed, path), []).append(operation.method)
     for path, known in methods.items():
-        routes.add("OPTIONS", path, wrap(services, _preflight(known), headers=API[-1:]))
+        routes.add("OPTIONS", path, wrap(services, _preflight(known), headers=API[-1:]), SLASHED)
+
+
+def _unnamed(parameter: re.Match[str]) -> str:
+    """Replace a parameter's name, which makes no difference between paths."""
+    return f"{{{SLASHED[0] if parameter[1] in SLASHED else ''}}}"
 
 
 def _paths(services: Services, operation: Operation) -> list[str]:

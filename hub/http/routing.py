@@ -1,10 +1,12 @@
 """Routing by a tree of path segments, where fixed segments come before parameters.
 
+Parameters that hold slashes come last: they match one segment or more.
+
 A path is one node that knows all its methods. A tree is faster than a list of patterns, which is
 tried from the top, and every event passes through here.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, unquote
@@ -28,6 +30,8 @@ class Node:
 
     fixed: dict[str, "Node"] = field(default_factory=dict)
     parameter: "Node | None" = None
+    slashed: "Node | None" = None
+    """What follows a parameter that may hold slashes."""
     methods: dict[str, tuple[Endpoint, list[str]]] = field(default_factory=dict)
 
 
@@ -38,14 +42,20 @@ class Routes(BaseRoute):
         self._root = Node()
         self._missing = missing
 
-    def add(self, method: str, path: str, endpoint: Endpoint) -> None:
-        """Serve `path`, in which `{name}` is a parameter."""
+    def add(
+        self, method: str, path: str, endpoint: Endpoint, slashed: Collection[str] = ()
+    ) -> None:
+        """Serve `path`, in which `{name}` is a parameter. Those in `slashed` may hold slashes."""
         node, names = self._root, []
         for segment in path.split("/")[1:]:
             if segment.startswith("{"):
                 names.append(segment[1:-1])
-                node.parameter = node.parameter or Node()
-                node = node.parameter
+                if names[-1] in slashed:
+                    node.slashed = node.slashed or Node()
+                    node = node.slashed
+                else:
+                    node.parameter = node.parameter or Node()
+                    node = node.parameter
             else:
                 node = node.fixed.get(segment) or node.fixed.setdefault(segment, Node())
         assert method not in node.methods, f"{method} {path} is declared twice"
@@ -69,14 +79,14 @@ class Routes(BaseRoute):
 
 
 def _find(node: Node, segments: list[str], at: int, values: list[str]) -> Node | None:
-    # Only a place with both a fixed segment and a parameter needs backtracking.
+    # Only a place where several ways lead on needs backtracking.
     for place in range(at, len(segments)):
         segment = segments[place]
         fixed, parameter = node.fixed.get(segment), node.parameter
         if not segment:
             parameter = None
-        if fixed is not None and parameter is not None:
-            return _either(fixed, parameter, segments, place, values)
+        if node.slashed is not None or (fixed is not None and parameter is not None):
+            return _any(node, fixed, parameter, segments, place, values)
         if fixed is not None:
             node = fixed
         elif parameter is not None:
@@ -87,13 +97,23 @@ def _find(node: Node, segments: list[str], at: int, values: list[str]) -> Node |
     return node if node.methods else None
 
 
-def _either(
-    fixed: Node, parameter: Node, segments: list[str], at: int, values: list[str]
+def _any(
+    node: Node,
+    fixed: Node | None,
+    parameter: Node | None,
+    segments: list[str],
+    at: int,
+    values: list[str],
 ) -> Node | None:
     mark = len(values)
-    found = _find(fixed, segments, at + 1, values)
-    if found is None:
-        del values[mark:]
-        values.append(unquote(segments[at]))
-        found = _find(parameter, segments, at + 1, values)
-    return found
+    if fixed is not None and (found := _find(fixed, segments, at + 1, values)) is not None:
+        return found
+    ends = [(parameter, at + 1)] if parameter is not None else []
+    if node.slashed is not None:
+        ends += [(node.slashed, end) for end in range(at + 1, len(segments) + 1)]
+    for behind, end in ends:
+        values[mark:] = [unquote("/".join(segments[at:end]))]
+        found = _find(behind, segments, end, values)
+        if found is not None:
+            return found
+    return None

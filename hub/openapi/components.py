@@ -6,7 +6,7 @@ They are errors, parameters, headers and credentials.
 from typing import Any
 
 from hub.rest.operation import Operation
-from hub.rest.resolve import NUMBERED
+from hub.rest.resolve import NUMBERED, SLASHED
 from hub.rest.versions import DEFAULT, VERSIONS
 
 Json = dict[str, Any]
@@ -126,7 +126,10 @@ def path_parameter(name: str) -> Json:
     """Return the declaration of a path parameter."""
     numbered = name.endswith(NUMBERED) and name != "client_id"
     schema: Json = {"type": "integer", "format": "int64"} if numbered else {"type": "string"}
-    return {"name": name, "in": "path", "required": True, "schema": schema}
+    found: Json = {"name": name, "in": "path", "required": True, "schema": schema}
+    if name in SLASHED:
+        found["x-multi-segment"] = True
+    return found
 
 
 def headers_of(operation: Operation, status: int) -> Json:

@@ -13,6 +13,8 @@ from store.repositories import repositories
 
 PARAMETER = re.compile(r"\{([a-z_:-]+)\}")
 NUMBERED = ("_id", "_number")
+# Parameters that may hold slashes, as names of branches and tags do.
+SLASHED = ("branch", "ref")
 
 # The path of a repository by its id. No repository name can collide with it.
 ID = ":id"

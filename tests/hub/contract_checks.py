@@ -2,7 +2,7 @@
 
 import json
 import re
-from functools import cache, cached_property
+from functools import cache, cached_property, reduce
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,9 @@ from hub.operations import EVENTS, OPERATIONS
 from store.delivery.event_names import HUB_EVENTS
 from store.delivery.outbox import MARK
 
-CONTRACT = Path(__file__).parents[1] / "contract" / "contract.json"
+CONTRACTS = Path(__file__).parents[1] / "contract"
+# The operations of the specification, and those that its clients ask before them.
+PARTS = ("contract.json", "around.json")
 # What the pipeline answers with, whichever operation is asked.
 OF_ALL = {"301", "304", "307"}
 Json = dict[str, Any]
@@ -30,9 +32,10 @@ class Described:
     def __init__(self, content: Json) -> None:
         self.content = content
         # Fixed segments before parameters, as the paths are served.
+        slashed = {path: _slashed(operations) for path, operations in content["paths"].items()}
         self._patterns = [
-            (path, re.compile(re.sub(r"\{[^}]+\}", "[^/]+", path)))
-            for path in sorted(content["paths"], key=_fixed_first)
+            (path, _pattern(path, slashed[path]))
+            for path in sorted(slashed, key=lambda one: _fixed_first(one, slashed[one]))
         ]
         self._validators: dict[tuple[str, str, str, str], Draft202012Validator] = {}
 
@@ -82,8 +85,20 @@ class Described:
         return Registry([(HERE, {"components": in_json_schema(self.content["components"])})])
 
 
-def _fixed_first(path: str) -> list[bool]:
-    return [segment.startswith("{") for segment in path.split("/")]
+def _slashed(operations: Json) -> set[str]:
+    """The segments of a path that stand for several ones."""
+    given = (one for operation in operations.values() for one in operation["parameters"])
+    return {f"{{{one['name']}}}" for one in given if one.get("x-multi-segment")}
+
+
+def _pattern(path: str, slashed: set[str]) -> re.Pattern[str]:
+    return re.compile(
+        re.sub(r"\{[^}]+\}", lambda found: ".*" if found[0] in slashed else "[^/]+", path)
+    )
+
+
+def _fixed_first(path: str, slashed: set[str]) -> list[int]:
+    return [segment.startswith("{") + (segment in slashed) for segment in path.split("/")]
 
 
 def in_json_schema(schema: Any) -> Any:
@@ -103,7 +118,19 @@ def in_json_schema(schema: Any) -> Any:
 @cache
 def contract() -> Described:
     """The contract: the shapes and statuses that the platform's clients expect."""
-    return Described(json.loads(CONTRACT.read_text(encoding="utf-8")))
+    return Described(
+        reduce(_merged, (json.loads((CONTRACTS / name).read_bytes()) for name in PARTS))
+    )
+
+
+def _merged(one: Json, other: Json) -> Json:
+    """Add to a document what another one has. Whatever both have is the same in both."""
+    for kind in ("paths", "components"):
+        for name, members in other[kind].items():
+            known = one[kind].setdefault(name, {})
+            assert all(known.get(member, value) == value for member, value in members.items()), name
+            known |= members
+    return one
 
 
 @cache

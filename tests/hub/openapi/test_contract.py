@@ -14,8 +14,17 @@ from hub.openapi.other_endpoints import OTHER_ENDPOINTS
 from store import Store
 
 HOOKS = "/repos/octo/hello/hooks"
-# Groups of the specification whose operations are still to come.
-MISSING: set[int] = set()
+# Groups of the specification, and rings of operations around it, that are still to come.
+MISSING: set[int | str] = {
+    "account",
+    "organization",
+    "repository",
+    "issue",
+    "check",
+    "meta",
+    "org-hooks",
+    "apps",
+}
 # What is here and in no contract: the API about itself, and the doors for events.
 BEYOND = {("/", "get"), ("/versions", "get")}
 BEYOND |= {(path, method.lower()) for method, path in (line.split(" ") for line in OTHER_ENDPOINTS)}
@@ -69,14 +78,18 @@ each = pytest.mark.parametrize("line", shared(), ids=lambda line: f"{line[1]} {l
 
 
 def test_all_are_here_but_for_what_is_to_come() -> None:
-    left = {
-        line: contract().content["paths"][line[0]][line[1]]["x-seed-group"]
-        for line in lines(contract()) - lines(own())
-    }
+    left = {line: part_of(line) for line in lines(contract()) - lines(own())}
     assert {line: group for line, group in left.items() if group not in MISSING} == {}
     # A group that has begun to come is to be taken off the list.
     assert {group for group in MISSING if group not in left.values()} == set()
     assert lines(own()) - lines(contract()) == BEYOND
+
+
+def part_of(line: tuple[str, str]) -> int | str:
+    """The group of the specification that an operation is in, or the ring around it."""
+    described = contract().content["paths"][line[0]][line[1]]
+    found: int | str = described.get("x-seed-group") or described["x-ring"]
+    return found
 
 
 @each

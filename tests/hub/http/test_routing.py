@@ -1,0 +1,63 @@
+"""Routing of paths whose parameters may hold slashes."""
+
+from collections.abc import Mapping
+
+import pytest
+from starlette.types import Receive, Scope, Send
+
+from hub.http.routing import Endpoint, Routes
+
+PATHS = (
+    "/commits/{ref}/check-runs",
+    "/commits/{sha}/comments",
+    "/branches",
+    "/branches/{branch}",
+    "/refs/{kind}/all",
+    "/refs/{ref}",
+)
+FOUND = {
+    "/commits/main/check-runs": ("/commits/{ref}/check-runs", {"ref": "main"}),
+    "/commits/heads/a/b/check-runs": ("/commits/{ref}/check-runs", {"ref": "heads/a/b"}),
+    "/commits/check-runs/check-runs": ("/commits/{ref}/check-runs", {"ref": "check-runs"}),
+    "/commits/0a/comments": ("/commits/{sha}/comments", {"sha": "0a"}),
+    "/branches": ("/branches", {}),
+    "/branches/a": ("/branches/{branch}", {"branch": "a"}),
+    "/branches/a%2Fb": ("/branches/{branch}", {"branch": "a/b"}),
+    "/branches/a/b%20c/d": ("/branches/{branch}", {"branch": "a/b c/d"}),
+    "/refs/heads/all": ("/refs/{kind}/all", {"kind": "heads"}),
+    "/refs/heads/any": ("/refs/{ref}", {"ref": "heads/any"}),
+    "/refs/heads/": ("/refs/{ref}", {"ref": "heads/"}),
+    "/refs/": ("/refs/{ref}", {"ref": ""}),
+}
+
+
+async def found(path: str) -> tuple[str, Mapping[str, str]] | None:
+    """The path that is served for another one, and the values of its parameters."""
+    reached: list[tuple[str, Mapping[str, str]]] = []
+
+    def endpoint(line: str) -> Endpoint:
+        async def run(
+            scope: Scope, receive: Receive, send: Send, values: Mapping[str, str]
+        ) -> None:
+            reached.append((line, values))
+
+        return run
+
+    routes = Routes(endpoint(""))
+    for line in PATHS:
+        routes.add("GET", line, endpoint(line), ("ref", "branch"))
+    scope = {"type": "http", "method": "GET", "path": path, "raw_path": path.encode()}
+    await routes.handle(scope, None, None)  # type: ignore[arg-type]  # the endpoints need neither
+    return reached[0] if reached[0][0] else None
+
+
+@pytest.mark.parametrize("path", FOUND)
+async def test_parameters_with_slashes(path: str) -> None:
+    assert await found(path) == FOUND[path]
+
+
+@pytest.mark.parametrize(
+    "path", ["/commits/0a/b/comments", "/commits/0a", "/commits//comments", "/branche", "/refs"]
+)
+async def test_paths_that_nothing_serves(path: str) -> None:
+    assert await found(path) is None
