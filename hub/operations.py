@@ -3,7 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from hub.api.accounts import applications, authorizations, emails, grants
+from hub.api.accounts import (
+    applications,
+    authorizations,
+    emails,
+    grants,
+    organizations,
+    users,
+)
 from hub.api.agents import agent_variables
 from hub.api.artifacts import deployment_jobs, deployment_records, storage_records
 from hub.api.assistant import assistant_billing, assistant_metrics
@@ -26,6 +33,7 @@ from hub.api.repositories import (
     organization_rule_suites,
     pull_request_caps,
     received_invitations,
+    repositories,
     rule_suites,
     watching,
 )
@@ -69,6 +77,9 @@ MODULES = (
     storage_records,
     source_imports,
     rate_limit,
+    users,
+    organizations,
+    repositories,
 )
 OPERATIONS: tuple[Operation, ...] = tuple(
     one for module in MODULES for one in module.ops.operations

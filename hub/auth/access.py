@@ -158,6 +158,23 @@ class OnUser(Access):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SignedIn(Access):
+    """Any user with a token. It needs a scope or a permission only if there are some."""
+
+    @property
+    def takes_scopes(self) -> bool:
+        return bool(self.scopes)
+
+    def enter(
+        self, db: Connection, caller: Caller | None, values: Mapping[str, str], app: Row | None
+    ) -> None:
+        assert caller is not None, "this access requires a token"
+        check_kind(self.kinds, caller)
+        if self.scopes if caller.has_scopes else self.permissions:
+            check_token(self, caller, self.accepted)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Public(Access):
     """No restriction."""
 
@@ -210,6 +227,11 @@ def on_user(
 ) -> OnUser:
     """Return access to a resource of the authenticated user."""
     return OnUser(permissions=((permission, level),), scopes=scopes, kinds=kinds)
+
+
+def signed_in(*permissions: Permission, scopes: tuple[str, ...] = ()) -> SignedIn:
+    """Return access for every user, with these permissions or scopes only if there are any."""
+    return SignedIn(permissions=permissions, scopes=scopes, kinds=USERS)
 
 
 def public() -> Public:

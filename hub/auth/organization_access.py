@@ -2,11 +2,19 @@
 
 from dataclasses import dataclass
 
-from hub.auth.access import ALL, Access, check_kind, check_sign_on, check_token
+from hub.auth.access import (
+    ALL,
+    Access,
+    Permission,
+    check_kind,
+    check_sign_on,
+    check_token,
+    suffices,
+)
 from hub.auth.credentials import Caller
 from hub.http.errors import Forbidden
 from store import Connection, Row
-from store.accounts import organizations
+from store.accounts import organizations, sso
 from store.errors import Missing
 
 NOT_AN_OWNER = "Must be an owner of the organization."
@@ -41,6 +49,24 @@ class OnOrg(Access):
         check_sign_on(db, caller, row["id"], row["login"])
         if self.owner and role != "admin":
             raise Forbidden(NOT_AN_OWNER)
+
+
+def may_do(
+    db: Connection, caller: Caller | None, org: Row, permission: Permission, scope: str
+) -> str | None:
+    """Return the caller's role in an organization, if the token may use it; otherwise None.
+
+    A token needs the permission or the scope, and the organization's single sign-on.
+    """
+    if caller is None or caller.target_id not in (None, org["id"]):
+        return None
+    needed = Access(permissions=(permission,), scopes=(scope,))
+    if not suffices(needed, caller, needed.scopes):
+        return None
+    needs_sign_on = caller.token_id is not None and caller.kind != "installation"
+    if needs_sign_on and not sso.permits(db, org["id"], caller.token_id):
+        return None
+    return organizations.role_of(db, org, caller.account)
 
 
 def on_org(

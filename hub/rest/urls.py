@@ -28,6 +28,15 @@ class Urls:
     def agent_variable(self, organization: str, name: str) -> str:
         return f"{self.organization(organization)}/agents/variables/{name}"
 
+    def team(self, organization: str, slug: str) -> str:
+        return f"{self.organization(organization)}/teams/{slug}"
+
+    def membership(self, organization: str, login: str) -> str:
+        return f"{self.organization(organization)}/memberships/{quote(login)}"
+
+    def public_member(self, organization: str, login: str) -> str:
+        return f"{self.organization(organization)}/public_members/{quote(login)}"
+
     def enterprise_team(self, enterprise: str, slug: str) -> str:
         return f"{self.root}/enterprises/{enterprise}/teams/{slug}"
 
@@ -96,6 +105,21 @@ class Urls:
     def commit_page(self, repo: Row, sha: str) -> str:
         """Return the URL of a commit's page in a browser."""
         return f"{self.page(repo)}/commit/{sha}"
+
+    def branch(self, repo: Row, name: str) -> str:
+        return f"{self.repository(repo)}/branches/{quote(name)}"
+
+    def branch_page(self, repo: Row, name: str) -> str:
+        """Return the URL of a branch's page in a browser."""
+        return f"{self.page(repo)}/tree/{quote(name)}"
+
+    def ref(self, repo: Row, name: str) -> str:
+        """Return the URL of a ref by its full name."""
+        return f"{self.repository(repo)}/git/{quote(name.replace('refs/', 'ref/', 1))}"
+
+    def git_object(self, repo: Row, kind: str, sha: str) -> str:
+        """Return the URL of a commit, tag or tree in the repository's git data."""
+        return f"{self.repository(repo)}/git/{kind}s/{sha}"
 
     def issue(self, repo: Row, number: int) -> str:
         return f"{self.repository(repo)}/issues/{number}"

@@ -14,7 +14,7 @@ from store.database import payload_reader, upsert
 from store.database.connection import Connection, Row
 from store.delivery import sources, websub
 from store.errors import Conflict, Invalid
-from store.repositories import repositories
+from store.repositories import repositories, repository_details
 
 HAPPENED: payload_reader.Readers = {
     "stars": ("stargazers_count", payload_reader.number),
@@ -43,6 +43,8 @@ SETTINGS: payload_reader.Readers = {
     "topics": _topics,
     "fork": payload_reader.flag,
     "archived": payload_reader.flag,
+    **dict.fromkeys(repository_details.FEATURES, payload_reader.flag),
+    "mirror_url": payload_reader.nullable(payload_reader.text(1_000)),
     "created_at": payload_reader.timestamp,
 }
 COLUMNS = ", ".join(("id", "private", *HAPPENED, *SETTINGS))

@@ -218,6 +218,7 @@ SAMPLES = {
     "secret_name": Sample(lambda w: "KEY", absent="NOTHING"),
     "name": Sample(lambda w: "REGION", lambda w: "umbra_ONLY", "NOTHING"),
     "repository_id": Sample(lambda w: w.acme.repo["id"], lambda w: w.umbra.repo["id"]),
+    "account_id": Sample(lambda w: w.reader.account["id"]),
     "username": Sample(lambda w: "reader", absent="nobody"),
 }
 

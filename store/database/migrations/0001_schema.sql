@@ -27,8 +27,11 @@ CREATE TABLE membership (
     organization_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
     account_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
     role TEXT NOT NULL,                 -- admin or member
+    public SMALLINT NOT NULL DEFAULT 0, -- 1: everybody may see the membership
     PRIMARY KEY (organization_id, account_id)
 );
+
+CREATE INDEX membership_account ON membership (account_id, organization_id);
 
 CREATE TABLE repository (
     id {id},
@@ -53,6 +56,15 @@ CREATE TABLE repository (
     size BIGINT NOT NULL DEFAULT 0,    -- in kB
     -- The number of watchers, stored because every representation of a repository shows it.
     watchers BIGINT NOT NULL DEFAULT 0,
+    -- The features that the platform has switched on.
+    has_issues SMALLINT NOT NULL DEFAULT 1,
+    has_projects SMALLINT NOT NULL DEFAULT 0,
+    has_wiki SMALLINT NOT NULL DEFAULT 0,
+    has_pages SMALLINT NOT NULL DEFAULT 0,
+    has_discussions SMALLINT NOT NULL DEFAULT 0,
+    is_template SMALLINT NOT NULL DEFAULT 0,
+    disabled SMALLINT NOT NULL DEFAULT 0,
+    mirror_url TEXT,
     UNIQUE (owner_id, name_key)
 );
 
@@ -62,6 +74,18 @@ CREATE TABLE collaborator (
     role TEXT NOT NULL,                 -- read, triage, write, maintain or admin
     PRIMARY KEY (repo_id, account_id)
 );
+
+CREATE INDEX collaborator_account ON collaborator (account_id, repo_id);
+
+-- The accounts that have starred a repository. Some stars are only counted, in repository.stars.
+CREATE TABLE star (
+    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    account_id BIGINT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    starred_at BIGINT NOT NULL,
+    PRIMARY KEY (repo_id, account_id)
+);
+
+CREATE INDEX star_listed ON star (repo_id, starred_at, account_id);
 
 -- Applications, and the tokens that they hold for users.
 
@@ -516,6 +540,10 @@ CREATE TABLE issue (
 
 CREATE INDEX issue_milestone ON issue (milestone_id, state) WHERE milestone_id IS NOT NULL;
 
+-- Counts the open issues of a repository, which every full representation of it shows.
+CREATE INDEX issue_open ON issue (repo_id)
+    WHERE state = 'open' AND deleted_at IS NULL AND moved_to IS NULL;
+
 -- Finds the authors of pull requests in a repository.
 CREATE INDEX issue_pull_author ON issue (repo_id, author_id) WHERE is_pull = 1;
 
@@ -571,7 +599,16 @@ CREATE TABLE ref (
     name TEXT NOT NULL,                 -- the full name: refs/heads/main
     sha TEXT NOT NULL,
     updated_at BIGINT NOT NULL,
+    -- What the push said about the commit: JSON; NULL if the commit is known by its SHA only.
+    head TEXT,
     UNIQUE (repo_id, name)
+);
+
+-- Patterns of branch names that the platform protects.
+CREATE TABLE protected_branch (
+    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    pattern TEXT NOT NULL,
+    PRIMARY KEY (repo_id, pattern)
 );
 
 -- Finds the branches at a commit.

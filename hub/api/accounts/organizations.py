@@ -1,0 +1,57 @@
+"""Organizations, and the lists of the ones that users belong to."""
+
+from hub.api.accounts import organization_serializers
+from hub.api.accounts.organization_serializers import Organization
+from hub.auth.access import public, signed_in
+from hub.auth.organization_access import may_do
+from hub.rest import organization_serializers as simple
+from hub.rest.context import Context
+from hub.rest.group import OperationGroup
+from hub.rest.organization_serializers import OrganizationSimple
+from hub.rest.paging import NumberedPaging
+from store import Row
+from store.accounts import accounts, memberships, organizations
+
+ops = OperationGroup("orgs", org=organizations.by_login, username=accounts.by_login)
+
+MINE = signed_in(scopes=("read:org", "user"))
+
+
+@ops("GET /orgs/{org}", public())
+def get(ctx: Context, org: Row) -> Organization:
+    """Get an organization
+
+    Owners see more with a token that has the scope `admin:org`, or the permission
+    `organization_administration` (read).
+    """
+    owner = may_do(ctx.db, ctx.caller, org, ("organization_administration", "read"), "admin:org")
+    return organization_serializers.full(ctx, org, owner=owner == "admin")
+
+
+@ops("GET /user/orgs", MINE)
+def list_for_authenticated_user(ctx: Context, page: NumberedPaging) -> list[OrganizationSimple]:
+    """List organizations for the authenticated user
+
+    The list is empty for tokens with permissions instead of scopes.
+    """
+    assert ctx.caller is not None, "this access requires a token"
+    if not ctx.caller.has_scopes:
+        return []
+    return _page(ctx, ctx.caller.account_id, page, public=False)
+
+
+@ops("GET /users/{username}/orgs", public())
+def list_for_user(ctx: Context, username: Row, page: NumberedPaging) -> list[OrganizationSimple]:
+    """List organizations for a user
+
+    Public memberships only, whoever asks.
+    """
+    return _page(ctx, username["id"], page, public=True)
+
+
+def _page(
+    ctx: Context, account_id: int, page: NumberedPaging, *, public: bool
+) -> list[OrganizationSimple]:
+    page.total = memberships.count_of(ctx.db, account_id, public=public)
+    rows = memberships.of(ctx.db, account_id, public=public, limit=page.limit, offset=page.offset)
+    return [simple.organization(ctx.urls, row) for row in rows]

@@ -1,0 +1,103 @@
+"""Lists of the members of an organization, and of the organizations of an account.
+
+A membership is concealed unless it was made public. Only other members see a concealed one.
+"""
+
+from typing import Any
+
+from store.accounts import accounts
+from store.database.connection import ENDLESS, Connection, Row
+
+COLUMNS = ", ".join(f"a.{name}" for name in accounts.COLUMNS.split(", "))
+OF = "FROM membership m JOIN account a ON a.id = m.organization_id WHERE m.account_id = :id"
+IN = "FROM membership m JOIN account a ON a.id = m.account_id WHERE m.organization_id = :id"
+
+
+def of(
+    db: Connection, account_id: int, *, public: bool = False, limit: int, offset: int
+) -> list[Row]:
+    """Return a page of the organizations of an account, each with the account's `role`."""
+    return db.all(
+        f"SELECT {COLUMNS}, m.role {OF}{_only(public)} ORDER BY a.id LIMIT :limit OFFSET :offset",
+        id=account_id,
+        limit=limit,
+        offset=offset,
+    )
+
+
+def count_of(db: Connection, account_id: int, *, public: bool = False) -> int:
+    """Return how many organizations `of` can return."""
+    total: int = db.value(f"SELECT count(*) {OF}{_only(public)}", id=account_id)
+    return total
+
+
+def members(
+    db: Connection,
+    organization_id: int,
+    *,
+    public: bool = False,
+    role: str | None = None,
+    limit: int,
+    offset: int,
+) -> list[Row]:
+    """Return a page of the members of an organization, or only of those with this role."""
+    where, given = _with_role(role)
+    return db.all(
+        f"SELECT {COLUMNS}, m.role {IN}{_only(public)}{where}"
+        " ORDER BY a.id LIMIT :limit OFFSET :offset",
+        id=organization_id,
+        limit=limit,
+        offset=offset,
+        **given,
+    )
+
+
+def count_members(
+    db: Connection,
+    organization_id: int,
+    *,
+    public: bool = False,
+    role: str | None = None,
+    most: int = ENDLESS,
+) -> int:
+    """Return how many members `members` can return, counted up to `most`."""
+    where, given = _with_role(role)
+    total: int = db.value(
+        f"SELECT count(*) FROM (SELECT 1 AS one {IN}{_only(public)}{where} LIMIT :most) AS f",
+        id=organization_id,
+        most=most,
+        **given,
+    )
+    return total
+
+
+def is_public(db: Connection, organization_id: int, account_id: int) -> bool:
+    """Return whether the account is a member and everybody may know it."""
+    return bool(
+        db.value(
+            "SELECT public FROM membership"
+            " WHERE organization_id = :organization_id AND account_id = :account_id",
+            organization_id=organization_id,
+            account_id=account_id,
+        )
+    )
+
+
+def publicize(db: Connection, organization_id: int, account_id: int, public: bool) -> bool:
+    """Show a membership to everybody, or conceal it. Return whether that changes anything."""
+    changed = db.execute(
+        "UPDATE membership SET public = :public WHERE organization_id = :organization_id"
+        " AND account_id = :account_id AND public <> :public",
+        public=int(public),
+        organization_id=organization_id,
+        account_id=account_id,
+    )
+    return changed > 0
+
+
+def _only(public: bool) -> str:
+    return " AND m.public = 1" if public else ""
+
+
+def _with_role(role: str | None) -> tuple[str, dict[str, Any]]:
+    return (" AND m.role = :role", {"role": role}) if role is not None else ("", {})

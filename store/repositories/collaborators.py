@@ -1,0 +1,119 @@
+"""The accounts that have a role in a repository, whatever it comes from.
+
+The owner administers it. An organization's owners administer its repositories, and its members
+read them. Collaborators have the role that they were granted. The highest role counts.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from store.accounts import accounts
+from store.database.connection import ENDLESS, Connection, Row, json_array
+from store.repositories.repositories import ROLES
+
+RANK = "CASE {} " + " ".join(f"WHEN '{role}' THEN {at}" for at, role in enumerate(ROLES)) + " END"
+GRANTED = f"SELECT account_id, {RANK.format('role')} AS rank FROM collaborator WHERE repo_id = :id"
+MEMBERS = (
+    "SELECT account_id, CASE role WHEN 'admin' THEN :highest ELSE 0 END FROM membership"
+    " WHERE organization_id = :owner_id"
+)
+OWNER = "SELECT id, :highest FROM account WHERE id = :owner_id AND kind <> 'Organization'"
+# The accounts in a list, by the name that the API gives to it.
+AFFILIATIONS = {
+    "all": f"{GRANTED} UNION ALL {MEMBERS} UNION ALL {OWNER}",
+    "direct": f"{GRANTED} UNION ALL {OWNER}",
+    "outside": f"{GRANTED} AND account_id NOT IN"
+    " (SELECT account_id FROM membership WHERE organization_id = :owner_id)",
+}
+
+
+def page(
+    db: Connection, repo: Row, affiliation: str, least: str, *, limit: int, offset: int
+) -> list[Row]:
+    """Return accounts with at least the role `least`, by login. `affiliation` is in AFFILIATIONS.
+
+    The rows are accounts with their `role`.
+    """
+    found, given = _ranked(repo, affiliation, least)
+    columns = ", ".join(f"a.{name}" for name in accounts.COLUMNS.split(", "))
+    rows = db.all(
+        f"SELECT {columns}, f.rank FROM ({found}) AS f JOIN account a ON a.id = f.account_id"
+        " ORDER BY a.login_key LIMIT :limit OFFSET :offset",
+        limit=limit,
+        offset=offset,
+        **given,
+    )
+    return [row | {"role": ROLES[row["rank"]]} for row in rows]
+
+
+def count(db: Connection, repo: Row, affiliation: str, least: str, most: int = ENDLESS) -> int:
+    """Return how many accounts `page` can return, counted up to `most`."""
+    found, given = _ranked(repo, affiliation, least)
+    total: int = db.value(
+        f"SELECT count(*) FROM (SELECT 1 AS one FROM ({found}) AS f LIMIT :most) AS g",
+        most=most,
+        **given,
+    )
+    return total
+
+
+def _ranked(repo: Row, affiliation: str, least: str) -> tuple[str, dict[str, Any]]:
+    sql = (
+        f"SELECT account_id, max(rank) AS rank FROM ({AFFILIATIONS[affiliation]}) AS e"
+        " GROUP BY account_id HAVING max(rank) >= :least"
+    )
+    given = {"id": repo["id"], "least": ROLES.index(least)}
+    if affiliation != "outside":
+        given["highest"] = len(ROLES) - 1
+    return sql, given | {"owner_id": repo["owner_id"]}
+
+
+def belongs(db: Connection, repo: Row, account: Row) -> bool:
+    """Return whether an account has a role that not everybody has."""
+    found, given = _ranked(repo, "all", ROLES[0])
+    return (
+        db.value(
+            f"SELECT 1 FROM ({found}) AS f WHERE account_id = :account_id",
+            account_id=account["id"],
+            **given,
+        )
+        is not None
+    )
+
+
+def roles_of(db: Connection, repos: Sequence[Row], account: Row) -> dict[int, str]:
+    """Return repository id to the account's role, for repositories that it may see.
+
+    It follows the rules of `repositories.role_of`. `account` needs `id` and `site_admin`.
+    """
+    granted = _by_id(
+        db,
+        "SELECT repo_id, role FROM collaborator WHERE account_id = :account_id AND repo_id IN",
+        account["id"],
+        [repo["id"] for repo in repos],
+    )
+    member = _by_id(
+        db,
+        "SELECT organization_id, role FROM membership"
+        " WHERE account_id = :account_id AND organization_id IN",
+        account["id"],
+        [repo["owner_id"] for repo in repos],
+    )
+    found = {}
+    for repo in repos:
+        held = ["read", granted.get(repo["id"], "read")]
+        owns = account["site_admin"] or account["id"] == repo["owner_id"]
+        if owns or member.get(repo["owner_id"]) == "admin":
+            held.append("admin")
+        found[repo["id"]] = max(held, key=ROLES.index)
+    return found
+
+
+def _by_id(db: Connection, sql: str, account_id: int, ids: Sequence[int]) -> dict[int, str]:
+    return dict(
+        db.tuples(
+            f"{sql} (SELECT w.id FROM {db.each('ids', id='integer')} AS w)",
+            account_id=account_id,
+            ids=json_array(set(ids)),
+        )
+    )

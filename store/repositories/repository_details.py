@@ -1,0 +1,47 @@
+"""What only the full representation of a repository shows."""
+
+from collections.abc import Iterable
+
+from store.database.connection import Connection, Row, json_array
+
+FEATURES = (
+    "has_issues",
+    "has_projects",
+    "has_wiki",
+    "has_pages",
+    "has_discussions",
+    "is_template",
+    "disabled",
+)
+
+
+def details(db: Connection, repo_ids: Iterable[int]) -> dict[int, Row]:
+    """Return repository id to FEATURES (0 or 1), `mirror_url` and the number of `open_issues`.
+
+    Open pull requests count as open issues.
+    """
+    columns = ", ".join(f"r.{name}" for name in (*FEATURES, "mirror_url"))
+    rows = db.all(
+        f"SELECT r.id, {columns}, (SELECT count(*) FROM issue i WHERE i.repo_id = r.id"
+        " AND i.state = 'open' AND i.deleted_at IS NULL AND i.moved_to IS NULL) AS open_issues"
+        f" FROM {db.each('ids', wanted='integer')} AS w JOIN repository r ON r.id = w.wanted",
+        ids=json_array(set(repo_ids)),
+    )
+    return {row["id"]: row for row in rows}
+
+
+def owned(db: Connection, owner_id: int) -> Row:
+    """Return the totals of an owner's repositories.
+
+    They are `public`, `private`, `size` in kB, and `collaborators` of the private ones.
+    """
+    row = db.one(
+        "SELECT coalesce(sum(1 - r.private), 0) AS public, coalesce(sum(r.private), 0) AS private,"
+        " coalesce(sum(r.size), 0) AS size, (SELECT count(DISTINCT c.account_id)"
+        " FROM collaborator c JOIN repository p ON p.id = c.repo_id"
+        " WHERE p.owner_id = :owner_id AND p.private = 1) AS collaborators"
+        " FROM repository r WHERE r.owner_id = :owner_id",
+        owner_id=owner_id,
+    )
+    assert row is not None
+    return {name: int(value) for name, value in row.items()}
