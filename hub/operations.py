@@ -8,6 +8,7 @@ from hub.api.accounts import (
     authorizations,
     emails,
     grants,
+    organization_members,
     organizations,
     users,
 )
@@ -20,13 +21,17 @@ from hub.api.enterprises import (
     enterprise_team_memberships,
     enterprise_team_organizations,
     enterprise_teams,
+    organization_teams,
 )
 from hub.api.hooks import hook_deliveries, hooks
 from hub.api.imports import source_imports
 from hub.api.issues import issue_events, issue_field_values, issue_fields
 from hub.api.meta import meta, rate_limit
 from hub.api.repositories import (
+    branches,
+    collaborators,
     commit_comments,
+    git_refs,
     interaction_limits,
     invitations,
     licenses,
@@ -35,6 +40,7 @@ from hub.api.repositories import (
     received_invitations,
     repositories,
     rule_suites,
+    stargazers,
     watching,
 )
 from hub.api.secret_scanning import secret_patterns
@@ -79,7 +85,13 @@ MODULES = (
     rate_limit,
     users,
     organizations,
+    organization_members,
+    organization_teams,
     repositories,
+    collaborators,
+    stargazers,
+    branches,
+    git_refs,
 )
 OPERATIONS: tuple[Operation, ...] = tuple(
     one for module in MODULES for one in module.ops.operations

@@ -17,7 +17,8 @@ VENDOR = re.compile(
     r"(?:\.(?P<param>[a-z0-9-]+))?(?:\+(?P<format>[a-z0-9]+))?"
 )
 USUAL = ("application/json", "text/json")
-# Any other parameter is the name of an old preview, and all previews have become permanent.
+# Any other parameter that a resource does not know is the name of an old preview, and all previews
+# have become permanent.
 PARAMS = {"raw", "text", "html", "full", "diff", "patch", "object", "base64", "sha"}
 MAX_ACCEPT = 200
 
@@ -57,7 +58,7 @@ def _negotiate(accept: str, params: tuple[str, ...]) -> Media:
     offers: dict[Media, tuple[str, ...]] = {PLAIN: USUAL}
     refused = None
     for name, quality in asked.ranges.items():
-        media = _named(name)
+        media = _named(name, params)
         if media is None or not quality.weight:
             continue
         if media.param is None or media.param in params:
@@ -73,13 +74,13 @@ def _negotiate(accept: str, params: tuple[str, ...]) -> Media:
     raise Unsupported(f"Unsupported 'Accept' header: {accepted}. Must accept 'application/json'.")
 
 
-def _named(name: str) -> Media | None:
+def _named(name: str, params: tuple[str, ...]) -> Media | None:
     """Parse a vendor media type; None for any other."""
     found = VENDOR.fullmatch(name)
     if found is None:
         return None
     param = found["param"]
-    return Media(found["version"] or "v3", param if param in PARAMS else None)
+    return Media(found["version"] or "v3", param if param in PARAMS.union(params) else None)
 
 
 _negotiate_cached = lru_cache(maxsize=512)(_negotiate)

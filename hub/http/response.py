@@ -8,21 +8,24 @@ import orjson
 from starlette.types import Receive, Scope, Send
 
 JSON = (b"content-type", b"application/json; charset=utf-8")
+TEXT = (b"content-type", b"text/plain; charset=utf-8")
 HTML = (b"content-type", b"text/html; charset=utf-8")
-# The beginning of the media types of JSON responses in another form than the usual one.
-FORMS = b"application/vnd.service-"
+# The beginning of the media types of responses in another form than the usual one.
+FORMS = b"application/vnd.service"
 Header = tuple[bytes, bytes]
 
 
 class Response:
     """A response: status, headers and body."""
 
-    __slots__ = ("body", "headers", "status")
+    __slots__ = ("body", "headers", "json", "status")
 
     def __init__(self, status: int, body: bytes = b"", headers: Sequence[Header] = ()) -> None:
         self.status = status
         self.body = body
         self.headers = list(headers)
+        self.json = JSON in self.headers
+        """Whether the body is JSON, in any form."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = self.headers
@@ -53,16 +56,9 @@ def json_response(status: int, content: Any, headers: Sequence[Header] = ()) -> 
 
 def set_media_type(answer: Response, family: str, param: str) -> None:
     """Set the Content-Type of a JSON response to the vendor's name for its form."""
-    kind = FORMS + f"{family}.{param}+json; charset=utf-8".encode()
+    name = f"-{family}" if family else ""
+    kind = FORMS + f"{name}.{param}+json; charset=utf-8".encode()
     answer.headers = [(JSON[0], kind) if line == JSON else line for line in answer.headers]
-
-
-def is_json(answer: Response) -> bool:
-    """Return whether the body is JSON, in any form."""
-    return any(
-        line == JSON or (line[0] == JSON[0] and line[1].startswith(FORMS))
-        for line in answer.headers
-    )
 
 
 def header(name: str, value: str) -> Header:

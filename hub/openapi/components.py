@@ -143,11 +143,12 @@ def headers_of(operation: Operation, status: int) -> Json:
 
 def media_types(operation: Operation, schema: Json) -> Json:
     """Return the media types of an answer: JSON and the operation's others."""
-    found: Json = {"application/json": {"schema": schema}}
+    # A plain text is sent as it is.
+    usual = "text/plain" if operation.answer is str else "application/json"
+    found: Json = {usual: {"schema": schema}}
     family = f"-{operation.family}" if operation.family else ""
-    # If the operation has no family, its other media types are a different kind of thing: a file or
-    # a page.
-    form = schema if family else {"type": "string"}
+    # Without JSON, its other media types are a different kind of thing: a file or a page.
+    form = schema if operation.family is not None else {"type": "string"}
     for param in operation.media:
         found[f"application/vnd.service{family}.{param}+json"] = {"schema": form}
     return found

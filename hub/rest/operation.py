@@ -60,8 +60,10 @@ class OperationOptions(TypedDict, total=False):
     """Whether it creates content that notifies others. It then counts for that rate limit too."""
     media: tuple[str, ...]
     """Media type parameters it supports beside plain JSON: raw, html, ..."""
-    family: str
-    """The name after the vendor in its own media types (`commitcomment`), which are JSON too."""
+    family: str | None
+    """The name after the vendor in its own media types (`commitcomment`), which are JSON too.
+
+    Empty for the vendor's name alone. None if its other media types are no JSON."""
     category: str
     """The rate limit category it counts for; empty for none."""
     conditional: bool
@@ -82,7 +84,7 @@ class Forms(TypedDict):
     """The media type options that several operations of a group share."""
 
     media: tuple[str, ...]
-    family: str
+    family: str | None
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ class Operation:
     """The default and the maximum."""
     created: bool
     media: tuple[str, ...]
-    family: str
+    family: str | None
     category: str
     conditional: bool
     audited: bool
@@ -198,7 +200,7 @@ def derive(
         per_page=(details.get("default_per_page", DEFAULT), details.get("max_per_page", MOST)),
         created=details.get("created", False),
         media=details.get("media", ()),
-        family=details.get("family", ""),
+        family=details.get("family"),
         category=details.get("category", "core"),
         conditional=details.get("conditional", method == "GET"),
         audited=details.get("audited", method != "GET"),

@@ -159,7 +159,7 @@ def _perform(
     answer = response_of(plan, content, call.version or DEFAULT)
     if operation.audited:
         _record(db, services, operation, call, who, found, content, answer.status)
-    if operation.family and call.media.param is not None:
+    if operation.family is not None and call.media.param is not None:
         set_media_type(answer, operation.family, call.media.param)
     if pages is not None:
         _add_links(services, call, query, pages, answer)

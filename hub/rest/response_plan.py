@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from hub.auth.rate_limits import READ, WRITE
 from hub.http import conditional
 from hub.http.error_headings import operation_place
-from hub.http.response import Header, Response, TypedReply, header, json_response
+from hub.http.response import TEXT, Header, Response, TypedReply, header, json_response
 from hub.rest.authenticate import RequestCost
 from hub.rest.context import Services
 from hub.rest.middleware import API
@@ -70,6 +70,8 @@ def response_of(plan: ResponsePlan, content: Any, version: str) -> Response:
         return Response(status, content, headers)
     if content is None:
         return Response(status, headers=headers)
+    if isinstance(content, str):
+        return Response(status, content.encode(), [TEXT, *headers])
     if version in plan.cuts:
         content = trim(content, plan.cuts[version])
     if status == 201 and isinstance(content, dict) and "url" in content:

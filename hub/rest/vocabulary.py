@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from hub.http.response import Header, Response, is_json
+from hub.http.response import Header, Response
 
 SERVICE = "service"
 # Prefixes of request headers that are accepted with any vocabulary.
@@ -91,9 +91,8 @@ class Vocabulary:
 
     def translate_response(self, answer: Response) -> None:
         """Translate a response to the mapped words."""
-        whole = is_json(answer)
         answer.headers = [self._header(name, value) for name, value in answer.headers]
-        if not whole:
+        if not answer.json:
             return
         body = answer.body
         for name, other in self._members.items():

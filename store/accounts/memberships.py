@@ -3,6 +3,7 @@
 A membership is concealed unless it was made public. Only other members see a concealed one.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 from store.accounts import accounts
@@ -10,6 +11,12 @@ from store.database.connection import ENDLESS, Connection, Row
 
 COLUMNS = ", ".join(f"a.{name}" for name in accounts.COLUMNS.split(", "))
 OF = "FROM membership m JOIN account a ON a.id = m.organization_id WHERE m.account_id = :id"
+# Every second factor here is a one-time password, so none is insecure.
+FILTERS = {
+    "all": "",
+    "2fa_disabled": " AND NOT EXISTS (SELECT 1 FROM one_time o WHERE o.account_id = a.id)",
+    "2fa_insecure": " AND 1 = 0",
+}
 IN = "FROM membership m JOIN account a ON a.id = m.account_id WHERE m.organization_id = :id"
 
 
@@ -31,42 +38,39 @@ def count_of(db: Connection, account_id: int, *, public: bool = False) -> int:
     return total
 
 
-def members(
-    db: Connection,
-    organization_id: int,
-    *,
-    public: bool = False,
-    role: str | None = None,
-    limit: int,
-    offset: int,
-) -> list[Row]:
-    """Return a page of the members of an organization, or only of those with this role."""
-    where, given = _with_role(role)
+@dataclass(frozen=True, slots=True)
+class MemberSelection:
+    """Members of an organization: only the public ones, those with a role, those in FILTERS."""
+
+    organization_id: int
+    public: bool = False
+    role: str | None = None
+    only: str = "all"
+
+    def sql(self) -> tuple[str, dict[str, Any]]:
+        """Return what follows SELECT, and its parameters."""
+        where = f"{IN}{_only(self.public)}{FILTERS[self.only]}"
+        if self.role is None:
+            return where, {"id": self.organization_id}
+        return f"{where} AND m.role = :role", {"id": self.organization_id, "role": self.role}
+
+
+def members(db: Connection, chosen: MemberSelection, *, limit: int, offset: int) -> list[Row]:
+    """Return a page of the selected members."""
+    found, given = chosen.sql()
     return db.all(
-        f"SELECT {COLUMNS}, m.role {IN}{_only(public)}{where}"
-        " ORDER BY a.id LIMIT :limit OFFSET :offset",
-        id=organization_id,
+        f"SELECT {COLUMNS}, m.role {found} ORDER BY a.id LIMIT :limit OFFSET :offset",
         limit=limit,
         offset=offset,
         **given,
     )
 
 
-def count_members(
-    db: Connection,
-    organization_id: int,
-    *,
-    public: bool = False,
-    role: str | None = None,
-    most: int = ENDLESS,
-) -> int:
+def count_members(db: Connection, chosen: MemberSelection, most: int = ENDLESS) -> int:
     """Return how many members `members` can return, counted up to `most`."""
-    where, given = _with_role(role)
+    found, given = chosen.sql()
     total: int = db.value(
-        f"SELECT count(*) FROM (SELECT 1 AS one {IN}{_only(public)}{where} LIMIT :most) AS f",
-        id=organization_id,
-        most=most,
-        **given,
+        f"SELECT count(*) FROM (SELECT 1 AS one {found} LIMIT :most) AS f", most=most, **given
     )
     return total
 
@@ -97,7 +101,3 @@ def publicize(db: Connection, organization_id: int, account_id: int, public: boo
 
 def _only(public: bool) -> str:
     return " AND m.public = 1" if public else ""
-
-
-def _with_role(role: str | None) -> tuple[str, dict[str, Any]]:
-    return (" AND m.role = :role", {"role": role}) if role is not None else ("", {})

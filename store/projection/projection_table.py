@@ -13,6 +13,7 @@ from store.database import payload_reader
 from store.database.connection import Connection, Row
 from store.issues import commit_comments, issues, labels, milestones, pulls
 from store.projection import (
+    branch_protection_projection,
     check_run_projection,
     issue_comment_projection,
     issue_event_projection,
@@ -20,6 +21,7 @@ from store.projection import (
     issue_relation_projection,
     pull_request_projection,
     repository_projection,
+    star_projection,
     workflow_projection,
 )
 from store.repositories import refs, rule_suites
@@ -74,6 +76,7 @@ MEMBERS: dict[str, Put] = {
 """The functions for a payload's members, by name, in this order."""
 
 EVENTS: dict[str, tuple[Of, ...]] = {
+    "branch_protection_rule": (branch_protection_projection.changed,),
     "commit_comment": (commit_comments.put_reported, issue_comment_projection.commit_commented),
     "create": (pull_request_projection.branch_made,),
     "delete": (refs.deleted, pull_request_projection.branch_gone),
@@ -92,6 +95,7 @@ EVENTS: dict[str, tuple[Of, ...]] = {
     "pull_request_review_comment": (issue_comment_projection.line_commented,),
     "push": (refs.pushed, pull_request_projection.pushed),
     "secret_scanning_alert": (secret_alerts.record,),
+    "star": (star_projection.starred,),
     "sub_issues": (issue_relation_projection.related,),
     "workflow_job": (workflow_projection.project_job,),
     "workflow_run": (workflow_projection.project_run,),

@@ -5,11 +5,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from store.database import payload_reader, upsert
-from store.database.connection import Connection, Row
+from store.database.connection import ENDLESS, Connection, Row
+from store.repositories import head_commits
 
 SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 NAME = re.compile(r"refs/(heads|tags)/.{1,250}", re.DOTALL)
-COLUMNS = "id, repo_id, name, sha, updated_at"
+COLUMNS = "id, repo_id, name, sha, updated_at, head"
 MOST = 20_000
 # The order in which a short name is resolved.
 PLACES = ("", "refs/", "refs/tags/", "refs/heads/")
@@ -49,13 +50,18 @@ def branches_at(db: Connection, repo_id: int, sha: str) -> list[str]:
     return [name.removeprefix(heads) for (name,) in rows if name.startswith(heads)]
 
 
-def put(db: Connection, repo_id: int, name: str, sha: str) -> bool:
-    """Set the commit of a ref. Return whether that changes anything."""
+def put(db: Connection, repo_id: int, name: str, sha: str, head: str | None = None) -> bool:
+    """Set the commit of a ref. Return whether that changes anything.
+
+    `head` describes the commit, in the form of `head_commits.read`.
+    """
     before = get(db, repo_id, name)
     if before is None:
-        values = {"repo_id": repo_id, "name": name, "sha": sha, "updated_at": db.now}
+        values = {"repo_id": repo_id, "name": name, "sha": sha, "updated_at": db.now, "head": head}
         return upsert.insert_if_absent(db, "ref", values, "repo_id, name") is not None
-    return upsert.update(db, "ref", before, {"sha": sha})
+    if head is None and sha == before["sha"]:
+        return False
+    return upsert.update(db, "ref", before, {"sha": sha, "head": head})
 
 
 def replace(db: Connection, repo_id: int, found: Mapping[str, str]) -> None:
@@ -84,7 +90,7 @@ def pushed(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> No
     if name is None or sha is None or not NAME.fullmatch(name) or not SHA.fullmatch(sha):
         return
     if sha.strip("0"):
-        put(db, repo["id"], name, sha)
+        put(db, repo["id"], name, sha, head_commits.read(payload))
     else:
         delete(db, repo["id"], name)
 
@@ -95,6 +101,40 @@ def deleted(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> N
     kind = {"branch": "refs/heads/", "tag": "refs/tags/"}.get(str(payload.get("ref_type")))
     if name is not None and kind is not None:
         delete(db, repo["id"], kind + name)
+
+
+BRANCHES, TAGS = "refs/heads/", "refs/tags/"
+
+
+def branch(db: Connection, repo_id: int, name: str) -> Row | None:
+    """Return the branch with this short name, or None."""
+    return get(db, repo_id, BRANCHES + name)
+
+
+def page(
+    db: Connection, repo_id: int, prefix: str, *, limit: int = ENDLESS, offset: int = 0
+) -> list[Row]:
+    """Return a page of the refs whose full names begin with `prefix`, by name."""
+    return db.all(
+        f"SELECT {COLUMNS} FROM ref WHERE repo_id = :repo_id"
+        " AND substr(name, 1, length(:prefix)) = :prefix"
+        " ORDER BY name LIMIT :limit OFFSET :offset",
+        repo_id=repo_id,
+        prefix=prefix,
+        limit=limit,
+        offset=offset,
+    )
+
+
+def count(db: Connection, repo_id: int, prefix: str) -> int:
+    """Return how many refs `page` can return."""
+    total: int = db.value(
+        "SELECT count(*) FROM ref WHERE repo_id = :repo_id"
+        " AND substr(name, 1, length(:prefix)) = :prefix",
+        repo_id=repo_id,
+        prefix=prefix,
+    )
+    return total
 
 
 def list_all(db: Connection, repo_id: int) -> list[Row]:

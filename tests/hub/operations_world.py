@@ -19,7 +19,7 @@ from hub.auth.access import CLASSIC, Access
 from hub.rest.operation import Operation
 from hub.rest.resolve import PARAMETER
 from store import Connection, Row, Store
-from store.accounts import accounts, apps, authorizations, emails, grants, tokens
+from store.accounts import accounts, apps, authorizations, emails, grants, memberships, tokens
 from store.agents import agent_variables
 from store.artifacts import deployment_jobs, deployment_records
 from store.artifacts.deployment_records import Deployment
@@ -109,8 +109,8 @@ class Holding:
 class World:
     """octo administers the public octo/hello and the private octo/vault, which were octo/before
     and octo/crypt; reader sees the one and not the other. Apps of reader's are lab and mill. octo
-    owns the organization acme with acme/tools, reader umbra with umbra/kit; acme is in octo's
-    enterprise globe, umbra in reader's moon.
+    owns the organization acme with acme/tools, reader umbra with umbra/kit; bella is a public member
+    of both. acme is in octo's enterprise globe, umbra in reader's moon.
     """
 
     store: Store
@@ -218,8 +218,16 @@ SAMPLES = {
     "secret_name": Sample(lambda w: "KEY", absent="NOTHING"),
     "name": Sample(lambda w: "REGION", lambda w: "umbra_ONLY", "NOTHING"),
     "repository_id": Sample(lambda w: w.acme.repo["id"], lambda w: w.umbra.repo["id"]),
+    "branch": Sample(lambda w: "main", absent="nothing"),
     "account_id": Sample(lambda w: w.reader.account["id"]),
     "username": Sample(lambda w: "reader", absent="nobody"),
+}
+
+
+# The same for the operations of one group, or for a single one, where another row stands for it.
+OF_SOME = {
+    ("orgs", "username"): Sample(lambda w: "bella", absent="nobody"),
+    ("repos/check-collaborator", "username"): Sample(lambda w: "octo", absent="nobody"),
 }
 
 
@@ -229,7 +237,8 @@ QUERIES = {"day": lambda w: usage_days.iso(usage_days.of_moment(w.store.clock.no
 
 def sample(operation: Operation, name: str) -> Sample:
     """AssertionError for a parameter that nothing can stand for."""
-    found = SAMPLES.get(name)
+    found = OF_SOME.get((operation.id, name)) or OF_SOME.get((operation.group, name))
+    found = found or SAMPLES.get(name)
     assert found is not None, (
         f"{operation.id}: nothing stands for {{{name}}} of {operation.path}; give it a line in"
         " SAMPLES of tests/hub/operations_world.py, and a row in its world"
@@ -352,6 +361,9 @@ def _people(db: Connection, store: Store) -> World:
 def _holding(db: Connection, owner: Row, login: str, repo_name: str) -> Holding:
     organization = accounts.create(db, login, kind="Organization")
     accounts.join(db, organization["id"], owner["id"], "admin")
+    ringer = accounts.by_login(db, "bella") or accounts.create(db, "bella")
+    accounts.join(db, organization["id"], ringer["id"], "member")
+    memberships.publicize(db, organization["id"], ringer["id"], True)
     repo = repositories.create(db, organization["id"], repo_name)
     for name in ("region", f"{login}_only"):
         agent_variables.create(db, organization["id"], name, "x", "selected", [repo["id"]])

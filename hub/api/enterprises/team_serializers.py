@@ -1,6 +1,6 @@
 """Serializers of an organization's teams, shared by several groups."""
 
-from typing import Literal
+from typing import Literal, NotRequired, cast
 
 from typing_extensions import TypedDict
 
@@ -32,9 +32,47 @@ class Team(EventTeam):
     organization_id: int
 
 
+class ListedTeam(TypedDict):
+    """A team of an organization, or of the enterprise that assigns it to the organization."""
+
+    id: int
+    node_id: str
+    name: str
+    slug: str
+    description: str | None
+    privacy: str
+    notification_setting: str
+    permission: str
+    url: str
+    html_url: str
+    members_url: str
+    repositories_url: str
+    type: Literal["organization", "enterprise"]
+    organization_id: NotRequired[int]
+    enterprise_id: NotRequired[int]
+    parent: None
+
+
+def listed(urls: Urls, org: Row, row: Row) -> ListedTeam:
+    """Serialize a team from the organization's list of teams."""
+    shown = team(urls, org, row)
+    if row["enterprise_id"] is None:
+        return cast("ListedTeam", shown)
+    assigned = {name: value for name, value in shown.items() if name != "organization_id"}
+    return cast(
+        "ListedTeam",
+        {
+            **assigned,
+            "node_id": node_id("EnterpriseTeam", row["id"]),
+            "type": "enterprise",
+            "enterprise_id": row["enterprise_id"],
+        },
+    )
+
+
 def team(urls: Urls, org: Row, row: Row) -> Team:
     """Serialize a team of the organization."""
-    url = f"{urls.organization(org['login'])}/teams/{row['slug']}"
+    url = urls.team(org["login"], row["slug"])
     return {
         "id": row["id"],
         "node_id": node_id("Team", row["id"]),

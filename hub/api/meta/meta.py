@@ -8,6 +8,7 @@ from hub.auth.access import public
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.versions import VERSIONS, UntilVersion
+from store.clock import DAY
 
 ops = OperationGroup("meta")
 
@@ -44,6 +45,16 @@ LINKS = {
     "user_repositories_url": "/users/{user}/repos{?type,page,per_page,sort}",
     "user_search_url": "/search/users?q={query}{&page,per_page,sort,order}",
 }
+
+ZEN = (
+    "Ring once, and make sure that it was heard.",
+    "Answer first, work later.",
+    "A receiver that rests still gets its mail.",
+    "Try again, but not at once.",
+    "Sign everything, and trust what is signed.",
+    "Whatever was accepted is written down.",
+    "Say what you do not know.",
+)
 
 
 class ApiRoot(TypedDict):
@@ -94,6 +105,33 @@ def root(ctx: Context) -> ApiRoot:
     links["authorizations_url"] = f"{urls.root}/authorizations"
     links["hub_url"] = f"{urls.root}/hub"
     return cast("ApiRoot", links)
+
+
+class ApiOverview(TypedDict):
+    """What clients may know about the server.
+
+    `verifiable_password_authentication` says whether passwords are accepted at all.
+    """
+
+    verifiable_password_authentication: bool
+
+
+@ops("GET /meta", public())
+def get(ctx: Context) -> ApiOverview:
+    """Get the API's meta information
+
+    The addresses that the server sends from, and its keys, are not known here.
+    """
+    return {"verifiable_password_authentication": True}
+
+
+@ops("GET /zen", public())
+def get_zen(ctx: Context) -> str:
+    """Get the Zen of tocsin
+
+    A sentence for each day.
+    """
+    return ZEN[ctx.now // DAY % len(ZEN)]
 
 
 @ops("GET /versions", public())

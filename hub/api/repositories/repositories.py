@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
+import orjson
 from pydantic import AfterValidator
 from typing_extensions import TypedDict
 
@@ -81,6 +82,10 @@ class OwnRepositoriesQuery(SortQuery, total=False):
     before: Moment
 
 
+class Topics(TypedDict):
+    names: list[str]
+
+
 @ops("GET /repos/{owner}/{repo}", READ)
 def get(ctx: Context, repo: Row) -> FullRepository:
     """Get a repository
@@ -89,6 +94,14 @@ def get(ctx: Context, repo: Row) -> FullRepository:
     fork are not known here, and neither are the settings for merging.
     """
     return full_serializers.full(ctx, repo)
+
+
+@ops("GET /repos/{owner}/{repo}/topics", READ)
+def get_all_topics(ctx: Context, repo: Row, page: NumberedPaging) -> Topics:
+    """Get all repository topics"""
+    names: list[str] = orjson.loads(repo["topics"])
+    page.total = len(names)
+    return {"names": names[page.offset : page.offset + page.limit]}
 
 
 @ops("GET /users/{username}/repos", public())

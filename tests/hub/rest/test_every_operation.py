@@ -694,7 +694,7 @@ async def test_not_modified(
     at, headers = path(operation, world), first(operation, world)
     whole = await ask(at, headers)
     assert whole.status_code in successes(operation)
-    if whole.status_code == 204:
+    if whole.status_code in (204, 302):
         # Nothing is there that could be unchanged.
         return
     assert ("ETag" in whole.headers) == operation.conditional

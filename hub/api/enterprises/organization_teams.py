@@ -1,0 +1,108 @@
+"""The teams of organizations, and their members."""
+
+from typing import Literal, cast
+
+from typing_extensions import TypedDict
+
+from hub.api.accounts import organization_serializers
+from hub.api.accounts.organization_serializers import Organization
+from hub.api.enterprises import team_serializers
+from hub.api.enterprises.team_serializers import ListedTeam
+from hub.auth.organization_access import on_org
+from hub.rest import serializers
+from hub.rest.context import Context
+from hub.rest.group import OperationGroup
+from hub.rest.paging import NumberedPaging
+from hub.rest.serializers import SimpleUser
+from store import Row
+from store.accounts import organizations
+from store.clock import iso
+from store.enterprises import organization_teams
+from store.errors import Missing
+
+ops = OperationGroup("teams", org=organizations.by_login, team_slug=organization_teams.find)
+
+READ = on_org("members", "read", scopes=("read:org",))
+
+
+class TeamQuery(TypedDict, total=False):
+    team_type: Literal["all", "enterprise", "organization"]
+
+
+class TeamMemberQuery(TypedDict, total=False):
+    """Owners of the organization are maintainers of its teams."""
+
+    role: Literal["member", "maintainer", "all"]
+
+
+class FullTeam(ListedTeam):
+    members_count: int
+    repos_count: int
+    created_at: str
+    updated_at: str
+    organization: Organization
+
+
+class TeamMember(SimpleUser):
+    role: Literal["member", "maintainer"]
+
+
+@ops("GET /orgs/{org}/teams", READ)
+def list_(ctx: Context, org: Row, page: NumberedPaging, query: TeamQuery) -> list[ListedTeam]:
+    """List teams
+
+    The teams that the caller may see: owners see secret ones too, members only their own. Teams of
+    the enterprise that are assigned to the organization are listed with them.
+    """
+    kind, viewer = query.get("team_type", "all"), _viewer(ctx, org)
+    page.total = organization_teams.count(ctx.db, org["id"], viewer, kind)
+    rows = organization_teams.page(
+        ctx.db, org["id"], viewer, kind, limit=page.limit, offset=page.offset
+    )
+    return [team_serializers.listed(ctx.urls, org, row) for row in rows]
+
+
+@ops("GET /orgs/{org}/teams/{team_slug}", READ)
+def get_by_name(ctx: Context, org: Row, team_slug: Row) -> FullTeam:
+    """Get a team by name"""
+    team = _visible(ctx, org, team_slug)
+    found = {
+        **team_serializers.listed(ctx.urls, org, team),
+        "members_count": organization_teams.count_members(ctx.db, org["id"], team),
+        "repos_count": 0,
+        "created_at": iso(team["created_at"]),
+        "updated_at": iso(team["updated_at"]),
+        "organization": organization_serializers.full(ctx, org, owner=False),
+    }
+    return cast("FullTeam", found)
+
+
+@ops("GET /orgs/{org}/teams/{team_slug}/members", READ)
+def list_members_in_org(
+    ctx: Context, org: Row, team_slug: Row, page: NumberedPaging, query: TeamMemberQuery
+) -> list[TeamMember]:
+    """List team members"""
+    team, role = _visible(ctx, org, team_slug), query.get("role", "all")
+    page.total = organization_teams.count_members(ctx.db, org["id"], team, role)
+    rows = organization_teams.members(
+        ctx.db, org["id"], team, role, limit=page.limit, offset=page.offset
+    )
+    return [
+        {
+            **serializers.simple_user(ctx.urls, row),
+            "role": "maintainer" if row["maintains"] else "member",
+        }
+        for row in rows
+    ]
+
+
+def _viewer(ctx: Context, org: Row) -> Row:
+    assert ctx.caller is not None, "this access requires a token"
+    role = organizations.role_of(ctx.db, org, ctx.caller.account)
+    return {"id": ctx.caller.account_id, "owner": role == "admin"}
+
+
+def _visible(ctx: Context, org: Row, team: Row) -> Row:
+    if not organization_teams.is_visible(ctx.db, org["id"], _viewer(ctx, org), team):
+        raise Missing("team")
+    return team

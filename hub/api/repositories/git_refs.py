@@ -1,0 +1,49 @@
+"""Git references: branches and tags by their full names."""
+
+from hub.api.repositories import branch_serializers
+from hub.api.repositories.branch_serializers import GitRef
+from hub.auth.access import on_repo
+from hub.rest.context import Context
+from hub.rest.group import OperationGroup
+from hub.rest.resolve import text
+from store import Row
+from store.errors import Conflict, Missing
+from store.repositories import refs
+
+ops = OperationGroup("git", ref=text)
+
+READ = on_repo("contents", "read").or_anyone()
+
+
+@ops("GET /repos/{owner}/{repo}/git/ref/{ref}", READ, errors=(404, 409))
+def get_ref(ctx: Context, repo: Row, ref: str) -> GitRef:
+    """Get a reference
+
+    `ref` is `heads/` and a branch or `tags/` and a tag. 409 if the repository has neither.
+    """
+    row = refs.get(ctx.db, repo["id"], _full(ref))
+    if row is None:
+        _check_filled(ctx, repo)
+        raise Missing("reference")
+    return branch_serializers.git_ref(ctx.urls, repo, row)
+
+
+@ops("GET /repos/{owner}/{repo}/git/matching-refs/{ref}", READ, errors=(409,))
+def list_matching_refs(ctx: Context, repo: Row, ref: str) -> list[GitRef]:
+    """List matching references
+
+    All whose names begin so; an empty `ref` lists all. 409 if the repository has none.
+    """
+    rows = refs.page(ctx.db, repo["id"], _full(ref))
+    if not rows:
+        _check_filled(ctx, repo)
+    return [branch_serializers.git_ref(ctx.urls, repo, row) for row in rows]
+
+
+def _full(ref: str) -> str:
+    return f"refs/{ref.removeprefix('refs/')}"
+
+
+def _check_filled(ctx: Context, repo: Row) -> None:
+    if not refs.count(ctx.db, repo["id"], "refs/"):
+        raise Conflict("Git Repository is empty.")

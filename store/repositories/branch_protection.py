@@ -1,0 +1,59 @@
+"""The patterns of branch names that a platform protects, as its events report them."""
+
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from functools import cache
+
+from store.database.connection import Connection
+
+
+def patterns(db: Connection, repo_id: int) -> list[str]:
+    """Return a repository's patterns, in their order."""
+    rows = db.tuples(
+        "SELECT pattern FROM protected_branch WHERE repo_id = :repo_id ORDER BY pattern",
+        repo_id=repo_id,
+    )
+    return [pattern for (pattern,) in rows]
+
+
+def put(db: Connection, repo_id: int, pattern: str) -> bool:
+    """Protect the branches that match a pattern. Return False if they are protected already."""
+    added = db.execute(
+        "INSERT INTO protected_branch (repo_id, pattern) VALUES (:repo_id, :pattern)"
+        " ON CONFLICT DO NOTHING",
+        repo_id=repo_id,
+        pattern=pattern,
+    )
+    return added > 0
+
+
+def remove(db: Connection, repo_id: int, pattern: str) -> None:
+    """Stop protecting the branches that match a pattern."""
+    db.execute(
+        "DELETE FROM protected_branch WHERE repo_id = :repo_id AND pattern = :pattern",
+        repo_id=repo_id,
+        pattern=pattern,
+    )
+
+
+def protects(found: Iterable[str], branch: str) -> bool:
+    """Return whether one of the patterns matches a branch's name.
+
+    `*` matches within one part of a name between slashes, and `**` any number of parts.
+    """
+    parts = branch.split("/")
+    return any(_matches(pattern.split("/"), parts) for pattern in found)
+
+
+def _matches(pattern: list[str], parts: list[str]) -> bool:
+    @cache
+    def rest_matches(at: int, place: int) -> bool:
+        if at == len(pattern):
+            return place == len(parts)
+        if pattern[at] == "**":
+            return any(rest_matches(at + 1, end) for end in range(place, len(parts) + 1))
+        if place == len(parts) or not fnmatchcase(parts[place], pattern[at]):
+            return False
+        return rest_matches(at + 1, place + 1)
+
+    return rest_matches(0, 0)
