@@ -15,6 +15,7 @@ from hub.api.assistant import downloads, usage
 from hub.auth.access import public
 from hub.http import cors
 from hub.http.error_headings import operation_place
+from hub.http.errors import NotServed
 from hub.http.response import Response
 from hub.http.routing import Endpoint, Routes, path_of
 from hub.ingest import batches, ingest, subscribe
@@ -22,6 +23,7 @@ from hub.manual import endpoints as manual
 from hub.openapi.cache import OpenAPICache
 from hub.openapi.other_endpoints import OTHER_ENDPOINTS
 from hub.operations import OPERATIONS
+from hub.rest import not_served
 from hub.rest.authenticate import RequestCost, authorize_request
 from hub.rest.context import CallbackValidator, Services
 from hub.rest.middleware import API, wrap
@@ -58,6 +60,7 @@ def create_app(
     dashboard = Dashboard(services, seeing, admins, SECTIONS, described) if settings.ui else None
     routes = Routes(_not_found(services, dashboard))
     _add_operations(services, routes)
+    _add_not_served(services, routes)
     _add_others(services, routes)
     websub.add(services, routes)
     if dashboard is not None:
@@ -169,16 +172,31 @@ def _lifespan(services: Services, lifespan: Lifespan[Starlette] | None) -> Lifes
     return run  # type: ignore[return-value]
 
 
-def _not_found(services: Services, dashboard: Dashboard | None) -> Endpoint:
-    """Return the endpoint for unknown paths: the API's, the dashboard's, or an empty 404."""
+def _add_not_served(services: Services, routes: Routes) -> None:
+    """Add the paths that the platform has beside operations with a parameter in their place."""
+    endpoint = _no_operation(services)
+    for path in not_served.fixed_paths():
+        routes.add("GET", services.urls.prefix + path, endpoint)
+
+
+def _no_operation(services: Services) -> Endpoint:
+    """Return the endpoint for paths of the API that no operation has."""
     anybody, prefix = public(), services.urls.prefix
 
-    async def no_operation(call: Request) -> Response:
+    async def work(call: Request) -> Response:
         await services.store.read(authorize_request, services, call, anybody, RequestCost())
+        family = not_served.family_of(path_of(call.scope).removeprefix(prefix))
+        if family is not None:
+            raise NotServed(family.title, services.documentation, family.place)
         raise Missing("operation")
 
-    within = wrap(services, no_operation, headers=API, door="api")
-    not_found = wrap(services, _empty)
+    return wrap(services, work, headers=API, door="api")
+
+
+def _not_found(services: Services, dashboard: Dashboard | None) -> Endpoint:
+    """Return the endpoint for unknown paths: the API's, the dashboard's, or an empty 404."""
+    prefix = services.urls.prefix
+    within, not_found = _no_operation(services), wrap(services, _empty)
     lost = not_found if dashboard is None else wrap(services, dashboard.lost(), door="ui")
 
     async def run(scope: Scope, receive: Receive, send: Send, values: Mapping[str, str]) -> None:

@@ -91,6 +91,11 @@ HEADINGS: dict[type[Exception], Heading] = {
         "There is nothing at this path, or the caller may not see it. Private things answer 404 "
         "and not 403, so that nobody learns that they exist.",
     ),
+    errors.NotServed: Heading(
+        "Not served",
+        "The platform has such a path, and this server does not. The page "
+        "[Not served](not-served.md) says why.",
+    ),
     errors.NotAllowed: Heading("Method not allowed", "This resource does not have this method."),
     errors.NotAcceptable: Heading(
         "Not acceptable",
@@ -160,5 +165,7 @@ def operation_place(operation_id: str) -> str:
 
 def place_of(error: Exception, place: str = "") -> str:
     """Where the manual explains an error of what is described at `place`, if it is anywhere."""
+    if isinstance(error, errors.NotServed):
+        return error.place
     heading = heading_of(error)
     return place if place and not heading.general else f"{ERRORS_PAGE}#{heading.anchor}"

@@ -9,6 +9,7 @@ HubError
   Blocked               too many wrong credentials
   SignOnRequired        the organization's single sign-on has not authorized the token
  NotFound          404  something named in the body does not exist
+ NotServed         404  the platform has such a path, and this server does not
  NotAllowed        405  the resource does not support the method
  NotAcceptable     406  the resource has no such form
  TooSlow           408  the head or the body did not arrive in time
@@ -107,6 +108,20 @@ class NotFound(HubError):
     """Something named in the body does not exist."""
 
 
+class NotServed(HubError):
+    """The platform has such a path, and this server does not. `place` is where the manual says so.
+
+    `documentation` is the beginning of the manual's URLs.
+    """
+
+    def __init__(self, family: str, documentation: str, place: str) -> None:
+        super().__init__(
+            f"Not Found: this server does not serve {family[0].lower()}{family[1:]}."
+            f" See {documentation}{place}"
+        )
+        self.place = place
+
+
 class NotAllowed(HubError):
     """The resource, unlike others of its kind, does not support the method."""
 
@@ -165,6 +180,7 @@ STATUSES: dict[type[Exception], int] = {
     Forbidden: 403,
     Missing: 404,
     NotFound: 404,
+    NotServed: 404,
     NotAllowed: 405,
     NotAcceptable: 406,
     TooSlow: 408,

@@ -109,8 +109,8 @@ class Holding:
 class World:
     """octo administers the public octo/hello and the private octo/vault, which were octo/before
     and octo/crypt; reader sees the one and not the other. Apps of reader's are lab and mill. octo
-    owns the organization acme with acme/tools, reader umbra with umbra/kit; bella is a public member
-    of both. acme is in octo's enterprise globe, umbra in reader's moon.
+    owns the organization acme with acme/tools, reader umbra with umbra/kit; bella is a public
+    member of both. acme is in octo's enterprise globe, umbra in reader's moon.
     """
 
     store: Store

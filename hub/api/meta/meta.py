@@ -97,7 +97,8 @@ class ApiRoot(TypedDict):
 def root(ctx: Context) -> ApiRoot:
     """List the API's URLs
 
-    The URLs are templates. Some of them do not exist on this server.
+    The URLs are templates. The page [Not served](not-served.md) has those that do not exist on
+    this server.
     """
     urls = ctx.urls
     links = {name: urls.root + path for name, path in LINKS.items()}

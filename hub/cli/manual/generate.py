@@ -12,6 +12,7 @@ from hub.cli.manual.errors import errors
 from hub.cli.manual.events import events
 from hub.cli.manual.exit_codes import exit_codes
 from hub.cli.manual.metrics import metrics
+from hub.cli.manual.not_served import not_served
 from hub.cli.manual.operations import operations
 from hub.cli.manual.settings import settings
 from hub.cli.manual.state_document import state_document
@@ -20,6 +21,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "commands": commands,
     "settings": settings,
     "operations": operations,
+    "not-served": not_served,
     "errors": errors,
     "events": events,
     "metrics": metrics,

@@ -1,0 +1,206 @@
+"""The families of the platform's paths that this server does not serve, although URLs name them.
+
+Answers have the URLs that the platform's answers have, so some of them lead here. Such a request is
+answered 404 with the page of the manual that lists these families.
+"""
+
+import re
+from functools import cache
+from typing import NamedTuple
+
+PAGE = "/reference/not-served"
+BY_ID = re.compile(r"^/repositories/[^/]+")
+# A part of a path in braces stands for one segment, and with an asterisk for any number of them.
+PART = re.compile(r"\{(\*?)[a-z_]*\}")
+
+
+class Family(NamedTuple):
+    """Paths with something in common. `text` says why they are not served."""
+
+    title: str
+    text: str
+    paths: tuple[str, ...]
+
+    @property
+    def place(self) -> str:
+        """Return where the manual describes the family."""
+        return f"{PAGE}#{self.title.lower().replace(' ', '-')}"
+
+
+REPO = "/repos/{owner}/{repo}"
+FAMILIES = (
+    Family(
+        "Search",
+        "The server has no index of texts. The lists have filters of their own.",
+        ("/search/{*rest}",),
+    ),
+    Family(
+        "Contents of repositories",
+        "The server keeps no files and no history: it knows branches, tags and the commits that "
+        "events name.",
+        (
+            f"{REPO}/contents",
+            f"{REPO}/contents/{{*path}}",
+            f"{REPO}/readme",
+            f"{REPO}/git/blobs",
+            f"{REPO}/git/blobs/{{sha}}",
+            f"{REPO}/git/commits",
+            f"{REPO}/git/commits/{{sha}}",
+            f"{REPO}/git/refs",
+            f"{REPO}/git/refs/{{*ref}}",
+            f"{REPO}/git/tags",
+            f"{REPO}/git/tags/{{sha}}",
+            f"{REPO}/git/trees",
+            f"{REPO}/git/trees/{{*sha}}",
+            f"{REPO}/commits",
+            f"{REPO}/commits/{{ref}}",
+            f"{REPO}/compare/{{*range}}",
+            f"{REPO}/merges",
+            f"{REPO}/tarball",
+            f"{REPO}/tarball/{{*ref}}",
+            f"{REPO}/zipball",
+            f"{REPO}/zipball/{{*ref}}",
+            f"{REPO}/contributors",
+            f"{REPO}/languages",
+            f"{REPO}/pulls/{{number}}/commits",
+            f"{REPO}/pulls/{{number}}/files",
+        ),
+    ),
+    Family(
+        "Settings of repositories",
+        "The platform keeps what protects branches, the keys of machines, and the forks.",
+        (
+            f"{REPO}/branches/{{*branch}}/protection",
+            f"{REPO}/keys",
+            f"{REPO}/keys/{{id}}",
+            f"{REPO}/forks",
+        ),
+    ),
+    Family(
+        "Releases and deployments",
+        "Their events are delivered like all others, but nothing of them is kept.",
+        (
+            f"{REPO}/deployments",
+            f"{REPO}/deployments/{{*id}}",
+            f"{REPO}/downloads",
+            f"{REPO}/releases",
+            f"{REPO}/releases/{{*id}}",
+            f"{REPO}/statuses/{{sha}}",
+        ),
+    ),
+    Family(
+        "Reviews and reactions",
+        "Events bring reviews into the timeline of a pull request, which is served. There are no "
+        "lists of them alone, and reactions have no events.",
+        (
+            f"{REPO}/comments/{{id}}/reactions",
+            f"{REPO}/issues/{{number}}/reactions",
+            f"{REPO}/issues/comments/{{id}}/reactions",
+            f"{REPO}/pulls/comments",
+            f"{REPO}/pulls/comments/{{*id}}",
+            f"{REPO}/pulls/{{number}}/comments",
+            f"{REPO}/pulls/{{number}}/requested_reviewers",
+            f"{REPO}/pulls/{{number}}/reviews",
+            f"{REPO}/pulls/{{number}}/reviews/{{*id}}",
+        ),
+    ),
+    Family(
+        "Parts of workflow runs",
+        "The server knows the runs and their groups, and neither their steps nor their logs.",
+        (
+            f"{REPO}/actions/runs/{{id}}/artifacts",
+            f"{REPO}/actions/runs/{{id}}/attempts/{{number}}",
+            f"{REPO}/actions/runs/{{id}}/cancel",
+            f"{REPO}/actions/runs/{{id}}/jobs",
+            f"{REPO}/actions/runs/{{id}}/logs",
+            f"{REPO}/actions/runs/{{id}}/rerun",
+            f"{REPO}/actions/workflows",
+            f"{REPO}/actions/workflows/{{*id}}",
+        ),
+    ),
+    Family(
+        "Lists of issues across repositories",
+        "Each repository has its own list of issues. A milestone's labels are those of its issues.",
+        (
+            "/issues",
+            "/user/issues",
+            "/orgs/{org}/issues",
+            f"{REPO}/milestones/{{number}}/labels",
+        ),
+    ),
+    Family(
+        "Single assignees and labels of issues",
+        "The lists of them are served: assignees of a repository, labels of an issue.",
+        (f"{REPO}/assignees/{{assignee}}", f"{REPO}/issues/{{number}}/labels/{{name}}"),
+    ),
+    Family(
+        "Feeds and notifications",
+        "Hooks and WebSub subscriptions take the place of the platform's own feeds.",
+        (
+            "/events",
+            "/feeds",
+            "/notifications",
+            "/notifications/{*rest}",
+            "/orgs/{org}/events",
+            "/users/{username}/events",
+            "/users/{username}/events/{*rest}",
+            "/users/{username}/received_events",
+            "/users/{username}/received_events/{*rest}",
+            f"{REPO}/events",
+            f"{REPO}/notifications",
+        ),
+    ),
+    Family(
+        "Gists",
+        "The server keeps no gists.",
+        ("/gists", "/gists/{*rest}", "/users/{username}/gists", "/users/{username}/gists/{*rest}"),
+    ),
+    Family(
+        "Keys and followers of users",
+        "Nothing brings them here: there is neither an event nor a place in the state document.",
+        (
+            "/user/followers",
+            "/user/following",
+            "/user/following/{*rest}",
+            "/user/keys",
+            "/user/keys/{*rest}",
+            "/user/starred",
+            "/user/starred/{*rest}",
+            "/users/{username}/followers",
+            "/users/{username}/following",
+            "/users/{username}/following/{*rest}",
+            "/users/{username}/starred",
+            "/users/{username}/starred/{*rest}",
+        ),
+    ),
+    Family(
+        "Repositories and members of teams",
+        "A team's members are listed together.",
+        (
+            "/orgs/{org}/teams/{team_slug}/members/{username}",
+            "/orgs/{org}/teams/{team_slug}/repos",
+            "/orgs/{org}/teams/{team_slug}/repos/{*rest}",
+        ),
+    ),
+    Family("Emojis", "The server has no pictures for words.", ("/emojis",)),
+)
+
+
+def fixed_paths() -> list[str]:
+    """Return the paths of all families that have no part in braces."""
+    return [path for one in FAMILIES for path in one.paths if "{" not in path]
+
+
+def family_of(path: str) -> Family | None:
+    """Return the family of a path of the API (without the prefix), or None."""
+    path = BY_ID.sub("/repos/{}/{}", path.rstrip("/"))
+    return next((one for pattern, one in _patterns() if pattern.fullmatch(path)), None)
+
+
+@cache
+def _patterns() -> tuple[tuple[re.Pattern[str], Family], ...]:
+    return tuple((_pattern(path), one) for one in FAMILIES for path in one.paths)
+
+
+def _pattern(path: str) -> re.Pattern[str]:
+    return re.compile(PART.sub(lambda found: ".+" if found[1] else "[^/]+", path))

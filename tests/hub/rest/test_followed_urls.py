@@ -1,0 +1,225 @@
+"""Every URL of the API in an answer leads to an operation, or to a family that is not served."""
+
+import json
+import re
+from collections import deque
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from assertions import BASE
+from contract_checks import contract, lines, own
+from hub_client import open_client
+from operations_world import PASSWORD, SECRET, Headers, World, basic, make, path
+
+from hub.operations import OPERATIONS
+from hub.rest.not_served import FAMILIES, PAGE, family_of
+from hub.settings import RATE_LIMITS, HubSettings
+from store import open_store
+from store.accounts import tokens
+
+UNLIMITED = dict.fromkeys(RATE_LIMITS, 10_000_000)
+EXPRESSION = re.compile(r"\{([/?&+]?)([^}]*)\}")
+# In place of statuses.
+DEAD_END, NOT_SERVED = 0, 1
+BY_ID = re.compile(r"^/repositories/[^/]+")
+# What a client puts into the templates.
+KNOWN = {
+    "owner": "octo",
+    "repo": "hello",
+    "org": "acme",
+    "user": "octo",
+    "username": "octo",
+    "query": "bells",
+    "repository_id": "1",
+    "client_id": "lab-client",
+    "archive_format": "tarball",
+    "ref": "main",
+    "base": "main",
+    "head": "main",
+    "path": "README.md",
+    "sha": "6dcb09b5b57875f334f61aebed695e2e4193db5e",
+    "branch": "main",
+    "member": "bella",
+    "collaborator": "octo",
+    "name": "bug",
+    "assignee": "octo",
+    "other_user": "reader",
+}
+# Places of operations where nothing may be, whoever asks, and what that says.
+EMPTY = {
+    "/repos/{owner}/{repo}/subscription": "nobody has to watch a repository",
+    "/repos/{owner}/{repo}/actions/concurrency_groups/{concurrency_group_name}": "it may be idle",
+    "/repos/{owner}/{repo}/import": "most repositories were never imported",
+    "/repos/{owner}/{repo}/labels/{name}": "the name is the test's own, and not every repository's",
+    "/repos/{owner}/{repo}/branches/{branch}": "nothing was pushed to most repositories",
+    "/repos/{owner}/{repo}/collaborators/{username}": "the login is the test's own",
+    "/repos/{owner}/{repo}/assignees/{assignee}": "the login is the test's own",
+    "/repos/{owner}/{repo}/commits/{ref}/check-runs": "the name is the test's own",
+    "/orgs/{org}/members/{username}": "the login is the test's own",
+    "/enterprises/{enterprise}/teams/{enterprise-team}/memberships/{username}": "the same",
+}
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    store = open_store("sqlite", data_dir=tmp_path)
+    made = make(store)
+    yield made
+    made.close()
+    store.shut()
+
+
+@pytest.fixture
+async def client(world: World) -> AsyncIterator[httpx.AsyncClient]:
+    names = ("points_per_minute", "failed_tokens", "failed_logins", "failed_logins_address")
+    limits: dict[str, Any] = dict.fromkeys(names, 10_000_000)
+    settings = HubSettings(
+        base_url=BASE, rate_limits=UNLIMITED, rate_limits_anonymous=UNLIMITED, **limits
+    )
+    async with open_client(world.store, settings) as opened:
+        yield opened
+
+
+def callers(world: World) -> dict[str, Headers]:
+    """Each kind of caller, by what it is called."""
+    everything = sorted(tokens.SCOPES)
+    metadata = {"permissions": {"metadata": "read"}}
+    return {
+        "nobody": {},
+        "octo": world.token(scopes=everything),
+        "octo without scopes": world.token(),
+        "octo with a fine-grained token": world.token(kind="fine_grained", **metadata),
+        "octo through an app": world.token(kind="app_user", **metadata),
+        "an installation": world.token(kind="installation", **metadata),
+        "reader": world.token(world.reader.account, scopes=everything),
+        "octo with a password": basic("octo", PASSWORD),
+        "an app": basic("lab-client", SECRET),
+    }
+
+
+def urls_in(content: Any) -> Iterator[str]:
+    """Every URL of the API in an answer's content."""
+    if isinstance(content, dict):
+        for value in content.values():
+            yield from urls_in(value)
+    elif isinstance(content, list):
+        for value in content:
+            yield from urls_in(value)
+    elif isinstance(content, str) and (content + "/").startswith(f"{BASE}/"):
+        yield content
+
+
+def expanded(template: str) -> Iterator[str]:
+    """The URLs of a template: without what may be left out, and with what is known of it."""
+    for whole in (False, True):
+
+        def value(found: re.Match[str], whole: bool = whole) -> str:
+            kind, name = found[1], found[2]
+            if kind in ("?", "&"):
+                return ""
+            if kind == "/":
+                return f"/{KNOWN[name]}" if whole and name in KNOWN else ""
+            return KNOWN[name]
+
+        yield EXPRESSION.sub(value, template)
+
+
+def found_in(answer: httpx.Response) -> Iterator[str]:
+    """What an answer leads to: the URLs in its content and in its headers."""
+    if "json" in answer.headers.get("Content-Type", "") and answer.is_success:
+        for url in urls_in(json.loads(answer.content)):
+            yield from expanded(url)
+    for link in answer.links.values():
+        yield from expanded(link["url"])
+    if "Location" in answer.headers:
+        yield answer.headers["Location"]
+
+
+def url_path(url: str) -> str:
+    """The path in the API, of a repository by its name."""
+    return BY_ID.sub("/repos/octo/hello", url.removeprefix(BASE).partition("?")[0] or "/")
+
+
+def template_of(url: str) -> str | None:
+    """The path of the operation that a URL names, with whatever method; None for none."""
+    found = (
+        own().line(method, url_path(url)) for method in ("GET", "PUT", "POST", "PATCH", "DELETE")
+    )
+    return next((line[0] for line in found if line is not None), None)
+
+
+async def crawl(client: httpx.AsyncClient, headers: Headers, start: list[str]) -> dict[str, int]:
+    """Follow every URL; return the status of each."""
+    statuses: dict[str, int] = {}
+    left = deque(start)
+    while left:
+        url = left.popleft()
+        # The world's reports have no files.
+        if url in statuses or url.startswith((f"{BASE}/docs", f"{BASE}/reports")):
+            continue
+        answer = await client.get(url, headers=headers)
+        statuses[url] = answer.status_code
+        assert answer.status_code < 500, f"{url}: {answer.text}"
+        if answer.status_code == 404:
+            known = 404 if template_of(url) is not None else DEAD_END
+            statuses[url] = NOT_SERVED if names_page(answer) else known
+        left.extend(found_in(answer))
+    return statuses
+
+
+def names_page(answer: httpx.Response) -> bool:
+    """Whether a 404 says that the path belongs to a family that is not served."""
+    content, page = answer.json(), f"{BASE}/docs{PAGE}"
+    return content["documentation_url"].startswith(page) and page in content["message"]
+
+
+async def test_no_url_is_a_dead_end(client: httpx.AsyncClient, world: World) -> None:
+    asked = [one for one in OPERATIONS if one.method == "GET"]
+    start = [f"{BASE}/", *(f"{BASE}{path(one, world)}" for one in asked)]
+    found: dict[str, set[int]] = {}
+    for headers in callers(world).values():
+        for url, status in (await crawl(client, headers, start)).items():
+            found.setdefault(url, set()).add(status)
+    dead = {url for url in found if DEAD_END in found[url]}
+    # What is to come is on the list of the contract's test.
+    assert {url for url in dead if contract().line("GET", url_path(url)) is None} == set()
+    served = {url for url in found if template_of(url) is not None}
+    answered = {url for url in served if found[url] - {401, 403, 404}}
+    hidden = {url for url in served - answered if template_of(url) not in EMPTY}
+    methods = {template for template, method in lines(own()) if method == "get"}
+    assert {url for url in hidden if template_of(url) in methods} == set()
+    # Whatever is in the manual is there because an answer leads there.
+    assert len(answered) > len(asked)
+
+
+def test_families_hold_no_operation() -> None:
+    for one in OPERATIONS:
+        if one.method == "GET":
+            family = family_of(re.sub(r"\{[^}]+\}", "x", one.path))
+            assert family is None, f"{one.path} is in {family.title}"
+
+
+def test_a_family_has_its_own_place() -> None:
+    assert len({one.place for one in FAMILIES}) == len(FAMILIES)
+
+
+@pytest.mark.parametrize("caller", ["nobody", "reader"])
+async def test_a_family_says_nothing_about_what_is_hidden(
+    client: httpx.AsyncClient, world: World, caller: str
+) -> None:
+    headers = callers(world)[caller]
+    answers = [
+        await client.get(f"/repos/octo/{name}/contents/README.md", headers=headers)
+        for name in ("vault", "nothing")
+    ]
+    assert [answer.status_code for answer in answers] == [404, 404]
+    assert answers[0].json() == answers[1].json()
+    assert "contents of repositories" in answers[0].json()["message"]
