@@ -20,10 +20,10 @@ from hub.http.response import Response
 from hub.http.routing import Endpoint, Routes, path_of
 from hub.ingest import batches, ingest, subscribe
 from hub.manual import endpoints as manual
+from hub.openapi import not_served
 from hub.openapi.cache import OpenAPICache
 from hub.openapi.other_endpoints import OTHER_ENDPOINTS
 from hub.operations import OPERATIONS
-from hub.rest import not_served
 from hub.rest.authenticate import RequestCost, authorize_request
 from hub.rest.context import CallbackValidator, Services
 from hub.rest.middleware import API, wrap

@@ -22,6 +22,7 @@ from hub.api.enterprises import (
     enterprise_team_organizations,
     enterprise_teams,
     organization_teams,
+    repository_teams,
 )
 from hub.api.hooks import hook_deliveries, hooks
 from hub.api.imports import source_imports
@@ -87,6 +88,7 @@ MODULES = (
     organizations,
     organization_members,
     organization_teams,
+    repository_teams,
     repositories,
     collaborators,
     stargazers,

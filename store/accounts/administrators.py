@@ -1,5 +1,6 @@
 """The repositories that an account administers, and whose hooks it may therefore see."""
 
+from store.accounts.role_grants import GRANTS
 from store.database.connection import Connection, Row
 
 # The limit of repositories in a result.
@@ -19,7 +20,7 @@ def repositories(
     given = {} if target_id is None else {"target_id": target_id}
     return db.all(
         "SELECT r.id, r.owner_id FROM (SELECT r.id FROM repository r WHERE r.owner_id = :account_id"
-        " UNION SELECT c.repo_id FROM collaborator c"
+        f" UNION SELECT c.repo_id FROM {GRANTS} AS c"
         " WHERE c.account_id = :account_id AND c.role = 'admin'"
         " UNION SELECT r.id FROM membership m JOIN repository r ON r.owner_id = m.organization_id"
         " WHERE m.account_id = :account_id AND m.role = 'admin') AS f"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from store.accounts.role_grants import GRANTS
 from store.accounts.viewers import RepositoryViewer, may_see, visible_among
 from store.agents import agent_variables
 from store.agents.agent_variables import SELECTED, find
@@ -92,7 +93,7 @@ def collaborates(
     """
     shown, given = may_see(db, viewer)
     found = db.value(
-        "SELECT 1 FROM collaborator p JOIN repository r ON r.id = p.repo_id"
+        f"SELECT 1 FROM {GRANTS} AS p JOIN repository r ON r.id = p.repo_id"
         " JOIN account a ON a.id = r.owner_id WHERE p.account_id = :account_id"
         " AND p.role IN ('write', 'maintain', 'admin') AND r.owner_id = :organization_id"
         f" AND {shown} LIMIT 1",

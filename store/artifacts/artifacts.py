@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from store.accounts import accounts
+from store.accounts.role_grants import GRANTS
 from store.accounts.viewers import RepositoryViewer, may_see, visible_among
 from store.database.connection import Connection, Row, json_array
 
@@ -135,7 +136,7 @@ def _writable(
         return reached
     rows = db.tuples(
         f"SELECT c.repo_id FROM {db.each('ids', id='integer')} AS w"
-        " JOIN collaborator c ON c.repo_id = w.id AND c.account_id = :account_id"
+        f" JOIN {GRANTS} AS c ON c.repo_id = w.id AND c.account_id = :account_id"
         " WHERE c.role IN ('write', 'maintain', 'admin')",
         ids=json_array(reached),
         account_id=account["id"],

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from store.accounts import accounts
+from store.accounts.role_grants import GRANTS
 from store.database.connection import ENDLESS, Connection, Row, json_array
 from store.repositories.repositories import ROLES
 
 RANK = "CASE {} " + " ".join(f"WHEN '{role}' THEN {at}" for at, role in enumerate(ROLES)) + " END"
-GRANTED = f"SELECT account_id, {RANK.format('role')} AS rank FROM collaborator WHERE repo_id = :id"
+GRANTED = f"SELECT account_id, {RANK.format('role')} AS rank FROM {GRANTS} AS g WHERE repo_id = :id"
 MEMBERS = (
     "SELECT account_id, CASE role WHEN 'admin' THEN :highest ELSE 0 END FROM membership"
     " WHERE organization_id = :owner_id"
@@ -86,34 +87,23 @@ def roles_of(db: Connection, repos: Sequence[Row], account: Row) -> dict[int, st
 
     It follows the rules of `repositories.role_of`. `account` needs `id` and `site_admin`.
     """
-    granted = _by_id(
-        db,
-        "SELECT repo_id, role FROM collaborator WHERE account_id = :account_id AND repo_id IN",
-        account["id"],
-        [repo["id"] for repo in repos],
-    )
-    member = _by_id(
-        db,
-        "SELECT organization_id, role FROM membership"
-        " WHERE account_id = :account_id AND organization_id IN",
-        account["id"],
-        [repo["owner_id"] for repo in repos],
-    )
-    found = {}
+    held: dict[int, list[str]] = {repo["id"]: ["read"] for repo in repos}
+    granted = f"SELECT repo_id, role FROM {GRANTS} AS g WHERE account_id = :account_id"
+    for repo_id, role in _rows(db, f"{granted} AND repo_id IN", account["id"], list(held)):
+        held[repo_id].append(role)
+    owners = [repo["owner_id"] for repo in repos]
+    member = "SELECT organization_id, role FROM membership WHERE account_id = :account_id"
+    roles = dict(_rows(db, f"{member} AND organization_id IN", account["id"], owners))
     for repo in repos:
-        held = ["read", granted.get(repo["id"], "read")]
         owns = account["site_admin"] or account["id"] == repo["owner_id"]
-        if owns or member.get(repo["owner_id"]) == "admin":
-            held.append("admin")
-        found[repo["id"]] = max(held, key=ROLES.index)
-    return found
+        if owns or roles.get(repo["owner_id"]) == "admin":
+            held[repo["id"]].append("admin")
+    return {repo_id: max(found, key=ROLES.index) for repo_id, found in held.items()}
 
 
-def _by_id(db: Connection, sql: str, account_id: int, ids: Sequence[int]) -> dict[int, str]:
-    return dict(
-        db.tuples(
-            f"{sql} (SELECT w.id FROM {db.each('ids', id='integer')} AS w)",
-            account_id=account_id,
-            ids=json_array(set(ids)),
-        )
+def _rows(db: Connection, sql: str, account_id: int, ids: Sequence[int]) -> list[tuple[int, str]]:
+    return db.tuples(
+        f"{sql} (SELECT w.id FROM {db.each('ids', id='integer')} AS w)",
+        account_id=account_id,
+        ids=json_array(set(ids)),
     )

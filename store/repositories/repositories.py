@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 
 from store.accounts import accounts
+from store.accounts.role_grants import GRANTS
 from store.database.connection import Connection, Row, json_array
 from store.delivery import websub
 from store.errors import Conflict, Invalid
@@ -185,8 +186,8 @@ def role_of(db: Connection, repo: Row, account: Row | None) -> str | None:
         return base
     if account["site_admin"] or account["id"] == repo["owner_id"]:
         return "admin"
-    granted = db.value(
-        "SELECT role FROM collaborator WHERE repo_id = :repo_id AND account_id = :account_id",
+    granted = db.tuples(
+        f"SELECT role FROM {GRANTS} AS g WHERE repo_id = :repo_id AND account_id = :account_id",
         repo_id=repo["id"],
         account_id=account["id"],
     )
@@ -194,7 +195,7 @@ def role_of(db: Connection, repo: Row, account: Row | None) -> str | None:
     if repo["owner_kind"] == "Organization":
         belongs = accounts.organization_role(db, repo["owner_id"], account["id"])
         member = {"admin": "admin", "member": "read"}.get(belongs or "")
-    held = [role for role in (base, granted, member) if role is not None]
+    held = [role for role in (base, member, *(one for (one,) in granted)) if role is not None]
     return max(held, key=ROLES.index, default=None)
 
 

@@ -1,4 +1,4 @@
-"""What only the full representation of a repository shows."""
+"""The members that only the full representation of a repository has."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Lists of repositories: those of an owner, and those that an account has something to do with."""
+"""Lists of repositories by owner, and by the accounts that belong to them."""
 
 from collections.abc import Collection
 from dataclasses import dataclass

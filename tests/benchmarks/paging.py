@@ -63,7 +63,8 @@ class Hub:
         return self._loop.run_until_complete(self._asked(operation))
 
     async def _asked(self, operation: Operation) -> float:
-        wanted = urlsplit(SETTINGS.root()).path.rstrip("/") + path(operation, self._world)
+        where = FILL[operation.id].path or path(operation, self._world)
+        wanted = urlsplit(SETTINGS.root()).path.rstrip("/") + where
         headers = {"User-Agent": "bench", **first(operation, self._world)}
         scope = _scope(wanted, headers)
         took = []

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import bulk_enterprises
+import bulk_repositories
 from bulk_owners import numbers, people, repositories
 from operations_world import COMMIT, Place, World
 
@@ -20,10 +21,14 @@ LATER = 2**52
 
 @dataclass(frozen=True)
 class Fill:
-    """What adds `n` rows, and how many such a list has at most (None: any number)."""
+    """What adds `n` rows, and how many such a list has at most (None: any number).
+
+    `path` is where the list is if it is not where the world has its sample.
+    """
 
     add: Callable[[Connection, World, int], object]
     most: int | None = None
+    path: str | None = None
 
 
 def _apps(db: Connection, world: World, n: int) -> list[int]:
@@ -371,4 +376,22 @@ FILL: dict[str, Fill] = {
     "agents/list-selected-repos-for-org-variable": Fill(selected_repositories, most=1_000),
     "devenvs/list-repo-secrets": Fill(secrets, most=100),
     "migrations/get-commit-authors": Fill(import_authors),
+    "repos/list-for-user": Fill(bulk_repositories.owned_by("reader")),
+    "repos/list-for-org": Fill(bulk_repositories.owned_by("acme")),
+    "repos/list-for-authenticated-user": Fill(bulk_repositories.owned_by("octo")),
+    "repos/get-all-topics": Fill(bulk_repositories.topics, most=100),
+    "repos/list-collaborators": Fill(bulk_repositories.collaborators),
+    "repos/list-branches": Fill(bulk_repositories.refs_in("refs/heads/")),
+    "repos/list-tags": Fill(bulk_repositories.refs_in("refs/tags/")),
+    "repos/list-teams": Fill(bulk_repositories.teams_of_repository, path="/repos/acme/tools/teams"),
+    "activity/list-stargazers-for-repo": Fill(bulk_repositories.stars),
+    "orgs/list-for-user": Fill(bulk_repositories.organizations_of("bella")),
+    "orgs/list-for-authenticated-user": Fill(bulk_repositories.organizations_of("octo")),
+    "orgs/list-memberships-for-authenticated-user": Fill(
+        bulk_repositories.organizations_of("octo")
+    ),
+    "orgs/list-members": Fill(bulk_repositories.members),
+    "orgs/list-public-members": Fill(bulk_repositories.members),
+    "teams/list": Fill(bulk_repositories.teams),
+    "teams/list-members-in-org": Fill(bulk_enterprises.members),
 }

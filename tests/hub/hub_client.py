@@ -71,3 +71,10 @@ async def open_client(
     async with client:
         yield client
     await store.close()
+
+
+async def anonymously(client: httpx.AsyncClient, path: str) -> httpx.Response:
+    """What a client gets without its credentials."""
+    request = client.build_request("GET", path)
+    request.headers.pop("Authorization", None)
+    return await client.send(request)

@@ -58,7 +58,7 @@ def list_members(
     standing = _standing(ctx, org)
     chosen = query.get("filter", "all")
     if chosen != "all" and standing != "admin":
-        raise Invalid("Only owners can use this filter.", field="filter")
+        raise Invalid("Only owners can use this filter.", field="filter", resource="Organization")
     role = query.get("role", "all")
     return _listed(
         ctx, org, page, standing is None, role=None if role == "all" else role, only=chosen

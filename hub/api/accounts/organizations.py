@@ -1,4 +1,4 @@
-"""Organizations, and the lists of the ones that users belong to."""
+"""Organizations, and the lists of a user's organizations."""
 
 from hub.api.accounts import organization_serializers
 from hub.api.accounts.organization_serializers import Organization

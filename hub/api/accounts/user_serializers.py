@@ -38,7 +38,7 @@ class PublicUser(UserDetails):
 
 
 class PrivateUser(UserDetails):
-    """The authenticated user. `collaborators` counts those of private repositories."""
+    """The authenticated user. `collaborators` counts the accounts with a role in private ones."""
 
     user_view_type: Literal["private"]
     private_gists: int

@@ -17,7 +17,7 @@ from hub.rest.serializers import SimpleUser
 from store import Row
 from store.accounts import organizations
 from store.clock import iso
-from store.enterprises import organization_teams
+from store.enterprises import organization_teams, team_repositories
 from store.errors import Missing
 
 ops = OperationGroup("teams", org=organizations.by_login, team_slug=organization_teams.find)
@@ -69,7 +69,7 @@ def get_by_name(ctx: Context, org: Row, team_slug: Row) -> FullTeam:
     found = {
         **team_serializers.listed(ctx.urls, org, team),
         "members_count": organization_teams.count_members(ctx.db, org["id"], team),
-        "repos_count": 0,
+        "repos_count": team_repositories.count_of(ctx.db, team),
         "created_at": iso(team["created_at"]),
         "updated_at": iso(team["updated_at"]),
         "organization": organization_serializers.full(ctx, org, owner=False),

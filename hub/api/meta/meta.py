@@ -109,7 +109,7 @@ def root(ctx: Context) -> ApiRoot:
 
 
 class ApiOverview(TypedDict):
-    """What clients may know about the server.
+    """The server, as far as clients may know it.
 
     `verifiable_password_authentication` says whether passwords are accepted at all.
     """

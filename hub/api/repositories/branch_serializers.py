@@ -63,7 +63,7 @@ class GitUser(TypedDict):
 
 
 class GitCommit(TypedDict):
-    """What a push has said about a commit. Without that, texts are empty and people are null."""
+    """A commit as a push described it. If none did, texts are empty and people are null."""
 
     url: str
     author: GitUser | None

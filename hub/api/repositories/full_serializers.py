@@ -36,7 +36,7 @@ class RepositoryPermissions(TypedDict):
 
 
 class ListedRepository(MinimalRepository):
-    """A repository in its short form. `permissions` are those of the caller."""
+    """A repository in its short form. `permissions` follow from the caller's role."""
 
     permissions: NotRequired[RepositoryPermissions]
 

@@ -90,8 +90,8 @@ class Topics(TypedDict):
 def get(ctx: Context, repo: Row) -> FullRepository:
     """Get a repository
 
-    `permissions` are those of the caller, whatever the token may do. `parent` and `source` of a
-    fork are not known here, and neither are the settings for merging.
+    `permissions` follow from the caller's role, whatever the token may do. `parent` and `source`
+    of a fork are not known here, and neither are the settings for merging.
     """
     return full_serializers.full(ctx, repo)
 
@@ -159,7 +159,9 @@ def list_for_authenticated_user(
     kind = query.get("type")
     if kind is not None and query.keys() & {"visibility", "affiliation"}:
         raise Invalid(
-            "If you specify visibility or affiliation, you cannot specify type.", field="type"
+            "If you specify visibility or affiliation, you cannot specify type.",
+            field="type",
+            resource="Repository",
         )
     given = query.get("affiliation")
     chosen = RepositorySelection(

@@ -1,7 +1,7 @@
 """The page `reference/not-served.md`: the families of paths that the server does not serve."""
 
 from hub.cli.manual.markdown import page
-from hub.rest.not_served import FAMILIES
+from hub.openapi.not_served import FAMILIES
 
 INTRODUCTION = """\
 Answers have the URLs that the platform's answers have. Every URL that names one of the

@@ -1349,6 +1349,16 @@ CREATE TABLE team_member (
 
 CREATE INDEX team_member_account ON team_member (account_id);
 
+-- The roles of teams in their organization's repositories.
+CREATE TABLE team_repository (
+    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    team_id BIGINT NOT NULL REFERENCES team (id) ON DELETE CASCADE,
+    role TEXT NOT NULL,                 -- read, triage, write, maintain or admin
+    PRIMARY KEY (repo_id, team_id)
+);
+
+CREATE INDEX team_repository_team ON team_repository (team_id);
+
 -- Subscriptions to the assistant, and their options.
 CREATE TABLE assistant_subscription (
     organization_id BIGINT PRIMARY KEY REFERENCES account (id) ON DELETE CASCADE,

@@ -14,8 +14,8 @@ from contract_checks import contract, lines, own
 from hub_client import open_client
 from operations_world import PASSWORD, SECRET, Headers, World, basic, make, path
 
+from hub.openapi.not_served import FAMILIES, PAGE, family_of
 from hub.operations import OPERATIONS
-from hub.rest.not_served import FAMILIES, PAGE, family_of
 from hub.settings import RATE_LIMITS, HubSettings
 from store import open_store
 from store.accounts import tokens

@@ -73,7 +73,7 @@ async def test_a_page_of_many_takes_as_many_statements_as_one_of_one(
 ) -> None:
     fill = FILL.get(operation.id)
     assert fill is not None, f"{operation.id} needs its line in FILL of tests/hub/bulk_rows.py"
-    wanted = f"{path(operation, world)}?per_page={operation.per_page[1]}"
+    wanted = f"{fill.path or path(operation, world)}?per_page={operation.per_page[1]}"
     headers = first(operation, world)
 
     async def ask() -> tuple[int, list[str]]:

@@ -9,7 +9,7 @@ from hub.cli.state import ages
 from hub.cli.state.base import Moment, SectionEntry, StateEntry
 from hub.cli.state.changes import secret
 from store import Connection, Row, Store
-from store.accounts import accounts, emails, sso, totp
+from store.accounts import accounts, emails, memberships, sso, totp
 from store.assistant import membership_seats
 from store.errors import Conflict, Invalid
 from store.repositories import membership_dump
@@ -142,10 +142,13 @@ class UserEntry(AccountEntry):
 
 
 class OrganizationEntry(AccountEntry):
-    """An organization, identified by its login. `members` maps logins to roles."""
+    """An organization, identified by its login. `members` maps logins to roles. Everybody may see
+    the membership of `public_members`.
+    """
 
     description: str | None = Field(None, max_length=1_000)
     members: dict[str, Literal["member", "admin"]] = Field(default_factory=dict)
+    public_members: list[str] = Field(default_factory=list)
     sso: bool = False
     created_at: Moment | None = None
 
@@ -157,13 +160,26 @@ class OrganizationEntry(AccountEntry):
             "sso": sso.enforced(db, row["id"]),
         }
 
-    def write(self, db: Connection, parent: Row, before: Row | None) -> None:
+    def write(self, db: Connection, parent: Row, before: Row | None) -> bool:
         """Create or update the organization and its members."""
         row = self.put(db, before)
         for login, role in self.members.items():
             membership_seats.join(db, row["id"], account(db, login)["id"], role)
+        shown = [
+            memberships.publicize(db, row["id"], self._member_id(db, row, login), True)
+            for login in self.public_members
+        ]
         if "description" in self.model_fields_set:
             accounts.describe(db, row["id"], self.description)
         if "sso" in self.model_fields_set and self.sso != sso.enforced(db, row["id"]):
             sso.enforce(db, row["id"], self.sso)
         ages.give(db, "account", row, self.created_at)
+        return any(shown)
+
+    @staticmethod
+    def _member_id(db: Connection, org: Row, login: str) -> int:
+        """Return the account id of a member. Raises Invalid for everybody else."""
+        found: int = account(db, login)["id"]
+        if accounts.organization_role(db, org["id"], found) is None:
+            raise Invalid(f"{login!r} is in public_members, but is no member of {org['login']}")
+        return found

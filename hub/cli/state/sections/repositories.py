@@ -10,12 +10,33 @@ from hub.cli.state.base import FullName, Moment, SectionEntry, Sha, StateEntry
 from store import Connection, Row
 from store.errors import Invalid
 from store.projection import projection_table, repository_projection
-from store.repositories import licenses, membership_dump, refs, repositories, watching
+from store.repositories import (
+    branch_protection,
+    licenses,
+    membership_dump,
+    refs,
+    repositories,
+    repository_details,
+    watching,
+)
+from store.repositories.repository_details import FEATURES
 
 Role = Literal["read", "triage", "write", "maintain", "admin"]
 Topic = Annotated[str, Field(pattern="^[a-z0-9][a-z0-9-]{0,49}$")]
+Pattern = Annotated[str, Field(min_length=1, max_length=255)]
 # The fields that a platform's payload of a repository has.
-PAYLOAD = ("forks", "size", "default_branch", "homepage", "language", "topics", "fork", "archived")
+PAYLOAD = (
+    "forks",
+    "size",
+    "default_branch",
+    "homepage",
+    "language",
+    "topics",
+    "fork",
+    "archived",
+    "mirror_url",
+    *FEATURES,
+)
 
 
 class LicenseFileEntry(StateEntry):
@@ -45,7 +66,9 @@ class LicenseFileEntry(StateEntry):
 
 
 class RepositoryEntry(SectionEntry):
-    """A repository, identified by its name. `branches` and `tags` map names to commits."""
+    """A repository, identified by its name. `branches` and `tags` map names to commits.
+    `protected_branches` are names or patterns, such as `release/*`.
+    """
 
     identified_by = ("name",)
 
@@ -63,8 +86,17 @@ class RepositoryEntry(SectionEntry):
     topics: list[Topic] = Field(default_factory=list, max_length=100)
     fork: bool = False
     archived: bool = False
+    has_issues: bool = True
+    has_projects: bool = False
+    has_wiki: bool = False
+    has_pages: bool = False
+    has_discussions: bool = False
+    is_template: bool = False
+    disabled: bool = False
+    mirror_url: str | None = Field(None, max_length=1_000)
     branches: dict[str, Sha] = Field(default_factory=dict)
     tags: dict[str, Sha] = Field(default_factory=dict)
+    protected_branches: list[Pattern] = Field(default_factory=list)
     license_file: LicenseFileEntry | None = None
     created_at: Moment | None = None
 
@@ -72,6 +104,7 @@ class RepositoryEntry(SectionEntry):
         row = repositories.find(db, *self.name.split("/"))
         return row and {
             **row,
+            "details": repository_details.details(db, [row["id"]])[row["id"]],
             "collaborators": membership_dump.collaborators(db, row["id"]),
             "watchers": watching.settings(db, row["id"]),
         }
@@ -84,6 +117,7 @@ class RepositoryEntry(SectionEntry):
         self._project(db, row)
         ages.give(db, "repository", row, self.created_at)
         changed = [refs.put(db, row["id"], name, sha) for name, sha in self._refs()]
+        changed += [branch_protection.put(db, row["id"], one) for one in self.protected_branches]
         if "stars" in self.model_fields_set:
             changed.append(watching.set_stars(db, row["id"], self.stars))
         if self.license_file is not None:

@@ -4,26 +4,33 @@ from typing import Literal
 
 from pydantic import Field
 
-from hub.cli.console.options import account
-from hub.cli.state.base import OrganizationPart
+from hub.cli.console.options import account, repository_named
+from hub.cli.state.base import FullName, OrganizationPart
 from store import Connection, Row
 from store.accounts import teams
 from store.assistant import assistant_seats, assistant_subscriptions
+from store.enterprises import team_repositories
 from store.errors import Missing
 
+Permission = Literal["pull", "triage", "push", "maintain", "admin"]
+# The roles that have other names than the permissions.
+ROLES = {"pull": "read", "push": "write"}
 Switch = Literal["enabled", "disabled", "unconfigured"]
 
 
 class TeamEntry(OrganizationPart):
-    """A team, identified by its organization and name."""
+    """A team, identified by its organization and name. `repositories` maps the organization's
+    repositories to the permissions that the team has there.
+    """
 
     identified_by = ("organization", "name")
 
     name: str
     description: str | None = Field(None, max_length=1000)
     privacy: Literal["secret", "closed"] = "closed"
-    permission: Literal["pull", "triage", "push", "maintain", "admin"] = "pull"
+    permission: Permission = "pull"
     members: list[str] = Field(default_factory=list)
+    repositories: dict[FullName, Permission] = Field(default_factory=dict)
 
     @property
     def identity(self) -> str:
@@ -33,12 +40,19 @@ class TeamEntry(OrganizationPart):
         found = teams.named(db, parent["id"], [self.name])
         return {**found[0], "members": teams.member_ids(db, [found[0]["id"]])} if found else None
 
-    def write(self, db: Connection, parent: Row, before: Row | None) -> None:
+    def write(self, db: Connection, parent: Row, before: Row | None) -> bool:
         """Create the team, or add to it what the document has."""
         given = self.given("description", "privacy", "permission")
         row = before or teams.create(db, parent["id"], self.name, **given)
         teams.update(db, row, **given)
         teams.join(db, row["id"], [account(db, login)["id"] for login in self.members])
+        granted = [
+            team_repositories.put(
+                db, row, repository_named(db, name), ROLES.get(permission, permission)
+            )
+            for name, permission in self.repositories.items()
+        ]
+        return any(granted)
 
 
 class AssistantSubscriptionEntry(OrganizationPart):

@@ -1,0 +1,68 @@
+"""The repositories to which an organization's teams have access, and with which role."""
+
+from typing import Any
+
+from store.database.connection import Connection, Row
+from store.enterprises import organization_teams
+from store.errors import Invalid
+
+ALLOWED = (
+    f"SELECT f.*, g.role FROM ({organization_teams.KINDS['organization'][0]}) AS f"
+    " JOIN team_repository g ON g.team_id = f.id WHERE g.repo_id = :repo_id"
+)
+
+
+def put(db: Connection, team: Row, repo: Row, role: str) -> bool:
+    """Give a team a role in a repository. Return whether that changes anything.
+
+    Raises Invalid if the repository belongs to somebody else than the team's organization.
+    """
+    if repo["owner_id"] != team["organization_id"]:
+        raise Invalid(f"{repo['full_name']} does not belong to the organization of the team")
+    changed = db.execute(
+        "INSERT INTO team_repository (repo_id, team_id, role) VALUES (:repo_id, :team_id, :role)"
+        " ON CONFLICT (repo_id, team_id) DO UPDATE SET role = excluded.role"
+        " WHERE team_repository.role <> excluded.role",
+        repo_id=repo["id"],
+        team_id=team["id"],
+        role=role,
+    )
+    return changed > 0
+
+
+def page(db: Connection, repo: Row, viewer: Row, *, limit: int, offset: int) -> list[Row]:
+    """Return the teams with access that the viewer may see, by slug, each with its `role`.
+
+    `viewer` is as in `organization_teams.page`.
+    """
+    return db.all(
+        f"{ALLOWED} ORDER BY f.slug LIMIT :limit OFFSET :offset",
+        limit=limit,
+        offset=offset,
+        **_given(repo, viewer),
+    )
+
+
+def count(db: Connection, repo: Row, viewer: Row) -> int:
+    """Return how many teams `page` can return."""
+    total: int = db.value(f"SELECT count(*) FROM ({ALLOWED}) AS h", **_given(repo, viewer))
+    return total
+
+
+def _given(repo: Row, viewer: Row) -> dict[str, Any]:
+    return {
+        "organization_id": repo["owner_id"],
+        "account_id": viewer["id"],
+        "owner": int(viewer["owner"]),
+        "repo_id": repo["id"],
+    }
+
+
+def count_of(db: Connection, team: Row) -> int:
+    """Return to how many repositories a team has access. Teams of enterprises have none."""
+    if team["enterprise_id"] is not None:
+        return 0
+    total: int = db.value(
+        "SELECT count(*) FROM team_repository WHERE team_id = :team_id", team_id=team["id"]
+    )
+    return total

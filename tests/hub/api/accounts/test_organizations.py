@@ -1,0 +1,165 @@
+"""Organizations, their members, and the memberships of users."""
+
+from typing import Any
+
+import httpx
+import pytest
+from assertions import BASE, assert_error, links
+from hub_client import anonymously
+
+from store import Row, Store
+from store.accounts import accounts, memberships, sso, tokens, totp
+from store.repositories import repositories
+
+Headers = dict[str, str]
+
+
+def token(store: Store, account: Row, **what: Any) -> Headers:
+    value, _ = store.do(lambda db: tokens.create(db, account["id"], **what))
+    return {"Authorization": f"Bearer {value}"}
+
+
+@pytest.fixture
+def acme(store: Store, seed: Any) -> Row:
+    """Octo owns it, bella is a public member and reader nothing."""
+
+    def make(db: Any) -> Row:
+        made = accounts.create(db, "acme", kind="Organization", name="Acme")
+        bella = accounts.create(db, "bella")
+        accounts.join(db, made["id"], seed.octo["id"], "admin")
+        accounts.join(db, made["id"], bella["id"], "member")
+        memberships.publicize(db, made["id"], bella["id"], True)
+        repositories.create(db, made["id"], "kit", private=True)
+        return made
+
+    return store.do(make)
+
+
+@pytest.fixture
+def owner(store: Store, seed: Any) -> Headers:
+    return token(store, seed.octo, scopes=["admin:org"])
+
+
+def logins(answer: httpx.Response) -> list[str]:
+    assert answer.status_code == 200, answer.text
+    return [one["login"] for one in answer.json()]
+
+
+async def test_owners_see_more_of_an_organization(
+    client: httpx.AsyncClient, store: Store, seed: Any, acme: Row, owner: Headers
+) -> None:
+    public = (await anonymously(client, "/orgs/acme")).json()
+    assert (public["name"], public["public_repos"]) == ("Acme", 0)
+    assert "owned_private_repos" not in public
+    assert (await client.get("/orgs/acme", headers=owner)).json()["owned_private_repos"] == 1
+    for headers in (token(store, seed.octo), token(store, seed.reader, scopes=["admin:org"])):
+        assert (await client.get("/orgs/acme", headers=headers)).json() == public
+
+
+async def test_a_user_is_no_organization(client: httpx.AsyncClient) -> None:
+    assert_error(await client.get("/orgs/octo"), 404, "Not Found")
+
+
+async def test_single_sign_on_hides_the_owner_s_part(
+    client: httpx.AsyncClient, store: Store, acme: Row, owner: Headers
+) -> None:
+    store.do(sso.enforce, acme["id"], True)
+    found = await client.get("/orgs/acme", headers=owner)
+    assert "owned_private_repos" not in found.json()
+
+
+async def test_concealed_members_are_for_members(
+    client: httpx.AsyncClient, store: Store, seed: Any, acme: Row, owner: Headers
+) -> None:
+    assert logins(await client.get("/orgs/acme/members", headers=owner)) == ["octo", "bella"]
+    outsider = token(store, seed.reader, scopes=["read:org"])
+    for headers in (outsider, token(store, seed.octo)):
+        assert logins(await client.get("/orgs/acme/members", headers=headers)) == ["bella"]
+    assert logins(await anonymously(client, "/orgs/acme/members")) == ["bella"]
+    assert logins(await client.get("/orgs/acme/public_members")) == ["bella"]
+
+
+@pytest.mark.parametrize(
+    ("query", "wanted"),
+    [
+        ("role=admin", ["octo"]),
+        ("role=member", ["bella"]),
+        ("filter=2fa_disabled", ["bella"]),
+        ("filter=2fa_insecure", []),
+    ],
+)
+async def test_filters_of_members(
+    client: httpx.AsyncClient,
+    store: Store,
+    seed: Any,
+    acme: Row,
+    owner: Headers,
+    query: str,
+    wanted: list[str],
+) -> None:
+    store.do(lambda db: totp.set_up(db, seed.octo["id"], login="octo", issuer="tower"))
+    assert logins(await client.get(f"/orgs/acme/members?{query}", headers=owner)) == wanted
+
+
+async def test_only_owners_learn_who_has_no_second_factor(
+    client: httpx.AsyncClient, acme: Row
+) -> None:
+    assert_error(await client.get("/orgs/acme/members?filter=2fa_disabled"), 422)
+
+
+async def test_members_have_pages(client: httpx.AsyncClient, acme: Row, owner: Headers) -> None:
+    answer = await client.get("/orgs/acme/members?per_page=1", headers=owner)
+    assert logins(answer) == ["octo"]
+    assert links(answer)["next"] == f"{BASE}/orgs/acme/members?per_page=1&page=2"
+
+
+async def test_members_learn_who_is_one(
+    client: httpx.AsyncClient, acme: Row, owner: Headers
+) -> None:
+    assert (await client.get("/orgs/acme/members/bella", headers=owner)).status_code == 204
+    assert_error(await client.get("/orgs/acme/members/reader", headers=owner), 404)
+
+
+async def test_others_are_sent_to_the_public_members(
+    client: httpx.AsyncClient, store: Store, seed: Any, acme: Row
+) -> None:
+    headers = token(store, seed.reader, scopes=["read:org"])
+    for login, status in (("bella", 204), ("octo", 404)):
+        answer = await client.get(f"/orgs/acme/members/{login}", headers=headers)
+        at = f"{BASE}/orgs/acme/public_members/{login}"
+        assert (answer.status_code, answer.headers["Location"]) == (302, at)
+        assert (await client.get(at, headers=headers)).status_code == status
+    assert_error(await client.get("/orgs/acme/members/reader", headers=headers), 404)
+
+
+async def test_a_membership(client: httpx.AsyncClient, acme: Row, owner: Headers) -> None:
+    found = (await client.get("/orgs/acme/memberships/bella", headers=owner)).json()
+    assert (found["role"], found["state"]) == ("member", "active")
+    assert (await client.get(found["url"], headers=owner)).json() == found
+    own = (await client.get("/user/memberships/orgs/acme", headers=owner)).json()
+    assert (own["role"], own["user"]["login"]) == ("admin", "octo")
+    listed = (await client.get("/user/memberships/orgs", headers=owner)).json()
+    assert listed == [own]
+    pending = await client.get("/user/memberships/orgs?state=pending", headers=owner)
+    assert pending.json() == []
+
+
+async def test_memberships_of_outsiders(
+    client: httpx.AsyncClient, store: Store, seed: Any, acme: Row, owner: Headers
+) -> None:
+    assert_error(await client.get("/orgs/acme/memberships/reader", headers=owner), 404)
+    headers = token(store, seed.reader, scopes=["read:org"])
+    assert_error(await client.get("/orgs/acme/memberships/bella", headers=headers), 404)
+    assert_error(await client.get("/user/memberships/orgs/acme", headers=headers), 404)
+
+
+async def test_organizations_of_users(
+    client: httpx.AsyncClient, store: Store, seed: Any, acme: Row
+) -> None:
+    assert logins(await client.get("/users/bella/orgs")) == ["acme"]
+    assert logins(await client.get("/users/octo/orgs")) == []
+    scoped = token(store, seed.octo, scopes=["read:org"])
+    assert logins(await client.get("/user/orgs", headers=scoped)) == ["acme"]
+    assert_error(await client.get("/user/orgs", headers=token(store, seed.octo)), 403)
+    fine = token(store, seed.octo, kind="fine_grained", permissions={"members": "read"})
+    assert logins(await client.get("/user/orgs", headers=fine)) == []

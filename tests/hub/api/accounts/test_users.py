@@ -1,0 +1,75 @@
+"""Users, as everybody sees them and as they see themselves."""
+
+from typing import Any
+
+import httpx
+import pytest
+from assertions import assert_error
+from hub_client import anonymously
+
+from store import Row, Store
+from store.accounts import emails, placeholder_accounts, tokens, totp
+from store.repositories import repositories
+
+
+def token(store: Store, account: Row, **what: Any) -> dict[str, str]:
+    value, _ = store.do(lambda db: tokens.create(db, account["id"], **what))
+    return {"Authorization": f"Bearer {value}"}
+
+
+async def test_a_user_by_login_and_by_id(client: httpx.AsyncClient, seed: Any) -> None:
+    by_login = await client.get("/users/OCTO")
+    by_id = await client.get(f"/user/{seed.octo['id']}")
+    assert by_login.json() == by_id.json()
+    found = by_login.json()
+    assert (found["login"], found["type"], found["public_repos"]) == ("octo", "User", 1)
+    assert "owned_private_repos" not in found
+
+
+@pytest.mark.parametrize("path", ["/users/nobody", "/user/987654321", "/user/octo"])
+async def test_nobody(client: httpx.AsyncClient, path: str) -> None:
+    assert_error(await client.get(path), 404, "Not Found")
+
+
+async def test_an_address_is_shown_if_its_owner_wants_it(
+    client: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
+    def public(db: Any) -> None:
+        emails.add(db, seed.reader["id"], ["reader@tower.example"], verified=True)
+        emails.set_visibility(db, seed.reader["id"], "public")
+
+    assert (await client.get("/users/reader")).json()["email"] is None
+    store.do(public)
+    assert (await client.get("/users/reader")).json()["email"] == "reader@tower.example"
+    anonymous = await anonymously(client, "/users/reader")
+    assert anonymous.json()["email"] is None
+
+
+async def test_an_account_that_only_events_name(client: httpx.AsyncClient, store: Store) -> None:
+    given = {"login": "ringer[bot]", "type": "Bot"}
+    store.do(placeholder_accounts.get_or_create, given)
+    found = (await client.get("/users/ringer%5Bbot%5D")).json()
+    assert (found["login"], found["type"], found["name"]) == ("ringer[bot]", "Bot", None)
+
+
+async def test_oneself_with_and_without_the_scope(
+    client: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
+    store.do(repositories.grant, seed.vault["id"], seed.reader["id"], "read")
+    store.do(lambda db: totp.set_up(db, seed.octo["id"], login="octo", issuer="tower"))
+    private = (await client.get("/user", headers=token(store, seed.octo, scopes=["user"]))).json()
+    assert private["two_factor_authentication"] is True
+    assert (private["owned_private_repos"], private["collaborators"]) == (1, 1)
+    public = (await client.get("/user", headers=token(store, seed.octo))).json()
+    assert "two_factor_authentication" not in public
+    assert {name: private[name] for name in public} == {**public, "user_view_type": "private"}
+
+
+async def test_oneself_needs_a_user_s_token(
+    client: httpx.AsyncClient, store: Store, seed: Any
+) -> None:
+    assert_error(await anonymously(client, "/user"), 401)
+    headers = token(store, seed.octo, kind="installation")
+    assert_error(await client.get("/user", headers=headers), 403)
+    fine = token(store, seed.octo, kind="fine_grained")
+    assert (await client.get("/user", headers=fine)).json()["login"] == "octo"

@@ -1,0 +1,81 @@
+"""Rows for the lists of repositories, of what is in them, and of organizations and their teams."""
+
+import json
+from collections.abc import Callable
+
+from bulk_owners import numbers, people, repositories
+from operations_world import COMMIT, World
+
+from store import Connection
+
+Add = Callable[[Connection, World, int], None]
+
+
+def owned_by(login: str) -> Add:
+    def add(db: Connection, world: World, n: int) -> None:
+        owner = db.value("SELECT id FROM account WHERE login = :login", login=login)
+        repositories(db, [owner] * n)
+
+    return add
+
+
+def collaborators(db: Connection, world: World, n: int) -> None:
+    rows = [(world.hello.repo["id"], who, "write") for who in people(db, n)]
+    db.insert_many("collaborator", "repo_id, account_id, role", rows)
+
+
+def stars(db: Connection, world: World, n: int) -> None:
+    rows = [(world.hello.repo["id"], who, 1) for who in people(db, n)]
+    db.insert_many("star", "repo_id, account_id, starred_at", rows)
+
+
+def refs_in(folder: str) -> Add:
+    def add(db: Connection, world: World, n: int) -> None:
+        repo_id = world.hello.repo["id"]
+        known = db.value("SELECT count(*) FROM ref")
+        rows = [(repo_id, f"{folder}r{known + at}", COMMIT, 1) for at in range(n)]
+        db.insert_many("ref", "repo_id, name, sha, updated_at", rows)
+
+    return add
+
+
+def topics(db: Connection, world: World, n: int) -> None:
+    repo_id = world.hello.repo["id"]
+    known = json.loads(db.value("SELECT topics FROM repository WHERE id = :id", id=repo_id))
+    named = json.dumps([*known, *(f"t{len(known) + at}" for at in range(n))])
+    db.execute("UPDATE repository SET topics = :topics WHERE id = :id", topics=named, id=repo_id)
+
+
+def members(db: Connection, world: World, n: int) -> None:
+    rows = [(world.acme.account["id"], who, "member", 1) for who in people(db, n)]
+    db.insert_many("membership", MEMBERSHIP, rows)
+
+
+def organizations_of(login: str) -> Add:
+    def add(db: Connection, world: World, n: int) -> None:
+        who = db.value("SELECT id FROM account WHERE login = :login", login=login)
+        rows = [(made, who, "member", 1) for made in people(db, n, "Organization")]
+        db.insert_many("membership", MEMBERSHIP, rows)
+
+    return add
+
+
+MEMBERSHIP = "organization_id, account_id, role, public"
+
+
+def teams(db: Connection, world: World, n: int) -> list[int]:
+    columns = (
+        "organization_id, slug, name, privacy, permission, notification_setting, created_at,"
+        " updated_at"
+    )
+    first = db.value("SELECT coalesce(max(id), 0) FROM team") + 1
+    rows = [
+        (world.acme.account["id"], f"t{at}", f"t{at}", "closed", "pull", "on", 1, 1)
+        for at in range(first, first + n)
+    ]
+    return numbers(db, "team", columns, rows)
+
+
+def teams_of_repository(db: Connection, world: World, n: int) -> None:
+    rows = [(world.acme.repo["id"], team, "write") for team in teams(db, world, n)]
+    db.insert_many("team_repository", "repo_id, team_id, role", rows)
