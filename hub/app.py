@@ -138,10 +138,15 @@ def _paths(services: Services, operation: Operation) -> list[str]:
     prefix = services.urls.prefix
     if operation.path == "/":
         return list(dict.fromkeys((prefix or "/", f"{prefix}/")))
-    paths = [operation.path]
-    if operation.path.startswith(REPOSITORY):
-        paths.append(BY_ID + operation.path.removeprefix(REPOSITORY))
+    paths = _with_id(operation.path)
     return [prefix + spelled for path in paths for spelled in services.vocabulary.paths(path)]
+
+
+def _with_id(path: str) -> list[str]:
+    """Return a path and, if it is in a repository, the same with the repository's id."""
+    if not path.startswith(REPOSITORY):
+        return [path]
+    return [path, BY_ID + path.removeprefix(REPOSITORY)]
 
 
 def _others(services: Services) -> Mapping[str, tuple[Handler, str, tuple[Any, ...], str]]:
@@ -173,10 +178,11 @@ def _lifespan(services: Services, lifespan: Lifespan[Starlette] | None) -> Lifes
 
 
 def _add_not_served(services: Services, routes: Routes) -> None:
-    """Add the paths that the platform has beside operations with a parameter in their place."""
+    """Add the paths that a parameter of an operation's path would match otherwise."""
     endpoint = _no_operation(services)
-    for path in not_served.fixed_paths():
-        routes.add("GET", services.urls.prefix + path, endpoint)
+    for path in not_served.overlapping_paths():
+        for served in _with_id(path):
+            routes.add("GET", services.urls.prefix + served, endpoint, SLASHED)
 
 
 def _no_operation(services: Services) -> Endpoint:

@@ -186,9 +186,11 @@ FAMILIES = (
 )
 
 
-def fixed_paths() -> list[str]:
-    """Return the paths of all families that have no part in braces."""
-    return [path for one in FAMILIES for path in one.paths if "{" not in path]
+def overlapping_paths() -> list[str]:
+    """Return the paths that a parameter of an operation's path could match."""
+    found = [path for one in FAMILIES for path in one.paths]
+    fixed = [path for path in found if "{" not in path]
+    return fixed + [path.replace("{*", "{") for path in found if "{*branch}/" in path]
 
 
 def family_of(path: str) -> Family | None:

@@ -8,6 +8,7 @@ from assertions import BASE, assert_error, links
 
 from store import Connection, Store
 from store.accounts import tokens
+from store.clock import MovableClock
 from store.errors import Conflict, Invalid
 from store.repositories import repositories
 
@@ -126,3 +127,16 @@ async def test_a_repository_by_its_number(client: httpx.AsyncClient, seed: Any) 
     reader = {"Authorization": f"token {seed.reader_token}"}
     hidden = f"/repositories/{seed.vault['id']}/hooks"
     assert_error(await client.get(hidden, headers=reader), 404, "Not Found")
+
+
+async def test_the_server_says_what_it_knows_about_itself(client: httpx.AsyncClient) -> None:
+    assert (await client.get("/meta")).json() == {"verifiable_password_authentication": True}
+
+
+async def test_a_sentence_for_each_day(client: httpx.AsyncClient, clock: MovableClock) -> None:
+    answer = await client.get("/zen")
+    assert answer.headers["Content-Type"] == "text/plain; charset=utf-8"
+    assert answer.text.endswith(".")
+    assert (await client.get("/zen")).text == answer.text
+    clock.advance(86_400)
+    assert (await client.get("/zen")).text != answer.text

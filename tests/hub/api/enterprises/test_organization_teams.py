@@ -1,0 +1,127 @@
+"""The teams of organizations, and their members."""
+
+from typing import Any
+
+import httpx
+import pytest
+from assertions import BASE, assert_error
+
+from store import Row, Store
+from store.accounts import accounts, teams, tokens
+from store.enterprises import (
+    enterprise_assignments,
+    enterprise_memberships,
+    enterprise_teams,
+    enterprises,
+    team_repositories,
+)
+from store.repositories import repositories
+
+TEAMS = "/orgs/acme/teams"
+Headers = dict[str, str]
+
+
+@pytest.fixture
+def acme(store: Store, seed: Any) -> dict[str, Any]:
+    """Octo owns it; its members are bella, in the secret team Night, and cid, in Day.
+
+    An enterprise assigns the team Ops to it.
+    """
+
+    def make(db: Any) -> dict[str, Any]:
+        org = accounts.create(db, "acme", kind="Organization")
+        made = {name: accounts.create(db, name) for name in ("bella", "cid")}
+        accounts.join(db, org["id"], seed.octo["id"], "admin")
+        for account in made.values():
+            accounts.join(db, org["id"], account["id"], "member")
+        night = teams.create(db, org["id"], "Night", privacy="secret")
+        day = teams.create(db, org["id"], "Day", description="rings at noon")
+        teams.join(db, night["id"], [made["bella"]["id"]])
+        teams.join(db, day["id"], [made["cid"]["id"], seed.octo["id"]])
+        repo = repositories.create(db, org["id"], "tools")
+        team_repositories.put(db, day, repo, "read")
+        enterprise = enterprises.create(db, "globe")
+        enterprises.adopt(db, enterprise["id"], org["id"])
+        for name, assigned in (("Ops", True), ("Far", False)):
+            team = enterprise_teams.create(db, enterprise["id"], name)
+            enterprise_memberships.add(db, team["id"], [made["bella"]["id"]])
+            if assigned:
+                enterprise_assignments.add(db, team, [org["id"]])
+        return {"octo": seed.octo, "reader": seed.reader, **made}
+
+    return store.do(make)
+
+
+@pytest.fixture
+def by(store: Store, acme: dict[str, Any]) -> dict[str, Headers]:
+    """A token with the scope for each of them."""
+
+    def made(account: Row) -> Headers:
+        value, _ = store.do(lambda db: tokens.create(db, account["id"], scopes=["read:org"]))
+        return {"Authorization": f"Bearer {value}"}
+
+    return {name: made(account) for name, account in acme.items()}
+
+
+def slugs(answer: httpx.Response) -> list[str]:
+    assert answer.status_code == 200, answer.text
+    return [team["slug"] for team in answer.json()]
+
+
+@pytest.mark.parametrize(
+    ("login", "wanted"),
+    [
+        ("octo", ["day", "ent:ops", "night"]),
+        ("bella", ["day", "ent:ops", "night"]),
+        ("cid", ["day", "ent:ops"]),
+    ],
+)
+async def test_secret_teams_are_for_their_members(
+    client: httpx.AsyncClient, by: dict[str, Headers], login: str, wanted: list[str]
+) -> None:
+    assert slugs(await client.get(TEAMS, headers=by[login])) == wanted
+    status = 200 if "night" in wanted else 404
+    for path in (f"{TEAMS}/night", f"{TEAMS}/night/members"):
+        assert (await client.get(path, headers=by[login])).status_code == status
+
+
+@pytest.mark.parametrize(
+    ("kind", "wanted"), [("organization", ["day", "night"]), ("enterprise", ["ent:ops"])]
+)
+async def test_teams_of_one_kind(
+    client: httpx.AsyncClient, by: dict[str, Headers], kind: str, wanted: list[str]
+) -> None:
+    answer = await client.get(f"{TEAMS}?team_type={kind}", headers=by["octo"])
+    assert slugs(answer) == wanted
+    assert {team["type"] for team in answer.json()} == {kind}
+
+
+async def test_a_team_by_its_name(client: httpx.AsyncClient, by: dict[str, Headers]) -> None:
+    found = (await client.get(f"{TEAMS}/DAY", headers=by["cid"])).json()
+    assert (found["name"], found["members_count"], found["repos_count"]) == ("Day", 2, 1)
+    assert found["url"] == f"{BASE}{TEAMS}/day"
+    assert found["organization"]["login"] == "acme"
+    ops = (await client.get(f"{TEAMS}/ent:ops", headers=by["cid"])).json()
+    assert (ops["type"], ops["members_count"], ops["repos_count"]) == ("enterprise", 1, 0)
+    for slug in ("none", "ent:far"):
+        assert_error(await client.get(f"{TEAMS}/{slug}", headers=by["cid"]), 404, "Not Found")
+
+
+@pytest.mark.parametrize(
+    ("query", "wanted"),
+    [
+        ("", {"cid": "member", "octo": "maintainer"}),
+        ("role=member", {"cid": "member"}),
+        ("role=maintainer", {"octo": "maintainer"}),
+    ],
+)
+async def test_members_of_a_team(
+    client: httpx.AsyncClient, by: dict[str, Headers], query: str, wanted: dict[str, str]
+) -> None:
+    answer = await client.get(f"{TEAMS}/day/members?{query}", headers=by["cid"])
+    assert {one["login"]: one["role"] for one in answer.json()} == wanted
+
+
+async def test_outsiders_see_no_teams(client: httpx.AsyncClient, by: dict[str, Headers]) -> None:
+    for path in (TEAMS, f"{TEAMS}/day", f"{TEAMS}/day/members"):
+        assert_error(await client.get(path, headers=by["reader"]), 404, "Not Found")
