@@ -63,8 +63,8 @@ def may_do(
     needed = Access(permissions=(permission,), scopes=(scope,))
     if not suffices(needed, caller, needed.scopes):
         return None
-    needs_sign_on = caller.token_id is not None and caller.kind != "installation"
-    if needs_sign_on and not sso.permits(db, org["id"], caller.token_id):
+    token_id = None if caller.kind == "installation" else caller.token_id
+    if token_id is not None and not sso.permits(db, org["id"], token_id):
         return None
     return organizations.role_of(db, org, caller.account)
 

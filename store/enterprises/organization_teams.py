@@ -32,8 +32,8 @@ ASSIGNED = (
     " (t.selection = 'selected' AND EXISTS (SELECT 1 FROM enterprise_team_organization x"
     " WHERE x.team_id = t.id AND x.organization_id = o.organization_id)))"
 )
-KINDS = {"organization": (f"{OWN}{VISIBLE}",), "enterprise": (ASSIGNED,)}
-KINDS["all"] = (*KINDS["organization"], *KINDS["enterprise"])
+SEEN = f"{OWN}{VISIBLE}"
+KINDS = {"organization": (SEEN,), "enterprise": (ASSIGNED,), "all": (SEEN, ASSIGNED)}
 """The teams of each kind, as SQL, by the name that the API gives to it."""
 
 
@@ -72,12 +72,13 @@ def is_visible(db: Connection, organization_id: int, viewer: Row, team: Row) -> 
     if team["enterprise_id"] is not None:
         return True
     found, given = _teams(organization_id, viewer, KINDS["organization"])
-    return db.value(f"SELECT 1 FROM ({found}) AS f WHERE id = :id", id=team["id"], **given) == 1
+    seen = db.value(f"SELECT 1 FROM ({found}) AS f WHERE id = :id", id=team["id"], **given)
+    return seen is not None
 
 
 def _teams(organization_id: int, viewer: Row, kinds: Sequence[str]) -> tuple[str, dict[str, Any]]:
     given: dict[str, Any] = {"organization_id": organization_id}
-    if KINDS["organization"][0] in kinds:
+    if SEEN in kinds:
         given |= {"account_id": viewer["id"], "owner": int(viewer["owner"])}
     return " UNION ALL ".join(kinds), given
 

@@ -7,7 +7,7 @@ from store.enterprises import organization_teams
 from store.errors import Invalid
 
 ALLOWED = (
-    f"SELECT f.*, g.role FROM ({organization_teams.KINDS['organization'][0]}) AS f"
+    f"SELECT f.*, g.role FROM ({organization_teams.SEEN}) AS f"
     " JOIN team_repository g ON g.team_id = f.id WHERE g.repo_id = :repo_id"
 )
 

@@ -101,7 +101,9 @@ def roles_of(db: Connection, repos: Sequence[Row], account: Row) -> dict[int, st
     return {repo_id: max(found, key=ROLES.index) for repo_id, found in held.items()}
 
 
-def _rows(db: Connection, sql: str, account_id: int, ids: Sequence[int]) -> list[tuple[int, str]]:
+def _rows(
+    db: Connection, sql: str, account_id: int, ids: Sequence[int]
+) -> Sequence[tuple[Any, ...]]:
     return db.tuples(
         f"{sql} (SELECT w.id FROM {db.each('ids', id='integer')} AS w)",
         account_id=account_id,

@@ -37,4 +37,5 @@ def _person(told: Mapping[str, Any], name: str) -> Row | None:
     found: Row = payload_reader.read_fields(given, PERSON)
     if found.keys() != PERSON.keys():
         return None
-    return found | payload_reader.read_fields(given, LOGIN)
+    named: Row = payload_reader.read_fields(given, LOGIN)
+    return found | named

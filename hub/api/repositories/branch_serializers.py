@@ -130,9 +130,9 @@ def branch(urls: Urls, db: Connection, repo: Row, row: Row) -> Branch:
 
 def tag(urls: Urls, repo: Row, row: Row) -> Tag:
     """Serialize a tag."""
-    name, sha = row["name"].removeprefix(refs.TAGS), _head(row).get("id", row["sha"])
+    sha = str(_head(row).get("id", row["sha"]))
     return {
-        "name": name,
+        "name": row["name"].removeprefix(refs.TAGS),
         "commit": {"sha": sha, "url": urls.commit(repo, sha)},
         "zipball_url": f"{urls.repository(repo)}/zipball/{row['name']}",
         "tarball_url": f"{urls.repository(repo)}/tarball/{row['name']}",

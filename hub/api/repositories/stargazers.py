@@ -36,7 +36,9 @@ def list_stargazers_for_repo(
     rows = stars.page(ctx.db, repo["id"], limit=page.limit, offset=page.offset)
     if ctx.media.param != WITH_TIMES:
         return [serializers.simple_user(ctx.urls, row) for row in rows]
-    return [
-        {"starred_at": iso(row["starred_at"]), "user": serializers.simple_user(ctx.urls, row)}
-        for row in rows
-    ]
+    return [_with_time(ctx, row) for row in rows]
+
+
+def _with_time(ctx: Context, row: Row) -> Stargazer:
+    user = serializers.simple_user(ctx.urls, row)
+    return {"starred_at": iso(row["starred_at"]), "user": user}
