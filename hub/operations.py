@@ -26,7 +26,16 @@ from hub.api.enterprises import (
 )
 from hub.api.hooks import hook_deliveries, hooks
 from hub.api.imports import source_imports
-from hub.api.issues import issue_events, issue_field_values, issue_fields
+from hub.api.issues import (
+    assignees,
+    issue_comments,
+    issue_events,
+    issue_field_values,
+    issue_fields,
+    issues,
+    labels,
+    milestones,
+)
 from hub.api.meta import meta, rate_limit
 from hub.api.repositories import (
     branches,
@@ -60,6 +69,11 @@ MODULES = (
     assistant_metrics,
     watching,
     commit_comments,
+    issues,
+    issue_comments,
+    labels,
+    milestones,
+    assignees,
     issue_events,
     issue_field_values,
     issue_fields,

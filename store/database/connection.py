@@ -89,6 +89,12 @@ class Connection(Protocol):
     def no_timeout(self) -> None:
         """Disable the timeouts of statements and locks for the rest of this transaction."""
 
+    def require_thread(self) -> None:
+        """Require that this read does not run on the event loop, because it will take long.
+
+        If it does, ReadBudgetExceeded makes the store run it again on a thread.
+        """
+
     def before_commit(self, function: "BeforeCommit[T]", item: T) -> None:
         """Call `function` with all items registered for it, at the end of this transaction.
 

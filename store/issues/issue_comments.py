@@ -11,10 +11,11 @@ from store.database.connection import Connection, Row, json_array
 from store.issues.issues import ASSOCIATIONS
 
 COLUMNS = (
-    "id, repo_id, issue_id, kind, foreign_id, author_id, author_association, body, state,"
+    "id, repo_id, issue_id, kind, number, author_id, author_association, body, state,"
     " commit_id, details, pinned_at, pinned_by_id, created_at, updated_at, told_at"
 )
 KINDS = ("comment", "review", "line")
+UNIQUE = "repo_id, kind, number"
 MOST_BODY = 262_144
 SHA = payload_reader.text(64)
 FIELDS: payload_reader.Readers = {
@@ -56,16 +57,66 @@ DETAILS: payload_reader.Readers = {
 }
 
 
-def find(db: Connection, repo_id: int, kind: str, foreign_id: int) -> Row | None:
-    """Return the comment with this id on the platform (COLUMNS, details as a dict), or None."""
+def find(db: Connection, repo_id: int, kind: str, number: int) -> Row | None:
+    """Return the comment with this public id (COLUMNS, details as a dict), or None."""
     row = db.one(
         f"SELECT {COLUMNS} FROM issue_comment"
-        " WHERE repo_id = :repo_id AND kind = :kind AND foreign_id = :foreign_id",
+        " WHERE repo_id = :repo_id AND kind = :kind AND number = :number",
         repo_id=repo_id,
         kind=kind,
-        foreign_id=foreign_id,
+        number=number,
     )
     return None if row is None else decode_row(row)
+
+
+def get(db: Connection, repo_id: int, number: int) -> Row | None:
+    """Return the comment on an issue or pull request with this public id, or None.
+
+    Comments on issues that were deleted or moved are not found.
+    """
+    row = find(db, repo_id, "comment", number)
+    return row if row is not None and _is_there(db, row["issue_id"]) else None
+
+
+def _is_there(db: Connection, issue_id: int) -> bool:
+    found = db.value(
+        "SELECT 1 FROM issue WHERE id = :id AND deleted_at IS NULL AND moved_to IS NULL",
+        id=issue_id,
+    )
+    return found is not None
+
+
+def page(
+    db: Connection, issue_id: int, *, since: int | None = None, limit: int, offset: int
+) -> list[Row]:
+    """Return a page of an issue's comments, by id: those updated `since` then."""
+    where, given = _of_issue(issue_id, since)
+    rows = db.all(
+        f"SELECT {COLUMNS} FROM issue_comment WHERE {where}"
+        " ORDER BY number LIMIT :limit OFFSET :offset",
+        limit=limit,
+        offset=offset,
+        **given,
+    )
+    return [decode_row(row) for row in rows]
+
+
+def count(db: Connection, issue_id: int, *, since: int | None = None, most: int) -> int:
+    """Return how many comments `page` can return, counted up to `most`."""
+    where, given = _of_issue(issue_id, since)
+    total: int = db.value(
+        f"SELECT count(*) FROM (SELECT id FROM issue_comment WHERE {where} LIMIT :most) AS c",
+        most=most,
+        **given,
+    )
+    return total
+
+
+def _of_issue(issue_id: int, since: int | None) -> tuple[str, Row]:
+    where, given = "issue_id = :issue_id AND kind = 'comment'", {"issue_id": issue_id}
+    if since is None:
+        return where, given
+    return f"{where} AND updated_at >= :since", {**given, "since": since}
 
 
 def of(db: Connection, ids: Iterable[int]) -> dict[int, Row]:
@@ -101,17 +152,17 @@ def put(
 
     The first is None if it is new. Both are None if the payload is not valid.
     """
-    foreign_id = payload_reader.read_field(given, "id", payload_reader.number)
-    if foreign_id is None:
+    number = payload_reader.read_field(given, "id", payload_reader.number)
+    if number is None:
         return None, None
-    before = find(db, issue["repo_id"], kind, foreign_id)
+    before = find(db, issue["repo_id"], kind, number)
     fields = _fields(db, kind, given, {} if before is None else before["details"])
     if before is None:
-        _add(db, issue, kind, foreign_id, fields)
+        _add(db, issue, kind, number, fields)
     elif not upsert.is_outdated(before, fields):
         kept = before | {"details": orjson.dumps(before["details"]).decode()}
         upsert.update(db, "issue_comment", kept, fields)
-    return before, find(db, issue["repo_id"], kind, foreign_id)
+    return before, find(db, issue["repo_id"], kind, number)
 
 
 def _fields(db: Connection, kind: str, given: Mapping[str, Any], before: Row) -> Row:
@@ -125,19 +176,19 @@ def _fields(db: Connection, kind: str, given: Mapping[str, Any], before: Row) ->
     return fields if author_id is None else {**fields, "author_id": author_id}
 
 
-def _add(db: Connection, issue: Row, kind: str, foreign_id: int, fields: Row) -> None:
+def _add(db: Connection, issue: Row, kind: str, number: int, fields: Row) -> None:
     values = {
         "repo_id": issue["repo_id"],
         "issue_id": issue["id"],
         "kind": kind,
-        "foreign_id": foreign_id,
+        "number": number,
         "author_association": "NONE",
         "details": "{}",
         "created_at": db.now,
         "updated_at": db.now,
         **fields,
     }
-    upsert.insert_if_absent(db, "issue_comment", values, "repo_id, kind, foreign_id")
+    upsert.insert_if_absent(db, "issue_comment", values, UNIQUE)
 
 
 def pin(db: Connection, comment: Row, by: int | None, at: int | None) -> None:

@@ -4,15 +4,19 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+import orjson
+
 from store.accounts import placeholder_accounts
 from store.database import payload_reader, upsert
 from store.database.connection import Connection, Row, json_array
 from store.issues import issue_events, labels, milestones
+from store.issues.issue_field_options import COLORS
 
 COLUMNS = (
     "id, repo_id, number, foreign_id, is_pull, title, body, state, state_reason, author_id,"
     " author_association, closed_by_id, milestone_id, locked, lock_reason, comments, closed_at,"
-    " created_at, updated_at, told_at, deleted_at, moved_to, moved_number"
+    " created_at, updated_at, told_at, deleted_at, moved_to, moved_number, type,"
+    " type_key"
 )
 REASONS = ("completed", "reopened", "not_planned", "duplicate")
 ASSOCIATIONS = (
@@ -40,6 +44,12 @@ FIELDS: payload_reader.Readers = {
     "created_at": payload_reader.timestamp,
     "updated_at": payload_reader.timestamp,
     "told_at": ("updated_at", payload_reader.timestamp),
+}
+TYPE: payload_reader.Readers = {
+    "id": payload_reader.number,
+    "name": payload_reader.text(255, 1),
+    "description": payload_reader.nullable(payload_reader.text(1_000)),
+    "color": payload_reader.nullable(payload_reader.one_of(*COLORS)),
 }
 NAMED = re.compile(r"[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}")
 PEOPLE = {"author_id": "user", "closed_by_id": "closed_by"}
@@ -82,7 +92,7 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | N
     before = get(db, repo["id"], number)
     if before and (before["deleted_at"] or upsert.is_outdated(before, fields)):
         return int(before["id"])
-    fields |= _people(db, given) | _milestone(db, repo, given, event)
+    fields |= _people(db, given) | _milestone(db, repo, given, event) | _type(given)
     issue_id = _write(db, repo["id"], number, before, fields)
     _set(db, repo, issue_id, given, event)
     return issue_id
@@ -94,6 +104,15 @@ def _people(db: Connection, given: dict[str, Any]) -> Row:
         for column, name in PEOPLE.items()
     }
     return {column: account_id for column, account_id in met.items() if account_id is not None}
+
+
+def _type(given: dict[str, Any]) -> Row:
+    if "type" not in given:
+        return {}
+    found = payload_reader.read_fields(payload_reader.read_object(given, "type") or {}, TYPE)
+    if not {"id", "name"} <= found.keys():
+        return {"type": None, "type_key": None}
+    return {"type": orjson.dumps(found).decode(), "type_key": found["name"].lower()}
 
 
 def _milestone(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> Row:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from store.database import payload_reader, upsert
-from store.database.connection import Connection, Row, json_array
+from store.database.connection import ENDLESS, Connection, Row, json_array
 
 COLUMNS = (
     "id, repo_id, name, name_key, foreign_id, color, description, is_default, created_at,"
@@ -101,6 +101,25 @@ def of_issues(db: Connection, issue_ids: Iterable[int]) -> dict[int, list[Row]]:
 
 def list_all(db: Connection, repo_id: int) -> list[Row]:
     """Return a repository's labels, by name."""
+    return page(db, repo_id, limit=ENDLESS, offset=0)
+
+
+def page(db: Connection, repo_id: int, *, limit: int, offset: int) -> list[Row]:
+    """Return a page of a repository's labels, by name."""
     return db.all(
-        f"SELECT {COLUMNS} FROM label WHERE repo_id = :repo_id ORDER BY name_key", repo_id=repo_id
+        f"SELECT {COLUMNS} FROM label WHERE repo_id = :repo_id ORDER BY name_key"
+        " LIMIT :limit OFFSET :offset",
+        repo_id=repo_id,
+        limit=limit,
+        offset=offset,
     )
+
+
+def count(db: Connection, repo_id: int, most: int) -> int:
+    """Return how many labels a repository has, counted up to `most`."""
+    total: int = db.value(
+        "SELECT count(*) FROM (SELECT id FROM label WHERE repo_id = :repo_id LIMIT :most) AS c",
+        repo_id=repo_id,
+        most=most,
+    )
+    return total

@@ -11,6 +11,12 @@ COLUMNS = (
     "id, repo_id, number, foreign_id, title, description, state, creator_id, open_issues,"
     " closed_issues, due_on, closed_at, created_at, updated_at, told_at"
 )
+# The SQL of each order. Completeness is the share of closed issues.
+ORDERS = {
+    "due_on": f"coalesce(due_on, {2**62})",
+    "completeness": "CASE WHEN open_issues + closed_issues = 0 THEN 0"
+    " ELSE closed_issues * 1000 / (open_issues + closed_issues) END",
+}
 FIELDS: payload_reader.Readers = {
     "foreign_id": ("id", payload_reader.number),
     "title": payload_reader.text(1_024),
@@ -79,6 +85,48 @@ def of(db: Connection, milestone_ids: Iterable[int]) -> dict[int, Row]:
         ids=json_array(set(milestone_ids)),
     )
     return {row["id"]: row for row in rows}
+
+
+def page(
+    db: Connection,
+    repo_id: int,
+    *,
+    state: str | None,
+    sort: str = "due_on",
+    ascending: bool = True,
+    limit: int,
+    offset: int,
+) -> list[Row]:
+    """Return a page of a repository's milestones: open ones, closed ones, or (None) all.
+
+    Milestones without a due date come last if `ascending`, and first otherwise.
+    """
+    how = "ASC" if ascending else "DESC"
+    where, given = _in_state(repo_id, state)
+    return db.all(
+        f"SELECT {COLUMNS} FROM milestone WHERE {where}"
+        f" ORDER BY {ORDERS[sort]} {how}, number {how} LIMIT :limit OFFSET :offset",
+        limit=limit,
+        offset=offset,
+        **given,
+    )
+
+
+def count(db: Connection, repo_id: int, *, state: str | None, most: int) -> int:
+    """Return how many milestones `page` can return, counted up to `most`."""
+    where, given = _in_state(repo_id, state)
+    total: int = db.value(
+        f"SELECT count(*) FROM (SELECT id FROM milestone WHERE {where} LIMIT :most) AS c",
+        most=most,
+        **given,
+    )
+    return total
+
+
+def _in_state(repo_id: int, state: str | None) -> tuple[str, Row]:
+    if state is None:
+        return "repo_id = :repo_id", {"repo_id": repo_id}
+    return "repo_id = :repo_id AND state = :state", {"repo_id": repo_id, "state": state}
 
 
 def recount(db: Connection, repo_id: int) -> None:

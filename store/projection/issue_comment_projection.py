@@ -37,7 +37,7 @@ def reviewed(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> 
 def _dismissed(change: IssuePayload, review: Row, before: Row | None) -> IssueEventData:
     dismissed = {
         "state": (before or review)["state"] or "dismissed",
-        "review_id": review["foreign_id"],
+        "review_id": review["number"],
         "dismissal_message": None,
     }
     return change.happening("review_dismissed", {"dismissed_review": dismissed})

@@ -30,7 +30,7 @@ def _comment_source(kind: str, name: str, event: str) -> SnapshotSource:
         event,
         "issue_comment",
         issue_comments.COLUMNS,
-        "foreign_id",
+        "number",
         where=f"x.kind = '{kind}' AND EXISTS (SELECT 1 FROM issue i WHERE i.id = x.issue_id"
         " AND i.deleted_at IS NULL AND i.moved_to IS NULL)",
         opened=issue_comments.decode_row,

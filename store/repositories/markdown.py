@@ -47,8 +47,13 @@ def to_html(source: str) -> str:
 
     made = _markdown().render(source.replace("\0", ""))
     if len(made) > LARGEST:
-        made = f"<pre>{html.escape(source[: LARGEST // 8])}</pre>"
+        made = source_shown(source[: LARGEST // 8])
     return nh3.clean(made)
+
+
+def source_shown(source: str) -> str:
+    """Return HTML that shows the Markdown source as it is."""
+    return f"<pre>{html.escape(source)}</pre>"
 
 
 def to_text(shown: str) -> str:

@@ -119,8 +119,30 @@ def issue_events(db: Connection, world: World, n: int) -> None:
 
 def _milestones(db: Connection, repo_id: int, n: int) -> list[int]:
     columns = "repo_id, number, title, state, creator_id, created_at, updated_at"
-    rows = [(repo_id, at, "T", "open", who, 1, 1) for at, who in enumerate(people(db, n))]
+    rows = [(repo_id, 1_000 + at, "T", "open", who, 1, 1) for at, who in enumerate(people(db, n))]
     return numbers(db, "milestone", columns, rows)
+
+
+def milestones(db: Connection, world: World, n: int) -> None:
+    _milestones(db, world.hello.repo["id"], n)
+
+
+def labels(db: Connection, world: World, n: int) -> list[int]:
+    repo_id = world.hello.repo["id"]
+    rows = [(repo_id, f"L{at}", f"l{at}", "ededed", 1, 1) for at in range(n)]
+    return numbers(db, "label", "repo_id, name, name_key, color, created_at, updated_at", rows)
+
+
+def labels_of_issue(db: Connection, world: World, n: int) -> None:
+    issue_id = _issue_id(db, world)
+    rows = [(issue_id, label_id) for label_id in labels(db, world, n)]
+    db.insert_many("issue_label", "issue_id, label_id", rows)
+
+
+def assignable(db: Connection, world: World, n: int) -> None:
+    repo_id = world.hello.repo["id"]
+    rows = [(repo_id, account_id, "write") for account_id in people(db, n)]
+    db.insert_many("collaborator", "repo_id, account_id, role", rows)
 
 
 def events_of_issue(db: Connection, world: World, n: int) -> None:
@@ -137,7 +159,7 @@ def timeline(db: Connection, world: World, n: int) -> None:
     """All of it was said by somebody."""
     issue_id, repo_id = _issue_id(db, world), world.hello.repo["id"]
     columns = (
-        "repo_id, issue_id, kind, foreign_id, author_id, author_association, body, details,"
+        "repo_id, issue_id, kind, number, author_id, author_association, body, details,"
         " created_at, updated_at"
     )
     authors = people(db, n)
@@ -349,6 +371,12 @@ FILL: dict[str, Fill] = {
     "repos/list-commit-comments-for-repo": Fill(commit_comments),
     "repos/list-comments-for-commit": Fill(commit_comments),
     "issues/list-issue-field-values-for-issue": Fill(field_values, most=25),
+    "issues/list-for-repo": Fill(issue_events),
+    "issues/list-comments": Fill(timeline),
+    "issues/list-labels-for-repo": Fill(labels),
+    "issues/list-labels-on-issue": Fill(labels_of_issue),
+    "issues/list-milestones": Fill(milestones),
+    "issues/list-assignees": Fill(assignable),
     "issues/list-events-for-repo": Fill(issue_events),
     "issues/list-events": Fill(events_of_issue),
     "issues/list-events-for-timeline": Fill(timeline),

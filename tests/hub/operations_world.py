@@ -31,7 +31,14 @@ from store.delivery import attempts, hooks, sources
 from store.delivery.events import IncomingEvent, accept_all
 from store.devenvs import devenv_secrets, devenvs
 from store.imports import import_contents, import_rounds, imports
-from store.issues import commit_comments, issue_events, issue_field_values, issue_fields, issues
+from store.issues import (
+    commit_comments,
+    issue_events,
+    issue_field_values,
+    issue_fields,
+    issues,
+    labels,
+)
 from store.issues.issue_events import IssueEventData
 from store.issues.issue_field_values import FieldAssignment
 from store.projection import issue_comment_projection, projection_table, workflow_projection
@@ -84,6 +91,8 @@ class Place:
     """To octo in the one, to reader in the other."""
     author: int = 0
     """Of an imported history."""
+    milestone: int = 0
+    """Its number."""
 
 
 @dataclass(frozen=True)
@@ -199,6 +208,7 @@ SAMPLES = {
     "team_slug": Sample(lambda w: TEAM, lambda w: "ent:moon", "ent:nothing"),
     "org": Sample(lambda w: "acme", lambda w: "umbra", "nobody"),
     "comment_id": Sample(lambda w: w.hello.comment, lambda w: w.vault.comment),
+    "milestone_number": Sample(lambda w: w.hello.milestone, lambda w: w.vault.milestone),
     "issue_number": Sample(lambda w: w.hello.issue, lambda w: w.vault.issue),
     "issue_field_id": Sample(lambda w: w.acme.issue_field, lambda w: w.umbra.issue_field),
     "event_id": Sample(lambda w: w.hello.issue_event, lambda w: w.vault.issue_event),
@@ -384,18 +394,24 @@ def _repository(db: Connection, owner: Row, name: str, before: str, *, private: 
     )
     devenv_secrets.put(db, repo["id"], "key", b"hush")
     comment = commit_comments.create(db, repo["id"], owner["id"], COMMIT, Rendered("Well *done*"))
-    number, happened = _issue(db, repo, 8 if private else 7)
-    return Place(repo, hook["id"], 0, comment["id"], number, happened)
+    number, happened = _issue(db, repo, 8 if private else 7, comment["id"])
+    # Labels and variables stand for the same parameter, and so do comments of both kinds.
+    labels.put(db, repo, {"name": "umbra_ONLY" if private else "REGION"}, {})
+    return Place(repo, hook["id"], 0, comment["id"], number, happened, milestone=number)
 
 
-def _issue(db: Connection, repo: Row, number: int) -> tuple[int, int]:
-    """A pull request's number, and the id of an event of it; something was said on it too."""
+def _issue(db: Connection, repo: Row, number: int, comment: int) -> tuple[int, int]:
+    """A pull request's number, and the id of an event of it; something was said on it too.
+
+    Its milestone has the same number.
+    """
     given = {
         "number": number,
         "title": "Spelling",
         "user": {"login": repo["owner"]},
         "pull_request": {},
         "labels": [{"name": "bug"}],
+        "milestone": {"number": number, "title": "v1.0", "creator": {"login": repo["owner"]}},
     }
     issues.put(db, repo, given, projection_table.projected_events(db))
     issue = issues.get(db, repo["id"], number)
@@ -403,7 +419,7 @@ def _issue(db: Connection, repo: Row, number: int) -> tuple[int, int]:
     label = {"label": {"name": "bug", "color": "ff0000"}}
     issue_events.add(db, issue, [IssueEventData("labeled", repo["owner_id"], db.now, label)])
     issue_comment_projection.put_comment(
-        db, repo, issue, "comment", {"id": 1, "user": given["user"], "body": "Indeed"}
+        db, repo, issue, "comment", {"id": comment, "user": given["user"], "body": "Indeed"}
     )
     (event,) = issue_events.of_issue(db, issue["id"], limit=1, offset=0)
     return number, event["id"]

@@ -1,10 +1,11 @@
 """Serializers of the parts of issues: labels, milestones, comments."""
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
+from hub.rest.body_forms import BodyForms
 from hub.rest.serializers import AuthorAssociation, SimpleUser, node_id, time
 from hub.rest.urls import Urls
 from store import Row
@@ -49,11 +50,15 @@ class CommentPin(TypedDict):
 
 
 class IssueComment(TypedDict):
+    """A comment. The media type decides which of the body members are present."""
+
     id: int
     node_id: str
     url: str
     html_url: str
-    body: str
+    body: NotRequired[str]
+    body_text: NotRequired[str]
+    body_html: NotRequired[str]
     user: SimpleUser | None
     created_at: str
     updated_at: str
@@ -99,9 +104,17 @@ def milestone(urls: Urls, repo: Row, row: Row, people: People) -> Milestone:
     }
 
 
-def comment(urls: Urls, repo: Row, issue: Row, row: Row, people: People) -> IssueComment:
-    """Serialize a comment on an issue as a whole. Its id is the platform's."""
-    number = row["foreign_id"]
+def comment(
+    urls: Urls,
+    repo: Row,
+    issue: Row,
+    row: Row,
+    people: People,
+    forms: BodyForms | None = None,
+) -> IssueComment:
+    """Serialize a comment on an issue as a whole."""
+    bodies = (forms or BodyForms()).members(row["body"] or "")
+    number = row["number"]
     pin: CommentPin | None = None
     if row["pinned_at"] is not None:
         pinned_by = people.get(row["pinned_by_id"])
@@ -111,7 +124,7 @@ def comment(urls: Urls, repo: Row, issue: Row, row: Row, people: People) -> Issu
         "node_id": node_id("IssueComment", number),
         "url": f"{urls.repository(repo)}/issues/comments/{number}",
         "html_url": f"{urls.issue_page(repo, issue)}#issuecomment-{number}",
-        "body": row["body"] or "",
+        **bodies,  # type: ignore[typeddict-item]  # its names are not literals
         "user": people.get(row["author_id"]),
         "created_at": iso(row["created_at"]),
         "updated_at": iso(row["updated_at"]),

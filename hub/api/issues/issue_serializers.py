@@ -1,9 +1,10 @@
 """Serializers of issues and pull requests, shared by several groups."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NotRequired, Self
+from typing import Any, Literal, NotRequired, Self
 
+import orjson
 from typing_extensions import TypedDict
 
 from hub.api.issues.issue_part_serializers import (
@@ -14,6 +15,8 @@ from hub.api.issues.issue_part_serializers import (
     label,
     milestone,
 )
+from hub.http.media import PLAIN, Media
+from hub.rest.body_forms import BodyForms
 from hub.rest.serializers import AuthorAssociation, SimpleUser, node_id, simple_users, time
 from hub.rest.urls import Urls
 from store import Connection, Row
@@ -29,10 +32,22 @@ class PullLinks(TypedDict):
     merged_at: str | None
 
 
+class IssueTypeDetails(TypedDict):
+    """A type that an organization has for its issues."""
+
+    id: int
+    node_id: str
+    name: str
+    description: str | None
+    color: str | None
+
+
 class Issue(TypedDict):
     """An issue. `pull_request` and `draft` are present for a pull request only.
 
-    `assignee` is the first of the `assignees`.
+    `assignee` is the first of the `assignees`. The media type decides which of the body members
+    are present: `body` is the text as it was written, `body_text` is without markup, `body_html`
+    is rendered.
     """
 
     id: int
@@ -48,7 +63,10 @@ class Issue(TypedDict):
     state: Literal["open", "closed"]
     state_reason: Literal["completed", "reopened", "not_planned", "duplicate"] | None
     title: str
-    body: str | None
+    body: NotRequired[str | None]
+    body_text: NotRequired[str | None]
+    body_html: NotRequired[str | None]
+    type: NotRequired[IssueTypeDetails]
     user: SimpleUser | None
     pinned_comment: IssueComment | None
     labels: list[Label]
@@ -101,13 +119,17 @@ class IssueRelations:
         )
 
 
-def several(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> dict[int, Issue]:
-    """Serialize the issues of a repository, by id."""
+def several(
+    urls: Urls, db: Connection, repo: Row, rows: Sequence[Row], media: Media = PLAIN
+) -> dict[int, Issue]:
+    """Serialize the issues of a repository in the requested form, by id."""
+    forms = BodyForms(media)
+    forms.prepare(db)
     around = IssueRelations.of(urls, db, rows)
-    return {row["id"]: issue(urls, repo, row, around) for row in rows}
+    return {row["id"]: issue(urls, repo, row, around, forms) for row in rows}
 
 
-def issue(urls: Urls, repo: Row, row: Row, around: IssueRelations) -> Issue:
+def issue(urls: Urls, repo: Row, row: Row, around: IssueRelations, forms: BodyForms) -> Issue:
     """Serialize an issue, or a pull request as an issue."""
     url = urls.issue(repo, row["number"])
     due = around.milestones.get(row["milestone_id"])
@@ -127,7 +149,7 @@ def issue(urls: Urls, repo: Row, row: Row, around: IssueRelations) -> Issue:
         "state": row["state"],
         "state_reason": row["state_reason"],
         "title": row["title"],
-        "body": row["body"],
+        **forms.members(row["body"]),  # type: ignore[typeddict-item]  # its names are not literals
         "user": around.people.get(row["author_id"]),
         "pinned_comment": None
         if pinned is None
@@ -146,11 +168,23 @@ def issue(urls: Urls, repo: Row, row: Row, around: IssueRelations) -> Issue:
         "author_association": row["author_association"],
         "performed_via_service_app": None,
     }
+    if row["type"] is not None:
+        shown["type"] = _type(orjson.loads(row["type"]))
     pull = around.pulls.get(row["id"])
     if row["is_pull"]:
         shown["pull_request"] = _links(urls, repo, row, pull)
         shown["draft"] = bool(pull and pull["draft"])
     return shown
+
+
+def _type(given: Mapping[str, Any]) -> IssueTypeDetails:
+    return {
+        "id": given["id"],
+        "node_id": node_id("IssueType", given["id"]),
+        "name": given["name"],
+        "description": given.get("description"),
+        "color": given.get("color"),
+    }
 
 
 def _links(urls: Urls, repo: Row, row: Row, pull: Row | None) -> PullLinks:

@@ -59,7 +59,7 @@ NULLABLE = ("pull_request_review_id", "start_line", "original_start_line", "star
 
 def one(urls: Urls, repo: Row, issue: Row, row: Row, user: SimpleUser | None) -> LineComment:
     """Serialize a comment. The ids of the comment and its review are the platform's."""
-    number, sha = row["foreign_id"], row["commit_id"] or ""
+    number, sha = row["number"], row["commit_id"] or ""
     url = f"{urls.repository(repo)}/pulls/comments/{number}"
     page = f"{urls.issue_page(repo, issue)}#discussion_r{number}"
     pull = urls.pull(repo, issue["number"])

@@ -13,7 +13,7 @@ from store.issues import pulls
 UNKNOWN: Row = dict.fromkeys(pulls.NAMES)
 # Members of issues that pull requests do not have.
 OF_ISSUES = frozenset(
-    {"pull_request", "events_url", "timeline_url", "labels_url", "repository_url"}
+    {"pull_request", "events_url", "timeline_url", "labels_url", "repository_url", "type"}
 )
 
 

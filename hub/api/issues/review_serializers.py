@@ -31,7 +31,7 @@ class Review(TypedDict):
 
 def one(urls: Urls, repo: Row, issue: Row, row: Row, user: SimpleUser | None) -> Review:
     """Serialize a review. Its id is the platform's."""
-    number = row["foreign_id"]
+    number = row["number"]
     pull = urls.pull(repo, issue["number"])
     page = f"{urls.issue_page(repo, issue)}#pullrequestreview-{number}"
     return {

@@ -166,7 +166,7 @@ def _lines(timeline: Timeline, row: Row) -> TimelineLineComments:
     said = timeline.said[row["subject_id"]]
     user = timeline.people.get(said["author_id"])
     made = line_comment_serializers.one(timeline.urls, timeline.repo, timeline.issue, said, user)
-    key = node_id("PullRequestReviewThread", said["foreign_id"])
+    key = node_id("PullRequestReviewThread", said["number"])
     return {"event": "line-commented", "node_id": key, "comments": [made]}
 
 

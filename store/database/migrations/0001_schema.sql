@@ -535,8 +535,15 @@ CREATE TABLE issue (
     deleted_at BIGINT,
     moved_to TEXT,                      -- owner/name of the repository to which it was transferred
     moved_number BIGINT,                -- its number there
+    type TEXT,                          -- JSON object: the organization's type of issues
+    type_key TEXT,                      -- its name in lower case
     UNIQUE (repo_id, number)
 );
+
+-- The lists of a repository's issues, by each order.
+CREATE INDEX issue_created ON issue (repo_id, created_at, id);
+
+CREATE INDEX issue_updated ON issue (repo_id, updated_at, id);
 
 CREATE INDEX issue_milestone ON issue (milestone_id, state) WHERE milestone_id IS NOT NULL;
 
@@ -575,8 +582,12 @@ CREATE TABLE pull (
     base_sha TEXT NOT NULL,
     merged_at BIGINT,
     merged_by_id BIGINT REFERENCES account (id) ON DELETE SET NULL,
-    merge_commit_sha TEXT
+    merge_commit_sha TEXT,
+    details TEXT NOT NULL DEFAULT '{{}}'  -- JSON object: reviewers, sizes, and more that platforms tell
 );
+
+-- Finds a user's open pull requests, which a cap counts.
+CREATE INDEX issue_open_pull ON issue (author_id, repo_id) WHERE is_pull = 1 AND state = 'open';
 
 CREATE INDEX pull_head ON pull (repo_id, head_sha);
 
@@ -671,7 +682,7 @@ CREATE TABLE issue_comment (
     repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
     issue_id BIGINT NOT NULL REFERENCES issue (id) ON DELETE CASCADE,
     kind TEXT NOT NULL,                 -- comment, review or line
-    foreign_id BIGINT NOT NULL,         -- the platform's id
+    number BIGINT,                      -- the public id: the platform's, or its own id
     author_id BIGINT REFERENCES account (id) ON DELETE SET NULL,
     author_association TEXT NOT NULL,
     body TEXT,
@@ -683,10 +694,10 @@ CREATE TABLE issue_comment (
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
     told_at BIGINT,                     -- the platform's time of the last update
-    UNIQUE (repo_id, kind, foreign_id)
+    UNIQUE (repo_id, kind, number)
 );
 
-CREATE INDEX issue_comment_issue ON issue_comment (issue_id, id);
+CREATE INDEX issue_comment_issue ON issue_comment (issue_id, kind, number);
 
 CREATE INDEX issue_comment_pinned ON issue_comment (issue_id) WHERE pinned_at IS NOT NULL;
 
@@ -773,6 +784,7 @@ CREATE TABLE check_suite (
     status TEXT NOT NULL,
     conclusion TEXT,
     pulls TEXT,                         -- JSON array; NULL if unknown
+    head_commit TEXT,                   -- JSON object; NULL if unknown
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
     told_at BIGINT,                     -- the platform's time of the last update
@@ -856,10 +868,19 @@ CREATE TABLE workflow_run (
     status TEXT NOT NULL,
     attempt BIGINT NOT NULL DEFAULT 1,
     groups_named BIGINT NOT NULL DEFAULT 0,     -- number of concurrency groups in its configuration
+    conclusion TEXT,
+    event TEXT,                         -- the event that started it
+    head_branch TEXT,
+    head_sha TEXT,
+    suite_number BIGINT,                -- the public id of its check suite
+    actor_id BIGINT REFERENCES account (id) ON DELETE SET NULL,
+    details TEXT NOT NULL DEFAULT '{{}}', -- JSON object: the other members that the API shows
     created_at BIGINT NOT NULL,
     told_at BIGINT,                     -- the platform's time of the last update
     UNIQUE (repo_id, number)
 );
+
+CREATE INDEX workflow_run_created ON workflow_run (repo_id, created_at, id);
 
 CREATE TABLE workflow_job (
     id {id},
@@ -918,6 +939,27 @@ CREATE TABLE concurrency_member (
 CREATE INDEX concurrency_member_queue ON concurrency_member (group_id, waiting, since, id);
 
 CREATE INDEX concurrency_member_job ON concurrency_member (job_id) WHERE job_id IS NOT NULL;
+
+-- What others say about a commit, one row for each statement: builds, reviews, scans.
+CREATE TABLE commit_status (
+    id {id},
+    repo_id BIGINT NOT NULL REFERENCES repository (id) ON DELETE CASCADE,
+    number BIGINT,                      -- the public id: the platform's, or its own id
+    sha TEXT NOT NULL,                  -- the full SHA, lower case
+    context TEXT NOT NULL,
+    context_key TEXT NOT NULL,          -- lower case
+    state TEXT NOT NULL,                -- error, failure, pending or success
+    description TEXT,
+    target_url TEXT,
+    creator_id BIGINT REFERENCES account (id) ON DELETE SET NULL,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    UNIQUE (repo_id, number)
+);
+
+CREATE INDEX commit_status_commit ON commit_status (repo_id, sha, created_at, id);
+
+CREATE INDEX commit_status_context ON commit_status (repo_id, sha, context_key, created_at, id);
 
 -- The results of a repository's or organization's rules at a push.
 CREATE TABLE rule_suite (

@@ -98,6 +98,9 @@ class PostgresSession(Statements):
     def writers(self, table: str) -> frozenset[str]:
         return frozenset(row[0] for row in self.tuples(WRITERS, name=table))
 
+    def require_thread(self) -> None:
+        """Do nothing: reads never run on the event loop."""
+
     def no_timeout(self) -> None:
         self.control("SET LOCAL lock_timeout = 0")
         self.control("SET LOCAL statement_timeout = 0")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from store.crypto.vault import Vault
+from store.database.connection import ReadBudgetExceeded
 from store.database.notifications import WorkerNotifier
 from store.database.sqlite.errors import Rows, translate_errors
 from store.database.statements import Statements
@@ -57,6 +58,7 @@ class SqliteSession(Statements):
         self._durable = True
         self._write = True
         self._checks = 0
+        self._bounded = bounded
         if bounded:
             self._raw.set_progress_handler(self._check, STEPS)
 
@@ -75,6 +77,10 @@ class SqliteSession(Statements):
     @property
     def db(self) -> "SqliteSession":
         return self
+
+    def require_thread(self) -> None:
+        if self._bounded:
+            raise ReadBudgetExceeded
 
     def _check(self) -> int:
         self._checks += 1

@@ -84,7 +84,7 @@ def test_a_pinned_comment(platform: Platform) -> None:
         issue_id = platform.issue()["id"]
     store = platform.world.store
     found = store.look(issue_comments.pinned, [issue_id])
-    assert found[issue_id]["foreign_id"] == 2
+    assert found[issue_id]["number"] == 2
     robin = store.look(accounts.by_login, "robin")
     assert robin is not None
     assert found[issue_id]["pinned_by_id"] == robin["id"]

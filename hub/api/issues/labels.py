@@ -1,0 +1,46 @@
+"""Labels of a repository, and the labels on an issue."""
+
+from hub.api.issues import issue_part_serializers
+from hub.api.issues.issue_part_serializers import Label
+from hub.auth.access import on_repo
+from hub.rest.context import Context
+from hub.rest.group import OperationGroup
+from hub.rest.paging import NumberedPaging
+from store import Row
+from store.issues import issues, labels
+
+ops = OperationGroup("issues", name=labels.by_name, issue_number=issues.get)
+
+READ = on_repo("issues", "read").or_has("pull_requests", "read").or_anyone()
+
+
+@ops("GET /repos/{owner}/{repo}/labels", READ)
+def list_labels_for_repo(ctx: Context, repo: Row, page: NumberedPaging) -> list[Label]:
+    """List labels for a repository
+
+    By name.
+    """
+    page.count(lambda most: labels.count(ctx.db, repo["id"], most))
+    rows = labels.page(ctx.db, repo["id"], limit=page.limit, offset=page.offset)
+    return [issue_part_serializers.label(ctx.urls, repo, row) for row in rows]
+
+
+@ops("GET /repos/{owner}/{repo}/labels/{name}", READ)
+def get_label(ctx: Context, repo: Row, name: Row) -> Label:
+    """Get a label
+
+    Its name in any case.
+    """
+    return issue_part_serializers.label(ctx.urls, repo, name)
+
+
+@ops("GET /repos/{owner}/{repo}/issues/{issue_number}/labels", READ)
+def list_labels_on_issue(ctx: Context, repo: Row, issue: Row, page: NumberedPaging) -> list[Label]:
+    """List labels for an issue
+
+    By name.
+    """
+    rows = labels.of_issues(ctx.db, [issue["id"]]).get(issue["id"], [])
+    page.total = len(rows)
+    shown = rows[page.offset : page.offset + page.limit]
+    return [issue_part_serializers.label(ctx.urls, repo, row) for row in shown]

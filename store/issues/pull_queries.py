@@ -1,0 +1,83 @@
+"""Lists of a repository's pull requests, by filters."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from store.database.connection import Connection, Row
+from store.issues import issue_queries
+
+# Long-running: the oldest first that was updated in the last month. Popularity: by comments.
+ORDERS = {
+    "created": "i.created_at",
+    "updated": "i.updated_at",
+    "popularity": "i.comments",
+    "long-running": "i.created_at",
+}
+FROM = "FROM issue i LEFT JOIN pull p ON p.issue_id = i.id"
+
+
+@dataclass(frozen=True, slots=True)
+class PullFilter:
+    """Which pull requests of a repository to list, and in which order.
+
+    `head` is a branch with the login of its repository's owner.
+    """
+
+    state: str | None = None
+    head: tuple[str, str] | None = None
+    base: str | None = None
+    sort: str = "created"
+    ascending: bool = False
+    since: int | None = None
+    """Leave out what was last updated before."""
+
+    @property
+    def order(self) -> str:
+        """Return the SQL of the order."""
+        how = "ASC" if self.ascending else "DESC"
+        return f"{ORDERS[self.sort]} {how}, i.id {how}"
+
+
+def page(db: Connection, repo_id: int, chosen: PullFilter, *, limit: int, offset: int) -> list[Row]:
+    """Return a page of the pull requests, as issues."""
+    where, given = _where(repo_id, chosen)
+    return db.all(
+        f"SELECT {issue_queries.COLUMNS} {FROM} WHERE {where}"
+        f" ORDER BY {chosen.order} LIMIT :limit OFFSET :offset",
+        limit=limit,
+        offset=offset,
+        **given,
+    )
+
+
+def count(db: Connection, repo_id: int, chosen: PullFilter, most: int) -> int:
+    """Return how many pull requests there are, counted up to `most`."""
+    where, given = _where(repo_id, chosen)
+    total: int = db.value(
+        f"SELECT count(*) FROM (SELECT i.id {FROM} WHERE {where} LIMIT :most) AS c",
+        most=most,
+        **given,
+    )
+    return total
+
+
+def _where(repo_id: int, chosen: PullFilter) -> tuple[str, Row]:
+    parts = ["i.repo_id = :repo_id", "i.is_pull = 1", "i.deleted_at IS NULL", "i.moved_to IS NULL"]
+    given: Row = {"repo_id": repo_id}
+    for sql, values in _conditions(chosen):
+        parts.append(sql)
+        given |= values
+    return " AND ".join(parts), given
+
+
+def _conditions(chosen: PullFilter) -> Iterator[tuple[str, Row]]:
+    if chosen.state is not None:
+        yield "i.state = :state", {"state": chosen.state}
+    if chosen.base is not None:
+        yield "p.base_ref = :base", {"base": chosen.base}
+    if chosen.since is not None:
+        yield "i.updated_at >= :since", {"since": chosen.since}
+    if chosen.head is not None:
+        owner, branch = chosen.head
+        given = {"branch": branch, "owner": owner.lower(), "most": len(owner) + 1}
+        yield "p.head_ref = :branch AND lower(substr(p.head_repo, 1, :most)) = :owner || '/'", given

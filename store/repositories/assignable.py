@@ -1,0 +1,55 @@
+"""The users who can be assigned to a repository's issues.
+
+They are its owner, the members of the organization that owns it, and collaborators who may write.
+"""
+
+from collections.abc import Iterable
+
+from store.accounts import accounts
+from store.database.connection import Connection, Row, json_array
+from store.repositories.repositories import ROLES
+
+COLUMNS = ", ".join(f"a.{name}" for name in accounts.COLUMNS.split(", "))
+WRITING = ", ".join(f"'{role}'" for role in ROLES[ROLES.index("write") :])
+WHERE = (
+    "a.kind = 'User' AND a.id IN (SELECT r.owner_id FROM repository r WHERE r.id = :repo_id"
+    " UNION SELECT m.account_id FROM membership m WHERE m.organization_id = :owner_id"
+    " UNION SELECT c.account_id FROM collaborator c WHERE c.repo_id = :repo_id"
+    f" AND c.role IN ({WRITING}))"
+)
+
+
+def page(db: Connection, repo: Row, *, limit: int, offset: int) -> list[Row]:
+    """Return a page of the accounts, by login."""
+    return db.all(
+        f"SELECT {COLUMNS} FROM account a WHERE {WHERE} ORDER BY a.login_key"
+        " LIMIT :limit OFFSET :offset",
+        limit=limit,
+        offset=offset,
+        **_of(repo),
+    )
+
+
+def count(db: Connection, repo: Row, most: int) -> int:
+    """Return how many accounts there are, counted up to `most`."""
+    total: int = db.value(
+        f"SELECT count(*) FROM (SELECT a.id FROM account a WHERE {WHERE} LIMIT :most) AS c",
+        most=most,
+        **_of(repo),
+    )
+    return total
+
+
+def among(db: Connection, repo: Row, logins: Iterable[str]) -> dict[str, Row]:
+    """Return those of the logins who can be assigned, by lower-case login."""
+    rows = db.all(
+        f"SELECT {COLUMNS} FROM {db.each('logins', wanted='text')} AS w"
+        f" JOIN account a ON a.login_key = w.wanted WHERE {WHERE}",
+        logins=json_array({login.lower() for login in logins}),
+        **_of(repo),
+    )
+    return {row["login"].lower(): row for row in rows}
+
+
+def _of(repo: Row) -> Row:
+    return {"repo_id": repo["id"], "owner_id": repo["owner_id"]}

@@ -1,0 +1,286 @@
+"""Issues, their comments, labels and milestones, as events brought them."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+from assertions import BASE, assert_error, links
+from hub_client import open_client
+from issue_world import Platform, issue, pull
+from store_world import World
+
+from hub.settings import HubSettings
+from store import Store
+from store.accounts import accounts
+from store.clock import MovableClock
+from store.issues import issue_field_values, issue_fields
+from store.issues.issue_field_values import FieldAssignment
+from store.repositories import repositories
+
+HELLO, VAULT = "/repos/octo/hello", "/repos/octo/vault"
+ISSUES = f"{HELLO}/issues"
+MARKDOWN = "It is **wrong**"
+FORMS = {
+    "raw": {"body": MARKDOWN},
+    "text": {"body_text": "It is wrong"},
+    "html": {"body_html": "<p>It is <strong>wrong</strong></p>\n"},
+}
+FORMS["full"] = FORMS["raw"] | FORMS["text"] | FORMS["html"]
+BODIES = ("body", "body_text", "body_html")
+
+
+@pytest.fixture
+async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
+    """A client without a name; its answers are held to the contract."""
+    async with open_client(store, settings) as opened:
+        yield opened
+
+
+@pytest.fixture
+def platform(store: Store, clock: MovableClock, seed: Any) -> Platform:
+    """Tells of octo/hello."""
+    row = store.look(repositories.get, seed.hello["id"])
+    assert row is not None
+    return Platform(World(store, clock, {}, row))
+
+
+def told(platform: Platform, number: int, **changed: Any) -> None:
+    """Each issue is a minute younger than the one before."""
+    minute = f"2026-11-20T10:{number:02}:00Z"
+    times = {"created_at": minute, "updated_at": minute}
+    platform.tell("issues", "opened", issue=issue(number, **times | changed))
+
+
+async def numbers(hub: httpx.AsyncClient, query: str = "", at: str = ISSUES) -> list[int]:
+    answer = await hub.get(f"{at}?{query}")
+    assert answer.status_code == 200, answer.text
+    return [one["number"] for one in answer.json()]
+
+
+async def test_the_open_issues_newest_first(hub: httpx.AsyncClient, platform: Platform) -> None:
+    told(platform, 1)
+    told(platform, 2, state="closed")
+    told(platform, 3)
+    platform.tell("pull_request", "opened", pull_request=pull(4))
+    assert await numbers(hub) == [3, 1, 4]
+    assert await numbers(hub, "state=closed") == [2]
+    assert await numbers(hub, "state=all&direction=asc") == [4, 1, 2, 3]
+    pulls = [one["number"] for one in (await hub.get(ISSUES)).json() if "pull_request" in one]
+    assert pulls == [4]
+
+
+async def test_orders(hub: httpx.AsyncClient, platform: Platform) -> None:
+    told(platform, 1, updated_at="2026-11-20T12:00:00Z", comments=1)
+    told(platform, 2, comments=5)
+    told(platform, 3, comments=3)
+    assert await numbers(hub, "sort=updated") == [1, 3, 2]
+    assert await numbers(hub, "sort=comments") == [2, 3, 1]
+    assert await numbers(hub, "sort=comments&direction=asc") == [1, 3, 2]
+    assert await numbers(hub, "since=2026-11-20T10:03:00Z") == [3, 1]
+
+
+async def test_filters(hub: httpx.AsyncClient, platform: Platform, seed: Any) -> None:
+    due = {"number": 3, "title": "v1.0", "state": "open"}
+    bug = {"id": 5, "name": "Bug", "description": "Wrong", "color": "red"}
+    told(platform, 1, labels=[{"name": "Red"}, {"name": "big"}], milestone=due)
+    told(platform, 2, labels=[{"name": "red"}], assignees=[{"login": "octo"}], type=bug)
+    told(platform, 3, user={"login": "Robin"}, body="@reader, look")
+    for query, expected in (
+        ("labels=RED", [2, 1]),
+        ("labels=red,big", [1]),
+        ("labels=red,none-such", []),
+        ("milestone=3", [1]),
+        ("milestone=4", []),
+        ("milestone=*", [1]),
+        ("milestone=none", [3, 2]),
+        ("assignee=OCTO", [2]),
+        ("assignee=*", [2]),
+        ("assignee=none", [3, 1]),
+        ("assignee=stranger", []),
+        ("creator=robin", [3]),
+        ("creator=stranger", []),
+        ("mentioned=reader", [3]),
+        ("type=bug", [2]),
+        ("type=*", [2]),
+        ("type=none", [3, 1]),
+    ):
+        assert await numbers(hub, query) == expected, query
+
+
+async def test_its_type(hub: httpx.AsyncClient, platform: Platform) -> None:
+    bug = {"id": 5, "name": "Bug", "description": "Wrong", "color": "red"}
+    told(platform, 1, type=bug)
+    shown = (await hub.get(f"{ISSUES}/1")).json()["type"]
+    assert shown.pop("node_id")
+    assert shown == bug
+    told(platform, 1, type=None)
+    assert "type" not in (await hub.get(f"{ISSUES}/1")).json()
+
+
+async def test_values_of_fields_that_everybody_may_see(
+    hub: httpx.AsyncClient, store: Store, clock: MovableClock
+) -> None:
+    org = store.do(accounts.create, "tower", kind="Organization")
+    repo = store.do(repositories.create, org["id"], "bell")
+    platform = Platform(World(store, clock, {}, repo))
+    made = [
+        store.do(issue_fields.create, org["id"], name, "text", visibility=visibility)
+        for name, visibility in (("Place", "all"), ("Price", "organization_members_only"))
+    ]
+    for number in (1, 2):
+        told(platform, number)
+        values = {field["id"]: FieldAssignment(f"No. {number}") for field in made}
+        store.do(issue_field_values.fill, platform.issue(number), values)
+    at = "/repos/tower/bell/issues"
+    assert await numbers(hub, "issue_field_values=place:no. 2", at) == [2]
+    assert await numbers(hub, "issue_field_values=Place:No. 2,Place:No. 1", at) == []
+    assert await numbers(hub, "issue_field_values=Price:No. 2", at) == []
+    assert_error(await hub.get(f"{at}?issue_field_values=Place"), 422)
+
+
+@pytest.mark.parametrize(
+    "query", ["milestone=first", "state=some", "sort=size", "since=yesterday", "direction=up"]
+)
+async def test_a_bad_filter(hub: httpx.AsyncClient, query: str) -> None:
+    assert_error(await hub.get(f"{ISSUES}?{query}"), 422)
+
+
+async def test_too_many_labels(hub: httpx.AsyncClient) -> None:
+    assert_error(await hub.get(f"{ISSUES}?labels={','.join(map(str, range(101)))}"), 422)
+
+
+async def test_pages(hub: httpx.AsyncClient, platform: Platform) -> None:
+    for number in range(1, 6):
+        told(platform, number)
+    answer = await hub.get(f"{ISSUES}?state=all&per_page=2")
+    assert [one["number"] for one in answer.json()] == [5, 4]
+    assert links(answer) == {
+        "next": f"{BASE}{ISSUES}?state=all&per_page=2&page=2",
+        "last": f"{BASE}{ISSUES}?state=all&per_page=2&page=3",
+    }
+
+
+async def test_deleted_and_moved_ones(hub: httpx.AsyncClient, platform: Platform) -> None:
+    told(platform, 1)
+    said = {"id": 9, "body": "Hm", "user": {"login": "robin"}}
+    for number in (2, 3):
+        told(platform, number)
+        platform.tell(
+            "issue_comment", "created", issue=issue(number), comment=said | {"id": number}
+        )
+    platform.tell("issues", "deleted", issue=issue(2))
+    changes = {"new_repository": {"full_name": "octo/vault"}, "new_issue": {"number": 9}}
+    platform.tell("issues", "transferred", issue=issue(3), changes=changes)
+    assert await numbers(hub, "state=all") == [1]
+    for at in (f"{ISSUES}/2", f"{ISSUES}/2/comments", f"{ISSUES}/2/labels"):
+        assert_error(await hub.get(at), 410)
+    # Its new repository is private.
+    assert_error(await hub.get(f"{ISSUES}/3"), 404)
+    for number in (2, 3):
+        assert_error(await hub.get(f"{ISSUES}/comments/{number}"), 404)
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_forms_of_texts(hub: httpx.AsyncClient, platform: Platform, form: str) -> None:
+    told(platform, 1, body=MARKDOWN)
+    said = {"id": 9, "body": MARKDOWN, "user": {"login": "robin"}}
+    platform.tell("issue_comment", "created", issue=issue(body=MARKDOWN), comment=said)
+    headers = {"Accept": f"application/vnd.service.{form}+json"}
+    for at in (ISSUES, f"{ISSUES}/1", f"{ISSUES}/1/comments", f"{ISSUES}/comments/9"):
+        answer = await hub.get(at, headers=headers)
+        kind = answer.headers["Content-Type"]
+        assert kind == f"application/vnd.service.{form}+json; charset=utf-8"
+        found = answer.json()
+        one = found[0] if isinstance(found, list) else found
+        assert {name: one[name] for name in BODIES if name in one} == FORMS[form]
+        again = await hub.get(at, headers={**headers, "If-None-Match": answer.headers["ETag"]})
+        assert again.status_code == 304
+
+
+async def test_texts_beyond_what_one_answer_renders(
+    hub: httpx.AsyncClient, platform: Platform
+) -> None:
+    for number in range(1, 5):
+        told(platform, number, body="*a* " + "b" * 200_000)
+    headers = {"Accept": "application/vnd.service.html+json"}
+    shown = [one["body_html"] for one in (await hub.get(ISSUES, headers=headers)).json()]
+    assert [html.startswith("<p><em>a</em>") for html in shown] == [True, True, False, False]
+    assert shown[-1].startswith("<pre>*a*")
+
+
+async def test_comments(hub: httpx.AsyncClient, platform: Platform) -> None:
+    told(platform, 1)
+    for number in (12, 11):
+        said = {
+            "id": number,
+            "body": f"No. {number}",
+            "user": {"login": "robin"},
+            "created_at": "2026-11-20T10:00:00Z",
+            "updated_at": f"2026-11-20T10:{number}:00Z",
+            "author_association": "MEMBER",
+        }
+        platform.tell("issue_comment", "created", issue=issue(), comment=said)
+    at = f"{ISSUES}/1/comments"
+    found = (await hub.get(at)).json()
+    assert [one["id"] for one in found] == [11, 12]
+    assert found[0] == (await hub.get(f"{ISSUES}/comments/11")).json()
+    assert found[0]["html_url"].endswith("/octo/hello/issues/1#issuecomment-11")
+    later = (await hub.get(f"{at}?since=2026-11-20T10:12:00Z")).json()
+    assert [one["id"] for one in later] == [12]
+    second = await hub.get(f"{at}?per_page=1&page=2")
+    assert [one["id"] for one in second.json()] == [12]
+    assert links(second)["first"] == f"{BASE}{at}?per_page=1&page=1"
+
+
+async def test_labels(hub: httpx.AsyncClient, platform: Platform) -> None:
+    bug = {"id": 7, "name": "Bug", "color": "D73A4A", "description": "Wrong", "default": True}
+    told(platform, 1, labels=[bug, {"name": "area/bell"}])
+    platform.tell("label", "created", label={"name": "zinc", "color": "ededed"})
+    found = (await hub.get(f"{HELLO}/labels")).json()
+    assert [one["name"] for one in found] == ["area/bell", "Bug", "zinc"]
+    on_issue = (await hub.get(f"{ISSUES}/1/labels")).json()
+    assert on_issue == found[:2]
+    assert (await hub.get(f"{HELLO}/labels/bUG")).json() == found[1]
+    assert (await hub.get(f"{HELLO}/labels/area%2Fbell")).json() == found[0]
+    assert found[1]["color"] == "d73a4a"
+    assert_error(await hub.get(f"{HELLO}/labels/other"), 404)
+
+
+async def test_milestones(hub: httpx.AsyncClient, platform: Platform) -> None:
+    for number, state, due, done in (
+        (1, "open", None, 1),
+        (2, "open", "2027-01-02T00:00:00Z", 3),
+        (3, "open", "2027-01-01T00:00:00Z", 2),
+        (4, "closed", None, 4),
+    ):
+        counts = {"open_issues": 4 - done, "closed_issues": done}
+        given = {"number": number, "title": f"v{number}", "state": state, "due_on": due, **counts}
+        platform.tell("milestone", "created", milestone=given)
+    at = f"{HELLO}/milestones"
+    for query, expected in (
+        ("", [3, 2, 1]),
+        ("direction=desc", [1, 2, 3]),
+        ("state=closed", [4]),
+        ("state=all&sort=completeness", [1, 3, 2, 4]),
+        ("sort=completeness&direction=desc", [2, 3, 1]),
+    ):
+        assert await numbers(hub, query, at) == expected, query
+    assert (await hub.get(f"{at}/4")).json()["closed_issues"] == 4
+    assert_error(await hub.get(f"{at}/5"), 404)
+
+
+async def test_who_can_be_assigned(hub: httpx.AsyncClient, store: Store) -> None:
+    org = store.do(accounts.create, "tower", kind="Organization")
+    repo = store.do(repositories.create, org["id"], "bell")
+    people = {
+        login: store.do(accounts.create, login)
+        for login in ("writer", "member", "guest", "stranger")
+    }
+    store.do(accounts.join, org["id"], people["member"]["id"], "member")
+    store.do(repositories.grant, repo["id"], people["writer"]["id"], "maintain")
+    store.do(repositories.grant, repo["id"], people["guest"]["id"], "triage")
+    found = (await hub.get("/repos/tower/bell/assignees")).json()
+    assert [one["login"] for one in found] == ["member", "writer"]
+    own = (await hub.get(f"{HELLO}/assignees")).json()
+    assert [one["login"] for one in own] == ["octo"]
