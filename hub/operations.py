@@ -15,7 +15,7 @@ from hub.api.accounts import (
 from hub.api.agents import agent_variables
 from hub.api.artifacts import deployment_jobs, deployment_records, storage_records
 from hub.api.assistant import assistant_billing, assistant_metrics
-from hub.api.checks import check_runs
+from hub.api.checks import check_runs, check_suites
 from hub.api.devenvs import devenv_machines, devenv_secrets
 from hub.api.enterprises import (
     enterprise_team_memberships,
@@ -54,7 +54,7 @@ from hub.api.repositories import (
     watching,
 )
 from hub.api.secret_scanning import secret_patterns
-from hub.api.workflows import concurrency_groups
+from hub.api.workflows import concurrency_groups, workflow_runs
 from hub.rest.operation import Operation
 
 MODULES = (
@@ -78,6 +78,8 @@ MODULES = (
     issue_field_values,
     issue_fields,
     check_runs,
+    check_suites,
+    workflow_runs,
     concurrency_groups,
     organization_rule_suites,
     rule_suites,

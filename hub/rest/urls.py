@@ -144,6 +144,12 @@ class Urls:
     def check_suite(self, repo: Row, number: int) -> str:
         return f"{self.repository(repo)}/check-suites/{number}"
 
+    def workflow_run(self, repo: Row, number: int) -> str:
+        return f"{self.repository(repo)}/actions/runs/{number}"
+
+    def workflow(self, repo: Row, number: int) -> str:
+        return f"{self.repository(repo)}/actions/workflows/{number}"
+
     def concurrency_group(self, repo: Row, name: str) -> str:
         return f"{self.repository(repo)}/actions/concurrency_groups/{quote(name, safe='')}"
 

@@ -1,19 +1,20 @@
 """Check suites: all checks of one commit by one app, and their overall result."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
-from store.checks import check_apps, check_counts
+from store.checks import check_apps, check_counts, head_commits
 from store.database import external_ids, payload_reader, upsert
 from store.database.connection import Connection, Row, json_array
 from store.errors import Missing
 
 COLUMNS = (
     "s.id, s.number, s.repo_id, s.head_sha, s.head_branch, s.before_sha, s.after_sha, s.app_id,"
-    " s.foreign_app_id, s.app_number, s.reflected, s.status, s.conclusion, s.pulls, s.created_at,"
-    " s.updated_at, s.told_at"
+    " s.foreign_app_id, s.app_number, s.reflected, s.status, s.conclusion, s.pulls,"
+    " s.head_commit, s.created_at, s.updated_at, s.told_at"
 )
 SELECT = f"SELECT {COLUMNS} FROM check_suite s"
 STATUSES = ("queued", "in_progress", "completed", "waiting", "requested", "pending")
@@ -81,6 +82,46 @@ def of_commit(
         **given,
     )
     return [suite_id for (suite_id,) in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteFilter:
+    """Which suites of a commit to list: those of an app, those with a run of this name."""
+
+    app_number: int | None = None
+    check_name: str | None = None
+
+
+def page(
+    db: Connection, repo_id: int, sha: str, chosen: SuiteFilter, *, limit: int, offset: int
+) -> list[Row]:
+    """Return a page of a commit's suites, by public id."""
+    where, given = _where(repo_id, sha, chosen)
+    return db.all(
+        f"{SELECT} WHERE {where} ORDER BY s.number LIMIT :limit OFFSET :offset",
+        limit=limit,
+        offset=offset,
+        **given,
+    )
+
+
+def count(db: Connection, repo_id: int, sha: str, chosen: SuiteFilter) -> int:
+    """Return how many suites `page` can return."""
+    where, given = _where(repo_id, sha, chosen)
+    total: int = db.value(f"SELECT count(*) FROM check_suite s WHERE {where}", **given)
+    return total
+
+
+def _where(repo_id: int, sha: str, chosen: SuiteFilter) -> tuple[str, Row]:
+    where, given = "s.repo_id = :repo_id AND s.head_sha = :sha", {"repo_id": repo_id, "sha": sha}
+    if chosen.app_number is not None:
+        where += " AND s.app_number = :app_number"
+        given["app_number"] = chosen.app_number
+    if chosen.check_name is not None:
+        run = "SELECT 1 FROM check_run c WHERE c.suite_id = s.id AND c.name = :check_name"
+        where += f" AND EXISTS ({run})"
+        given["check_name"] = chosen.check_name
+    return where, given
 
 
 def of_app(
@@ -165,6 +206,7 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> Row | N
     if before is not None and upsert.is_outdated(before, fields):
         return before
     fields |= {"pulls": pulls_of(given)} if "pull_requests" in given else {}
+    fields |= {"head_commit": head_commits.read(given)} if "head_commit" in given else {}
     fields |= _app(db, given)
     if before is None:
         return _add(db, repo["id"], number, given, fields)

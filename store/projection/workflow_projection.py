@@ -6,7 +6,7 @@ from store.database import payload_reader
 from store.database.connection import Connection, Row
 from store.projection import concurrency_projection
 from store.projection.concurrency_projection import MemberStatus
-from store.workflows import concurrency_members, workflow_runs
+from store.workflows import concurrency_members, run_details, workflow_runs
 from store.workflows.concurrency_members import GroupMember
 from store.workflows.workflow_runs import COMPLETED
 
@@ -21,6 +21,8 @@ RUN: payload_reader.Readers = {
     "created_at": payload_reader.timestamp,
     "told_at": ("updated_at", payload_reader.timestamp),
 }
+# The members of a job that describe its run.
+OF_JOB = {name: run_details.COLUMNS[name] for name in ("head_sha", "head_branch")}
 JOB: payload_reader.Readers = {
     "name": payload_reader.text(1_000, 1),
     "status": payload_reader.one_of(*STATUSES),
@@ -37,6 +39,7 @@ def project_run(db: Connection, repo: Row, payload: dict[str, Any], event: Row) 
     before = workflow_runs.get(db, repo["id"], number)
     if before is not None and _outdated(before, fields):
         return
+    fields |= run_details.read(db, given, before)
     run = workflow_runs.put(db, repo["id"], number, fields)
     if before is not None and run["attempt"] > before["attempt"]:
         # A new attempt does not keep the groups of the one before.
@@ -112,7 +115,8 @@ def _run_of(db: Connection, repo: Row, number: int, attempt: int, given: dict[st
         concurrency_members.leave_all(db, run["id"])
     name = payload_reader.read_field(given, "workflow_name", NAME)
     named = {} if name is None or run is not None else {"name": name}
-    fields = {"attempt": attempt, "status": "queued", **named}
+    commit = payload_reader.read_fields(given, OF_JOB)
+    fields = {"attempt": attempt, "status": "queued", "conclusion": None, **named, **commit}
     return workflow_runs.put(db, repo["id"], number, fields)
 
 

@@ -144,6 +144,17 @@ def find(db: Connection, owner: str, name: str) -> Row | None:
     )
 
 
+def find_all(db: Connection, full_names: Iterable[str]) -> dict[str, Row]:
+    """Return the repositories with these names `owner/name`, by name in lower case."""
+    pairs = {name.lower().partition("/")[::2] for name in full_names}
+    rows = db.all(
+        f"{SELECT} JOIN {db.each('names', owner='text', name='text')} AS w"
+        " ON w.owner = a.login_key AND w.name = r.name_key",
+        names=json_array(sorted(pairs)),
+    )
+    return {row["full_name"].lower(): row for row in rows}
+
+
 def get(db: Connection, repo_id: int) -> Row | None:
     """Return the repository with this id, or None."""
     return db.one(f"{SELECT} WHERE r.id = :id", id=repo_id)

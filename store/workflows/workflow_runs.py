@@ -1,4 +1,4 @@
-"""Workflow runs and their jobs, as far as concurrency groups need them."""
+"""Workflow runs and their jobs."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,7 +6,10 @@ from typing import Any
 from store.database import upsert
 from store.database.connection import Connection, Row
 
-RUN = "id, repo_id, number, name, status, attempt, groups_named, created_at, told_at"
+RUN = (
+    "id, repo_id, number, name, status, attempt, groups_named, conclusion, event, head_branch,"
+    " head_sha, suite_number, actor_id, details, created_at, told_at"
+)
 JOB = "id, repo_id, number, run_id, name, path, status"
 COMPLETED = "completed"
 DIVIDED = " / "

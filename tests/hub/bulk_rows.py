@@ -237,6 +237,39 @@ def check_runs(db: Connection, world: World, n: int) -> None:
     )
 
 
+def check_suites(db: Connection, world: World, n: int) -> None:
+    """Each of an app of its own, and on a commit of which more is known."""
+    repo_id = world.hello.repo["id"]
+    columns = (
+        "repo_id, number, head_sha, head_branch, app_id, app_number, status, conclusion,"
+        " created_at, updated_at"
+    )
+    rows = [
+        (repo_id, 2**40 + at, COMMIT, "main", app, app, "completed", "neutral", 1, 1)
+        for at, app in enumerate(_apps(db, world, n))
+    ]
+    db.insert_many("check_suite", columns, rows)
+
+
+def workflow_runs(db: Connection, world: World, n: int) -> None:
+    """Each was started by somebody else, from a repository of theirs."""
+    repo_id, who = world.hello.repo["id"], people(db, n)
+    columns = "repo_id, number, name, status, actor_id, details, created_at"
+    names = [
+        row[0]
+        for row in db.tuples(
+            "SELECT a.login || '/' || r.name FROM repository r JOIN account a ON a.id = r.owner_id"
+            " ORDER BY r.id DESC LIMIT :n",
+            n=len(repositories(db, who)),
+        )
+    ]
+    rows = [
+        (repo_id, 2**40 + at, f"run {at}", "queued", one, f'{{"head_repo":"{names[at]}"}}', 1)
+        for at, one in enumerate(who)
+    ]
+    db.insert_many("workflow_run", columns, rows)
+
+
 GROUP = "repo_id, name, name_key, members"
 
 
@@ -383,6 +416,8 @@ FILL: dict[str, Fill] = {
     "checks/list-annotations": Fill(annotations),
     "checks/list-for-suite": Fill(check_runs),
     "checks/list-for-ref": Fill(check_runs),
+    "checks/list-suites-for-ref": Fill(check_suites),
+    "actions/list-workflow-runs-for-repo": Fill(workflow_runs),
     "repos/get-repo-rule-suites": Fill(suites_of("hello")),
     "repos/get-org-rule-suites": Fill(suites_of("acme")),
     "actions/list-concurrency-groups-for-repository": Fill(concurrency_groups),

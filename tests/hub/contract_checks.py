@@ -19,6 +19,21 @@ from store.delivery.outbox import MARK
 CONTRACTS = Path(__file__).parents[1] / "contract"
 # The operations of the specification, and those that its clients ask before them.
 PARTS = ("contract.json", "around.json")
+# Members of schemas that are null where no event has told what they are, which is never made up.
+UNKNOWN = {
+    "check-suite": ("head_commit",),
+    "workflow-run": (
+        "head_sha",
+        "path",
+        "run_number",
+        "event",
+        "workflow_id",
+        "workflow_url",
+        "check_suite_url",
+        "head_repository",
+        "display_title",
+    ),
+}
 # What the pipeline answers with, whichever operation is asked.
 OF_ALL = {"301", "304", "307"}
 Json = dict[str, Any]
@@ -118,9 +133,13 @@ def in_json_schema(schema: Any) -> Any:
 @cache
 def contract() -> Described:
     """The contract: the shapes and statuses that the platform's clients expect."""
-    return Described(
-        reduce(_merged, (json.loads((CONTRACTS / name).read_bytes()) for name in PARTS))
-    )
+    whole = reduce(_merged, (json.loads((CONTRACTS / name).read_bytes()) for name in PARTS))
+    for schema, names in UNKNOWN.items():
+        members = whole["components"]["schemas"][schema]["properties"]
+        for name in names:
+            assert name in members, f"{schema} has no {name}"
+            members[name] = {"anyOf": [members[name], {"nullable": True, "enum": [None]}]}
+    return Described(whole)
 
 
 def _merged(one: Json, other: Json) -> Json:

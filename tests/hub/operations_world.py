@@ -499,7 +499,7 @@ def _running(db: Connection, repo: Row) -> int:
     """The number of a run that holds a group, and names one that is not active."""
     number = 2_000 + int(repo["id"])
     told = {
-        "workflow_run": {"id": number, "status": "in_progress"},
+        "workflow_run": {"id": number, "status": "in_progress", "actor": {"login": "octo"}},
         "concurrency": {"group": f"of-{repo['name']}", "configured": ["production"]},
     }
     workflow_projection.project_run(db, repo, told, projection_table.projected_events(db))

@@ -7,6 +7,7 @@ import orjson
 from typing_extensions import TypedDict
 
 from hub.api.checks.integration_serializers import Integration, integrations
+from hub.rest.repository_serializers import MinimalRepository, repository
 from hub.rest.serializers import node_id, time
 from hub.rest.urls import Urls
 from store import Connection, Row
@@ -116,6 +117,30 @@ class CheckSuite(TypedDict):
     check_runs_url: str
 
 
+class CommitPerson(TypedDict):
+    name: str
+    email: str
+
+
+class SimpleCommit(TypedDict):
+    id: str
+    tree_id: str
+    message: str
+    timestamp: str
+    author: CommitPerson | None
+    committer: CommitPerson | None
+
+
+class WholeCheckSuite(CheckSuite):
+    """A check suite with its repository.
+
+    `head_commit` is null if no event has described the commit.
+    """
+
+    repository: MinimalRepository
+    head_commit: SimpleCommit | None
+
+
 def check_runs(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[CheckRun]:
     """Serialize check runs of a repository, with as few statements for many as for one."""
     apps = integrations(urls, db, {row["suite_id"] for row in rows})
@@ -184,6 +209,31 @@ def check_suites(
     }
 
 
+def whole_check_suites(
+    urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]
+) -> list[WholeCheckSuite]:
+    """Serialize check suites with their repository and head commit."""
+    shown = check_suites(urls, db, repo, rows)
+    within = repository(urls, db, repo)
+    return [
+        {
+            **shown[row["id"]],
+            "repository": within,
+            "head_commit": head_commit(row["head_commit"]),
+        }
+        for row in rows
+    ]
+
+
+def head_commit(stored: str | None) -> SimpleCommit | None:
+    """Serialize a commit from its stored form."""
+    if stored is None:
+        return None
+    found = orjson.loads(stored)
+    shown: SimpleCommit = {**found, "timestamp": iso(found["timestamp"])}
+    return shown
+
+
 def _check_suite(
     urls: Urls,
     repo: Row,
@@ -224,8 +274,13 @@ def _heads(db: Connection, repo: Row, rows: Sequence[Row]) -> dict[str, list[Row
 def _pulls(urls: Urls, repo: Row, row: Row, heads: list[Row]) -> list[PullRequestMinimal]:
     """Serialize the pull requests that the platform reported, or else those that are known here."""
     if row["pulls"] is not None:
-        return [_pull(urls, repo, each) for each in orjson.loads(row["pulls"])]
+        return reported_pulls(urls, repo, row["pulls"])
     return [_pull(urls, repo, {**each, "id": each["foreign_id"] or each["id"]}) for each in heads]
+
+
+def reported_pulls(urls: Urls, repo: Row, stored: str) -> list[PullRequestMinimal]:
+    """Serialize the pull requests that a platform reported, from their stored form."""
+    return [_pull(urls, repo, each) for each in orjson.loads(stored)]
 
 
 def _pull(urls: Urls, repo: Row, pull: Any) -> PullRequestMinimal:

@@ -1,0 +1,167 @@
+"""Serializer of workflow runs. Members that no event has reported are null."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NotRequired, Self
+
+import orjson
+from typing_extensions import TypedDict
+
+from hub.api.checks.check_serializers import (
+    PullRequestMinimal,
+    SimpleCommit,
+    head_commit,
+    reported_pulls,
+)
+from hub.rest.repository_serializers import MinimalRepository, repositories
+from hub.rest.serializers import SimpleUser, node_id, simple_users, time
+from hub.rest.urls import Urls
+from store import Connection, Row
+from store.clock import iso
+from store.repositories import repositories as stored
+
+
+class ReferencedWorkflow(TypedDict):
+    path: str
+    sha: str
+    ref: NotRequired[str]
+
+
+class WorkflowRun(TypedDict):
+    """A workflow run. Members that no event has reported are null."""
+
+    id: int
+    name: str | None
+    node_id: str
+    check_suite_id: NotRequired[int]
+    head_branch: str | None
+    head_sha: str | None
+    path: str | None
+    run_number: int | None
+    run_attempt: int
+    referenced_workflows: list[ReferencedWorkflow] | None
+    event: str | None
+    status: str
+    conclusion: str | None
+    workflow_id: int | None
+    url: str
+    html_url: str
+    pull_requests: list[PullRequestMinimal] | None
+    created_at: str
+    updated_at: str
+    actor: NotRequired[SimpleUser]
+    triggering_actor: NotRequired[SimpleUser]
+    run_started_at: NotRequired[str]
+    jobs_url: str
+    logs_url: str
+    check_suite_url: str | None
+    artifacts_url: str
+    cancel_url: str
+    rerun_url: str
+    previous_attempt_url: str | None
+    workflow_url: str | None
+    head_commit: SimpleCommit | None
+    repository: MinimalRepository
+    head_repository: MinimalRepository | None
+    display_title: str | None
+
+
+@dataclass(slots=True)
+class RunRelations:
+    """The accounts and repositories in a repository's runs."""
+
+    repo: Row
+    people: Mapping[int, SimpleUser]
+    repositories: Mapping[str, MinimalRepository]
+    """By full name in lower case: those that everybody with access to this one may see."""
+
+    @classmethod
+    def of(cls, urls: Urls, db: Connection, repo: Row, runs: Iterable[Row]) -> Self:
+        """Load the relations, with as few statements for many runs as for one."""
+        ids = {run["actor_id"] for run in runs}
+        ids |= {run["details"].get("triggering_actor_id") for run in runs}
+        names = {run["details"].get("head_repo", repo["full_name"]) for run in runs}
+        found = stored.find_all(db, {*names, repo["full_name"]})
+        rows = [row for row in found.values() if not row["private"] or row["id"] == repo["id"]]
+        shown = repositories(urls, db, rows)
+        named = {one["full_name"].lower(): one for one in shown}
+        return cls(repo, simple_users(urls, db, ids), named)
+
+    def repository(self, full_name: str | None) -> MinimalRepository | None:
+        """Return a repository, or None if it is not known or not for everybody."""
+        return None if full_name is None else self.repositories.get(full_name.lower())
+
+
+def workflow_runs(
+    urls: Urls, db: Connection, repo: Row, rows: Sequence[Row], *, pulls: bool = True
+) -> list[WorkflowRun]:
+    """Serialize workflow runs of a repository. Without `pulls`, their pull requests are null."""
+    runs = [row | {"details": orjson.loads(row["details"])} for row in rows]
+    around = RunRelations.of(urls, db, repo, runs)
+    return [_run(urls, run, around, pulls=pulls) for run in runs]
+
+
+def _run(urls: Urls, run: Row, around: RunRelations, *, pulls: bool) -> WorkflowRun:
+    repo, details = around.repo, run["details"]
+    within = around.repository(repo["full_name"])
+    assert within is not None, "it is among them"
+    shown: WorkflowRun = {
+        "id": run["number"],
+        "name": run["name"] or None,
+        "node_id": node_id("WorkflowRun", run["number"]),
+        "head_branch": run["head_branch"],
+        "head_sha": run["head_sha"],
+        "path": details.get("path"),
+        "run_number": details.get("run_number"),
+        "run_attempt": run["attempt"],
+        "referenced_workflows": details.get("called"),
+        "event": run["event"],
+        "status": run["status"],
+        "conclusion": run["conclusion"],
+        "workflow_id": details.get("workflow_id"),
+        **_urls(urls, repo, run),  # type: ignore[typeddict-item]  # its names are not literals
+        "pull_requests": _pulls(urls, repo, details) if pulls else None,
+        "created_at": iso(run["created_at"]),
+        "updated_at": iso(run["told_at"] or run["created_at"]),
+        "head_commit": head_commit(details.get("head_commit")),
+        "repository": within,
+        "head_repository": around.repository(details.get("head_repo")),
+        "display_title": details.get("display_title"),
+    }
+    for name, value in _optional(run, around).items():
+        if value is not None:
+            shown[name] = value  # type: ignore[literal-required]  # as above
+    return shown
+
+
+def _optional(run: Row, around: RunRelations) -> dict[str, Any]:
+    details = run["details"]
+    return {
+        "check_suite_id": run["suite_number"],
+        "actor": around.people.get(run["actor_id"]),
+        "triggering_actor": around.people.get(details.get("triggering_actor_id")),
+        "run_started_at": time(details.get("run_started_at")),
+    }
+
+
+def _urls(urls: Urls, repo: Row, run: Row) -> dict[str, str | None]:
+    url = urls.workflow_run(repo, run["number"])
+    suite, workflow = run["suite_number"], run["details"].get("workflow_id")
+    before = f"{url}/attempts/{run['attempt'] - 1}" if run["attempt"] > 1 else None
+    return {
+        "url": url,
+        "html_url": f"{urls.page(repo)}/actions/runs/{run['number']}",
+        "jobs_url": f"{url}/jobs",
+        "logs_url": f"{url}/logs",
+        "check_suite_url": None if suite is None else urls.check_suite(repo, suite),
+        "artifacts_url": f"{url}/artifacts",
+        "cancel_url": f"{url}/cancel",
+        "rerun_url": f"{url}/rerun",
+        "previous_attempt_url": before,
+        "workflow_url": None if workflow is None else urls.workflow(repo, workflow),
+    }
+
+
+def _pulls(urls: Urls, repo: Row, details: Mapping[str, Any]) -> list[PullRequestMinimal] | None:
+    stored_ones = details.get("pulls")
+    return None if stored_ones is None else reported_pulls(urls, repo, stored_ones)

@@ -1,0 +1,141 @@
+"""Workflow runs, as events have reported them."""
+
+import re
+from typing import Annotated, Literal
+
+from annotated_types import Ge, Le, MaxLen
+from typing_extensions import TypedDict
+
+from hub.api.workflows import workflow_run_serializers
+from hub.api.workflows.workflow_run_serializers import WorkflowRun
+from hub.auth.access import on_repo
+from hub.rest.context import Context
+from hub.rest.group import OperationGroup
+from hub.rest.paging import NumberedPaging
+from hub.rest.validation import Text
+from store import Row, clock
+from store.clock import DAY
+from store.errors import Invalid
+from store.workflows import run_queries, workflow_runs
+from store.workflows.run_queries import RunFilter
+
+ops = OperationGroup("actions", run_id=workflow_runs.get)
+
+READ = on_repo("actions", "read").or_anyone()
+BOUND = re.compile(r"(>=|<=|>|<)?([^.*]+)")
+DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+Name = Annotated[Text, MaxLen(255)]
+Span = tuple[int | None, int | None]
+
+
+class PullsWanted(TypedDict, total=False):
+    """Whether to leave out the runs' pull requests."""
+
+    exclude_pull_requests: bool
+
+
+class RunQuery(PullsWanted, total=False):
+    """A filter of workflow runs. `status` is a status or a conclusion.
+
+    `created` is a date or a time, also with `>`, `>=`, `<` or `<=` before it, or two of them with
+    `..` between.
+    """
+
+    actor: Name
+    branch: Name
+    event: Name
+    status: Literal[
+        "completed",
+        "action_required",
+        "cancelled",
+        "failure",
+        "neutral",
+        "skipped",
+        "stale",
+        "success",
+        "timed_out",
+        "in_progress",
+        "queued",
+        "requested",
+        "waiting",
+        "pending",
+    ]
+    created: Name
+    check_suite_id: Annotated[int, Ge(0), Le(2**63 - 1)]
+    head_sha: Name
+
+
+class WorkflowRuns(TypedDict):
+    total_count: int
+    workflow_runs: list[WorkflowRun]
+
+
+@ops("GET /repos/{owner}/{repo}/actions/runs", READ, errors=(422,))
+def list_workflow_runs_for_repo(
+    ctx: Context, repo: Row, page: NumberedPaging, query: RunQuery
+) -> WorkflowRuns:
+    """List workflow runs for a repository
+
+    The newest first.
+    """
+    chosen = _chosen(query)
+    page.total = run_queries.count(ctx.db, repo["id"], chosen)
+    rows = run_queries.page(ctx.db, repo["id"], chosen, limit=page.limit, offset=page.offset)
+    shown = workflow_run_serializers.workflow_runs(
+        ctx.urls, ctx.db, repo, rows, pulls=not query.get("exclude_pull_requests", False)
+    )
+    return {"total_count": page.total, "workflow_runs": shown}
+
+
+@ops("GET /repos/{owner}/{repo}/actions/runs/{run_id}", READ)
+def get_workflow_run(ctx: Context, repo: Row, run: Row, query: PullsWanted) -> WorkflowRun:
+    """Get a workflow run
+
+    Members that no event has reported are null.
+    """
+    (shown,) = workflow_run_serializers.workflow_runs(
+        ctx.urls, ctx.db, repo, [run], pulls=not query.get("exclude_pull_requests", False)
+    )
+    return shown
+
+
+def _chosen(query: RunQuery) -> RunFilter:
+    first, last = _span(query["created"]) if "created" in query else (None, None)
+    return RunFilter(
+        actor=query.get("actor"),
+        branch=query.get("branch"),
+        event=query.get("event"),
+        status=query.get("status"),
+        head_sha=query.get("head_sha"),
+        suite_number=query.get("check_suite_id"),
+        created_from=first,
+        created_before=last,
+    )
+
+
+def _span(given: str) -> Span:
+    """Return the first moment of a span of time, and the first one after it; None: no end."""
+    before, dots, after = given.partition("..")
+    if dots:
+        return _moments(before)[0], _moments(after)[1]
+    found = BOUND.fullmatch(given)
+    sign, bare = (found[1], found[2]) if found else (None, given)
+    first, end = _moments(bare)
+    spans = {">": (end, None), ">=": (first, None), "<": (None, first), "<=": (None, end)}
+    return spans.get(sign or "", (first, end))
+
+
+def _moments(given: str) -> Span:
+    """Return the first moment of a date or time, and the first one after it."""
+    if given == "*":
+        return None, None
+    try:
+        first = clock.parse(f"{given}T00:00:00Z" if DATE.fullmatch(given) else given)
+    except (ValueError, OverflowError):
+        raise Invalid(
+            "created: use a date or time such as 2026-11-21, >=2026-11-21 or 2026-11-01..*",
+            field="created",
+            resource="WorkflowRun",
+        ) from None
+    return first, first + (DAY if DATE.fullmatch(given) else clock.SECOND)

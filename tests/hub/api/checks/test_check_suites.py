@@ -1,0 +1,97 @@
+"""Check suites, made here and by platforms."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+from assertions import assert_error, links
+from hub_client import open_client
+from issue_world import SHA, Platform
+from store_world import World
+
+from hub.settings import HubSettings
+from store import Store
+from store.clock import MovableClock
+from store.repositories import refs, repositories
+
+HELLO = "/repos/octo/hello"
+APP = {"id": 900, "name": "Lint", "slug": "lint", "owner": {"login": "octo"}}
+COMMIT = {
+    "id": SHA,
+    "tree_id": "f" * 40,
+    "message": "Ring",
+    "timestamp": "2026-11-01T09:00:00Z",
+    "author": {"name": "Robin", "email": "robin@tower.example"},
+    "committer": {"name": "Robin", "email": "robin@tower.example"},
+}
+
+
+@pytest.fixture
+async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
+    """A client without a name; its answers are held to the contract."""
+    async with open_client(store, settings) as opened:
+        yield opened
+
+
+@pytest.fixture
+def platform(store: Store, clock: MovableClock, seed: Any) -> Platform:
+    """Tells of octo/hello."""
+    row = store.look(repositories.get, seed.hello["id"])
+    assert row is not None
+    return Platform(World(store, clock, {}, row))
+
+
+def suite(number: int, **changed: Any) -> dict[str, Any]:
+    return {
+        "id": number,
+        "head_sha": SHA,
+        "head_branch": "main",
+        "status": "completed",
+        "conclusion": "success",
+        "app": APP,
+        "head_commit": COMMIT,
+    } | changed
+
+
+async def test_a_suite_with_its_commit(hub: httpx.AsyncClient, platform: Platform) -> None:
+    platform.tell("check_suite", "completed", check_suite=suite(5))
+    shown = (await hub.get(f"{HELLO}/check-suites/5")).json()
+    assert shown["head_commit"] == COMMIT
+    assert shown["repository"]["full_name"] == "octo/hello"
+    assert shown["app"]["slug"] == "lint"
+    listed = (await hub.get(f"{HELLO}/commits/{SHA}/check-suites")).json()
+    assert listed == {"total_count": 1, "check_suites": [shown]}
+
+
+async def test_a_suite_whose_commit_is_not_known(
+    hub: httpx.AsyncClient, platform: Platform
+) -> None:
+    given = suite(5, head_commit={"id": SHA, "message": "half of it"})
+    platform.tell("check_suite", "completed", check_suite=given)
+    assert (await hub.get(f"{HELLO}/check-suites/5")).json()["head_commit"] is None
+
+
+async def test_suites_of_a_branch(
+    hub: httpx.AsyncClient, platform: Platform, store: Store, seed: Any
+) -> None:
+    store.do(refs.put, seed.hello["id"], "refs/heads/topic/bell", SHA)
+    other = APP | {"id": 901, "name": "Ring", "slug": "ring"}
+    platform.tell("check_suite", "completed", check_suite=suite(6, app=other))
+    run = {"id": 1, "name": "tone", "status": "queued", "head_sha": SHA, "check_suite": suite(5)}
+    platform.tell("check_run", "created", check_run=run)
+    platform.tell("check_suite", "completed", check_suite=suite(7, head_sha="1" * 40))
+    at = f"{HELLO}/commits/topic/bell/check-suites"
+    for query, expected in (
+        ("", [5, 6]),
+        ("app_id=901", [6]),
+        ("check_name=tone", [5]),
+        ("check_name=other", []),
+    ):
+        found = (await hub.get(f"{at}?{query}")).json()
+        assert [one["id"] for one in found["check_suites"]] == expected, query
+        assert found["total_count"] == len(expected)
+    first = await hub.get(f"{at}?per_page=1")
+    assert [one["id"] for one in first.json()["check_suites"]] == [5]
+    assert links(first)["next"].endswith("per_page=1&page=2")
+    assert_error(await hub.get(f"{HELLO}/commits/no-such/check-suites"), 422)

@@ -1,0 +1,159 @@
+"""Workflow runs, as events brought them."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+from assertions import BASE, assert_error
+from hub_client import open_client
+from issue_world import SHA, Platform
+from store_world import World
+
+from hub.settings import HubSettings
+from store import Store
+from store.clock import MovableClock
+from store.repositories import repositories
+
+RUNS = "/repos/octo/hello/actions/runs"
+
+
+@pytest.fixture
+async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
+    """A client without a name; its answers are held to the contract."""
+    async with open_client(store, settings) as opened:
+        yield opened
+
+
+@pytest.fixture
+def platform(store: Store, clock: MovableClock, seed: Any) -> Platform:
+    """Tells of octo/hello."""
+    row = store.look(repositories.get, seed.hello["id"])
+    assert row is not None
+    return Platform(World(store, clock, {}, row))
+
+
+def run(number: int = 1, **changed: Any) -> dict[str, Any]:
+    """A run in the platform's shape."""
+    given = {
+        "id": number,
+        "name": "Build",
+        "head_branch": "main",
+        "head_sha": SHA,
+        "path": ".forge/workflows/build.yml",
+        "display_title": "Ring louder",
+        "run_number": 30 + number,
+        "run_attempt": 2,
+        "event": "push",
+        "status": "completed",
+        "conclusion": "success",
+        "workflow_id": 77,
+        "check_suite_id": 55,
+        "created_at": f"2026-11-{number:02}T10:00:00Z",
+        "updated_at": f"2026-11-{number:02}T10:05:00Z",
+        "run_started_at": f"2026-11-{number:02}T10:01:00Z",
+        "actor": {"login": "robin"},
+        "triggering_actor": {"login": "octo"},
+        "head_repository": {"full_name": "octo/hello"},
+        "head_commit": {
+            "id": SHA,
+            "tree_id": "f" * 40,
+            "message": "Ring",
+            "timestamp": "2026-11-01T09:00:00Z",
+            "author": {"name": "Robin", "email": "robin@tower.example"},
+            "committer": None,
+        },
+        "pull_requests": [],
+        "referenced_workflows": [{"path": "tower/flows/ring.yml", "sha": SHA, "ref": "main"}],
+    }
+    return given | changed
+
+
+async def listed(hub: httpx.AsyncClient, query: str = "") -> list[int]:
+    answer = await hub.get(f"{RUNS}?{query}")
+    assert answer.status_code == 200, answer.text
+    content = answer.json()
+    assert content["total_count"] == len(content["workflow_runs"])
+    return [one["id"] for one in content["workflow_runs"]]
+
+
+async def test_a_run(hub: httpx.AsyncClient, platform: Platform) -> None:
+    platform.tell("workflow_run", "completed", workflow_run=run())
+    shown = (await hub.get(f"{RUNS}/1")).json()
+    given = run()
+    same = given.keys() - {"actor", "triggering_actor", "head_repository", "check_suite_id"}
+    assert {name: shown[name] for name in same} == {name: given[name] for name in same}
+    assert (shown["actor"]["login"], shown["triggering_actor"]["login"]) == ("robin", "octo")
+    assert shown["check_suite_url"] == f"{BASE}/repos/octo/hello/check-suites/55"
+    assert shown["workflow_url"] == f"{BASE}/repos/octo/hello/actions/workflows/77"
+    assert shown["previous_attempt_url"] == f"{BASE}{RUNS}/1/attempts/1"
+    assert shown["repository"]["full_name"] == "octo/hello"
+    assert shown["head_repository"] == shown["repository"]
+    assert (await hub.get(RUNS)).json()["workflow_runs"] == [shown]
+    without = (await hub.get(f"{RUNS}/1?exclude_pull_requests=true")).json()
+    assert without == shown | {"pull_requests": None}
+
+
+async def test_a_run_of_which_little_is_known(hub: httpx.AsyncClient, platform: Platform) -> None:
+    job = {"id": 5, "run_id": 1, "name": "lint", "status": "queued", "head_sha": SHA}
+    platform.tell("workflow_job", "queued", workflow_job=job)
+    shown = (await hub.get(f"{RUNS}/1")).json()
+    assert (shown["head_sha"], shown["status"]) == (SHA, "queued")
+    unknown = ("name", "path", "run_number", "event", "workflow_id", "head_commit", "display_title")
+    assert {shown[name] for name in (*unknown, "pull_requests", "head_repository")} == {None}
+    assert not {"actor", "check_suite_id", "run_started_at"} & shown.keys()
+
+
+async def test_what_a_later_payload_leaves_out_stays(
+    hub: httpx.AsyncClient, platform: Platform
+) -> None:
+    platform.tell("workflow_run", "requested", workflow_run=run(status="queued", conclusion=None))
+    later = {"id": 1, "status": "completed", "conclusion": "failure"}
+    platform.tell("workflow_run", "completed", workflow_run=later)
+    shown = (await hub.get(f"{RUNS}/1")).json()
+    assert (shown["status"], shown["conclusion"]) == ("completed", "failure")
+    assert (shown["run_number"], shown["head_branch"]) == (31, "main")
+
+
+async def test_a_private_repository_of_a_fork_is_not_shown(
+    hub: httpx.AsyncClient, platform: Platform
+) -> None:
+    for number, name in ((1, "octo/vault"), (2, "nobody/here")):
+        told = run(number, head_repository={"full_name": name})
+        platform.tell("workflow_run", "completed", workflow_run=told)
+        assert (await hub.get(f"{RUNS}/{number}")).json()["head_repository"] is None
+
+
+async def test_filters(hub: httpx.AsyncClient, platform: Platform) -> None:
+    for given in (
+        run(1, event="schedule", head_branch="next"),
+        run(2, status="in_progress", conclusion=None, actor={"login": "octo"}),
+        run(3, conclusion="failure", head_sha="1" * 40, check_suite_id=56),
+    ):
+        platform.tell("workflow_run", "completed", workflow_run=given)
+    for query, expected in (
+        ("", [3, 2, 1]),
+        ("event=schedule", [1]),
+        ("branch=next", [1]),
+        ("status=in_progress", [2]),
+        ("status=failure", [3]),
+        ("status=completed", [3, 1]),
+        ("actor=OCTO", [2]),
+        (f"head_sha={'1' * 40}", [3]),
+        ("check_suite_id=56", [3]),
+        ("created=2026-11-02", [2]),
+        ("created=2026-11-02T10:00:00Z", [2]),
+        ("created=%3E2026-11-02", [3]),
+        ("created=%3E=2026-11-02", [3, 2]),
+        ("created=%3C2026-11-02", [1]),
+        ("created=%3C=2026-11-02", [2, 1]),
+        ("created=2026-11-01..2026-11-02", [2, 1]),
+        ("created=2026-11-02..*", [3, 2]),
+        ("created=*..2026-11-01", [1]),
+    ):
+        assert await listed(hub, query) == expected, query
+
+
+@pytest.mark.parametrize("query", ["created=monday", "created=..", "status=good", "created=%3E"])
+async def test_a_bad_filter(hub: httpx.AsyncClient, query: str) -> None:
+    assert_error(await hub.get(f"{RUNS}?{query}"), 422)
