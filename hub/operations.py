@@ -35,6 +35,7 @@ from hub.api.issues import (
     issues,
     labels,
     milestones,
+    pulls,
 )
 from hub.api.meta import meta, rate_limit
 from hub.api.repositories import (
@@ -73,6 +74,7 @@ MODULES = (
     issue_comments,
     labels,
     milestones,
+    pulls,
     assignees,
     issue_events,
     issue_field_values,

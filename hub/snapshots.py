@@ -13,7 +13,8 @@ from hub.api.issues import (
     pull_serializers,
     review_serializers,
 )
-from hub.rest import serializers
+from hub.api.issues.pull_serializers import PullRequest
+from hub.rest import repository_serializers, serializers
 from hub.rest.event_payloads import sent_by
 from hub.rest.group import SnapshotSerializer
 from hub.rest.urls import Urls
@@ -88,7 +89,7 @@ def _by(shown: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _pull(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
-    shown = pull_serializers.several(urls, db, repo, rows)
+    shown = _pulls(urls, db, repo, rows)
     return [
         SnapshotEvent(
             "pull_request.edited",
@@ -97,6 +98,13 @@ def _pull(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[Sn
         )
         for one in shown.values()
     ]
+
+
+def _pulls(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> Mapping[int, PullRequest]:
+    def show(found: Sequence[Row]) -> Sequence[Mapping[str, Any]]:
+        return repository_serializers.repositories(urls, db, found)
+
+    return pull_serializers.several(urls, db, repo, rows, show)
 
 
 def _comment(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
@@ -124,7 +132,7 @@ def _on_pull(event: str, member: str, one: Callable[..., Mapping[str, Any]]) -> 
 
     def states(urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]) -> list[SnapshotEvent]:
         found = _issues_of(db, rows)
-        about = pull_serializers.several(urls, db, repo, [*found.values()])
+        about = _pulls(urls, db, repo, [*found.values()])
         people = serializers.simple_users(urls, db, {row["author_id"] for row in rows})
         snapshots = []
         for row in rows:

@@ -113,10 +113,16 @@ def get_required(db: Connection, account_ids: Iterable[int]) -> dict[int, Row]:
 
 def users_by_login(db: Connection, logins: Iterable[str]) -> dict[str, Row]:
     """Return the users with these logins, by lower-case login. Unknown ones are left out."""
+    found = by_logins(db, logins)
+    return {login: row for login, row in found.items() if row["kind"] == "User"}
+
+
+def by_logins(db: Connection, logins: Iterable[str]) -> dict[str, Row]:
+    """Return the accounts of any kind with these logins, by lower-case login."""
     columns = ", ".join(f"a.{name}" for name in COLUMNS.split(", "))
     rows = db.all(
         f"SELECT {columns} FROM {db.each('keys', wanted='text')} AS k"
-        " JOIN account a ON a.login_key = k.wanted WHERE a.kind = 'User'",
+        " JOIN account a ON a.login_key = k.wanted",
         keys=json_array({login.lower() for login in logins}),
     )
     return {row["login"].lower(): row for row in rows}

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from store.database.connection import Connection, Row
 from store.issues import issue_queries
 
-# Long-running: the oldest first that was updated in the last month. Popularity: by comments.
 ORDERS = {
     "created": "i.created_at",
     "updated": "i.updated_at",
@@ -28,8 +27,8 @@ class PullFilter:
     base: str | None = None
     sort: str = "created"
     ascending: bool = False
-    since: int | None = None
-    """Leave out what was last updated before."""
+    month_ago: int | None = None
+    """Only those that were created before and updated since."""
 
     @property
     def order(self) -> str:
@@ -75,9 +74,10 @@ def _conditions(chosen: PullFilter) -> Iterator[tuple[str, Row]]:
         yield "i.state = :state", {"state": chosen.state}
     if chosen.base is not None:
         yield "p.base_ref = :base", {"base": chosen.base}
-    if chosen.since is not None:
-        yield "i.updated_at >= :since", {"since": chosen.since}
+    if chosen.month_ago is not None:
+        then = {"then": chosen.month_ago}
+        yield "i.created_at < :then AND i.updated_at >= :then", then
     if chosen.head is not None:
         owner, branch = chosen.head
-        given = {"branch": branch, "owner": owner.lower(), "most": len(owner) + 1}
-        yield "p.head_ref = :branch AND lower(substr(p.head_repo, 1, :most)) = :owner || '/'", given
+        given = {"branch": branch, "owner": owner.lower(), "length": len(owner) + 1}
+        yield "p.head_ref = :branch AND lower(substr(p.head_repo, 1, :length)) = :owner || '/'", given

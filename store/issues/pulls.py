@@ -6,11 +6,12 @@ from typing import Any
 from store.accounts import placeholder_accounts
 from store.database import payload_reader, upsert
 from store.database.connection import Connection, Row, json_array
-from store.issues import issues
+from store.issues import issues, pull_details
 
 COLUMNS = (
     "p.id, p.issue_id, p.repo_id, i.number, p.foreign_id, p.draft, p.head_ref, p.head_sha,"
-    " p.head_repo, p.base_ref, p.base_sha, p.merged_at, p.merged_by_id, p.merge_commit_sha"
+    " p.head_repo, p.base_ref, p.base_sha, p.merged_at, p.merged_by_id, p.merge_commit_sha,"
+    " p.details"
 )
 NAMES = tuple(name.partition(".")[2] for name in COLUMNS.split(", "))
 FROM = "FROM pull p JOIN issue i ON i.id = p.issue_id"
@@ -22,6 +23,15 @@ FIELDS: payload_reader.Readers = {
     "merge_commit_sha": payload_reader.nullable(SHA),
 }
 END: payload_reader.Readers = {"ref": payload_reader.text(255), "sha": SHA}
+
+
+def get(db: Connection, repo_id: int, number: int) -> Row | None:
+    """Return the pull request with this number as an issue, or None.
+
+    Deleted ones (`deleted_at`) are included.
+    """
+    row = issues.get(db, repo_id, number)
+    return row if row is not None and row["is_pull"] else None
 
 
 def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | None:
@@ -37,7 +47,7 @@ def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | N
     stale = upsert.is_outdated(before, payload_reader.read_fields(given, issues.FIELDS))
     issue_id = issues.put(db, repo, told, event)
     if issue_id is not None and not stale:
-        _write(db, repo["id"], issue_id, _fields(db, given))
+        _write(db, repo["id"], issue_id, given)
     return issue_id
 
 
@@ -58,8 +68,10 @@ def _fields(db: Connection, given: dict[str, Any]) -> Row:
     return fields if merged_by is None else {**fields, "merged_by_id": merged_by}
 
 
-def _write(db: Connection, repo_id: int, issue_id: int, fields: Row) -> None:
+def _write(db: Connection, repo_id: int, issue_id: int, given: dict[str, Any]) -> None:
     before = of_issues(db, [issue_id]).get(issue_id)
+    known = "{}" if before is None else before["details"]
+    fields = _fields(db, given) | {"details": pull_details.read(db, given, known)}
     if before is not None:
         upsert.update(db, "pull", before, fields)
         return

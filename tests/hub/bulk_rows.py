@@ -127,6 +127,30 @@ def milestones(db: Connection, world: World, n: int) -> None:
     _milestones(db, world.hello.repo["id"], n)
 
 
+def pulls(db: Connection, world: World, n: int) -> None:
+    """Each from a repository of somebody else, who wrote it."""
+    repo_id, who = world.hello.repo["id"], people(db, n)
+    columns = "repo_id, number, title, state, author_id, is_pull, created_at, updated_at"
+    rows = [(repo_id, 10_000 + at, "T", "open", one, 1, 1, 1) for at, one in enumerate(who)]
+    issues = numbers(db, "issue", columns, rows)
+    columns = "issue_id, repo_id, head_ref, head_sha, head_repo, base_ref, base_sha, merged_by_id"
+    names = _names(db, repositories(db, who))
+    ends = [
+        (issue_id, repo_id, "b", COMMIT, names[at], "main", COMMIT, who[at])
+        for at, issue_id in enumerate(issues)
+    ]
+    db.insert_many("pull", columns, ends)
+
+
+def _names(db: Connection, repo_ids: list[int]) -> list[str]:
+    found = db.tuples(
+        "SELECT a.login || '/' || r.name FROM repository r JOIN account a ON a.id = r.owner_id"
+        " ORDER BY r.id DESC LIMIT :n",
+        n=len(repo_ids),
+    )
+    return [name for (name,) in found]
+
+
 def labels(db: Connection, world: World, n: int) -> list[int]:
     repo_id = world.hello.repo["id"]
     rows = [(repo_id, f"L{at}", f"l{at}", "ededed", 1, 1) for at in range(n)]
@@ -255,14 +279,7 @@ def workflow_runs(db: Connection, world: World, n: int) -> None:
     """Each was started by somebody else, from a repository of theirs."""
     repo_id, who = world.hello.repo["id"], people(db, n)
     columns = "repo_id, number, name, status, actor_id, details, created_at"
-    names = [
-        row[0]
-        for row in db.tuples(
-            "SELECT a.login || '/' || r.name FROM repository r JOIN account a ON a.id = r.owner_id"
-            " ORDER BY r.id DESC LIMIT :n",
-            n=len(repositories(db, who)),
-        )
-    ]
+    names = _names(db, repositories(db, who))
     rows = [
         (repo_id, 2**40 + at, f"run {at}", "queued", one, f'{{"head_repo":"{names[at]}"}}', 1)
         for at, one in enumerate(who)
@@ -405,6 +422,7 @@ FILL: dict[str, Fill] = {
     "repos/list-comments-for-commit": Fill(commit_comments),
     "issues/list-issue-field-values-for-issue": Fill(field_values, most=25),
     "issues/list-for-repo": Fill(issue_events),
+    "pulls/list": Fill(pulls),
     "issues/list-comments": Fill(timeline),
     "issues/list-labels-for-repo": Fill(labels),
     "issues/list-labels-on-issue": Fill(labels_of_issue),

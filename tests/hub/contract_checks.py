@@ -20,8 +20,25 @@ CONTRACTS = Path(__file__).parents[1] / "contract"
 # The operations of the specification, and those that its clients ask before them.
 PARTS = ("contract.json", "around.json")
 # Members of schemas that are null where no event has told what they are, which is never made up.
+BRANCHES = (
+    *("head/label", "head/ref", "head/sha", "head/user", "head/repo"),
+    *("base/label", "base/ref", "base/sha"),
+)
 UNKNOWN = {
     "check-suite": ("head_commit",),
+    "auto-merge": ("commit_title", "commit_message"),
+    "pull-request": (
+        *BRANCHES,
+        "user",
+        "review_comments",
+        "maintainer_can_modify",
+        "commits",
+        "additions",
+        "deletions",
+        "changed_files",
+    ),
+    # A label need not have a description.
+    "pull-request-simple": (*BRANCHES, "labels/[]/description"),
     "workflow-run": (
         "head_sha",
         "path",
@@ -135,11 +152,18 @@ def contract() -> Described:
     """The contract: the shapes and statuses that the platform's clients expect."""
     whole = reduce(_merged, (json.loads((CONTRACTS / name).read_bytes()) for name in PARTS))
     for schema, names in UNKNOWN.items():
-        members = whole["components"]["schemas"][schema]["properties"]
         for name in names:
-            assert name in members, f"{schema} has no {name}"
-            members[name] = {"anyOf": [members[name], {"nullable": True, "enum": [None]}]}
+            _may_be_null(whole["components"]["schemas"][schema], name.split("/"))
     return Described(whole)
+
+
+def _may_be_null(schema: Json, path: list[str]) -> None:
+    *within, name = path
+    for segment in within:
+        schema = schema["items"] if segment == "[]" else schema["properties"][segment]
+    members = schema["properties"]
+    assert name in members, f"there is no {'/'.join(path)}"
+    members[name] = {"anyOf": [members[name], {"enum": [None]}]}
 
 
 def _merged(one: Json, other: Json) -> Json:

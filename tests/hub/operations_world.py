@@ -37,7 +37,7 @@ from store.issues import (
     issue_field_values,
     issue_fields,
     issues,
-    labels,
+    pulls,
 )
 from store.issues.issue_events import IssueEventData
 from store.issues.issue_field_values import FieldAssignment
@@ -209,6 +209,7 @@ SAMPLES = {
     "org": Sample(lambda w: "acme", lambda w: "umbra", "nobody"),
     "comment_id": Sample(lambda w: w.hello.comment, lambda w: w.vault.comment),
     "milestone_number": Sample(lambda w: w.hello.milestone, lambda w: w.vault.milestone),
+    "pull_number": Sample(lambda w: w.hello.issue, lambda w: w.vault.issue),
     "issue_number": Sample(lambda w: w.hello.issue, lambda w: w.vault.issue),
     "issue_field_id": Sample(lambda w: w.acme.issue_field, lambda w: w.umbra.issue_field),
     "event_id": Sample(lambda w: w.hello.issue_event, lambda w: w.vault.issue_event),
@@ -395,8 +396,6 @@ def _repository(db: Connection, owner: Row, name: str, before: str, *, private: 
     devenv_secrets.put(db, repo["id"], "key", b"hush")
     comment = commit_comments.create(db, repo["id"], owner["id"], COMMIT, Rendered("Well *done*"))
     number, happened = _issue(db, repo, 8 if private else 7, comment["id"])
-    # Labels and variables stand for the same parameter, and so do comments of both kinds.
-    labels.put(db, repo, {"name": "umbra_ONLY" if private else "REGION"}, {})
     return Place(repo, hook["id"], 0, comment["id"], number, happened, milestone=number)
 
 
@@ -410,10 +409,13 @@ def _issue(db: Connection, repo: Row, number: int, comment: int) -> tuple[int, i
         "title": "Spelling",
         "user": {"login": repo["owner"]},
         "pull_request": {},
-        "labels": [{"name": "bug"}],
+        # Labels and variables stand for the same parameter.
+        "labels": [{"name": "umbra_ONLY" if repo["private"] else "REGION"}],
         "milestone": {"number": number, "title": "v1.0", "creator": {"login": repo["owner"]}},
     }
-    issues.put(db, repo, given, projection_table.projected_events(db))
+    ends = {"head": {"ref": "typo", "sha": COMMIT, "repo": {"full_name": repo["full_name"]}}}
+    given |= ends | {"merged_by": given["user"]}
+    pulls.put(db, repo, given, projection_table.projected_events(db))
     issue = issues.get(db, repo["id"], number)
     assert issue is not None
     label = {"label": {"name": "bug", "color": "ff0000"}}

@@ -174,7 +174,11 @@ def _reference(shown: IssueEventContext, row: Row, value: Any) -> IssueReference
 
 
 def _team(shown: IssueEventContext, row: Row, value: Any) -> EventTeam:
-    repo, urls = shown.repo, shown.urls
+    return event_team(shown.urls, shown.repo, value)
+
+
+def event_team(urls: Urls, repo: Row, value: Mapping[str, Any]) -> EventTeam:
+    """Serialize a team that a platform reported, of the organization that owns the repository."""
     url = f"{urls.root}/organizations/{repo['owner_id']}/team/{value['id']}"
     return {
         "id": value["id"],

@@ -1,63 +1,291 @@
-"""Serializer of pull requests, as far as they are known here: the issue, its head and its base."""
+"""Serializer of pull requests, as far as they are known here.
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+A pull request is an issue with a head, a base, and what platforms report about it. Members that no
+event has reported are null.
+"""
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NotRequired, Self, cast
+
+import orjson
+from typing_extensions import TypedDict
+
+from hub.api.enterprises.team_serializers import EventTeam
 from hub.api.issues import issue_serializers
+from hub.api.issues.issue_event_serializers import event_team
+from hub.api.issues.issue_part_serializers import Label, Milestone
+from hub.http.media import PLAIN, Media
 from hub.rest import serializers
+from hub.rest.serializers import (
+    AuthorAssociation,
+    SimpleUser,
+    node_id,
+    simple_user,
+    simple_users,
+)
 from hub.rest.urls import Urls
 from store import Connection, Row
-from store.issues import pulls
+from store.accounts import accounts
+from store.issues import pull_details, pulls
+from store.repositories import repositories as stored
 
 # Replaces a pull request of which only the issue is known.
-UNKNOWN: Row = dict.fromkeys(pulls.NAMES)
+UNKNOWN: Row = dict.fromkeys(pulls.NAMES) | {"details": "{}"}
 # Members of issues that pull requests do not have.
 OF_ISSUES = frozenset(
-    {"pull_request", "events_url", "timeline_url", "labels_url", "repository_url", "type"}
+    {
+        "pull_request",
+        "events_url",
+        "timeline_url",
+        "labels_url",
+        "repository_url",
+        "type",
+        "state_reason",
+        "closed_by",
+        "pinned_comment",
+        "performed_via_service_app",
+    }
 )
 
 
+class PullLink(TypedDict):
+    href: str
+
+
+class PullLinks(TypedDict):
+    self: PullLink
+    html: PullLink
+    issue: PullLink
+    comments: PullLink
+    review_comments: PullLink
+    review_comment: PullLink
+    commits: PullLink
+    statuses: PullLink
+
+
+class AutoMerge(TypedDict):
+    enabled_by: SimpleUser | None
+    merge_method: Literal["merge", "squash", "rebase"]
+    commit_title: str | None
+    commit_message: str | None
+
+
+class PullBranch(TypedDict):
+    """A branch of a pull request. `repo` and `user` are null if they are not known here."""
+
+    label: str | None
+    ref: str | None
+    sha: str | None
+    user: SimpleUser | None
+    repo: dict[str, Any] | None
+
+
+class PullRequestSimple(TypedDict):
+    """A pull request in a list. The media type decides which of the body members are present."""
+
+    url: str
+    id: int
+    node_id: str
+    html_url: str
+    diff_url: str
+    patch_url: str
+    issue_url: str
+    commits_url: str
+    review_comments_url: str
+    review_comment_url: str
+    comments_url: str
+    statuses_url: str
+    number: int
+    state: Literal["open", "closed"]
+    locked: bool
+    title: str
+    user: SimpleUser | None
+    body: NotRequired[str | None]
+    body_text: NotRequired[str | None]
+    body_html: NotRequired[str | None]
+    labels: list[Label]
+    milestone: Milestone | None
+    active_lock_reason: str | None
+    created_at: str
+    updated_at: str
+    closed_at: str | None
+    merged_at: str | None
+    merge_commit_sha: str | None
+    assignee: SimpleUser | None
+    assignees: list[SimpleUser]
+    requested_reviewers: list[SimpleUser]
+    requested_teams: list[EventTeam]
+    head: PullBranch
+    base: PullBranch
+    _links: PullLinks
+    author_association: AuthorAssociation
+    auto_merge: AutoMerge | None
+    draft: bool
+
+
+class PullRequest(PullRequestSimple):
+    """A pull request. Numbers that no event has reported are null."""
+
+    merged: bool
+    mergeable: bool | None
+    rebaseable: bool | None
+    mergeable_state: str
+    merged_by: SimpleUser | None
+    comments: int
+    review_comments: int | None
+    maintainer_can_modify: bool | None
+    commits: int | None
+    additions: int | None
+    deletions: int | None
+    changed_files: int | None
+
+
+ShowRepositories = Callable[[Sequence[Row]], Sequence[Mapping[str, Any]]]
+"""Serializes the repositories of branches, in their order."""
+
+
+@dataclass(slots=True)
+class PullRelations:
+    """What the pull requests of a repository refer to."""
+
+    urls: Urls
+    repo: Row
+    people: Mapping[int, SimpleUser]
+    logins: Mapping[str, SimpleUser]
+    """Owners of the heads' repositories, by login in lower case."""
+    repositories: Mapping[str, Mapping[str, Any]]
+    """By full name in lower case: those that everybody with access to this one may see."""
+
+    @classmethod
+    def of(
+        cls, urls: Urls, db: Connection, repo: Row, rows: Sequence[Row], show: ShowRepositories
+    ) -> Self:
+        """Load the relations, with as few statements for many pull requests as for one."""
+        ids = {row["merged_by_id"] for row in rows}
+        for row in rows:
+            details = row["details"]
+            ids |= {*details.get("reviewers", ())}
+            ids.add((details.get("auto_merge") or {}).get("enabled_by"))
+        names = {row["head_repo"] for row in rows if row["head_repo"]} | {repo["full_name"]}
+        owners = accounts.by_logins(db, [name.partition("/")[0] for name in names])
+        known = {login: simple_user(urls, row) for login, row in owners.items()}
+        found = stored.find_all(db, names).values()
+        seen = [row for row in found if not row["private"] or row["id"] == repo["id"]]
+        shown = {row["full_name"].lower(): one for row, one in zip(seen, show(seen), strict=True)}
+        return cls(urls, repo, simple_users(urls, db, ids), known, shown)
+
+    def branch(self, row: Row, end: str, full_name: str | None) -> PullBranch:
+        """Serialize the `head` or `base`, which is in the repository of this name."""
+        owner = full_name.partition("/")[0] if full_name else None
+        ref = row[f"{end}_ref"]
+        return {
+            "label": f"{owner}:{ref}" if owner and ref else ref,
+            "ref": ref,
+            "sha": row[f"{end}_sha"],
+            "user": self.logins.get(owner.lower()) if owner else None,
+            "repo": self._repository(full_name),
+        }
+
+    def _repository(self, full_name: str | None) -> dict[str, Any] | None:
+        found = self.repositories.get(full_name.lower()) if full_name else None
+        return None if found is None else {**found}
+
+    def auto_merge(self, given: Mapping[str, Any] | None) -> AutoMerge | None:
+        """Serialize the merge that happens once all requirements are met."""
+        if given is None:
+            return None
+        return {
+            "enabled_by": self.people.get(given["enabled_by"]),
+            "merge_method": given["merge_method"],
+            "commit_title": given["commit_title"],
+            "commit_message": given["commit_message"],
+        }
+
+
 def several(
-    urls: Urls, db: Connection, repo: Row, rows: Sequence[Row]
-) -> dict[int, dict[str, Any]]:
-    """Serialize the pull requests of a repository, by issue id. `rows` are the issues."""
-    issues = issue_serializers.several(urls, db, repo, rows)
-    known = pulls.of_issues(db, issues)
-    people = serializers.simple_users(urls, db, {row["merged_by_id"] for row in known.values()})
+    urls: Urls,
+    db: Connection,
+    repo: Row,
+    rows: Sequence[Row],
+    show: ShowRepositories,
+    media: Media = PLAIN,
+) -> dict[int, PullRequest]:
+    """Serialize the pull requests of a repository, by issue id. `rows` are the issues.
+
+    `show` serializes the repositories of their branches.
+    """
+    issues = issue_serializers.several(urls, db, repo, rows, media)
+    known = {number: _read(row) for number, row in pulls.of_issues(db, issues).items()}
+    around = PullRelations.of(urls, db, repo, [*known.values()], show)
+    unknown = _read(UNKNOWN)
     return {
-        issue_id: _one(urls, repo, issue, known.get(issue_id, UNKNOWN), people)
-        for issue_id, issue in issues.items()
+        number: _one(around, issue, known.get(number, unknown)) for number, issue in issues.items()
     }
 
 
-def _one(
-    urls: Urls,
-    repo: Row,
-    issue: Mapping[str, Any],
-    row: Row,
-    people: Mapping[int, serializers.SimpleUser],
-) -> dict[str, Any]:
+def _read(row: Row) -> Row:
+    return row | {"details": orjson.loads(row["details"])}
+
+
+def simple(pull: PullRequest) -> PullRequestSimple:
+    """Return a pull request without the members that lists do not have."""
+    names = PullRequest.__annotations__.keys() - PullRequestSimple.__annotations__.keys()
+    found = {name: value for name, value in pull.items() if name not in names}
+    return cast("PullRequestSimple", found)
+
+
+def _one(around: PullRelations, issue: Mapping[str, Any], row: Row) -> PullRequest:
     shown = {name: value for name, value in issue.items() if name not in OF_ISSUES}
-    links = issue.get("pull_request", {})
-    return shown | {
-        **{name: links[name] for name in ("url", "html_url", "diff_url", "patch_url") if links},
-        "issue_url": issue["url"],
-        "head": _end(repo, row["head_ref"], row["head_sha"], row["head_repo"]),
-        "base": _end(repo, row["base_ref"], row["base_sha"], repo["full_name"]),
+    number = row["id"] or issue["id"]
+    found = shown | {
+        **_urls(around, issue, row),
+        "id": number,
+        "node_id": node_id("PullRequest", number),
+        "draft": bool(row["draft"]),
+        "head": around.branch(row, "head", row["head_repo"]),
+        "base": around.branch(row, "base", around.repo["full_name"]),
         "merged": row["merged_at"] is not None,
         "merged_at": serializers.time(row["merged_at"]),
-        "merged_by": people.get(row["merged_by_id"]) if row["merged_by_id"] else None,
+        "merged_by": around.people.get(row["merged_by_id"]),
         "merge_commit_sha": row["merge_commit_sha"],
+        **_details(around, row["details"]),
+    }
+    return cast("PullRequest", found)
+
+
+def _details(around: PullRelations, details: Mapping[str, Any]) -> dict[str, Any]:
+    flags = (*pull_details.FLAGS, "maintainer_can_modify")
+    told = {name: details.get(name) for name in flags}
+    return {
+        **{name: details.get(name) for name in pull_details.SIZES},
+        **{name: None if flag is None else bool(flag) for name, flag in told.items()},
+        "mergeable_state": details.get("mergeable_state", "unknown"),
+        "auto_merge": around.auto_merge(details.get("auto_merge")),
+        "requested_reviewers": [
+            around.people[one] for one in details.get("reviewers", ()) if one in around.people
+        ],
+        "requested_teams": [
+            event_team(around.urls, around.repo, one) for one in details.get("teams", ())
+        ],
     }
 
 
-def _end(repo: Row, ref: str | None, sha: str | None, of: str | None) -> dict[str, Any]:
-    owner = of.partition("/")[0] if of else None
-    here = of is not None and of.lower() == repo["full_name"].lower()
-    named = {"full_name": of, "name": of.partition("/")[2]} if of else None
+def _urls(around: PullRelations, issue: Mapping[str, Any], row: Row) -> dict[str, Any]:
+    repo, links = around.urls.repository(around.repo), issue["pull_request"]
+    url = links["url"]
+    found = {
+        "commits_url": f"{url}/commits",
+        "review_comments_url": f"{url}/comments",
+        "review_comment_url": f"{repo}/pulls/comments{{/number}}",
+        "comments_url": issue["comments_url"],
+        "statuses_url": f"{repo}/statuses/{row['head_sha'] or ''}",
+    }
+    named = {name.removesuffix("_url"): {"href": one} for name, one in found.items()}
+    own = {"self": url, "html": links["html_url"], "issue": issue["url"]}
     return {
-        "ref": ref,
-        "sha": sha,
-        "label": f"{owner}:{ref}" if owner else ref,
-        "repo": {"id": repo["id"], **(named or {})} if here else named,
+        **{name: links[name] for name in ("url", "html_url", "diff_url", "patch_url")},
+        "issue_url": issue["url"],
+        **found,
+        "_links": {**{name: {"href": one} for name, one in own.items()}, **named},
     }

@@ -16,8 +16,6 @@ from store import Store
 HOOKS = "/repos/octo/hello/hooks"
 # Groups of the specification, and rings of operations around it, that are still to come.
 MISSING: set[int | str] = {
-    "issue",
-    "check",
     "org-hooks",
     "apps",
 }

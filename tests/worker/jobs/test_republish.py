@@ -61,7 +61,7 @@ def telling(settings: HubSettings) -> WorkerEvents:
 def _rest(db: Connection, world: World) -> None:
     repo, reader = world.hello.repo, world.reader.account
     stated = projection_table.projected_events(db)
-    milestones.put(db, repo, {"number": 4, "title": "dawn"}, stated)
+    milestones.put(db, repo, {"number": 7, "title": "dawn"}, stated)
     issues.put(db, repo, {"number": 77, "title": "A crack", "state": "open"}, stated)
     pull = {"number": world.hello.issue, "title": "It rings"}
     said = {"id": 31, "body": "Louder", "state": "approved", "user": {"login": "reader"}}
@@ -158,7 +158,7 @@ async def test_it_is_as_it_is_now(world: World, telling: WorkerEvents) -> None:
     repo = world.hello.repo
     (row,) = await published(world.store, telling, "OCTO/hello/events/milestone")
     assert row["payload"]["milestone"]["title"] == "dawn"
-    changed = {"number": 4, "title": "dusk"}
+    changed = {"number": 7, "title": "dusk"}
     world.store.do(
         lambda db: milestones.put(db, repo, changed, projection_table.projected_events(db))
     )
@@ -166,7 +166,7 @@ async def test_it_is_as_it_is_now(world: World, telling: WorkerEvents) -> None:
         world.store, telling, "https://hub.example/x/octo/hello/events/milestone"
     )
     assert row["payload"]["milestone"]["title"] == "dusk"
-    world.store.do(milestones.delete, repo["id"], 4)
+    world.store.do(milestones.delete, repo["id"], 7)
     assert await published(world.store, telling, "octo/hello/events/milestone") == []
 
 
@@ -213,7 +213,7 @@ async def test_only_what_has_changed_since(
 ) -> None:
     clock.advance(2 * DAY / SECOND)
     repo = world.hello.repo
-    changed = {"number": 4, "title": "dusk"}
+    changed = {"number": 7, "title": "dusk"}
     world.store.do(
         lambda db: milestones.put(db, repo, changed, projection_table.projected_events(db))
     )
@@ -298,7 +298,7 @@ async def test_a_change_waits_for_what_is_being_published(
 
     def change(db: Connection) -> None:
         milestones.put(
-            db, repo, {"number": 4, "title": "dusk"}, projection_table.projected_events(db)
+            db, repo, {"number": 7, "title": "dusk"}, projection_table.projected_events(db)
         )
         outbox.emit(db, "milestone", "edited", repo["id"], {"milestone": {"title": "dusk"}})
 

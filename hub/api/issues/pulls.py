@@ -1,0 +1,102 @@
+"""Pull requests: their list and each single one."""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from annotated_types import MaxLen
+from typing_extensions import TypedDict
+
+from hub.api.issues import pull_serializers
+from hub.api.issues.pull_serializers import PullRequest, PullRequestSimple
+from hub.api.repositories import full_serializers
+from hub.auth.access import on_repo
+from hub.rest.body_forms import FORMS
+from hub.rest.context import Context
+from hub.rest.group import OperationGroup
+from hub.rest.paging import NumberedPaging
+from hub.rest.validation import Text
+from store import Row
+from store.clock import DAY
+from store.errors import Invalid
+from store.issues import pull_queries, pulls
+from store.issues.pull_queries import PullFilter
+
+ops = OperationGroup("pulls", pull_number=pulls.get)
+
+READ = on_repo("pull_requests", "read").or_anyone()
+
+MONTH = 30 * DAY
+
+Branch = Annotated[Text, MaxLen(512)]
+
+
+class PullQuery(TypedDict, total=False):
+    """A filter of pull requests.
+
+    `head` is `user:branch` or `organization:branch`, `base` a branch. `popularity` is the number of
+    comments. `long-running` lists those that are older than a month and were updated since.
+    """
+
+    state: Literal["open", "closed", "all"]
+    head: Branch
+    base: Branch
+    sort: Literal["created", "updated", "popularity", "long-running"]
+    direction: Literal["asc", "desc"]
+
+
+@ops("GET /repos/{owner}/{repo}/pulls", READ, errors=(422,), **FORMS)
+def list_(
+    ctx: Context, repo: Row, page: NumberedPaging, query: PullQuery
+) -> list[PullRequestSimple]:
+    """List pull requests
+
+    Without a filter, the open ones, the newest first. Members that no event has reported are null.
+    """
+    chosen = _chosen(ctx, query)
+    page.count(lambda most: pull_queries.count(ctx.db, repo["id"], chosen, most))
+    rows = pull_queries.page(ctx.db, repo["id"], chosen, limit=page.limit, offset=page.offset)
+    return [pull_serializers.simple(one) for one in shown(ctx, repo, rows)]
+
+
+@ops("GET /repos/{owner}/{repo}/pulls/{pull_number}", READ, errors=(410,), **FORMS)
+def get(ctx: Context, repo: Row, pull: Row) -> PullRequest:
+    """Get a pull request
+
+    Members that no event has reported are null. The diff is not known here (406).
+    """
+    (one,) = shown(ctx, repo, [pull])
+    return one
+
+
+def shown(ctx: Context, repo: Row, rows: Sequence[Row]) -> list[PullRequest]:
+    """Serialize pull requests, given as issues, in the requested form."""
+    found = pull_serializers.several(
+        ctx.urls,
+        ctx.db,
+        repo,
+        rows,
+        lambda repositories: full_serializers.several(ctx, repositories),
+        ctx.media,
+    )
+    return [*found.values()]
+
+
+def _chosen(ctx: Context, query: PullQuery) -> PullFilter:
+    state, sort = query.get("state", "open"), query.get("sort", "created")
+    usual = "desc" if sort == "created" else "asc"
+    long_running = sort == "long-running"
+    return PullFilter(
+        state=None if state == "all" else state,
+        head=_head(query["head"]) if "head" in query else None,
+        base=query.get("base"),
+        sort=sort,
+        ascending=query.get("direction", usual) == "asc",
+        month_ago=ctx.now - MONTH if long_running else None,
+    )
+
+
+def _head(given: str) -> tuple[str, str]:
+    owner, colon, branch = given.partition(":")
+    if not colon:
+        raise Invalid("head: use 'owner:branch'", field="head", resource="PullRequest")
+    return owner, branch

@@ -1,0 +1,204 @@
+"""Pull requests, as events brought them."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+from assertions import BASE, assert_error, links
+from hub_client import open_client
+from issue_world import SHA, Platform, issue, pull
+from store_world import World
+
+from hub.settings import HubSettings
+from store import Store
+from store.accounts import accounts
+from store.clock import MovableClock
+from store.repositories import repositories
+
+PULLS = "/repos/octo/hello/pulls"
+OWN = {"full_name": "octo/hello"}
+FORK = {"full_name": "robin/hello"}
+SIZES = {"commits": 3, "additions": 10, "deletions": 2, "changed_files": 1, "review_comments": 4}
+
+
+@pytest.fixture
+async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
+    """A client without a name; its answers are held to the contract."""
+    async with open_client(store, settings) as opened:
+        yield opened
+
+
+@pytest.fixture
+def platform(store: Store, clock: MovableClock, seed: Any) -> Platform:
+    """Tells of octo/hello."""
+    row = store.look(repositories.get, seed.hello["id"])
+    assert row is not None
+    return Platform(World(store, clock, {}, row))
+
+
+def told(platform: Platform, number: int, **changed: Any) -> None:
+    """Each pull request is a minute younger than the one before."""
+    minute = f"2026-11-20T10:{number:02}:00Z"
+    ends = {
+        "head": {"ref": f"b{number}", "sha": SHA, "repo": OWN},
+        "base": {"ref": "main", "sha": "f" * 40, "repo": OWN},
+    }
+    given = {"created_at": minute, "updated_at": minute, **ends, **changed}
+    platform.tell("pull_request", "opened", pull_request=pull(number, **given))
+
+
+async def numbers(hub: httpx.AsyncClient, query: str = "") -> list[int]:
+    answer = await hub.get(f"{PULLS}?{query}")
+    assert answer.status_code == 200, answer.text
+    return [one["number"] for one in answer.json()]
+
+
+async def test_all_that_a_platform_tells(hub: httpx.AsyncClient, platform: Platform) -> None:
+    team = {"id": 3, "name": "Choir", "slug": "choir"}
+    told(
+        platform,
+        2,
+        title="Louder",
+        body="**Ring**",
+        draft=True,
+        requested_reviewers=[{"login": "robin"}],
+        requested_teams=[team],
+        mergeable=False,
+        rebaseable=True,
+        mergeable_state="dirty",
+        maintainer_can_modify=True,
+        auto_merge={"enabled_by": {"login": "robin"}, "merge_method": "squash"},
+        **SIZES,
+    )
+    shown = (await hub.get(f"{PULLS}/2")).json()
+    url, page = f"{BASE}{PULLS}/2", "https://forge.example/octo/hello/pull/2"
+    expected = {
+        "url": url,
+        "html_url": page,
+        "diff_url": f"{page}.diff",
+        "issue_url": f"{BASE}/repos/octo/hello/issues/2",
+        "comments_url": f"{BASE}/repos/octo/hello/issues/2/comments",
+        "commits_url": f"{url}/commits",
+        "statuses_url": f"{BASE}/repos/octo/hello/statuses/{SHA}",
+        "number": 2,
+        "state": "open",
+        "title": "Louder",
+        "body": "**Ring**",
+        "draft": True,
+        "merged": False,
+        "merged_by": None,
+        "mergeable": False,
+        "rebaseable": True,
+        "mergeable_state": "dirty",
+        "maintainer_can_modify": True,
+        **SIZES,
+    }
+    assert {name: shown[name] for name in expected} == expected
+    assert shown["_links"]["self"] == {"href": url}
+    assert shown["_links"]["statuses"] == {"href": expected["statuses_url"]}
+    head = shown["head"]
+    assert (head["label"], head["ref"], head["sha"]) == ("octo:b2", "b2", SHA)
+    assert (head["user"]["login"], head["repo"]["full_name"]) == ("octo", "octo/hello")
+    assert shown["base"]["repo"]["open_issues_count"] == 1
+    assert [one["login"] for one in shown["requested_reviewers"]] == ["robin"]
+    assert [one["slug"] for one in shown["requested_teams"]] == ["choir"]
+    auto = shown["auto_merge"]
+    assert (auto["enabled_by"]["login"], auto["merge_method"]) == ("robin", "squash")
+    (listed,) = (await hub.get(PULLS)).json()
+    assert listed.items() <= shown.items()
+    assert not listed.keys() & {"merged", "mergeable", "comments", *SIZES}
+
+
+async def test_what_no_event_has_told(hub: httpx.AsyncClient, platform: Platform) -> None:
+    platform.tell("issues", "opened", issue=issue(3, pull_request={}))
+    shown = (await hub.get(f"{PULLS}/3")).json()
+    assert {shown[name] for name in (*SIZES, "mergeable", "maintainer_can_modify")} == {None}
+    assert shown["mergeable_state"] == "unknown"
+    ends = {"label": None, "ref": None, "sha": None, "user": None, "repo": None}
+    assert shown["head"] == ends
+
+
+async def test_later_payloads_change_what_they_have(
+    hub: httpx.AsyncClient, platform: Platform
+) -> None:
+    told(platform, 2, requested_reviewers=[{"login": "robin"}], **SIZES)
+    told(platform, 2, requested_reviewers=[], commits=4, updated_at="2026-11-20T11:00:00Z")
+    shown = (await hub.get(f"{PULLS}/2")).json()
+    assert shown["requested_reviewers"] == []
+    assert (shown["commits"], shown["additions"]) == (4, 10)
+
+
+async def test_merged(hub: httpx.AsyncClient, platform: Platform) -> None:
+    over = {"merged_at": "2026-11-20T10:30:00Z", "merge_commit_sha": "1" * 40}
+    told(platform, 2, state="closed", merged=True, merged_by={"login": "robin"}, **over)
+    shown = (await hub.get(f"{PULLS}/2")).json()
+    assert {name: shown[name] for name in over} == over
+    assert (shown["merged"], shown["merged_by"]["login"]) == (True, "robin")
+
+
+async def test_heads_in_other_repositories(
+    hub: httpx.AsyncClient, platform: Platform, store: Store
+) -> None:
+    robin = store.do(accounts.create, "robin")
+    store.do(repositories.create, robin["id"], "hello")
+    hidden = store.do(accounts.create, "hidden")
+    store.do(repositories.create, hidden["id"], "hello", private=True)
+    for number, source in ((1, FORK), (2, {"full_name": "hidden/hello"}), (3, None)):
+        told(platform, number, head={"ref": "b", "sha": SHA, "repo": source})
+    heads = [(await hub.get(f"{PULLS}/{number}")).json()["head"] for number in (1, 2, 3)]
+    assert [head["label"] for head in heads] == ["robin:b", "hidden:b", "b"]
+    assert [head["repo"] and head["repo"]["full_name"] for head in heads] == [
+        "robin/hello",
+        None,
+        None,
+    ]
+    assert [head["user"] and head["user"]["login"] for head in heads] == ["robin", "hidden", None]
+
+
+async def test_filters_and_orders(hub: httpx.AsyncClient, platform: Platform) -> None:
+    told(platform, 1, updated_at="2026-11-20T12:00:00Z", comments=2)
+    told(platform, 2, state="closed", comments=1)
+    told(platform, 3, head={"ref": "b1", "sha": SHA, "repo": FORK}, comments=9)
+    told(platform, 4, base={"ref": "next", "sha": SHA, "repo": OWN}, comments=3)
+    old = {"created_at": "2026-01-01T00:00:00Z", "updated_at": "2026-11-19T00:00:00Z"}
+    told(platform, 5, **old)
+    platform.tell("issues", "opened", issue=issue(6))
+    for query, expected in (
+        ("", [4, 3, 1, 5]),
+        ("state=closed", [2]),
+        ("state=all&direction=asc", [5, 1, 2, 3, 4]),
+        ("head=octo:b1", [1]),
+        ("head=ROBIN:b1", [3]),
+        ("head=ro:b1", []),
+        ("base=next", [4]),
+        ("sort=updated&direction=desc", [1, 4, 3, 5]),
+        ("sort=updated", [5, 3, 4, 1]),
+        ("sort=popularity&direction=desc", [3, 4, 1, 5]),
+        ("sort=long-running", [5]),
+    ):
+        assert await numbers(hub, query) == expected, query
+    first = await hub.get(f"{PULLS}?per_page=2")
+    assert links(first)["last"].endswith("per_page=2&page=2")
+    assert_error(await hub.get(f"{PULLS}?head=b1"), 422)
+    assert_error(await hub.get(f"{PULLS}/6"), 404)
+
+
+async def test_forms_of_its_text(hub: httpx.AsyncClient, platform: Platform) -> None:
+    told(platform, 2, body="**Ring**")
+    for at in (PULLS, f"{PULLS}/2"):
+        accept = {"Accept": "application/vnd.service.full+json"}
+        found = (await hub.get(at, headers=accept)).json()
+        one = found[0] if isinstance(found, list) else found
+        assert one["body_html"] == "<p><strong>Ring</strong></p>\n"
+        assert (one["body"], one["body_text"]) == ("**Ring**", "Ring")
+    for param in ("diff", "patch"):
+        accept = {"Accept": f"application/vnd.service.{param}"}
+        assert_error(await hub.get(f"{PULLS}/2", headers=accept), 406)
+
+
+async def test_a_deleted_one(hub: httpx.AsyncClient, platform: Platform) -> None:
+    told(platform, 2)
+    platform.tell("issues", "deleted", issue=issue(2))
+    assert_error(await hub.get(f"{PULLS}/2"), 410)
+    assert await numbers(hub, "state=all") == []
