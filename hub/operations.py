@@ -15,7 +15,7 @@ from hub.api.accounts import (
 from hub.api.agents import agent_variables
 from hub.api.artifacts import deployment_jobs, deployment_records, storage_records
 from hub.api.assistant import assistant_billing, assistant_metrics
-from hub.api.checks import check_runs, check_suites
+from hub.api.checks import check_runs, check_suites, commit_statuses
 from hub.api.devenvs import devenv_machines, devenv_secrets
 from hub.api.enterprises import (
     enterprise_team_memberships,
@@ -29,12 +29,15 @@ from hub.api.imports import source_imports
 from hub.api.issues import (
     assignees,
     issue_comments,
+    issue_edits,
     issue_events,
     issue_field_values,
     issue_fields,
+    issue_labels,
     issues,
     labels,
     milestones,
+    pull_edits,
     pulls,
 )
 from hub.api.meta import meta, rate_limit
@@ -71,16 +74,20 @@ MODULES = (
     watching,
     commit_comments,
     issues,
+    issue_edits,
     issue_comments,
     labels,
+    issue_labels,
     milestones,
     pulls,
+    pull_edits,
     assignees,
     issue_events,
     issue_field_values,
     issue_fields,
     check_runs,
     check_suites,
+    commit_statuses,
     workflow_runs,
     concurrency_groups,
     organization_rule_suites,

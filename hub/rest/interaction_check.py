@@ -1,8 +1,8 @@
-"""The check whether an interaction limit lets an account comment, open issues or pull requests."""
+"""Checks whether an account may comment, or open issues and pull requests in a repository."""
 
 from hub.http.errors import Forbidden
 from store import Connection, Row
-from store.repositories import interaction_limits
+from store.repositories import interaction_limits, pull_request_caps
 
 ALLOWED = {
     "existing_users": "users whose accounts are a day old",
@@ -17,3 +17,20 @@ def check_interaction(db: Connection, repo: Row, account_id: int) -> None:
     if limit is not None:
         allowed = ALLOWED[limit["allowed"]]
         raise Forbidden(f"Interactions on this repository have been restricted to {allowed}.")
+
+
+def check_archived(repo: Row) -> None:
+    """Check that a repository is not archived. Raises Forbidden if it is."""
+    if repo["archived"]:
+        raise Forbidden("Repository was archived so is read-only.")
+
+
+def check_pull_request_cap(db: Connection, repo: Row, account_id: int) -> None:
+    """Check that an account may open one more pull request. Raises Forbidden if not."""
+    pull_request_caps.lock(db, account_id)
+    cap = pull_request_caps.reached(db, repo, account_id)
+    if cap is not None:
+        whose, most = cap
+        raise Forbidden(
+            f"You have reached the limit of {most:,} open pull requests in this {whose}."
+        )

@@ -105,6 +105,9 @@ class Statements(ABC):
     @abstractmethod
     def no_timeout(self) -> None: ...
 
+    @abstractmethod
+    def require_thread(self) -> None: ...
+
     def after_commit(self, call: Callable[[], None]) -> None:
         self.finished.append(call)
 

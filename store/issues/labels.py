@@ -37,6 +37,32 @@ def by_name(db: Connection, repo_id: int, name: str) -> Row | None:
     )
 
 
+def on_issue(db: Connection, issue_id: int, name: str) -> Row | None:
+    """Return the label with this name, in any case, if it is on the issue."""
+    rows = of_issues(db, [issue_id]).get(issue_id, [])
+    return next((row for row in rows if row["name_key"] == name.lower()), None)
+
+
+def by_names(db: Connection, repo_id: int, names: Iterable[str]) -> dict[str, Row]:
+    """Return the labels with these names, in any case, by name in lower case."""
+    columns = ", ".join(f"l.{name.strip()}" for name in COLUMNS.split(","))
+    rows = db.all(
+        f"SELECT {columns} FROM {db.each('names', wanted='text')} AS w"
+        " JOIN label l ON l.repo_id = :repo_id AND l.name_key = w.wanted",
+        names=json_array({name.lower() for name in names}),
+        repo_id=repo_id,
+    )
+    return {row["name_key"]: row for row in rows}
+
+
+def create(db: Connection, repo_id: int, name: str) -> Row:
+    """Create a label in the default color, or return the one with this name."""
+    _add(db, repo_id, {"name": name, "name_key": name.lower()})
+    row = by_name(db, repo_id, name)
+    assert row is not None, "it is there now"
+    return row
+
+
 def put(db: Connection, repo: Row, given: dict[str, Any], event: Row) -> int | None:
     """Create or update the label in a payload. Return its id, or None if it is not valid.
 

@@ -129,6 +129,17 @@ def _in_state(repo_id: int, state: str | None) -> tuple[str, Row]:
     return "repo_id = :repo_id AND state = :state", {"repo_id": repo_id, "state": state}
 
 
+def count_issue(db: Connection, milestone_id: int | None, state: str, number: int) -> None:
+    """Add a number of open or closed issues to a milestone's count."""
+    column = "open_issues" if state == "open" else "closed_issues"
+    db.execute(
+        f"UPDATE milestone SET {column} ="
+        f" CASE WHEN {column} + :number < 0 THEN 0 ELSE {column} + :number END WHERE id = :id",
+        id=milestone_id,
+        number=number,
+    )
+
+
 def recount(db: Connection, repo_id: int) -> None:
     """Count the issues of milestones that do not come from a platform."""
     counted = (

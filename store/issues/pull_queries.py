@@ -80,4 +80,7 @@ def _conditions(chosen: PullFilter) -> Iterator[tuple[str, Row]]:
     if chosen.head is not None:
         owner, branch = chosen.head
         given = {"branch": branch, "owner": owner.lower(), "length": len(owner) + 1}
-        yield "p.head_ref = :branch AND lower(substr(p.head_repo, 1, :length)) = :owner || '/'", given
+        yield (
+            "p.head_ref = :branch AND lower(substr(p.head_repo, 1, :length)) = :owner || '/'",
+            given,
+        )

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from store.accounts import placeholder_accounts
-from store.checks import check_suites
+from store.checks import check_suites, commit_statuses
 from store.database import payload_reader
 from store.database.connection import Connection, Row
 from store.issues import commit_comments, issues, labels, milestones, pulls
@@ -96,6 +96,7 @@ EVENTS: dict[str, tuple[Of, ...]] = {
     "push": (refs.pushed, pull_request_projection.pushed),
     "secret_scanning_alert": (secret_alerts.record,),
     "star": (star_projection.starred,),
+    "status": (commit_statuses.project,),
     "sub_issues": (issue_relation_projection.related,),
     "workflow_job": (workflow_projection.project_job,),
     "workflow_run": (workflow_projection.project_run,),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from store.database import payload_reader
+from store.database import payload_reader, upsert
 from store.database.connection import Connection, Row
 from store.issues import issue_events, issue_references, pulls
 from store.issues.issue_events import IssueEventData
@@ -26,11 +26,20 @@ def pushed(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> No
     if ref.startswith(BRANCH):
         for pull in pulls.of_branch(db, repo, ref.removeprefix(BRANCH), most=MOST_PULLS):
             if pull["state"] == "open":
+                _moved(db, pull, payload)
                 issue_events.add(db, _issue(pull), [*_forced(payload, event), *commits])
     for commit in commits:
         message, sha = commit.members["message"], str(commit.commit_id)
         by, at = event["sender_id"], commit.created_at
         issue_references.referenced(db, repo, message, sha, by=by, at=at)
+
+
+def _moved(db: Connection, pull: Row, payload: Mapping[str, Any]) -> None:
+    """Move the head of a pull request that no platform has reported, and so will not move."""
+    after = payload_reader.read_field(payload, "after", payload_reader.text(64)) or ""
+    # A deleted branch is at the commit 0.
+    if pull["foreign_id"] is None and refs.SHA.fullmatch(after) and after.strip("0"):
+        upsert.update(db, "pull", pull, {"head_sha": after})
 
 
 def _issue(pull: Row) -> Row:

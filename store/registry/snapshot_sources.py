@@ -3,7 +3,7 @@
 from typing import Any
 
 from store.artifacts import deployment_records, storage_records
-from store.checks import check_runs, check_suites
+from store.checks import check_runs, check_suites, commit_statuses
 from store.delivery import hooks
 from store.devenvs import devenv_secrets
 from store.imports import imports
@@ -107,6 +107,15 @@ SNAPSHOT_SOURCES = (
         "c.number",
         "c.updated_at",
         opened=check_runs.decode_row,
+    ),
+    SnapshotSource(
+        "commit_status",
+        "status",
+        commit_statuses.COLUMNS,
+        "commit_status s",
+        "s.repo_id",
+        "s.number",
+        "s.updated_at",
     ),
     _table(
         "subscription",

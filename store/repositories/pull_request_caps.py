@@ -41,6 +41,49 @@ def put(db: Connection, whose: str, key: int, *, enabled: bool, most: int | None
     return row
 
 
+def lock(db: Connection, account_id: int) -> None:
+    """Lock the number of an account's open pull requests until the transaction ends."""
+    db.alone(f"open pull requests of {account_id}")
+
+
+def reached(db: Connection, repo: Row, account_id: int) -> tuple[str, int] | None:
+    """Return the cap that keeps an account from opening one more pull request, or None.
+
+    It is `repository` or `organization`, and the number. Private repositories have no cap. An
+    organization's cap counts the pull requests in all its public repositories.
+    """
+    if repo["private"] or _is_exempt(db, repo["id"], account_id):
+        return None
+    for whose, key in (("repository", repo["id"]), ("organization", repo["owner_id"])):
+        cap = stored(db, whose, key)
+        if cap is None or not cap["enabled"]:
+            continue
+        if _open(db, whose, key, account_id) >= cap["most"]:
+            return whose, cap["most"]
+    return None
+
+
+def _is_exempt(db: Connection, repo_id: int, account_id: int) -> bool:
+    found = db.value(
+        "SELECT 1 FROM cap_bypass WHERE repo_id = :repo_id AND account_id = :account_id",
+        repo_id=repo_id,
+        account_id=account_id,
+    )
+    return found is not None
+
+
+def _open(db: Connection, whose: str, key: int, account_id: int) -> int:
+    column = {"repository": "r.id", "organization": "r.owner_id"}[whose]
+    total: int = db.value(
+        "SELECT count(*) FROM issue i JOIN repository r ON r.id = i.repo_id"
+        f" WHERE {column} = :key AND r.private = 0 AND i.author_id = :account_id"
+        " AND i.is_pull = 1 AND i.state = 'open' AND i.deleted_at IS NULL AND i.moved_to IS NULL",
+        key=key,
+        account_id=account_id,
+    )
+    return total
+
+
 def bypassing(db: Connection, repo_id: int) -> list[Row]:
     """Return the accounts that are exempt from caps in a repository, by login."""
     columns = ", ".join(f"a.{name}" for name in accounts.COLUMNS.split(", "))

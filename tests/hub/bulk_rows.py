@@ -275,6 +275,19 @@ def check_suites(db: Connection, world: World, n: int) -> None:
     db.insert_many("check_suite", columns, rows)
 
 
+def commit_statuses(db: Connection, world: World, n: int) -> None:
+    """Each of somebody else."""
+    repo_id = world.hello.repo["id"]
+    columns = (
+        "repo_id, number, sha, context, context_key, state, creator_id, created_at, updated_at"
+    )
+    rows = [
+        (repo_id, 2**40 + at, COMMIT, f"c{at}", f"c{at}", "success", who, 1, 1)
+        for at, who in enumerate(people(db, n))
+    ]
+    db.insert_many("commit_status", columns, rows)
+
+
 def workflow_runs(db: Connection, world: World, n: int) -> None:
     """Each was started by somebody else, from a repository of theirs."""
     repo_id, who = world.hello.repo["id"], people(db, n)
@@ -434,6 +447,8 @@ FILL: dict[str, Fill] = {
     "checks/list-annotations": Fill(annotations),
     "checks/list-for-suite": Fill(check_runs),
     "checks/list-for-ref": Fill(check_runs),
+    "repos/list-commit-statuses-for-ref": Fill(commit_statuses),
+    "repos/get-combined-status-for-ref": Fill(commit_statuses),
     "checks/list-suites-for-ref": Fill(check_suites),
     "actions/list-workflow-runs-for-repo": Fill(workflow_runs),
     "repos/get-repo-rule-suites": Fill(suites_of("hello")),

@@ -24,7 +24,7 @@ from store.agents import agent_variables
 from store.artifacts import deployment_jobs, deployment_records
 from store.artifacts.deployment_records import Deployment
 from store.assistant import usage_days
-from store.checks import check_annotations, check_runs, check_suites
+from store.checks import check_annotations, check_runs, check_suites, commit_statuses
 from store.clock import DAY
 from store.database.sqlite.engine import SqliteEngine
 from store.delivery import attempts, hooks, sources
@@ -214,6 +214,7 @@ SAMPLES = {
     "issue_field_id": Sample(lambda w: w.acme.issue_field, lambda w: w.umbra.issue_field),
     "event_id": Sample(lambda w: w.hello.issue_event, lambda w: w.vault.issue_event),
     "commit_sha": Sample(lambda w: COMMIT),
+    "sha": Sample(lambda w: COMMIT),
     "ref": Sample(lambda w: "heads%2Fmain"),
     "check_run_id": Sample(lambda w: w.hello.check_run, lambda w: w.vault.check_run),
     "rule_suite_id": Sample(lambda w: SUITE, lambda w: SUITE + 1),
@@ -486,6 +487,8 @@ def _checked(db: Connection, place: Place, app: Row) -> Place:
     line = {"path": "a.py", "start_line": 1, "end_line": 1, "level": "notice", "message": "Hm"}
     check_annotations.append(db, run["id"], [line])
     check_suites.roll_up(db, suite["id"])
+    said = {"state": "pending", "context": "lint"}
+    commit_statuses.create(db, place.repo["id"], COMMIT, place.repo["owner_id"], said)
     running = _running(db, place.repo)
     return replace(
         place, check_run=run["number"], check_suite=suite["number"], workflow_run=running

@@ -107,6 +107,7 @@ STORED = {
     "registry_url": "https://registry.example/",
     "github_repository": "tools",
 }
+SAID = HERE | {"comment_id": _newest("issue_comment", "number")}
 READS, WRITES = {"permission": "pull"}, {"permission": "push"}
 LIMIT = {"limit": "existing_users"}
 RUN = {"name": "ring", "head_sha": "1" * 40, "status": "in_progress"}
@@ -160,6 +161,77 @@ STEPS: tuple[Step, ...] = (
     step("orgs/create-issue-field", "issue_field.created", {"name": "Size", "data_type": "text"}),
     step("orgs/update-issue-field", "issue_field.edited", {"description": "how much"}),
     step("orgs/delete-issue-field", "issue_field.deleted"),
+    # Issues and pull requests
+    step("issues/create", "issues.opened", {"title": "A dent"}, **HERE),
+    step(
+        "issues/create",
+        "label.created issues.opened issues.milestoned issues.labeled issues.assigned",
+        {"title": "A hole", "milestone": 5, "labels": ["bell"], "assignees": ["octo"]},
+        **HERE,
+    ),
+    step(
+        "issues/update",
+        "label.created issues.edited issues.milestoned issues.labeled issues.assigned"
+        " issues.closed",
+        {"title": "Two cracks", "labels": ["loud"], "assignees": ["octo"]}
+        | {"milestone": 5, "state": "closed"},
+        **HERE,
+    ),
+    step("issues/update", "", {"title": "Two cracks", "labels": ["loud"]}, **HERE),
+    step(
+        "issues/update",
+        "issues.demilestoned issues.unlabeled issues.unassigned issues.reopened",
+        {"labels": [], "assignees": [], "milestone": None, "state": "open"},
+        **HERE,
+    ),
+    step(
+        "issues/update",
+        "pull_request.edited pull_request.demilestoned pull_request.unlabeled"
+        " pull_request.assigned pull_request.closed",
+        {"body": "Wrong", "labels": [], "assignees": ["octo"], "milestone": None}
+        | {"state": "closed"},
+    ),
+    step(
+        "issues/update",
+        "pull_request.milestoned pull_request.labeled pull_request.unassigned"
+        " pull_request.reopened",
+        {"labels": ["REGION"], "assignees": [], "milestone": 7, "state": "open"},
+    ),
+    step("issues/add-labels", "label.created issues.labeled", {"labels": ["soft"]}, **HERE),
+    step("issues/add-labels", "", ["Soft"], **HERE),
+    step("issues/add-labels", "label.created pull_request.labeled", ["soft"]),
+    step(
+        "issues/set-labels",
+        "label.created issues.unlabeled issues.labeled",
+        {"labels": ["hard"]},
+        **HERE,
+    ),
+    step(
+        "issues/set-labels",
+        "label.created pull_request.unlabeled pull_request.labeled",
+        {"labels": ["REGION", "hard"]},
+    ),
+    step("issues/remove-label", "issues.unlabeled", name="hard", **HERE),
+    step("issues/remove-label", "pull_request.unlabeled", name="hard"),
+    step("issues/add-labels", "issues.labeled", ["hard"], **HERE),
+    step("issues/remove-all-labels", "issues.unlabeled", **HERE),
+    step("issues/remove-all-labels", "pull_request.unlabeled"),
+    step("issues/remove-all-labels", ""),
+    step("issues/add-assignees", "issues.assigned", {"assignees": ["octo"]}, **HERE),
+    step("issues/add-assignees", "pull_request.assigned", {"assignees": ["octo"]}),
+    step("issues/add-assignees", "", {"assignees": ["octo", "reader"]}),
+    step("issues/remove-assignees", "issues.unassigned", {"assignees": ["octo"]}, **HERE),
+    step("issues/remove-assignees", "pull_request.unassigned", {"assignees": ["octo"]}),
+    step("issues/create-comment", "issue_comment.created", {"body": "Loud"}, **HERE),
+    step("issues/update-comment", "issue_comment.edited", {"body": "Louder"}, **SAID),
+    step("issues/update-comment", "", {"body": "Louder"}, **SAID),
+    step("issues/delete-comment", "issue_comment.deleted", **SAID),
+    step(
+        "pulls/create",
+        "pull_request.opened",
+        {"title": "A new tone", "head": "tone", "base": "main"},
+    ),
+    step("repos/create-commit-status", "status", {"state": "success"}),
     # 4
     step("enterprise-teams/create", "enterprise_team.created", {"name": "Bells"}),
     step("enterprise-teams/update", "enterprise_team.edited", {"description": "ring"}),

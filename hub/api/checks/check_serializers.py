@@ -229,9 +229,9 @@ def head_commit(stored: str | None) -> SimpleCommit | None:
     """Serialize a commit from its stored form."""
     if stored is None:
         return None
-    found = orjson.loads(stored)
-    shown: SimpleCommit = {**found, "timestamp": iso(found["timestamp"])}
-    return shown
+    found: SimpleCommit = orjson.loads(stored)
+    found["timestamp"] = iso(int(found["timestamp"]))
+    return found
 
 
 def _check_suite(

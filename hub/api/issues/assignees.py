@@ -1,16 +1,29 @@
 """Assignees of issues and pull requests."""
 
+from typing_extensions import TypedDict
+
+from hub.api.issues import issue_change_events, issue_rules, issue_serializers
+from hub.api.issues.issue_rules import WRITE, Logins
+from hub.api.issues.issue_serializers import Issue
 from hub.auth.access import on_repo
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.paging import NumberedPaging
 from hub.rest.serializers import SimpleUser, simple_user
 from store import Row
+from store.accounts import accounts
+from store.issues import issue_changes, issues
 from store.repositories import assignable
 
-ops = OperationGroup("issues")
+ops = OperationGroup("issues", issue_number=issues.get)
 
 READ = on_repo("issues", "read").or_has("pull_requests", "read").or_anyone()
+
+
+class AssigneesBody(TypedDict, total=False):
+    """Users by login."""
+
+    assignees: Logins
 
 
 @ops("GET /repos/{owner}/{repo}/assignees", READ)
@@ -23,3 +36,46 @@ def list_assignees(ctx: Context, repo: Row, page: NumberedPaging) -> list[Simple
     page.count(lambda most: assignable.count(ctx.db, repo, most))
     rows = assignable.page(ctx.db, repo, limit=page.limit, offset=page.offset)
     return [simple_user(ctx.urls, row) for row in rows]
+
+
+@ops(
+    "POST /repos/{owner}/{repo}/issues/{issue_number}/assignees",
+    WRITE,
+    status=201,
+    emits=issue_change_events.events("assigned"),
+    created=True,
+)
+def add_assignees(ctx: Context, repo: Row, issue: Row, body: AssigneesBody) -> Issue:
+    """Add assignees to an issue
+
+    An issue can have at most 10. Users who cannot be assigned are left out.
+    """
+    row = issue_rules.opened(ctx, repo, issue)
+    added = assignable.among(ctx.db, repo, body.get("assignees", ())).values()
+    held = issues.assignees(ctx.db, [row["id"]]).get(row["id"], [])
+    return _set(ctx, repo, row, [*held, *(one["id"] for one in added)])
+
+
+@ops(
+    "DELETE /repos/{owner}/{repo}/issues/{issue_number}/assignees",
+    WRITE,
+    emits=issue_change_events.events("unassigned"),
+)
+def remove_assignees(ctx: Context, repo: Row, issue: Row, body: AssigneesBody) -> Issue:
+    """Remove assignees from an issue
+
+    Users who are not assigned are left out.
+    """
+    row = issue_rules.opened(ctx, repo, issue)
+    gone = accounts.by_logins(ctx.db, body.get("assignees", ())).values()
+    ids = {one["id"] for one in gone}
+    held = issues.assignees(ctx.db, [row["id"]]).get(row["id"], [])
+    return _set(ctx, repo, row, [one for one in held if one not in ids])
+
+
+def _set(ctx: Context, repo: Row, issue: Row, wanted: list[int]) -> Issue:
+    after = [*dict.fromkeys(wanted)]
+    issue_rules.check_assignees(after)
+    changes = issue_changes.set_assignees(ctx.db, issue, issue_rules.account_id(ctx), after)
+    row = issue_change_events.emit(ctx, repo, issue["id"], changes)
+    return issue_serializers.several(ctx.urls, ctx.db, repo, [row])[row["id"]]

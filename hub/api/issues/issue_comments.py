@@ -1,24 +1,60 @@
 """Comments on issues and pull requests."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from typing_extensions import TypedDict
 
-from hub.api.issues import issue_part_serializers
+from hub.api.issues import (
+    issue_change_events,
+    issue_part_serializers,
+    issue_rules,
+    issue_serializers,
+)
 from hub.api.issues.issue_part_serializers import IssueComment
+from hub.api.issues.issue_rules import Body
 from hub.auth.access import on_repo
+from hub.http.errors import Forbidden
 from hub.rest.body_forms import FORMS, BodyForms
-from hub.rest.context import Context
+from hub.rest.context import Context, Services
 from hub.rest.group import OperationGroup
+from hub.rest.interaction_check import check_interaction
 from hub.rest.paging import NumberedPaging
 from hub.rest.serializers import simple_users
 from hub.rest.validation import Moment
 from store import Row
-from store.issues import issue_comments, issues
+from store.errors import Invalid
+from store.issues import comment_changes, issue_comments, issues
+from store.repositories import author_association
 
 ops = OperationGroup("issues", comment_id=issue_comments.get, issue_number=issues.get)
 
 READ = on_repo("issues", "read").or_has("pull_requests", "read").or_anyone()
+
+
+COMMENT = on_repo("issues", "write", public_scopes=("public_repo",)).or_has(
+    "pull_requests", "write"
+)
+CHANGE = (
+    on_repo("issues", "write", role="write", public_scopes=("public_repo",))
+    .or_has("pull_requests", "write")
+    .or_author()
+)
+
+
+class CommentText(TypedDict):
+    body: Body
+
+
+async def check_body(services: Services, body: CommentText) -> None:
+    """Check that a comment has a text. Raises Invalid."""
+    if not body["body"].strip():
+        raise Invalid(
+            "a comment must not be empty",
+            field="body",
+            code="missing_field",
+            resource="IssueComment",
+        )
 
 
 class CommentQuery(TypedDict, total=False):
@@ -60,3 +96,69 @@ def shown(ctx: Context, repo: Row, issue: Row, rows: Sequence[Row]) -> list[Issu
     return [
         issue_part_serializers.comment(ctx.urls, repo, issue, row, people, forms) for row in rows
     ]
+
+
+@ops(
+    "POST /repos/{owner}/{repo}/issues/{issue_number}/comments",
+    COMMENT,
+    status=201,
+    before=check_body,
+    emits=("issue_comment.created",),
+    created=True,
+)
+def create_comment(ctx: Context, repo: Row, issue: Row, body: CommentText) -> IssueComment:
+    """Create an issue comment
+
+    403 if the issue is locked and the caller may not write, or if an interaction limit excludes
+    the caller.
+    """
+    row = issue_rules.opened(ctx, repo, issue)
+    author_id = issue_rules.account_id(ctx)
+    if row["locked"] and not issue_rules.may(ctx, repo, "write"):
+        raise Forbidden("Unable to create comment because issue is locked.")
+    check_interaction(ctx.db, repo, author_id)
+    association = author_association.association_of(ctx.db, repo, author_id)
+    comment = comment_changes.create(
+        ctx.db, repo, row, author_id, body["body"], association=association
+    )
+    return _emit(ctx, repo, comment, "created")
+
+
+@ops(
+    "PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}",
+    CHANGE,
+    before=check_body,
+    emits=("issue_comment.edited",),
+)
+def update_comment(ctx: Context, repo: Row, comment: Row, body: CommentText) -> IssueComment:
+    """Update an issue comment"""
+    issue = issue_rules.opened(ctx, repo, {"id": comment["issue_id"]})
+    before = issue_comments.of(ctx.db, [comment["id"]])[comment["id"]]
+    if before["body"] == body["body"]:
+        (one,) = shown(ctx, repo, issue, [before])
+        return one
+    by = issue_rules.account_id(ctx)
+    after = comment_changes.update(ctx.db, repo, issue, before, by, body["body"])
+    return _emit(ctx, repo, after, "edited", changes={"body": {"from": before["body"]}})
+
+
+@ops(
+    "DELETE /repos/{owner}/{repo}/issues/comments/{comment_id}",
+    CHANGE,
+    emits=("issue_comment.deleted",),
+)
+def delete_comment(ctx: Context, repo: Row, comment: Row) -> None:
+    """Delete an issue comment"""
+    issue = issue_rules.opened(ctx, repo, {"id": comment["issue_id"]})
+    comment_changes.delete(ctx.db, issue, comment)
+    _emit(ctx, repo, comment, "deleted")
+
+
+def _emit(ctx: Context, repo: Row, comment: Row, action: str, **members: Any) -> IssueComment:
+    """Emit a comment's event. Return the comment."""
+    issue = issues.of(ctx.db, [comment["issue_id"]])[comment["issue_id"]]
+    whole = issue_serializers.several(ctx.urls, ctx.db, repo, [issue])[issue["id"]]
+    (one,) = shown(ctx, repo, issue, [comment])
+    within = issue_change_events.organization(ctx, repo)
+    ctx.emit(f"issue_comment.{action}", repo, issue=whole, comment=one, **members, **within)
+    return one

@@ -28,6 +28,24 @@ BEYOND |= {
 }
 BEYOND |= {(path, method.lower()) for method, path in (line.split(" ") for line in OTHER_ENDPOINTS)}
 BEYOND -= {("/hub", "post")}
+# The first writes of a bot, which follow the operations around them.
+BEYOND |= {
+    ("/repos/{owner}/{repo}/commits/{ref}/status", "get"),
+    ("/repos/{owner}/{repo}/commits/{ref}/statuses", "get"),
+    ("/repos/{owner}/{repo}/issues", "post"),
+    ("/repos/{owner}/{repo}/issues/comments/{comment_id}", "delete"),
+    ("/repos/{owner}/{repo}/issues/comments/{comment_id}", "patch"),
+    ("/repos/{owner}/{repo}/issues/{issue_number}", "patch"),
+    ("/repos/{owner}/{repo}/issues/{issue_number}/assignees", "delete"),
+    ("/repos/{owner}/{repo}/issues/{issue_number}/assignees", "post"),
+    ("/repos/{owner}/{repo}/issues/{issue_number}/comments", "post"),
+    ("/repos/{owner}/{repo}/issues/{issue_number}/labels", "delete"),
+    ("/repos/{owner}/{repo}/issues/{issue_number}/labels", "post"),
+    ("/repos/{owner}/{repo}/issues/{issue_number}/labels", "put"),
+    ("/repos/{owner}/{repo}/issues/{issue_number}/labels/{name}", "delete"),
+    ("/repos/{owner}/{repo}/pulls", "post"),
+    ("/repos/{owner}/{repo}/statuses/{sha}", "post"),
+}
 ONLY_READ = "only what is asked for can be unchanged"
 # Operation and status to the reason why it is never answered so.
 NOTHING_GIVEN = "nothing is given that could be wrong"

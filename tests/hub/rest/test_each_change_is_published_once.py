@@ -19,8 +19,9 @@ from store.accounts import accounts, teams, tokens
 from store.database.sqlite.engine import SqliteEngine
 from store.delivery import hooks
 from store.delivery.event_names import HUB_EVENTS, WILDCARD
-from store.issues import issues
+from store.issues import issues, milestones
 from store.projection import projection_table
+from store.repositories import refs
 
 BY_ID = {one.id: one for one in OPERATIONS}
 # A hook is told of its end if it listens to that, and nobody else is.
@@ -40,6 +41,9 @@ def world(store: Store) -> World:
 def _more(db: Connection, world: World) -> None:
     issue = {"number": 5, "title": "A crack", "state": "open"}
     issues.put(db, world.acme.repo, issue, projection_table.projected_events(db))
+    due = {"number": 5, "title": "v1.0"}
+    milestones.put(db, world.acme.repo, due, projection_table.projected_events(db))
+    refs.put(db, world.hello.repo["id"], "refs/heads/tone", "4" * 40)
     org_id = world.acme.account["id"]
     accounts.create(db, "guest")
     for login in ("bass", "singer"):

@@ -1,0 +1,174 @@
+"""Issues: creating and changing them. Pull requests are changed as issues, too."""
+
+from typing import Any, Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from hub.api.issues import issue_change_events, issue_rules, issue_serializers
+from hub.api.issues.issue_rules import (
+    LABEL_CREATED,
+    Body,
+    LabelNames,
+    Login,
+    Logins,
+    MilestoneNumber,
+    Title,
+)
+from hub.api.issues.issue_serializers import Issue
+from hub.auth.access import on_repo
+from hub.http.errors import Forbidden
+from hub.rest.context import Context
+from hub.rest.group import OperationGroup
+from hub.rest.interaction_check import (
+    check_archived,
+    check_interaction,
+    check_pull_request_cap,
+)
+from store import Row
+from store.errors import Invalid
+from store.issues import issue_changes, issues, pulls
+from store.issues.issue_changes import IssueChange
+from store.repositories import author_association
+
+ops = OperationGroup("issues", issue_number=issues.get)
+
+CREATE = on_repo("issues", "write", public_scopes=("public_repo",))
+CHANGE = issue_rules.WRITE.or_author()
+CHANGES = ("assigned", "labeled", "milestoned")
+EDITS = ("closed", "demilestoned", "edited", "reopened", "unassigned", "unlabeled")
+
+
+class IssuePeople(TypedDict, total=False):
+    """Who and what an issue is assigned to. `assignee` is one user, in place of `assignees`.
+
+    Without the role triage these members are left out.
+    """
+
+    assignee: Login | None
+    assignees: Logins
+    milestone: MilestoneNumber | None
+    labels: LabelNames
+
+
+class NewIssue(IssuePeople):
+    """An issue to create."""
+
+    title: Title
+    body: NotRequired[Body | None]
+
+
+class IssueEdit(IssuePeople, total=False):
+    """A change of an issue. What is not given stays."""
+
+    title: Title
+    body: Body | None
+    state: Literal["open", "closed"]
+    state_reason: Literal["completed", "not_planned", "duplicate", "reopened"] | None
+
+
+@ops(
+    "POST /repos/{owner}/{repo}/issues",
+    CREATE,
+    status=201,
+    emits=("issues.opened", LABEL_CREATED, *(f"issues.{action}" for action in CHANGES)),
+    created=True,
+)
+def create(ctx: Context, repo: Row, body: NewIssue) -> Issue:
+    """Create an issue
+
+    Assignees, labels and a milestone need the role triage and are left out otherwise. 403 if an
+    interaction limit excludes the caller.
+    """
+    check_archived(repo)
+    issue_rules.check_title(body["title"])
+    author_id = issue_rules.account_id(ctx)
+    check_interaction(ctx.db, repo, author_id)
+    association = author_association.association_of(ctx.db, repo, author_id)
+    fields = {
+        "title": body["title"],
+        "body": body.get("body"),
+        "author_association": association,
+    }
+    row = issue_changes.create(ctx.db, repo, author_id, fields)
+    changes = [IssueChange("opened"), *_assignments(ctx, repo, row, body)]
+    return _emitted(ctx, repo, row, changes)
+
+
+@ops(
+    "PATCH /repos/{owner}/{repo}/issues/{issue_number}",
+    CHANGE,
+    emits=(LABEL_CREATED, *issue_change_events.events(*CHANGES, *EDITS)),
+)
+def update(ctx: Context, repo: Row, issue: Row, body: IssueEdit) -> Issue:
+    """Update an issue
+
+    Also a pull request. Title and text are for the author and for those who may write. Without the
+    role triage, assignees, labels and the milestone are left out.
+    """
+    row = issue_rules.opened(ctx, repo, issue)
+    changes = _texts(ctx, repo, row, body)
+    changes += _assignments(ctx, repo, row, body)
+    if "state" in body or body.get("state_reason") is not None:
+        # The milestone, which counts its issues, may have changed.
+        row = issues.of(ctx.db, [row["id"]])[row["id"]]
+        state, reason = body.get("state", row["state"]), body.get("state_reason")
+        by = issue_rules.account_id(ctx)
+        if row["is_pull"] and state == "open" and row["state"] == "closed":
+            _check_reopening(ctx, repo, row)
+        changes += issue_changes.set_state(ctx.db, row, by, state, reason)
+    return _emitted(ctx, repo, row, changes)
+
+
+def _check_reopening(ctx: Context, repo: Row, pull: Row) -> None:
+    """Check that a pull request may be open again. Raises Forbidden or Invalid."""
+    merged = pulls.of_issues(ctx.db, [pull["id"]]).get(pull["id"], {}).get("merged_at")
+    if merged is not None:
+        raise Invalid("A merged pull request cannot be reopened.", field="state", resource="Issue")
+    if pull["author_id"] == issue_rules.account_id(ctx):
+        check_pull_request_cap(ctx.db, repo, pull["author_id"])
+
+
+def _texts(ctx: Context, repo: Row, row: Row, body: IssueEdit) -> list[IssueChange]:
+    texts: dict[str, str | None] = {}
+    if "title" in body:
+        issue_rules.check_title(body["title"])
+        texts["title"] = body["title"]
+    if "body" in body:
+        texts["body"] = body["body"]
+    by = issue_rules.account_id(ctx)
+    if texts and row["author_id"] != by and not issue_rules.may(ctx, repo, "write"):
+        raise Forbidden("Must have push access to edit the title or body of this issue.")
+    return issue_changes.set_texts(ctx.db, repo, row, by, texts)
+
+
+def _assignments(ctx: Context, repo: Row, row: Row, body: Any) -> list[IssueChange]:
+    """Change labels, assignees and milestone, if the caller may."""
+    if not issue_rules.may(ctx, repo, "triage"):
+        return []
+    by = issue_rules.account_id(ctx)
+    changes: list[IssueChange] = []
+    if "milestone" in body:
+        milestone = issue_rules.found_milestone(ctx, repo, body["milestone"])
+        changes += issue_changes.set_milestone(ctx.db, row, by, milestone)
+    if "labels" in body:
+        found = issue_rules.named_labels(ctx, repo, body["labels"])
+        changes += issue_changes.set_labels(ctx.db, row, by, found)
+    logins = _logins(body)
+    if logins is not None:
+        ids = issue_rules.assignable_ids(ctx, repo, logins)
+        changes += issue_changes.set_assignees(ctx.db, row, by, ids)
+    return changes
+
+
+def _logins(body: Any) -> list[str] | None:
+    if "assignees" in body:
+        given: list[str] = body["assignees"]
+        return given
+    if "assignee" in body:
+        return [body["assignee"]] if body["assignee"] else []
+    return None
+
+
+def _emitted(ctx: Context, repo: Row, row: Row, changes: list[IssueChange]) -> Issue:
+    now = issue_change_events.emit(ctx, repo, row["id"], changes)
+    return issue_serializers.several(ctx.urls, ctx.db, repo, [now])[now["id"]]

@@ -1,0 +1,123 @@
+"""Rules of changes of issues and pull requests: who may change what, and what names stand for."""
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated
+
+from annotated_types import Ge, Le, MaxLen, MinLen
+from typing_extensions import TypedDict
+
+from hub.api.issues import issue_part_serializers
+from hub.auth.access import on_repo
+from hub.http.errors import Forbidden
+from hub.rest.context import Context
+from hub.rest.interaction_check import check_archived
+from hub.rest.validation import Text
+from store import Row
+from store.errors import Invalid
+from store.issues import issue_changes, labels, milestones
+from store.repositories import assignable, repositories
+
+MOST_LABELS, MOST_ASSIGNEES = 100, 10
+
+WRITE = on_repo("issues", "write", role="triage", public_scopes=("public_repo",)).or_has(
+    "pull_requests", "write"
+)
+LABEL_CREATED = "label.created"
+
+Title = Annotated[Text, MaxLen(256)]
+Body = Annotated[Text, MaxLen(65_536)]
+LabelName = Annotated[Text, MinLen(1), MaxLen(255)]
+Login = Annotated[Text, MinLen(1), MaxLen(200)]
+Logins = Annotated[list[Login], MaxLen(MOST_ASSIGNEES)]
+MilestoneNumber = Annotated[int, Ge(0), Le(2**63 - 1)]
+
+
+class NamedLabel(TypedDict):
+    name: LabelName
+
+
+LabelNames = Annotated[list[LabelName | NamedLabel], MaxLen(MOST_LABELS)]
+
+
+def account_id(ctx: Context) -> int:
+    """Return the account that makes the request."""
+    assert ctx.caller is not None, "this access requires a token"
+    return ctx.caller.account_id
+
+
+def may(ctx: Context, repo: Row, role: str) -> bool:
+    """Return whether the caller has a role in the repository."""
+    assert ctx.caller is not None, "this access requires a token"
+    return repositories.at_least(repositories.role_of(ctx.db, repo, ctx.caller.account), role)
+
+
+def opened(ctx: Context, repo: Row, issue: Row) -> Row:
+    """Lock an issue for a change, and return it. Raises Forbidden in an archived repository."""
+    check_archived(repo)
+    return issue_changes.lock(ctx.db, issue)
+
+
+def check_title(title: str | None, resource: str = "Issue") -> None:
+    """Check that a title is not blank. Raises Invalid."""
+    if title is None or not title.strip():
+        raise Invalid(
+            "title can't be blank", field="title", code="missing_field", resource=resource
+        )
+
+
+def named_labels(ctx: Context, repo: Row, given: Iterable[str | NamedLabel]) -> list[Row]:
+    """Return the labels with these names. Unknown ones are created, and emitted.
+
+    Raises Forbidden for an unknown label if the caller may not write.
+    """
+    names = [one if isinstance(one, str) else one["name"] for one in given]
+    wanted = {name.lower(): name for name in names}
+    known = labels.by_names(ctx.db, repo["id"], wanted)
+    missing = [name for key, name in wanted.items() if key not in known]
+    if missing and not may(ctx, repo, "write"):
+        raise Forbidden(f"Must have push access to create the label {missing[0]!r}.")
+    for name in missing:
+        row = labels.create(ctx.db, repo["id"], name)
+        shown = issue_part_serializers.label(ctx.urls, repo, row)
+        ctx.emit(LABEL_CREATED, repo, label=shown)
+        known[name.lower()] = row
+    return [known[key] for key in wanted]
+
+
+def check_labels(found: Sequence[int]) -> None:
+    """Check that an issue does not get too many labels. Raises Invalid."""
+    if len(found) > MOST_LABELS:
+        raise Invalid(
+            f"An issue can have at most {MOST_LABELS} labels.", field="labels", resource="Issue"
+        )
+
+
+def found_milestone(ctx: Context, repo: Row, number: int | None) -> Row | None:
+    """Return the milestone with this number. Raises Invalid for an unknown one."""
+    row = None if number is None else milestones.get(ctx.db, repo["id"], number)
+    if number is not None and row is None:
+        raise Invalid(f"there is no milestone {number}", field="milestone", resource="Issue")
+    return row
+
+
+def assignable_ids(ctx: Context, repo: Row, logins: Sequence[str]) -> list[int]:
+    """Return the accounts with these logins. Raises Invalid if one cannot be assigned."""
+    found = assignable.among(ctx.db, repo, logins)
+    for login in logins:
+        if login.lower() not in found:
+            raise Invalid(
+                f"{login!r} cannot be assigned to issues of this repository",
+                field="assignees",
+                resource="Issue",
+            )
+    return [found[login.lower()]["id"] for login in logins]
+
+
+def check_assignees(found: Sequence[int]) -> None:
+    """Check that an issue does not get too many assignees. Raises Invalid."""
+    if len(found) > MOST_ASSIGNEES:
+        raise Invalid(
+            f"An issue can have at most {MOST_ASSIGNEES} assignees.",
+            field="assignees",
+            resource="Issue",
+        )

@@ -1,0 +1,129 @@
+"""Pull requests: creating them, between branches that are known here."""
+
+from typing import Annotated, NotRequired
+
+from annotated_types import MaxLen, MinLen
+from typing_extensions import TypedDict
+
+from hub.api.issues import issue_change_events, issue_rules, pulls
+from hub.api.issues.issue_rules import Body, Title
+from hub.api.issues.pull_serializers import PullRequest
+from hub.auth.access import on_repo
+from hub.http.errors import Forbidden
+from hub.rest.context import Context
+from hub.rest.group import OperationGroup
+from hub.rest.interaction_check import check_archived, check_interaction, check_pull_request_cap
+from hub.rest.validation import Text
+from store import Row
+from store.errors import Invalid
+from store.issues import pull_changes
+from store.issues.issue_changes import IssueChange
+from store.repositories import author_association, refs, repositories
+
+ops = OperationGroup("pulls")
+
+CREATE = on_repo("pull_requests", "write", public_scopes=("public_repo",))
+HEADS = "refs/heads/"
+
+Branch = Annotated[Text, MinLen(1), MaxLen(512)]
+RepositoryName = Annotated[Text, MinLen(1), MaxLen(100)]
+
+
+class NewPullRequest(TypedDict):
+    """A pull request to create.
+
+    `head` is a branch of the repository, or `owner:branch` of a repository of that owner with the
+    same name or the name `head_repo`.
+    """
+
+    title: Title
+    head: Branch
+    base: Branch
+    head_repo: NotRequired[RepositoryName]
+    body: NotRequired[Body | None]
+    draft: NotRequired[bool]
+    maintainer_can_modify: NotRequired[bool]
+
+
+@ops(
+    "POST /repos/{owner}/{repo}/pulls",
+    CREATE,
+    status=201,
+    emits=("pull_request.opened",),
+    created=True,
+)
+def create(ctx: Context, repo: Row, body: NewPullRequest) -> PullRequest:
+    """Create a pull request
+
+    The branches must be known here, and the caller must have write access to the repository of the
+    head. 403 if an interaction limit or a pull request creation cap excludes the caller.
+    """
+    check_archived(repo)
+    issue_rules.check_title(body["title"], "PullRequest")
+    author_id = issue_rules.account_id(ctx)
+    check_interaction(ctx.db, repo, author_id)
+    ends = _ends(ctx, repo, body)
+    check_pull_request_cap(ctx.db, repo, author_id)
+    fields = {
+        "title": body["title"],
+        "body": body.get("body"),
+        "author_association": author_association.association_of(ctx.db, repo, author_id),
+    }
+    row = pull_changes.create(ctx.db, repo, author_id, fields, ends)
+    row = issue_change_events.emit(ctx, repo, row["id"], [IssueChange("opened")])
+    (shown,) = pulls.shown(ctx, repo, [row])
+    return shown
+
+
+def _ends(ctx: Context, repo: Row, body: NewPullRequest) -> Row:
+    """Return the columns of the head and the base. Raises Invalid if they cannot be merged."""
+    source, branch = _source(ctx, repo, body)
+    head, base = _sha(ctx, source, branch, "head"), _sha(ctx, repo, body["base"], "base")
+    if head == base:
+        raise _wrong(f"No commits between {body['base']} and {body['head']}", "head", "custom")
+    if pull_changes.open_between(ctx.db, repo, (source["full_name"], branch), body["base"]):
+        label = f"{source['owner']}:{branch}"
+        raise _wrong(f"A pull request already exists for {label}.", "head", "custom")
+    return {
+        "head_ref": branch,
+        "head_sha": head,
+        "head_repo": source["full_name"],
+        "base_ref": body["base"],
+        "base_sha": base,
+        "draft": int(body.get("draft", False)),
+        "details": pull_changes.details(
+            maintainer_can_modify=body.get("maintainer_can_modify", True)
+        ),
+    }
+
+
+def _source(ctx: Context, repo: Row, body: NewPullRequest) -> tuple[Row, str]:
+    """Return the repository and the branch of the head.
+
+    Raises Invalid if there is none that the caller may see, and Forbidden if it is not for writing.
+    """
+    owner, colon, branch = body["head"].rpartition(":")
+    name = body.get("head_repo", repo["name"])
+    found = repositories.find(ctx.db, owner, name) if colon else repo
+    if found is None or not _seen(ctx, found):
+        raise _wrong(f"there is no repository {owner}/{name}", "head", "invalid")
+    if not issue_rules.may(ctx, found, "write"):
+        raise Forbidden(f"Must have push access to {found['full_name']}.")
+    return found, branch
+
+
+def _seen(ctx: Context, source: Row) -> bool:
+    assert ctx.caller is not None, "this access requires a token"
+    reached = not source["private"] or ctx.caller.reaches(source)
+    return reached and issue_rules.may(ctx, source, "read")
+
+
+def _sha(ctx: Context, repo: Row, branch: str, field: str) -> str:
+    row = refs.get(ctx.db, repo["id"], HEADS + branch)
+    if row is None:
+        raise _wrong(f"{field} is not a branch of {repo['full_name']}", field, "invalid")
+    return str(row["sha"])
+
+
+def _wrong(message: str, field: str, code: str) -> Invalid:
+    return Invalid(message, field=field, code=code, resource="PullRequest")

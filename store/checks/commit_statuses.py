@@ -1,0 +1,149 @@
+"""Commit statuses: what others say about a commit, by context. The newest of a context counts."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from store.accounts import placeholder_accounts
+from store.database import external_ids, payload_reader, upsert
+from store.database.connection import Connection, Row
+from store.errors import Invalid
+from store.repositories import refs
+
+COLUMNS = (
+    "s.id, s.repo_id, s.number, s.sha, s.context, s.state, s.description, s.target_url,"
+    " s.creator_id, s.created_at, s.updated_at"
+)
+STATES = ("error", "failure", "pending", "success")
+MOST = 1_000
+"""The limit of statuses of one context on one commit."""
+FIELDS: payload_reader.Readers = {
+    "context": payload_reader.text(255, 1),
+    "state": payload_reader.one_of(*STATES),
+    "description": payload_reader.nullable(payload_reader.text(1_000)),
+    "target_url": payload_reader.nullable(payload_reader.text(2_048)),
+    "created_at": payload_reader.timestamp,
+    "updated_at": payload_reader.timestamp,
+}
+
+
+def create(
+    db: Connection, repo_id: int, sha: str, creator_id: int, fields: Mapping[str, Any]
+) -> Row:
+    """Create a status of a commit. `fields` has `state`, `context`, and other columns.
+
+    Raises Invalid if the context has the most statuses on this commit that it can have.
+    """
+    key = fields["context"].lower()
+    db.alone(f"statuses of {sha}")
+    if _count_of_context(db, repo_id, sha, key) >= MOST:
+        raise Invalid(
+            f"This SHA and context has reached the maximum number of statuses ({MOST:,}).",
+            field="context",
+            resource="Status",
+        )
+    values = {
+        "repo_id": repo_id,
+        "sha": sha,
+        "context_key": key,
+        "creator_id": creator_id,
+        "created_at": db.now,
+        "updated_at": db.now,
+        **fields,
+    }
+    made = external_ids.insert_with_own_id(db, "commit_status", values, "id")
+    row = db.one(f"SELECT {COLUMNS} FROM commit_status s WHERE s.id = :id", id=made)
+    assert row is not None
+    return row
+
+
+def _count_of_context(db: Connection, repo_id: int, sha: str, key: str) -> int:
+    total: int = db.value(
+        "SELECT count(*) FROM commit_status"
+        " WHERE repo_id = :repo_id AND sha = :sha AND context_key = :key",
+        repo_id=repo_id,
+        sha=sha,
+        key=key,
+    )
+    return total
+
+
+def page(db: Connection, repo_id: int, sha: str, *, limit: int, offset: int) -> list[Row]:
+    """Return a page of a commit's statuses, the newest first."""
+    return _page(db, "", repo_id, sha, limit, offset)
+
+
+def latest(db: Connection, repo_id: int, sha: str, *, limit: int, offset: int) -> list[Row]:
+    """Return a page of the newest status of each context, the newest first."""
+    return _page(db, f" AND {NEWEST}", repo_id, sha, limit, offset)
+
+
+NEWEST = (
+    "NOT EXISTS (SELECT 1 FROM commit_status n WHERE n.repo_id = s.repo_id AND n.sha = s.sha"
+    " AND n.context_key = s.context_key AND (n.created_at > s.created_at"
+    " OR (n.created_at = s.created_at AND n.id > s.id)))"
+)
+"""SQL for: the status `s` is the newest of its context."""
+
+
+def _page(db: Connection, where: str, repo_id: int, sha: str, limit: int, offset: int) -> list[Row]:
+    return db.all(
+        f"SELECT {COLUMNS} FROM commit_status s"
+        f" WHERE s.repo_id = :repo_id AND s.sha = :sha{where}"
+        " ORDER BY s.created_at DESC, s.id DESC LIMIT :limit OFFSET :offset",
+        repo_id=repo_id,
+        sha=sha,
+        limit=limit,
+        offset=offset,
+    )
+
+
+def count(db: Connection, repo_id: int, sha: str, most: int) -> int:
+    """Return how many statuses a commit has, counted up to `most`."""
+    total: int = db.value(
+        "SELECT count(*) FROM (SELECT id FROM commit_status"
+        " WHERE repo_id = :repo_id AND sha = :sha LIMIT :most) AS c",
+        repo_id=repo_id,
+        sha=sha,
+        most=most,
+    )
+    return total
+
+
+def states(db: Connection, repo_id: int, sha: str) -> dict[str, int]:
+    """Return how many contexts of a commit have each state, by their newest status."""
+    rows = db.tuples(
+        "SELECT s.state, count(*) FROM commit_status s"
+        f" WHERE s.repo_id = :repo_id AND s.sha = :sha AND {NEWEST} GROUP BY s.state",
+        repo_id=repo_id,
+        sha=sha,
+    )
+    return dict(rows)
+
+
+def combined(counted: Mapping[str, int]) -> str:
+    """Return the state of a commit with these `states`: failure, pending or success."""
+    if counted.keys() & {"error", "failure"}:
+        return "failure"
+    return "success" if counted.keys() == {"success"} else "pending"
+
+
+def project(db: Connection, repo: Row, payload: dict[str, Any], event: Row) -> None:
+    """Project a `status` event. A status is never changed, so a known one stays as it is."""
+    number = payload_reader.read_field(payload, "id", payload_reader.number)
+    sha = payload_reader.read_field(payload, "sha", payload_reader.text(64))
+    fields: Row = payload_reader.read_fields(payload, FIELDS)
+    fields = {"context": "default", **fields}
+    if number is None or sha is None or not refs.SHA.fullmatch(sha) or "state" not in fields:
+        return
+    sender_id = placeholder_accounts.get_or_create(db, payload.get("sender"))
+    values = {
+        "repo_id": repo["id"],
+        "number": number,
+        "sha": sha,
+        "context_key": fields["context"].lower(),
+        "creator_id": sender_id,
+        "created_at": event["received_at"],
+        "updated_at": event["received_at"],
+        **fields,
+    }
+    upsert.insert_if_absent(db, "commit_status", values, "repo_id, number")

@@ -1,0 +1,153 @@
+"""Changes of issues and pull requests through the API, with their events in the timeline.
+
+A platform's event about the same issue changes the same row. One that is older than the change
+here counts as outdated.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from store.clock import SECOND
+from store.database import upsert
+from store.database.connection import Connection, Row
+from store.issues import issue_events, issue_references, issues, labels, milestones
+from store.issues.issue_events import IssueEventData
+
+
+@dataclass(frozen=True, slots=True)
+class IssueChange:
+    """A change: the action of its event, and the label, milestone or account that it is about.
+
+    `before` has the former values of changed texts.
+    """
+
+    action: str
+    subject: Row | int | None = None
+    before: Mapping[str, str | None] = field(default_factory=dict)
+
+
+def lock(db: Connection, issue: Row) -> Row:
+    """Lock an issue until the transaction ends. Return it as it is then."""
+    db.alone(f"issue {issue['id']}")
+    return issues.of(db, [issue["id"]])[issue["id"]]
+
+
+def touch(db: Connection, issue: Row, fields: Mapping[str, Any]) -> None:
+    """Set columns of an issue, and the time of its last update."""
+    times = {"updated_at": db.now, "told_at": whole_second(db)}
+    upsert.update(db, "issue", issue, {**fields, **times})
+
+
+def whole_second(db: Connection) -> int:
+    """Return the second of this moment.
+
+    Platforms report whole seconds, and an event of the same second must not count as outdated.
+    """
+    return db.now // SECOND * SECOND
+
+
+def _happened(
+    db: Connection, issue: Row, kind: str, by: int, members: Mapping[str, Any] | None = None
+) -> None:
+    issue_events.add(db, issue, [IssueEventData(kind, by, db.now, members or {})])
+
+
+def set_texts(
+    db: Connection, repo: Row, issue: Row, by: int, texts: Mapping[str, str | None]
+) -> list[IssueChange]:
+    """Set the `title` or `body`, or both."""
+    before = {name: issue[name] for name, text in texts.items() if issue[name] != text}
+    if not before:
+        return []
+    touch(db, issue, texts)
+    if "title" in before:
+        rename = {"from": before["title"], "to": texts["title"]}
+        _happened(db, issue, "renamed", by, {"rename": rename})
+    if "body" in before:
+        issue_references.references_in(db, repo, issue, texts["body"], by=by, at=db.now)
+    return [IssueChange("edited", before=before)]
+
+
+def set_state(
+    db: Connection, issue: Row, by: int, state: str, reason: str | None
+) -> list[IssueChange]:
+    """Close or reopen an issue. Another reason for the same state changes the reason alone."""
+    closed = state == "closed"
+    wanted = None if issue["is_pull"] else (reason or "completed") if closed else "reopened"
+    if issue["state"] == state:
+        if closed and reason is not None and issue["state_reason"] != wanted:
+            touch(db, issue, {"state_reason": wanted})
+        return []
+    times = {"closed_at": db.now if closed else None, "closed_by_id": by if closed else None}
+    touch(db, issue, {"state": state, "state_reason": wanted, **times})
+    milestones.count_issue(db, issue["milestone_id"], issue["state"], -1)
+    milestones.count_issue(db, issue["milestone_id"], state, 1)
+    action = "closed" if closed else "reopened"
+    _happened(db, issue, action, by, {} if issue["is_pull"] else {"state_reason": wanted})
+    return [IssueChange(action)]
+
+
+def set_milestone(db: Connection, issue: Row, by: int, milestone: Row | None) -> list[IssueChange]:
+    """Set the milestone, or remove it."""
+    wanted = None if milestone is None else milestone["id"]
+    if issue["milestone_id"] == wanted:
+        return []
+    changes = []
+    former = milestones.of(db, {issue["milestone_id"]} - {None}).get(issue["milestone_id"])
+    for action, row, number in (("demilestoned", former, -1), ("milestoned", milestone, 1)):
+        if row is not None:
+            milestones.count_issue(db, row["id"], issue["state"], number)
+            _happened(db, issue, action, by, {"milestone": {"title": row["title"]}})
+            changes.append(IssueChange(action, row))
+    touch(db, issue, {"milestone_id": wanted})
+    return changes
+
+
+def set_labels(db: Connection, issue: Row, by: int, wanted: Iterable[Row]) -> list[IssueChange]:
+    """Replace the labels on an issue."""
+    held = {row["id"]: row for row in labels.of_issues(db, [issue["id"]]).get(issue["id"], [])}
+    after = {row["id"]: row for row in wanted}
+    if not upsert.set_related(db, "issue_label", ("issue_id", "label_id"), issue["id"], after):
+        return []
+    touch(db, issue, {})
+    changes = [IssueChange("unlabeled", row) for number, row in held.items() if number not in after]
+    changes += [IssueChange("labeled", row) for number, row in after.items() if number not in held]
+    for change in changes:
+        assert isinstance(change.subject, dict), "it is a label"
+        label = {"name": change.subject["name"], "color": change.subject["color"]}
+        _happened(db, issue, change.action, by, {"label": label})
+    return changes
+
+
+def set_assignees(db: Connection, issue: Row, by: int, wanted: Iterable[int]) -> list[IssueChange]:
+    """Replace the assignees of an issue, given by account id."""
+    held, after = issues.assignees(db, [issue["id"]]).get(issue["id"], []), [*dict.fromkeys(wanted)]
+    table = ("issue_assignee", ("issue_id", "account_id"))
+    if not upsert.set_related(db, *table, issue["id"], after):
+        return []
+    touch(db, issue, {})
+    changes = [IssueChange("unassigned", one) for one in held if one not in after]
+    changes += [IssueChange("assigned", one) for one in after if one not in held]
+    for change in changes:
+        members = {"assignee": change.subject, "assigner": by}
+        _happened(db, issue, change.action, by, members)
+    return changes
+
+
+def create(db: Connection, repo: Row, author_id: int, fields: Mapping[str, Any]) -> Row:
+    """Create an issue with the next free number. `fields` has `title` and other columns."""
+    db.alone(f"issue numbers of {repo['id']}")
+    values = {"author_id": author_id, "told_at": whole_second(db), **fields}
+    while True:
+        newest = db.value(
+            "SELECT max(number) FROM issue WHERE repo_id = :repo_id", repo_id=repo["id"]
+        )
+        # A platform's event may bring the same number at this moment.
+        number = (newest or 0) + 1
+        made = upsert.insert_with_number(db, "issue", repo["id"], number, values)
+        if made is not None:
+            break
+    row = issues.of(db, [made])[made]
+    issue_references.references_in(db, repo, row, row["body"], by=author_id, at=db.now)
+    return row

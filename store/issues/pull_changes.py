@@ -1,0 +1,42 @@
+"""Pull requests that are made through the API."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from store.database import upsert
+from store.database.connection import Connection, Row
+from store.issues import issue_changes, issues, pull_details, pulls
+
+
+def create(
+    db: Connection, repo: Row, author_id: int, fields: Mapping[str, Any], ends: Mapping[str, Any]
+) -> Row:
+    """Create a pull request with the next free number. Return its issue.
+
+    `fields` are columns of the issue, and `ends` columns of the pull request.
+    """
+    issue = issue_changes.create(db, repo, author_id, {**fields, "is_pull": 1})
+    values = {"repo_id": repo["id"], "issue_id": issue["id"], **ends}
+    upsert.insert_if_absent(db, "pull", values, "issue_id")
+    return issues.of(db, [issue["id"]])[issue["id"]]
+
+
+def details(*, maintainer_can_modify: bool) -> str:
+    """Return what is known about a new pull request beyond its branches, in its stored form."""
+    return pull_details.encode(
+        {"maintainer_can_modify": int(maintainer_can_modify), "review_comments": 0}
+    )
+
+
+def open_between(db: Connection, repo: Row, head: tuple[str, str], base: str) -> Row | None:
+    """Return the open pull request from a branch of a repository (its name) to `base`, or None."""
+    full_name, branch = head
+    return db.one(
+        f"SELECT {pulls.COLUMNS} {pulls.FROM} WHERE p.repo_id = :repo_id"
+        " AND p.head_ref = :branch AND lower(p.head_repo) = :head_repo AND p.base_ref = :base"
+        " AND i.state = 'open' AND i.deleted_at IS NULL LIMIT 1",
+        repo_id=repo["id"],
+        branch=branch,
+        head_repo=full_name.lower(),
+        base=base,
+    )

@@ -1,0 +1,162 @@
+"""Commit statuses, made here and by platforms."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+from assertions import BASE, assert_error, bodies, links
+from hub_client import open_client
+from issue_world import SHA, Platform
+from store_world import World
+
+from hub.settings import HubSettings
+from store import Store
+from store.accounts import tokens
+from store.checks import commit_statuses
+from store.clock import MovableClock
+from store.repositories import refs, repositories
+
+HELLO = "/repos/octo/hello"
+AT = f"{HELLO}/statuses/{SHA}"
+LIST = f"{HELLO}/commits/{SHA}/statuses"
+COMBINED = f"{HELLO}/commits/{SHA}/status"
+
+
+@pytest.fixture
+async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of octo's; its answers are held to the contract."""
+    headers = {"Authorization": f"Bearer {seed.token}"}
+    async with open_client(store, settings, headers=headers) as opened:
+        yield opened
+
+
+@pytest.fixture
+def platform(store: Store, clock: MovableClock, seed: Any) -> Platform:
+    """Tells of octo/hello."""
+    row = store.look(repositories.get, seed.hello["id"])
+    assert row is not None
+    return Platform(World(store, clock, {}, row))
+
+
+async def made(hub: httpx.AsyncClient, state: str, **more: Any) -> Any:
+    answer = await hub.post(AT, json={"state": state, **more})
+    assert answer.status_code == 201, answer.text
+    return answer.json()
+
+
+async def test_a_status(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+    store.do(refs.put, seed.hello["id"], "refs/heads/topic/bell", SHA)
+    given = {"context": "ci/tone", "description": "In tune", "target_url": "https://ci.example/1"}
+    answer = await hub.post(f"{HELLO}/statuses/topic%2Fbell", json={"state": "success", **given})
+    shown = answer.json()
+    assert {name: shown[name] for name in given} == given
+    assert (shown["state"], shown["creator"]["login"]) == ("success", "octo")
+    assert answer.headers["Location"] == shown["url"] == f"{BASE}{AT}"
+    assert (await hub.get(f"{HELLO}/commits/topic/bell/statuses")).json() == [shown]
+    (payload,) = bodies(store, "status")
+    assert {name: payload[name] for name in given} == given
+    assert (payload["id"], payload["sha"], payload["name"]) == (shown["id"], SHA, "octo/hello")
+    assert payload["commit"]["sha"] == SHA
+    assert [one["name"] for one in payload["branches"]] == ["topic/bell"]
+    assert (payload["sender"]["login"], payload["repository"]["name"]) == ("octo", "hello")
+    assert "action" not in payload
+
+
+async def test_the_newest_of_each_context_counts(hub: httpx.AsyncClient) -> None:
+    nothing = (await hub.get(COMBINED)).json()
+    assert (nothing["state"], nothing["total_count"], nothing["statuses"]) == ("pending", 0, [])
+    for state, context, expected in (
+        ("pending", "lint", "pending"),
+        ("success", "Lint", "success"),
+        ("error", "tone", "failure"),
+        ("failure", "tone", "failure"),
+        ("success", "tone", "success"),
+        ("pending", "default", "pending"),
+    ):
+        await made(hub, state, context=context)
+        assert (await hub.get(COMBINED)).json()["state"] == expected, (state, context)
+    whole = (await hub.get(COMBINED)).json()
+    assert (whole["total_count"], whole["sha"]) == (3, SHA)
+    assert [one["context"] for one in whole["statuses"]] == ["default", "tone", "Lint"]
+    assert "creator" not in whole["statuses"][0]
+    assert whole["repository"]["full_name"] == "octo/hello"
+    assert len((await hub.get(LIST)).json()) == 6
+    first = await hub.get(f"{COMBINED}?per_page=2")
+    assert len(first.json()["statuses"]) == 2
+    assert links(first)["last"].endswith("per_page=2&page=2")
+
+
+async def test_statuses_of_a_platform(hub: httpx.AsyncClient, platform: Platform) -> None:
+    told = {
+        "id": 6805126730,
+        "sha": SHA,
+        "context": "default",
+        "state": "failure",
+        "description": None,
+        "target_url": "https://ci.example/2",
+        "created_at": "2026-11-20T10:00:00+00:00",
+        "updated_at": "2026-11-20T10:00:00+00:00",
+    }
+    for _ in range(2):
+        platform.tell("status", None, **told)
+    (shown,) = (await hub.get(LIST)).json()
+    assert (shown["id"], shown["state"], shown["creator"]["login"]) == (
+        6805126730,
+        "failure",
+        "robin",
+    )
+    assert shown["created_at"] == "2026-11-20T10:00:00Z"
+    # The one made here is newer.
+    await made(hub, "success")
+    assert (await hub.get(COMBINED)).json()["state"] == "success"
+
+
+@pytest.mark.parametrize("change", [{"id": "x"}, {"sha": "main"}, {"state": "good"}, {"id": None}])
+async def test_a_platforms_status_that_is_none(
+    hub: httpx.AsyncClient, platform: Platform, change: dict[str, Any]
+) -> None:
+    platform.tell("status", None, **{"id": 1, "sha": SHA, "state": "success"} | change)
+    assert (await hub.get(LIST)).json() == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"state": "good"},
+        {"state": "success", "context": " "},
+        {"state": "success", "target_url": "javascript:alert()"},
+        {"state": "success", "description": "x" * 141},
+    ],
+)
+async def test_a_bad_status(hub: httpx.AsyncClient, body: dict[str, Any]) -> None:
+    assert_error(await hub.post(AT, json=body), 422)
+
+
+async def test_an_unknown_commit(hub: httpx.AsyncClient) -> None:
+    for at in ("main", "0123"):
+        answer = await hub.post(f"{HELLO}/statuses/{at}", json={"state": "success"})
+        assert_error(answer, 422, f"No commit found for SHA: {at}")
+        assert_error(await hub.get(f"{HELLO}/commits/{at}/status"), 422)
+
+
+async def test_the_most_of_a_context(
+    hub: httpx.AsyncClient, store: Store, seed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commit_statuses, "MOST", 2)
+    for _ in range(2):
+        await made(hub, "success")
+    assert_error(await hub.post(AT, json={"state": "success"}), 422)
+    await made(hub, "success", context="other")
+
+
+async def test_a_scope_for_statuses_alone(hub: httpx.AsyncClient, store: Store, seed: Any) -> None:
+    value, _ = store.do(lambda db: tokens.create(db, seed.octo["id"], scopes=["repo:status"]))
+    headers = {"Authorization": f"Bearer {value}"}
+    at = f"/repos/octo/vault/statuses/{SHA}"
+    answer = await hub.post(at, json={"state": "success"}, headers=headers)
+    assert answer.status_code == 201, answer.text
+    found = await hub.get(f"/repos/octo/vault/commits/{SHA}/status", headers=headers)
+    assert found.json()["total_count"] == 1
+    assert_error(await hub.get("/repos/octo/vault/issues", headers=headers), 404)

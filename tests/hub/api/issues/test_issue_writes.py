@@ -1,0 +1,370 @@
+"""First writes of a bot: comments, issues, labels, assignees."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+from assertions import BASE, assert_error, bodies
+from hub_client import open_client
+from issue_world import Platform, issue, pull
+from store_world import World
+
+from hub.settings import HubSettings
+from store import Store
+from store.accounts import accounts, tokens
+from store.clock import DAY, MovableClock
+from store.repositories import interaction_limits, repositories
+
+HELLO = "/repos/octo/hello"
+ISSUES = f"{HELLO}/issues"
+ONE = f"{ISSUES}/1"
+COMMENTS = f"{ONE}/comments"
+Headers = dict[str, str]
+
+
+def by(value: str) -> Headers:
+    return {"Authorization": f"Bearer {value}"}
+
+
+@pytest.fixture
+async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of octo's; its answers are held to the contract."""
+    async with open_client(store, settings, headers=by(seed.token)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def reader(seed: Any) -> Headers:
+    return by(seed.reader_token)
+
+
+@pytest.fixture
+def platform(store: Store, clock: MovableClock, seed: Any) -> Platform:
+    """Tells of octo/hello, where there are an issue and a pull request."""
+    row = store.look(repositories.get, seed.hello["id"])
+    assert row is not None
+    found = Platform(World(store, clock, {}, row))
+    found.tell("issues", "opened", issue=issue(1))
+    found.tell("pull_request", "opened", pull_request=pull(2))
+    return found
+
+
+@pytest.fixture
+def helper(store: Store, seed: Any) -> Headers:
+    """Somebody with the role triage in octo/hello."""
+    account = store.do(accounts.create, "helper")
+    store.do(repositories.grant, seed.hello["id"], account["id"], "triage")
+    value, _ = store.do(lambda db: tokens.create(db, account["id"], scopes=["repo"]))
+    return by(value)
+
+
+async def kinds(hub: httpx.AsyncClient, number: int = 1) -> list[str]:
+    """The timeline."""
+    answer = await hub.get(f"{ISSUES}/{number}/timeline?per_page=100")
+    return [one["event"] for one in answer.json()]
+
+
+async def done(answer: httpx.Response, status: int = 200) -> Any:
+    assert answer.status_code == status, answer.text
+    return answer.json() if answer.content else None
+
+
+# Comments
+
+
+async def test_a_comment(hub: httpx.AsyncClient, platform: Platform, store: Store) -> None:
+    made = await done(await hub.post(COMMENTS, json={"body": "Hm, @reader"}), 201)
+    number = made["id"]
+    assert made["url"] == f"{BASE}{ISSUES}/comments/{number}"
+    assert (made["user"]["login"], made["author_association"]) == ("octo", "OWNER")
+    assert await done(await hub.get(f"{ISSUES}/comments/{number}")) == made
+    assert await done(await hub.get(COMMENTS)) == [made]
+    assert (await hub.get(ONE)).json()["comments"] == 1
+    assert await kinds(hub) == ["commented", "mentioned", "subscribed"]
+    (payload,) = bodies(store, "issue_comment")
+    assert payload["comment"] == made
+    assert (payload["issue"]["number"], payload["issue"]["comments"]) == (1, 1)
+    assert (payload["action"], payload["sender"]["login"]) == ("created", "octo")
+
+    at = f"{ISSUES}/comments/{number}"
+    changed = await done(await hub.patch(at, json={"body": "Aha"}))
+    assert changed["body"] == "Aha"
+    assert bodies(store, "issue_comment")[1]["changes"] == {"body": {"from": "Hm, @reader"}}
+    assert (await hub.delete(at)).status_code == 204
+    assert_error(await hub.get(at), 404)
+    assert (await hub.get(ONE)).json()["comments"] == 0
+    assert "commented" not in await kinds(hub)
+    assert bodies(store, "issue_comment")[2]["comment"]["body"] == "Aha"
+
+
+async def test_a_comment_on_a_pull_request(
+    hub: httpx.AsyncClient, platform: Platform, store: Store
+) -> None:
+    await done(await hub.post(f"{ISSUES}/2/comments", json={"body": "Hm"}), 201)
+    (payload,) = bodies(store, "issue_comment")
+    assert payload["issue"]["pull_request"]["url"] == f"{BASE}{HELLO}/pulls/2"
+
+
+async def test_a_platform_and_the_api_change_the_same_comment(
+    hub: httpx.AsyncClient, platform: Platform
+) -> None:
+    said = {"id": 99, "body": "one", "user": {"login": "robin"}}
+    platform.tell("issue_comment", "created", issue=issue(), comment=said)
+    await done(await hub.patch(f"{ISSUES}/comments/99", json={"body": "two"}))
+    platform.tell("issue_comment", "edited", issue=issue(), comment=said | {"body": "three"})
+    assert [one["body"] for one in (await hub.get(COMMENTS)).json()] == ["three"]
+    made = await done(await hub.post(COMMENTS, json={"body": "mine"}), 201)
+    theirs = {"id": made["id"], "body": "changed elsewhere"}
+    platform.tell("issue_comment", "edited", issue=issue(), comment=theirs)
+    found = (await hub.get(f"{ISSUES}/comments/{made['id']}")).json()
+    assert (found["body"], found["user"]["login"]) == ("changed elsewhere", "octo")
+
+
+async def test_who_may_change_a_comment(
+    hub: httpx.AsyncClient, platform: Platform, reader: Headers, helper: Headers
+) -> None:
+    made = await done(await hub.post(COMMENTS, json={"body": "Hm"}, headers=reader), 201)
+    assert made["author_association"] == "NONE"
+    at = f"{ISSUES}/comments/{made['id']}"
+    await done(await hub.patch(at, json={"body": "Mine"}, headers=reader))
+    assert_error(await hub.patch(at, json={"body": "No"}, headers=helper), 403)
+    assert_error(await hub.delete(at, headers=helper), 403)
+    assert (await hub.delete(at)).status_code == 204
+
+
+@pytest.mark.parametrize("body", [{"body": " \n"}, {"body": "a\0b"}, {"body": None}])
+async def test_a_text_that_is_none(
+    hub: httpx.AsyncClient, platform: Platform, body: dict[str, str | None]
+) -> None:
+    assert_error(await hub.post(COMMENTS, json=body), 422)
+
+
+async def test_a_locked_issue(hub: httpx.AsyncClient, platform: Platform, reader: Headers) -> None:
+    platform.tell("issues", "locked", issue=issue(1, locked=True))
+    answer = await hub.post(COMMENTS, json={"body": "Hm"}, headers=reader)
+    assert_error(answer, 403, "Unable to create comment because issue is locked.")
+    await done(await hub.post(COMMENTS, json={"body": "Hm"}), 201)
+
+
+async def test_an_archived_repository(
+    hub: httpx.AsyncClient, platform: Platform, store: Store, seed: Any
+) -> None:
+    sql = "UPDATE repository SET archived = 1 WHERE id = :id"
+    store.do(lambda db: db.execute(sql, id=seed.hello["id"]))
+    for method, at, body in (
+        ("POST", COMMENTS, {"body": "Hm"}),
+        ("POST", ISSUES, {"title": "Hm"}),
+        ("PATCH", ONE, {"title": "Hm"}),
+        ("POST", f"{ONE}/labels", {"labels": ["bug"]}),
+        ("POST", f"{ONE}/assignees", {"assignees": ["octo"]}),
+    ):
+        answer = await hub.request(method, at, json=body)
+        assert_error(answer, 403, "Repository was archived so is read-only.")
+
+
+async def test_interaction_limits_hold_comments_and_issues(
+    hub: httpx.AsyncClient,
+    platform: Platform,
+    store: Store,
+    seed: Any,
+    reader: Headers,
+    clock: MovableClock,
+) -> None:
+    repo, ends = platform.world.repo, clock.now() + 10 * DAY
+    store.do(interaction_limits.limit_repository, repo, "existing_users", ends)
+    tries = ((COMMENTS, {"body": "Hm"}), (ISSUES, {"title": "Hm"}))
+    for at, body in tries:
+        answer = await hub.post(at, json=body, headers=reader)
+        assert_error(answer, 403)
+        assert "users whose accounts are a day old" in answer.json()["message"]
+        await done(await hub.post(at, json=body), 201)
+    # A day later the account is old enough.
+    sql = "UPDATE account SET created_at = :then WHERE id = :id"
+    old = {"then": clock.now() - DAY, "id": seed.reader["id"]}
+    store.do(lambda db: db.execute(sql, **old))
+    for at, body in tries:
+        await done(await hub.post(at, json=body, headers=reader), 201)
+
+
+# Issues
+
+
+async def test_a_new_issue(hub: httpx.AsyncClient, platform: Platform, store: Store) -> None:
+    due = {"number": 4, "title": "v1.0", "open_issues": 2, "closed_issues": 0}
+    platform.tell("milestone", "created", milestone=due)
+    body = {
+        "title": "A crack",
+        "body": "As in #1",
+        "labels": ["bug", {"name": "Loud"}],
+        "assignees": ["OCTO"],
+        "milestone": 4,
+    }
+    made = await done(await hub.post(ISSUES, json=body), 201)
+    assert (made["number"], made["state"], made["title"]) == (3, "open", "A crack")
+    assert [one["name"] for one in made["labels"]] == ["bug", "Loud"]
+    assert [one["login"] for one in made["assignees"]] == ["octo"]
+    assert (made["milestone"]["title"], made["milestone"]["open_issues"]) == ("v1.0", 3)
+    assert (made["user"]["login"], made["author_association"]) == ("octo", "OWNER")
+    assert await done(await hub.get(f"{ISSUES}/3")) == made
+    assert await kinds(hub) == ["cross-referenced"]
+    assert await kinds(hub, 3) == ["milestoned", "labeled", "labeled", "assigned"]
+    told = [payload["action"] for payload in bodies(store, "issues")]
+    assert told == ["opened", "milestoned", "labeled", "labeled", "assigned"]
+    assert [one["label"]["name"] for one in bodies(store, "label")] == ["bug", "Loud"]
+    # The next number is free for whichever comes first.
+    platform.tell("issues", "opened", issue=issue(4))
+    assert (await done(await hub.post(ISSUES, json={"title": "x"}), 201))["number"] == 5
+
+
+async def test_a_new_issue_of_somebody_without_a_role(
+    hub: httpx.AsyncClient, platform: Platform, reader: Headers
+) -> None:
+    body = {"title": "Hm", "labels": ["bug"], "assignees": ["octo"], "milestone": 77}
+    made = await done(await hub.post(ISSUES, json=body, headers=reader), 201)
+    assert (made["labels"], made["assignees"], made["milestone"]) == ([], [], None)
+    private = await hub.post("/repos/octo/vault/issues", json=body, headers=reader)
+    assert_error(private, 404)
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"title": "  "}, "title"),
+        ({"title": "x", "milestone": 77}, "milestone"),
+        ({"title": "x", "assignees": ["reader"]}, "assignees"),
+    ],
+)
+async def test_a_bad_issue(
+    hub: httpx.AsyncClient, platform: Platform, store: Store, body: dict[str, Any], field: str
+) -> None:
+    content = assert_error(await hub.post(ISSUES, json=body), 422)
+    assert [one["field"] for one in content["errors"]] == [field]
+    assert bodies(store, "issues") == []
+    assert (await hub.get(f"{ISSUES}/3")).status_code == 404
+
+
+async def test_title_and_text(hub: httpx.AsyncClient, platform: Platform, store: Store) -> None:
+    given = {"title": "Louder", "body": "See @reader"}
+    changed = await done(await hub.patch(ONE, json=given))
+    assert {name: changed[name] for name in given} == given
+    (payload,) = bodies(store, "issues")
+    assert payload["changes"] == {"title": {"from": "Spelling error"}, "body": {"from": ""}}
+    assert await kinds(hub) == ["renamed", "mentioned", "subscribed"]
+    # An older event of the platform changes nothing, and a newer one does.
+    platform.tell("issues", "edited", issue=issue(1, title="Old"))
+    assert (await hub.get(ONE)).json()["title"] == "Louder"
+    platform.tell("issues", "edited", issue=issue(1, title="New", updated_at="2026-12-01"))
+    assert (await hub.get(ONE)).json()["title"] == "New"
+
+
+async def test_closing_and_reopening(
+    hub: httpx.AsyncClient, platform: Platform, store: Store
+) -> None:
+    due = {"number": 4, "title": "v1.0", "open_issues": 1, "closed_issues": 0}
+    milestone = {"milestone": due, "updated_at": "2026-11-20T10:01:00Z"}
+    platform.tell("issues", "milestoned", issue=issue(1, **milestone))
+    closed = await done(
+        await hub.patch(ONE, json={"state": "closed", "state_reason": "not_planned"})
+    )
+    assert (closed["state"], closed["state_reason"]) == ("closed", "not_planned")
+    assert closed["closed_by"]["login"] == "octo"
+    assert closed["closed_at"] is not None
+    counts = (closed["milestone"]["open_issues"], closed["milestone"]["closed_issues"])
+    assert counts == (0, 1)
+    again = await done(await hub.patch(ONE, json={"state": "open"}))
+    assert (again["state"], again["state_reason"]) == ("open", "reopened")
+    assert (again["closed_at"], again["closed_by"]) == (None, None)
+    assert (await kinds(hub))[-2:] == ["closed", "reopened"]
+    assert [one["action"] for one in bodies(store, "issues")] == ["closed", "reopened"]
+    pulled = await done(await hub.patch(f"{ISSUES}/2", json={"state": "closed"}))
+    assert (pulled["state"], pulled["state_reason"]) == ("closed", None)
+    assert [one["action"] for one in bodies(store, "pull_request")] == ["closed"]
+
+
+async def test_what_an_author_may_change(
+    hub: httpx.AsyncClient, platform: Platform, reader: Headers, helper: Headers
+) -> None:
+    made = await done(await hub.post(ISSUES, json={"title": "Hm"}, headers=reader), 201)
+    at = f"{ISSUES}/{made['number']}"
+    body = {"title": "Hmm", "state": "closed", "labels": ["bug"]}
+    changed = await done(await hub.patch(at, json=body, headers=reader))
+    assert (changed["title"], changed["state"], changed["labels"]) == ("Hmm", "closed", [])
+    body = {"state": "open", "assignees": ["octo"]}
+    changed = await done(await hub.patch(at, json=body, headers=helper))
+    assert (changed["state"], changed["assignee"]["login"]) == ("open", "octo")
+    assert_error(await hub.patch(at, json={"title": "No"}, headers=helper), 403)
+    assert_error(await hub.patch(ONE, json={"state": "closed"}, headers=reader), 403)
+
+
+# Labels and assignees
+
+
+async def test_labels(hub: httpx.AsyncClient, platform: Platform, store: Store) -> None:
+    platform.tell("label", "created", label={"name": "Bug", "color": "d73a4a"})
+    at = f"{ONE}/labels"
+    found = await done(await hub.post(at, json={"labels": ["bug", "new"]}))
+    assert [one["name"] for one in found] == ["Bug", "new"]
+    (made,) = bodies(store, "label")
+    assert (made["label"]["name"], made["label"]["color"]) == ("new", "ededed")
+    found = await done(await hub.put(at, json=["new", "other"]))
+    assert [one["name"] for one in found] == ["new", "other"]
+    assert await done(await hub.delete(f"{at}/NEW")) == found[1:]
+    assert_error(await hub.delete(f"{at}/new"), 404)
+    assert (await hub.delete(at)).status_code == 204
+    assert await done(await hub.get(at)) == []
+    assert await kinds(hub) == [
+        *("labeled", "labeled", "unlabeled", "labeled", "unlabeled", "unlabeled")
+    ]
+    told = [(one["action"], one["label"]["name"]) for one in bodies(store, "issues")]
+    assert told[2:] == [
+        ("unlabeled", "Bug"),
+        ("labeled", "other"),
+        ("unlabeled", "new"),
+        ("unlabeled", "other"),
+    ]
+
+
+async def test_labels_of_those_who_may_not_write(
+    hub: httpx.AsyncClient, platform: Platform, reader: Headers, helper: Headers
+) -> None:
+    platform.tell("label", "created", label={"name": "bug"})
+    at = f"{ONE}/labels"
+    await done(await hub.post(at, json=["bug"], headers=helper))
+    assert_error(await hub.post(at, json=["new"], headers=helper), 403)
+    assert_error(await hub.post(at, json=["bug"], headers=reader), 403)
+
+
+async def test_too_many_labels(hub: httpx.AsyncClient, platform: Platform) -> None:
+    names = [f"l{number}" for number in range(101)]
+    assert_error(await hub.post(f"{ONE}/labels", json=names), 422)
+    await done(await hub.post(f"{ONE}/labels", json=names[:100]))
+    assert_error(await hub.post(f"{ONE}/labels", json=names[100:]), 422)
+    assert len((await hub.get(f"{HELLO}/labels?per_page=100")).json()) == 100
+
+
+async def test_assignees(
+    hub: httpx.AsyncClient, platform: Platform, store: Store, seed: Any
+) -> None:
+    store.do(repositories.grant, seed.hello["id"], seed.reader["id"], "write")
+    at = f"{ISSUES}/2/assignees"
+    body = {"assignees": ["octo", "READER", "stranger"]}
+    found = await done(await hub.post(at, json=body), 201)
+    assert [one["login"] for one in found["assignees"]] == ["octo", "reader"]
+    left = await done(await hub.request("DELETE", at, json={"assignees": ["Octo", "stranger"]}))
+    assert [one["login"] for one in left["assignees"]] == ["reader"]
+    told = [(one["action"], one["assignee"]["login"]) for one in bodies(store, "pull_request")]
+    assert told == [("assigned", "octo"), ("assigned", "reader"), ("unassigned", "octo")]
+    assert await kinds(hub, 2) == ["assigned", "assigned", "unassigned"]
+
+
+async def test_too_many_assignees(
+    hub: httpx.AsyncClient, platform: Platform, store: Store, seed: Any
+) -> None:
+    logins = [f"u{number}" for number in range(11)]
+    for login in logins:
+        account = store.do(accounts.create, login)
+        store.do(repositories.grant, seed.hello["id"], account["id"], "write")
+    at = f"{ONE}/assignees"
+    await done(await hub.post(at, json={"assignees": logins[:10]}), 201)
+    assert_error(await hub.post(at, json={"assignees": logins[10:]}), 422)

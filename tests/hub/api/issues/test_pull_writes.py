@@ -1,0 +1,208 @@
+"""Pull requests that are made here, and the caps on them."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+from assertions import BASE, assert_error, bodies
+from hub_client import open_client
+from issue_world import Platform, pull
+from store_world import World
+
+from hub.settings import HubSettings
+from store import Row, Store
+from store.accounts import accounts, tokens
+from store.clock import DAY, MovableClock
+from store.repositories import interaction_limits, pull_request_caps, refs, repositories
+
+HELLO = "/repos/octo/hello"
+PULLS = f"{HELLO}/pulls"
+MAIN, TONE = "1" * 40, "2" * 40
+NEW = {"title": "A new tone", "head": "tone", "base": "main"}
+FORK = NEW | {"head": "reader:tone"}
+Headers = dict[str, str]
+
+
+@pytest.fixture
+async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of octo's; its answers are held to the contract."""
+    branches(store, seed.hello, main=MAIN, tone=TONE)
+    headers = {"Authorization": f"Bearer {seed.token}"}
+    async with open_client(store, settings, headers=headers) as opened:
+        yield opened
+
+
+@pytest.fixture
+def reader(store: Store, seed: Any) -> Headers:
+    """reader, who has a repository of the same name with branches."""
+    fork = store.do(repositories.create, seed.reader["id"], "hello")
+    made = {f"tone-{number}": f"{number}" * 40 for number in range(3, 8)}
+    branches(store, fork, tone="3" * 40, **made)
+    return {"Authorization": f"Bearer {seed.reader_token}"}
+
+
+def branches(store: Store, repo: Row, **found: str) -> None:
+    for name, sha in found.items():
+        store.do(refs.put, repo["id"], f"refs/heads/{name}", sha)
+
+
+@pytest.fixture
+def platform(store: Store, clock: MovableClock, seed: Any) -> Platform:
+    """Tells of octo/hello."""
+    row = store.look(repositories.get, seed.hello["id"])
+    assert row is not None
+    return Platform(World(store, clock, {}, row))
+
+
+async def made(hub: httpx.AsyncClient, body: dict[str, Any], **how: Any) -> Any:
+    answer = await hub.post(how.pop("at", PULLS), json=body, **how)
+    assert answer.status_code == 201, answer.text
+    return answer.json()
+
+
+async def test_a_pull_request(hub: httpx.AsyncClient, store: Store) -> None:
+    shown = await made(hub, NEW | {"body": "Listen", "draft": True})
+    assert (shown["number"], shown["state"], shown["draft"]) == (1, "open", True)
+    head, base = shown["head"], shown["base"]
+    assert (head["label"], head["sha"]) == ("octo:tone", TONE)
+    assert (base["label"], base["sha"]) == ("octo:main", MAIN)
+    assert head["repo"]["full_name"] == base["repo"]["full_name"] == "octo/hello"
+    assert (shown["mergeable"], shown["mergeable_state"]) == (None, "unknown")
+    assert {shown[name] for name in ("commits", "additions", "changed_files")} == {None}
+    assert shown["maintainer_can_modify"] is True
+    assert (await hub.get(f"{PULLS}/1")).json() == shown
+    issue = (await hub.get(f"{HELLO}/issues/1")).json()
+    assert issue["pull_request"]["url"] == shown["url"] == f"{BASE}{PULLS}/1"
+    (payload,) = bodies(store, "pull_request")
+    assert (payload["action"], payload["number"]) == ("opened", 1)
+    assert payload["pull_request"]["head"]["sha"] == TONE
+    assert (payload["sender"]["login"], payload["repository"]["name"]) == ("octo", "hello")
+
+
+async def test_a_push_moves_its_head(hub: httpx.AsyncClient, platform: Platform) -> None:
+    await made(hub, NEW)
+    for after in ("4" * 40, "0" * 40):
+        platform.tell("push", None, ref="refs/heads/tone", after=after, commits=[])
+    assert (await hub.get(f"{PULLS}/1")).json()["head"]["sha"] == "4" * 40
+
+
+async def test_a_platforms_head_is_moved_by_the_platform(
+    hub: httpx.AsyncClient, platform: Platform
+) -> None:
+    ends = {"head": {"ref": "tone", "sha": TONE, "repo": {"full_name": "octo/hello"}}}
+    platform.tell("pull_request", "opened", pull_request=pull(**ends))
+    platform.tell("push", None, ref="refs/heads/tone", after="4" * 40, commits=[])
+    assert (await hub.get(f"{PULLS}/2")).json()["head"]["sha"] == TONE
+
+
+async def test_from_a_fork(hub: httpx.AsyncClient, reader: Headers) -> None:
+    shown = await made(hub, FORK, headers=reader)
+    assert shown["head"]["label"] == "reader:tone"
+    assert shown["head"]["repo"]["full_name"] == "reader/hello"
+    assert (shown["user"]["login"], shown["author_association"]) == ("reader", "NONE")
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"title": " "}, "title"),
+        ({"head": "other"}, "head"),
+        ({"base": "other"}, "base"),
+        ({"head": "nobody:tone"}, "head"),
+        ({"head": "main"}, "head"),
+        ({"head": "octo:tone", "head_repo": "absent"}, "head"),
+    ],
+)
+async def test_what_cannot_be_merged(
+    hub: httpx.AsyncClient, store: Store, change: dict[str, str], field: str
+) -> None:
+    content = assert_error(await hub.post(PULLS, json=NEW | change), 422)
+    assert [one["field"] for one in content["errors"]] == [field]
+    assert bodies(store, "pull_request") == []
+
+
+async def test_the_same_once_more(hub: httpx.AsyncClient, store: Store) -> None:
+    await made(hub, NEW)
+    content = assert_error(await hub.post(PULLS, json=NEW | {"head": "octo:tone"}), 422)
+    assert "A pull request already exists for octo:tone." in str(content)
+    await hub.patch(f"{HELLO}/issues/1", json={"state": "closed"})
+    await made(hub, NEW)
+
+
+async def test_branches_of_others(
+    hub: httpx.AsyncClient, reader: Headers, store: Store, seed: Any
+) -> None:
+    branches(store, seed.vault, main=MAIN, tone="5" * 40)
+    answer = await hub.post(PULLS, json=NEW, headers=reader)
+    assert_error(answer, 403, "Must have push access to octo/hello.")
+    hidden = NEW | {"head": "octo:tone", "head_repo": "vault"}
+    absent = NEW | {"head": "octo:tone", "head_repo": "absent"}
+    one, other = [await hub.post(PULLS, json=body, headers=reader) for body in (hidden, absent)]
+    assert assert_error(one, 422)["errors"][0]["code"] == "invalid"
+    assert one.text.replace("vault", "absent") == other.text
+
+
+async def test_interaction_limits_hold_pull_requests(
+    hub: httpx.AsyncClient, reader: Headers, platform: Platform, store: Store, clock: MovableClock
+) -> None:
+    repo, ends = platform.world.repo, clock.now() + DAY
+    store.do(interaction_limits.limit_repository, repo, "collaborators_only", ends)
+    answer = await hub.post(PULLS, json=FORK, headers=reader)
+    assert_error(answer, 403)
+    assert "collaborators" in answer.json()["message"]
+    await made(hub, NEW)
+
+
+async def test_a_cap_and_who_is_exempt(
+    hub: httpx.AsyncClient, reader: Headers, store: Store, seed: Any
+) -> None:
+    cap = {"enabled": True, "max_open_pull_requests": 2}
+    at = f"{HELLO}/interaction-limits/pulls"
+    assert (await hub.patch(f"{at}/creation-cap", json=cap)).status_code == 200
+    bodies_of = [FORK | {"head": f"reader:tone-{number}"} for number in range(3, 8)]
+    for body in bodies_of[:2]:
+        await made(hub, body, headers=reader)
+    refused = await hub.post(PULLS, json=bodies_of[2], headers=reader)
+    message = "You have reached the limit of 2 open pull requests in this repository."
+    assert_error(refused, 403, message)
+    # Others have their own number, and a closed one does not count.
+    await made(hub, NEW)
+    close = {"state": "closed"}
+    assert (await hub.patch(f"{HELLO}/issues/1", json=close, headers=reader)).status_code == 200
+    await made(hub, bodies_of[2], headers=reader)
+    again = await hub.patch(f"{HELLO}/issues/1", json={"state": "open"}, headers=reader)
+    assert_error(again, 403, message)
+    users = {"users": ["reader"]}
+    assert (await hub.put(f"{at}/bypass-list", json=users)).status_code == 204
+    await made(hub, bodies_of[3], headers=reader)
+    assert (await hub.request("DELETE", f"{at}/bypass-list", json=users)).status_code == 204
+    assert_error(await hub.post(PULLS, json=bodies_of[4], headers=reader), 403, message)
+    off = await hub.patch(f"{at}/creation-cap", json={"enabled": False})
+    assert off.status_code == 200
+    await made(hub, bodies_of[4], headers=reader)
+
+
+async def test_a_cap_of_an_organization(hub: httpx.AsyncClient, store: Store) -> None:
+    """Counts in all of its public repositories, and in no private one."""
+    org = store.do(accounts.create, "tower", kind="Organization")
+    ringer = store.do(accounts.create, "ringer")
+    store.do(pull_request_caps.put, "organization", org["id"], enabled=True, most=1)
+    for name, private in (("bell", False), ("rope", False), ("loft", True)):
+        repo = store.do(repositories.create, org["id"], name, private=private)
+        store.do(repositories.grant, repo["id"], ringer["id"], "write")
+        branches(store, repo, main=MAIN, tone=TONE)
+    value, _ = store.do(lambda db: tokens.create(db, ringer["id"], scopes=["repo"]))
+    headers = {"Authorization": f"Bearer {value}"}
+    for name in ("loft", "bell"):
+        await made(hub, NEW, at=f"/repos/tower/{name}/pulls", headers=headers)
+    refused = await hub.post("/repos/tower/rope/pulls", json=NEW, headers=headers)
+    message = "You have reached the limit of 1 open pull requests in this organization."
+    assert_error(refused, 403, message)
+
+
+async def test_merged_ones_stay_closed(hub: httpx.AsyncClient, platform: Platform) -> None:
+    over = {"state": "closed", "merged": True, "merged_at": "2026-11-20T10:00:00Z"}
+    platform.tell("pull_request", "closed", pull_request=pull(2, **over))
+    answer = await hub.patch(f"{HELLO}/issues/2", json={"state": "open"})
+    assert_error(answer, 422)
