@@ -32,5 +32,5 @@ def check_pull_request_cap(db: Connection, repo: Row, account_id: int) -> None:
     if cap is not None:
         whose, most = cap
         raise Forbidden(
-            f"You have reached the limit of {most:,} open pull requests in this {whose}."
+            f"You have reached the limit of open pull requests in this {whose}: {most:,}."
         )

@@ -25,10 +25,10 @@ from hub.rest.interaction_check import (
     check_pull_request_cap,
 )
 from store import Row
-from store.errors import Invalid
+from store.errors import Gone, Invalid
 from store.issues import issue_changes, issues, pulls
 from store.issues.issue_changes import IssueChange
-from store.repositories import author_association
+from store.repositories import author_association, repository_details
 
 ops = OperationGroup("issues", issue_number=issues.get)
 
@@ -70,6 +70,7 @@ class IssueEdit(IssuePeople, total=False):
     "POST /repos/{owner}/{repo}/issues",
     CREATE,
     status=201,
+    errors=(410,),
     emits=("issues.opened", LABEL_CREATED, *(f"issues.{action}" for action in CHANGES)),
     created=True,
 )
@@ -77,9 +78,11 @@ def create(ctx: Context, repo: Row, body: NewIssue) -> Issue:
     """Create an issue
 
     Assignees, labels and a milestone need the role triage and are left out otherwise. 403 if an
-    interaction limit excludes the caller.
+    interaction limit excludes the caller, 410 if the repository has no issues.
     """
     check_archived(repo)
+    if not repository_details.details(ctx.db, [repo["id"]])[repo["id"]]["has_issues"]:
+        raise Gone("Issues are disabled for this repo")
     issue_rules.check_title(body["title"])
     author_id = issue_rules.account_id(ctx)
     check_interaction(ctx.db, repo, author_id)

@@ -244,6 +244,15 @@ async def test_a_bad_issue(
     assert (await hub.get(f"{ISSUES}/3")).status_code == 404
 
 
+async def test_a_repository_without_issues(
+    hub: httpx.AsyncClient, platform: Platform, store: Store, seed: Any
+) -> None:
+    sql = "UPDATE repository SET has_issues = 0 WHERE id = :id"
+    store.do(lambda db: db.execute(sql, id=seed.hello["id"]))
+    answer = await hub.post(ISSUES, json={"title": "Hm"})
+    assert_error(answer, 410, "Issues are disabled for this repo")
+
+
 async def test_title_and_text(hub: httpx.AsyncClient, platform: Platform, store: Store) -> None:
     given = {"title": "Louder", "body": "See @reader"}
     changed = await done(await hub.patch(ONE, json=given))

@@ -164,7 +164,7 @@ async def test_a_cap_and_who_is_exempt(
     for body in bodies_of[:2]:
         await made(hub, body, headers=reader)
     refused = await hub.post(PULLS, json=bodies_of[2], headers=reader)
-    message = "You have reached the limit of 2 open pull requests in this repository."
+    message = "You have reached the limit of open pull requests in this repository: 2."
     assert_error(refused, 403, message)
     # Others have their own number, and a closed one does not count.
     await made(hub, NEW)
@@ -197,7 +197,7 @@ async def test_a_cap_of_an_organization(hub: httpx.AsyncClient, store: Store) ->
     for name in ("loft", "bell"):
         await made(hub, NEW, at=f"/repos/tower/{name}/pulls", headers=headers)
     refused = await hub.post("/repos/tower/rope/pulls", json=NEW, headers=headers)
-    message = "You have reached the limit of 1 open pull requests in this organization."
+    message = "You have reached the limit of open pull requests in this organization: 1."
     assert_error(refused, 403, message)
 
 
