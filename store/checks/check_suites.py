@@ -86,7 +86,7 @@ def of_commit(
 
 @dataclass(frozen=True, slots=True)
 class SuiteFilter:
-    """Which suites of a commit to list: those of an app, those with a run of this name."""
+    """Which suites of a commit to list: by an app, or with a run of this name."""
 
     app_number: int | None = None
     check_name: str | None = None

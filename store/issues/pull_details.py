@@ -1,4 +1,4 @@
-"""What platforms report about a pull request beyond its branches and its merge.
+"""Details of pull requests that platforms report, beyond the branches and the merge.
 
 It is stored as one JSON object. Members that no payload had are left out.
 """

@@ -41,7 +41,7 @@ def count(db: Connection, repo: Row, most: int) -> int:
 
 
 def among(db: Connection, repo: Row, logins: Iterable[str]) -> dict[str, Row]:
-    """Return those of the logins who can be assigned, by lower-case login."""
+    """Return the accounts among these logins that can be assigned, by lower-case login."""
     rows = db.all(
         f"SELECT {COLUMNS} FROM {db.each('logins', wanted='text')} AS w"
         f" JOIN account a ON a.login_key = w.wanted WHERE {WHERE}",

@@ -117,7 +117,7 @@ class CheckSuite(TypedDict):
     check_runs_url: str
 
 
-class CommitPerson(TypedDict):
+class HeadCommitPerson(TypedDict):
     name: str
     email: str
 
@@ -127,8 +127,8 @@ class SimpleCommit(TypedDict):
     tree_id: str
     message: str
     timestamp: str
-    author: CommitPerson | None
-    committer: CommitPerson | None
+    author: HeadCommitPerson | None
+    committer: HeadCommitPerson | None
 
 
 class WholeCheckSuite(CheckSuite):

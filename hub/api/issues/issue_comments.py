@@ -11,11 +11,11 @@ from hub.api.issues import (
     issue_rules,
     issue_serializers,
 )
+from hub.api.issues.body_forms import FORMS, BodyForms
 from hub.api.issues.issue_part_serializers import IssueComment
 from hub.api.issues.issue_rules import Body
 from hub.auth.access import on_repo
 from hub.http.errors import Forbidden
-from hub.rest.body_forms import FORMS, BodyForms
 from hub.rest.context import Context, Services
 from hub.rest.group import OperationGroup
 from hub.rest.interaction_check import check_interaction

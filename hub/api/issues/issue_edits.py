@@ -39,7 +39,7 @@ EDITS = ("closed", "demilestoned", "edited", "reopened", "unassigned", "unlabele
 
 
 class IssuePeople(TypedDict, total=False):
-    """Who and what an issue is assigned to. `assignee` is one user, in place of `assignees`.
+    """The assignees, labels and milestone of an issue. `assignee` is one user, for `assignees`.
 
     Without the role triage these members are left out.
     """

@@ -5,7 +5,7 @@ from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from hub.rest.body_forms import BodyForms
+from hub.api.issues.body_forms import BodyForms
 from hub.rest.serializers import AuthorAssociation, SimpleUser, node_id, time
 from hub.rest.urls import Urls
 from store import Row

@@ -7,6 +7,7 @@ from typing import Any, Literal, NotRequired, Self
 import orjson
 from typing_extensions import TypedDict
 
+from hub.api.issues.body_forms import BodyForms
 from hub.api.issues.issue_part_serializers import (
     IssueComment,
     Label,
@@ -16,7 +17,6 @@ from hub.api.issues.issue_part_serializers import (
     milestone,
 )
 from hub.http.media import PLAIN, Media
-from hub.rest.body_forms import BodyForms
 from hub.rest.serializers import AuthorAssociation, SimpleUser, node_id, simple_users, time
 from hub.rest.urls import Urls
 from store import Connection, Row

@@ -6,10 +6,10 @@ from annotated_types import MaxLen
 from typing_extensions import TypedDict
 
 from hub.api.issues import issue_serializers
+from hub.api.issues.body_forms import FORMS
 from hub.api.issues.issue_serializers import Issue
 from hub.auth.access import on_repo
 from hub.http.numbers import natural
-from hub.rest.body_forms import FORMS
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.paging import NumberedPaging

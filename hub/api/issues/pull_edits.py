@@ -5,7 +5,7 @@ from typing import Annotated, NotRequired
 from annotated_types import MaxLen, MinLen
 from typing_extensions import TypedDict
 
-from hub.api.issues import issue_change_events, issue_rules, pulls
+from hub.api.issues import issue_change_events, issue_rules, pull_serializers
 from hub.api.issues.issue_rules import Body, Title
 from hub.api.issues.pull_serializers import PullRequest
 from hub.auth.access import on_repo
@@ -71,7 +71,7 @@ def create(ctx: Context, repo: Row, body: NewPullRequest) -> PullRequest:
     }
     row = pull_changes.create(ctx.db, repo, author_id, fields, ends)
     row = issue_change_events.emit(ctx, repo, row["id"], [IssueChange("opened")])
-    (shown,) = pulls.shown(ctx, repo, [row])
+    (shown,) = pull_serializers.for_caller(ctx, repo, [row])
     return shown
 
 

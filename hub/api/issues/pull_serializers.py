@@ -15,8 +15,10 @@ from hub.api.enterprises.team_serializers import EventTeam
 from hub.api.issues import issue_serializers
 from hub.api.issues.issue_event_serializers import event_team
 from hub.api.issues.issue_part_serializers import Label, Milestone
+from hub.api.repositories import full_serializers
 from hub.http.media import PLAIN, Media
 from hub.rest import serializers
+from hub.rest.context import Context
 from hub.rest.serializers import (
     AuthorAssociation,
     SimpleUser,
@@ -49,19 +51,19 @@ OF_ISSUES = frozenset(
 )
 
 
-class PullLink(TypedDict):
+class PullRequestLink(TypedDict):
     href: str
 
 
-class PullLinks(TypedDict):
-    self: PullLink
-    html: PullLink
-    issue: PullLink
-    comments: PullLink
-    review_comments: PullLink
-    review_comment: PullLink
-    commits: PullLink
-    statuses: PullLink
+class PullRequestLinks(TypedDict):
+    self: PullRequestLink
+    html: PullRequestLink
+    issue: PullRequestLink
+    comments: PullRequestLink
+    review_comments: PullRequestLink
+    review_comment: PullRequestLink
+    commits: PullRequestLink
+    statuses: PullRequestLink
 
 
 class AutoMerge(TypedDict):
@@ -118,7 +120,7 @@ class PullRequestSimple(TypedDict):
     requested_teams: list[EventTeam]
     head: PullBranch
     base: PullBranch
-    _links: PullLinks
+    _links: PullRequestLinks
     author_association: AuthorAssociation
     auto_merge: AutoMerge | None
     draft: bool
@@ -147,7 +149,7 @@ ShowRepositories = Callable[[Sequence[Row]], Sequence[Mapping[str, Any]]]
 
 @dataclass(slots=True)
 class PullRelations:
-    """What the pull requests of a repository refer to."""
+    """The accounts and repositories that the pull requests of a repository refer to."""
 
     urls: Urls
     repo: Row
@@ -222,6 +224,18 @@ def several(
     return {
         number: _one(around, issue, known.get(number, unknown)) for number, issue in issues.items()
     }
+
+
+def for_caller(ctx: Context, repo: Row, rows: Sequence[Row]) -> list[PullRequest]:
+    """Serialize pull requests, given as issues, in the form that the caller requested.
+
+    The repositories of their branches have the caller's permissions.
+    """
+
+    def show(repositories: Sequence[Row]) -> Sequence[Mapping[str, Any]]:
+        return full_serializers.several(ctx, repositories)
+
+    return [*several(ctx.urls, ctx.db, repo, rows, show, ctx.media).values()]
 
 
 def _read(row: Row) -> Row:

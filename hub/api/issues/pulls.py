@@ -1,16 +1,14 @@
 """Pull requests: their list and each single one."""
 
-from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from annotated_types import MaxLen
 from typing_extensions import TypedDict
 
 from hub.api.issues import pull_serializers
+from hub.api.issues.body_forms import FORMS
 from hub.api.issues.pull_serializers import PullRequest, PullRequestSimple
-from hub.api.repositories import full_serializers
 from hub.auth.access import on_repo
-from hub.rest.body_forms import FORMS
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.paging import NumberedPaging
@@ -55,7 +53,7 @@ def list_(
     chosen = _chosen(ctx, query)
     page.count(lambda most: pull_queries.count(ctx.db, repo["id"], chosen, most))
     rows = pull_queries.page(ctx.db, repo["id"], chosen, limit=page.limit, offset=page.offset)
-    return [pull_serializers.simple(one) for one in shown(ctx, repo, rows)]
+    return [pull_serializers.simple(one) for one in pull_serializers.for_caller(ctx, repo, rows)]
 
 
 @ops("GET /repos/{owner}/{repo}/pulls/{pull_number}", READ, errors=(410,), **FORMS)
@@ -64,21 +62,8 @@ def get(ctx: Context, repo: Row, pull: Row) -> PullRequest:
 
     Members that no event has reported are null. The diff is not known here (406).
     """
-    (one,) = shown(ctx, repo, [pull])
+    (one,) = pull_serializers.for_caller(ctx, repo, [pull])
     return one
-
-
-def shown(ctx: Context, repo: Row, rows: Sequence[Row]) -> list[PullRequest]:
-    """Serialize pull requests, given as issues, in the requested form."""
-    found = pull_serializers.several(
-        ctx.urls,
-        ctx.db,
-        repo,
-        rows,
-        lambda repositories: full_serializers.several(ctx, repositories),
-        ctx.media,
-    )
-    return [*found.values()]
 
 
 def _chosen(ctx: Context, query: PullQuery) -> PullFilter:
