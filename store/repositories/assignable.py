@@ -3,7 +3,7 @@
 They are its owner, the members of the organization that owns it, and collaborators who may write.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from store.accounts import accounts
 from store.database.connection import Connection, Row, json_array
@@ -40,15 +40,20 @@ def count(db: Connection, repo: Row, most: int) -> int:
     return total
 
 
-def among(db: Connection, repo: Row, logins: Iterable[str]) -> dict[str, Row]:
-    """Return the accounts among these logins that can be assigned, by lower-case login."""
+def among(db: Connection, repo: Row, logins: Sequence[str]) -> dict[str, Row]:
+    """Return the accounts among these logins that can be assigned, by lower-case login.
+
+    They are in the order of the logins.
+    """
     rows = db.all(
         f"SELECT {COLUMNS} FROM {db.each('logins', wanted='text')} AS w"
         f" JOIN account a ON a.login_key = w.wanted WHERE {WHERE}",
         logins=json_array({login.lower() for login in logins}),
         **_of(repo),
     )
-    return {row["login"].lower(): row for row in rows}
+    found = {row["login"].lower(): row for row in rows}
+    keys = dict.fromkeys(login.lower() for login in logins)
+    return {key: found[key] for key in keys if key in found}
 
 
 def _of(repo: Row) -> Row:
