@@ -180,8 +180,9 @@ def _lifespan(services: Services, lifespan: Lifespan[Starlette] | None) -> Lifes
 def _add_not_served(services: Services, routes: Routes) -> None:
     """Add the paths that a parameter of an operation's path would match otherwise."""
     endpoint = _no_operation(services)
-    for path in not_served.overlapping_paths():
-        for served in _with_id(path):
+    operations = [one.path for one in OPERATIONS if one.method == "GET"]
+    for path in not_served.overlapping_paths(operations):
+        for served in _with_id(path.replace("{*", "{")):
             routes.add("GET", services.urls.prefix + served, endpoint, SLASHED)
 
 

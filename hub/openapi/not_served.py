@@ -5,13 +5,16 @@ answered 404 with the page of the manual that lists these families.
 """
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from typing import NamedTuple
+
+from hub.rest.resolve import PARAMETER, SLASHED
 
 PAGE = "/reference/not-served"
 BY_ID = re.compile(r"^/repositories/[^/]+")
 # A part of a path in braces stands for one segment, and with an asterisk for any number of them.
-PART = re.compile(r"\{(\*?)[a-z_]*\}")
+PART = re.compile(r"\{(\*?)([a-z_:-]*)\}")
 
 
 class Family(NamedTuple):
@@ -89,6 +92,15 @@ FAMILIES = (
         ),
     ),
     Family(
+        "Comments of a whole repository",
+        "The comments of each issue are listed, and the comments on commits.",
+        (
+            f"{REPO}/issues/comments",
+            f"{REPO}/pulls/comments",
+            f"{REPO}/pulls/comments/{{*id}}",
+        ),
+    ),
+    Family(
         "Reviews and reactions",
         "Events bring reviews into the timeline of a pull request, which is served. There are no "
         "lists of them alone, and reactions have no events.",
@@ -96,8 +108,6 @@ FAMILIES = (
             f"{REPO}/comments/{{id}}/reactions",
             f"{REPO}/issues/{{number}}/reactions",
             f"{REPO}/issues/comments/{{id}}/reactions",
-            f"{REPO}/pulls/comments",
-            f"{REPO}/pulls/comments/{{*id}}",
             f"{REPO}/pulls/{{number}}/comments",
             f"{REPO}/pulls/{{number}}/requested_reviewers",
             f"{REPO}/pulls/{{number}}/reviews",
@@ -186,11 +196,15 @@ FAMILIES = (
 )
 
 
-def overlapping_paths() -> list[str]:
-    """Return the paths that a parameter of an operation's path could match."""
+def overlapping_paths(served: Iterable[str]) -> list[str]:
+    """Return the paths that a parameter in one of the served paths would match."""
+    patterns = [_pattern(_starred(path)) for path in served]
     found = [path for one in FAMILIES for path in one.paths]
-    fixed = [path for path in found if "{" not in path]
-    return fixed + [path.replace("{*", "{") for path in found if "{*branch}/" in path]
+    return [path for path in found if any(one.fullmatch(path) for one in patterns)]
+
+
+def _starred(path: str) -> str:
+    return PARAMETER.sub(lambda one: f"{{*{one[1]}}}" if one[1] in SLASHED else one[0], path)
 
 
 def family_of(path: str) -> Family | None:

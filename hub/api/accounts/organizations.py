@@ -1,10 +1,10 @@
 """Organizations, and the lists of a user's organizations."""
 
-from hub.api.accounts import organization_serializers
-from hub.api.accounts.organization_serializers import Organization
+from hub.api.accounts import full_organization_serializers
+from hub.api.accounts.full_organization_serializers import Organization
 from hub.auth.access import public, signed_in
 from hub.auth.organization_access import may_do
-from hub.rest import organization_serializers as simple
+from hub.rest import organization_serializers
 from hub.rest.context import Context
 from hub.rest.group import OperationGroup
 from hub.rest.organization_serializers import OrganizationSimple
@@ -25,7 +25,7 @@ def get(ctx: Context, org: Row) -> Organization:
     `organization_administration` (read).
     """
     owner = may_do(ctx.db, ctx.caller, org, ("organization_administration", "read"), "admin:org")
-    return organization_serializers.full(ctx, org, owner=owner == "admin")
+    return full_organization_serializers.full(ctx, org, owner=owner == "admin")
 
 
 @ops("GET /user/orgs", MINE)
@@ -54,4 +54,4 @@ def _page(
 ) -> list[OrganizationSimple]:
     page.total = memberships.count_of(ctx.db, account_id, public=public)
     rows = memberships.of(ctx.db, account_id, public=public, limit=page.limit, offset=page.offset)
-    return [simple.organization(ctx.urls, row) for row in rows]
+    return [organization_serializers.organization(ctx.urls, row) for row in rows]

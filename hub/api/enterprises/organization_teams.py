@@ -4,8 +4,8 @@ from typing import Literal, cast
 
 from typing_extensions import TypedDict
 
-from hub.api.accounts import organization_serializers
-from hub.api.accounts.organization_serializers import Organization
+from hub.api.accounts import full_organization_serializers
+from hub.api.accounts.full_organization_serializers import Organization
 from hub.api.enterprises import team_serializers
 from hub.api.enterprises.team_serializers import ListedTeam
 from hub.auth.organization_access import on_org
@@ -72,7 +72,7 @@ def get_by_name(ctx: Context, org: Row, team_slug: Row) -> FullTeam:
         "repos_count": team_repositories.count_of(ctx.db, team),
         "created_at": iso(team["created_at"]),
         "updated_at": iso(team["updated_at"]),
-        "organization": organization_serializers.full(ctx, org, owner=False),
+        "organization": full_organization_serializers.full(ctx, org, owner=False),
     }
     return cast("FullTeam", found)
 
