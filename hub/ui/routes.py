@@ -22,6 +22,7 @@ def serves(desk: Dashboard) -> dict[str, Handler]:
     door = SignIn(desk)
     found = {
         f"GET {ROOT}/static/{{digest}}/{{name}}": assets.serving(),
+        f"GET {ROOT}/stream": desk.stream(),
         f"POST {ROOT}/sign-in": door.sign_in(),
         f"POST {ROOT}/sign-out": door.sign_out(),
         f"POST {ROOT}/theme": door.theme(),
@@ -29,5 +30,4 @@ def serves(desk: Dashboard) -> dict[str, Handler]:
     for section in SECTIONS:
         found |= {f"GET {page.path}": desk.page(page) for page in section.pages}
         found |= {f"POST {act.path}": desk.act(act) for act in section.acts}
-        found |= {f"GET {live.path}": desk.live(live) for live in section.lives}
     return found

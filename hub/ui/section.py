@@ -49,7 +49,7 @@ class ActionResult:
 
 @dataclass(frozen=True, slots=True)
 class PanelUpdate:
-    """An update for an open page: the event's name (for `sse-swap`) and the HTML's template."""
+    """An update for an open page: the event's name (for `data-swap`) and the HTML's template."""
 
     event: str
     template: str
@@ -98,7 +98,8 @@ class LiveStream:
     """A stream of updates for an open page.
 
     Its handler runs twice a second. It receives the state that it returned before (None at first),
-    and returns the new state and the updates.
+    and returns the new state and the updates. If a browser reconnects, the query has `resumed`; and
+    if the state is a number, `after` is the last one.
     """
 
     path: str

@@ -4,6 +4,7 @@ For a form: check its token, run the action, write the audit log. Every error be
 advice.
 """
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 from urllib.parse import quote
@@ -65,6 +66,7 @@ class Dashboard:
         self.seeing = seeing
         self.admins = admins
         self._menu = menu
+        self._lives = [(_shape(live.path), live) for one in menu for live in one.lives]
 
     def page(self, page: SectionPage) -> Handler:
         """Return the handler of a page."""
@@ -97,14 +99,20 @@ class Dashboard:
 
         return self.guarded(run)
 
-    def live(self, live: LiveStream) -> Handler:
-        """Return the handler of a live stream."""
+    def stream(self) -> Handler:
+        """Return the handler of the stream, in which a browser follows all its live views."""
 
         async def run(visit: SessionRequest) -> Response:
-            await self.services.store.read(self._authorize, visit, live.who)
-            return Stream(self, visit, live)
+            return Stream(self, visit)
 
         return self.guarded(run)
+
+    def live_at(self, path: str) -> tuple[LiveStream | None, dict[str, str]]:
+        """Return the live view at a path, and the path's parameters."""
+        for shape, live in self._lives:
+            if found := shape.fullmatch(path):
+                return live, found.groupdict()
+        return None, {}
 
     def lost(self) -> Handler:
         """Return the handler for unknown paths."""
@@ -231,6 +239,7 @@ class Dashboard:
             "signed_in": viewer is not None,
             "csrf": visit.form_token(),
             "theme": visit.theme,
+            "mark": visit.mark,
             "notice": visit.cookies.get(cookies.NOTICE, "")[:500],
             "here": path_of(visit.call.scope),
             "menu": self._offered(viewer),
@@ -248,6 +257,11 @@ class Dashboard:
             for one in self._menu
             if one.label and _is_for(one.who, viewer) and one.offered(settings, viewer or NOBODY)
         ]
+
+
+def _shape(path: str) -> re.Pattern[str]:
+    """Return the pattern of a path in which `{name}` is a parameter."""
+    return re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(path)))
 
 
 def _clean(given: Mapping[str, str]) -> dict[str, str]:

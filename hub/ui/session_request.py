@@ -1,5 +1,6 @@
 """A dashboard request with its cookies, its origin and its viewer."""
 
+import hashlib
 import secrets
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
@@ -58,6 +59,11 @@ class SessionRequest:
     def session(self) -> str | None:
         """Return the session cookie's value."""
         return self.cookies.get(cookies.SESSION) or None
+
+    @property
+    def mark(self) -> str:
+        """Return a name for the session that does not reveal it."""
+        return hashlib.sha256(f"mark of {self.session}".encode()).hexdigest()[:16]
 
     @property
     def theme(self) -> str:

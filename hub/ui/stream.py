@@ -1,22 +1,29 @@
-"""Live updates for an open page, as server-sent events in one long response."""
+"""Live updates for open pages, as server-sent events in one long response.
+
+A browser has one such stream for all its pages. It names the views that they show.
+"""
 
 import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
+import orjson
 from starlette.types import Receive, Scope, Send
 
 from hub.http.errors import HubError
 from hub.http.response import Response
+from hub.rest.request import Request
 from hub.ui.errors import NotSignedIn
 from hub.ui.headers import SAFE
 from hub.ui.section import LiveStream, PanelUpdate
 from hub.ui.session_request import SessionRequest
 from hub.ui.templating import render
 from store import Connection
-from store.errors import StoreError
+from store.errors import Invalid, Missing, StoreError
 from store.monitoring.stats import DeliveryStats
 
 if TYPE_CHECKING:
@@ -24,9 +31,52 @@ if TYPE_CHECKING:
 
 # In seconds: between two polls, between two heartbeats, and until the browser must reconnect.
 PACE, BEAT, LONGEST = 0.5, 15.0, 600.0
-# The maximum number of streams in a process.
-MOST = 200
+# The maximum number of streams in a process, and of views in a stream.
+MOST, MOST_VIEWS = 200, 32
 HEADERS = ((b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no"))
+
+
+@dataclass(slots=True)
+class LiveView:
+    """A live view of an open page, in one stream.
+
+    `number` is its place among the views that the browser named.
+    """
+
+    number: int
+    at: str
+    live: LiveStream
+    visit: SessionRequest
+    state: Any = None
+
+    def message(self, update: PanelUpdate) -> str:
+        """Return the event that brings an update to its page."""
+        html = render(update.template, dict(update.values))
+        told = {"view": self.number, "event": update.event, "html": html, "next": self._next()}
+        return _event("update", told)
+
+    def _next(self) -> str:
+        """Return the address at which the browser continues after this update."""
+        parts = urlsplit(self.at)
+        asked = {**dict(parse_qsl(parts.query, keep_blank_values=True)), "resumed": "1"}
+        if isinstance(self.state, int):
+            asked["after"] = str(self.state)
+        return f"{parts.path}?{urlencode(asked)}"
+
+
+def views(desk: "Dashboard", visit: SessionRequest) -> list[LiveView]:
+    """Return the views that the request names as `at`. Unknown ones are left out."""
+    query = visit.call.scope["query_string"].decode("latin-1")
+    named = [value for name, value in parse_qsl(query) if name == "at"][:MOST_VIEWS]
+    found = []
+    for number, at in enumerate(named):
+        path, _, given = at.partition("?")
+        live, values = desk.live_at(path)
+        if live is not None:
+            scope = {**visit.call.scope, "query_string": given.encode("latin-1", "replace")}
+            call = Request(scope, visit.call.receive, values)
+            found.append(LiveView(number, at, live, SessionRequest(visit.services, call)))
+    return found
 
 
 class Stream(Response):
@@ -34,10 +84,11 @@ class Stream(Response):
 
     open = 0
 
-    def __init__(self, desk: "Dashboard", visit: SessionRequest, live: LiveStream) -> None:
+    def __init__(self, desk: "Dashboard", visit: SessionRequest) -> None:
         full = Stream.open >= MOST
         super().__init__(503 if full else 200, b"", [*HEADERS, *SAFE])
-        self._desk, self._visit, self._live = desk, visit, live
+        self._desk, self._visit = desk, visit
+        self._views = views(desk, visit)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self.status != 200 or scope["method"] == "HEAD":
@@ -58,38 +109,57 @@ class Stream(Response):
 
     async def _texts(self, gone: "asyncio.Task[None]") -> AsyncIterator[str]:
         began = said = time.monotonic()
-        state: Any = None
-        # The time in milliseconds after which a browser reconnects.
-        yield "retry: 2000\n\n"
+        yield _event("begin", {})
         while not gone.done() and self._desk.seeing.phase != "ending":
             try:
-                figures = await self._desk.figures(self._live)
-                state, parts = await self._desk.services.store.read(self._step, state, figures)
-            except (HubError, NotSignedIn):
-                yield _event(PanelUpdate("ended", "ended.html", {}))
+                text = await self._updates()
+            except NotSignedIn:
+                yield _event("ended", {})
                 return
-            except StoreError:
-                # The next page that is requested shows the error.
-                parts = []
             now = time.monotonic()
-            if parts:
-                yield "".join(_event(part) for part in parts)
+            if text:
+                yield text
             elif now - said > BEAT:
                 yield ": \n\n"
-            said = now if parts or now - said > BEAT else said
+            said = now if text or now - said > BEAT else said
             if now - began > LONGEST:
+                yield _event("reconnect", {})
                 return
             await asyncio.wait([gone], timeout=PACE)
 
+    async def _updates(self) -> str:
+        """Return the updates of all views, as events."""
+        try:
+            await self._desk.services.store.read(self._check)
+            return "".join([await self._update(view) for view in [*self._views]])
+        except StoreError:
+            # The next page that is requested shows the error.
+            return ""
+
+    async def _update(self, view: LiveView) -> str:
+        try:
+            figures = await self._desk.figures(view.live)
+            view.state, parts = await self._desk.services.store.read(self._step, view, figures)
+        except HubError:
+            self._views.remove(view)
+            return _event("update", {"view": view.number, "event": "ended"})
+        except (Missing, Invalid):
+            return ""
+        return "".join(view.message(part) for part in parts)
+
+    def _check(self, db: Connection) -> None:
+        """Check that the session is the one with which the pages were opened."""
+        viewer = self._visit.authenticate(db, self._desk.admins)
+        if viewer is None or self._visit.call.query.get("mark") not in (None, self._visit.mark):
+            raise NotSignedIn
+
     def _step(
-        self, db: Connection, state: Any, figures: DeliveryStats | None
+        self, db: Connection, view: LiveView, figures: DeliveryStats | None
     ) -> tuple[Any, list[PanelUpdate]]:
-        look = self._desk.look(db, self._visit, self._live.who, figures)
-        state, parts = self._live.step(look, state)
-        values = {"now": db.now, "viewer": look.viewer}
-        return state, [
-            PanelUpdate(one.event, one.template, {**values, **one.values}) for one in parts
-        ]
+        look = self._desk.look(db, view.visit, view.live.who, figures)
+        state, parts = view.live.step(look, view.state)
+        told = {"now": db.now, "viewer": look.viewer}
+        return state, [PanelUpdate(one.event, one.template, {**told, **one.values}) for one in parts]
 
 
 async def _gone(receive: Receive) -> None:
@@ -98,7 +168,5 @@ async def _gone(receive: Receive) -> None:
             pass
 
 
-def _event(part: PanelUpdate) -> str:
-    html = render(part.template, dict(part.values))
-    lines = "".join(f"data: {line}\n" for line in html.splitlines() if line.strip())
-    return f"event: {part.event}\n{lines}\n"
+def _event(name: str, told: dict[str, Any]) -> str:
+    return f"event: {name}\ndata: {orjson.dumps(told).decode()}\n\n"

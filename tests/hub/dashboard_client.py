@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from html import unescape
 from typing import Any
+from urllib.parse import urlencode
 
 import httpx
 from hub_client import judge
@@ -55,14 +56,14 @@ class Browser:
         return await self.post("/ui/sign-in", {"token": token}, on="/ui/sign-in")
 
     @asynccontextmanager
-    async def listening(self, path: str) -> AsyncIterator["Listening"]:
-        """Listen to a live page for the length of the block."""
+    async def listening(self, path: str, **given: str) -> AsyncIterator["Listening"]:
+        """Listen to a live view, or several with a space between, for the length of the block."""
         heard = Listening()
-        path, _, query = path.partition("?")
+        query = urlencode([*given.items(), *(("at", at) for at in path.split())])
         cookie = "; ".join(f"{name}={value}" for name, value in self.client.cookies.items())
         scope = {
             "type": "http", "http_version": "1.1", "method": "GET", "scheme": "http",
-            "path": path, "raw_path": path.encode(), "query_string": query.encode(),
+            "path": "/ui/stream", "raw_path": b"/ui/stream", "query_string": query.encode(),
             "headers": [(b"host", HERE.rpartition("/")[2].encode()), (b"cookie", cookie.encode())],
             "client": ("192.0.2.7", 1), "server": ("127.0.0.1", 8765),
         }  # fmt: skip

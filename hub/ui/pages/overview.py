@@ -71,8 +71,10 @@ def summary(look: ViewContext, span: str) -> dict[str, Any]:
     found = minute_counters.between(look.db, first, until, step, counted)
     total = PeriodCounts()
     for one in found.values():
-        total.add([one.events, one.delivered, one.failed, *one.ranges])
+        total.add_period(one)
     last = found.get((until - 1 - first) // step * step + first, PeriodCounts())
+    backlog = _backlog(look, repo_ids)
+    failing = hook_health.unhealthy(look.db, repo_ids, LISTED)
     return {
         "total": total,
         "last": last,

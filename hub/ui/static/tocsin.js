@@ -1,4 +1,4 @@
-// Functions that HTML and htmx lack: copying, updating relative times, the state of a live page.
+// Functions that HTML and htmx lack: copying, and updating relative times.
 "use strict";
 
 const STEPS = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
@@ -45,27 +45,7 @@ document.addEventListener("click", (event) => {
   if (button) copy(button);
 });
 
-// Limit a live list to its declared number of rows.
-function trim(list) {
-  const most = Number(list.dataset.most);
-  while (list.children.length > most) list.lastElementChild.remove();
-}
-
-function say(state) {
-  for (const one of document.querySelectorAll("[data-live]")) {
-    one.dataset.live = state;
-    one.textContent = { open: "Live", paused: "Paused", lost: "Connecting…" }[state];
-  }
-}
-
-document.addEventListener("htmx:sseOpen", () => say("open"));
-document.addEventListener("htmx:sseError", () => say("lost"));
-document.addEventListener("htmx:sseMessage", (event) => {
-  if (event.detail.type === "ended") location.reload();
-  for (const list of document.querySelectorAll("[data-most]")) trim(list);
-  for (const empty of document.querySelectorAll("[data-until-rows]")) empty.hidden = true;
-  refreshTimes();
-});
+document.addEventListener("renewed", refreshTimes);
 document.addEventListener("htmx:afterSwap", refreshTimes);
 
 // Ask before an action that cannot be undone.

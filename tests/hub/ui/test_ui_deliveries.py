@@ -113,24 +113,25 @@ class TestLive:
         world.send(world.good, "before")
         async with open_dashboard(world.store, world.seed.token) as browser:
             page = await browser.page("/ui/deliveries")
-            (place,) = re.findall(r'sse-connect="([^"]+)"', page)
+            (place,) = re.findall(r'data-stream="([^"]+)"', page)
             async with browser.listening(place.replace("&amp;", "&")) as heard:
-                await heard.until("retry")
+                await heard.until("begin")
                 world.send(world.other, "theirs")
                 world.send(world.good, "after", response_body="x")
                 text = await heard.until("after")
             assert heard.status == 200
-            assert "event: attempts\ndata: " in text
+            assert '"event":"attempts"' in text
             assert "before" not in text
             assert "theirs" not in text
-            assert all(line.startswith(("data: ", "event: ", "retry: ", ":")) or not line
-                       for line in text.split("\n"))  # fmt: skip
+            assert all(
+                line.startswith(("data: ", "event: ", ":")) or not line for line in text.split("\n")
+            )
 
     async def test_filters_hold_for_what_comes(self, world: World) -> None:
         async with open_dashboard(world.store, world.operator) as browser:
             place = "/ui/deliveries/live?status=failure&event=push"
             async with browser.listening(place) as heard:
-                await heard.until("retry")
+                await heard.until("begin")
                 world.send(world.good, "fine")
                 world.send(world.failing, "issue", name="issues", status_code=500)
                 world.send(world.failing, "bad", status_code=500)
@@ -143,7 +144,7 @@ class TestLive:
             open_dashboard(world.store, world.seed.token) as browser,
             browser.listening(f"/ui/hooks/{world.good['id']}/live") as heard,
         ):
-            await heard.until("retry")
+            await heard.until("begin")
             world.send(world.failing, "other")
             world.send(world.good, "this")
             assert "other" not in await heard.until("this")
@@ -153,16 +154,70 @@ class TestLive:
             open_dashboard(world.store, world.seed.token) as browser,
             browser.listening("/ui/deliveries/live") as heard,
         ):
-            await heard.until("retry")
+            await heard.until("begin")
             world.store.do(lambda db: db.execute("DELETE FROM token"))
             assert "event: ended" in await heard.until("ended")
             assert heard.ended
 
     @embedded("nothing in it is the engine's")
     async def test_it_is_for_who_is_signed_in(self, world: World) -> None:
-        async with open_dashboard(world.store) as browser:
-            assert (await browser.get("/ui/deliveries/live")).status_code == 303
-            assert (await browser.get("/ui/live")).status_code == 303
+        async with (
+            open_dashboard(world.store) as browser,
+            browser.listening("/ui/deliveries/live /ui/live") as heard,
+        ):
+            text = await heard.until("ended")
+            assert "update" not in text
+            assert heard.ended
+
+    async def test_several_views_in_one_stream(self, world: World) -> None:
+        good, failing = (f"/ui/hooks/{one['id']}/live" for one in (world.good, world.failing))
+        async with (
+            open_dashboard(world.store, world.seed.token) as browser,
+            browser.listening(f"{good} /ui/nothing/live {failing}") as heard,
+        ):
+            await heard.until("begin")
+            world.send(world.good, "first")
+            assert '"view":0,' in (await heard.until("first")).rpartition("update")[2]
+            world.send(world.failing, "second")
+            assert '"view":2,' in (await heard.until("second")).rpartition("update")[2]
+
+    async def test_a_view_continues_after_its_last_update(self, world: World) -> None:
+        async with open_dashboard(world.store, world.seed.token) as browser:
+            async with browser.listening("/ui/deliveries/live?status=success") as heard:
+                await heard.until("begin")
+                (last,) = world.send(world.good, "before")
+                text = await heard.until("before")
+            (following,) = re.findall(r'"next":"([^"]+)"', text)
+            assert following == f"/ui/deliveries/live?status=success&resumed=1&after={last}"
+            async with browser.listening(following) as heard:
+                await heard.until("begin")
+                world.send(world.good, "after")
+                assert "before" not in await heard.until("after")
+
+    async def test_a_view_ends_alone_where_access_ends(self, world: World) -> None:
+        jobs, mine = "/ui/audit/check/live", f"/ui/hooks/{world.good['id']}/live"
+        async with (
+            open_dashboard(world.store, world.seed.token) as browser,
+            browser.listening(f"{jobs} {mine}") as heard,
+        ):
+            text = await heard.until("ended")
+            assert '{"view":0,"event":"ended"}' in text
+            world.send(world.good, "still-here")
+            assert '"view":1,' in await heard.until("still-here")
+
+    @embedded("nothing in it is the engine's")
+    async def test_another_session_ends_it(self, world: World) -> None:
+        async with open_dashboard(world.store, world.seed.token) as browser:
+            (mark,) = re.findall(r'data-mark="(\w+)"', await browser.page("/ui"))
+            async with browser.listening("/ui/deliveries/live", mark=mark) as heard:
+                await heard.until("begin")
+                world.send(world.good, "mine")
+                await heard.until("mine")
+            await browser.post("/ui/sign-out")
+            await browser.sign_in(world.operator)
+            async with browser.listening("/ui/deliveries/live", mark=mark) as heard:
+                assert "update" not in await heard.until("ended")
+                assert heard.ended
 
     @embedded("nothing in it is the engine's")
     async def test_no_more_than_so_many(
@@ -171,10 +226,10 @@ class TestLive:
         monkeypatch.setattr(stream, "MOST", 1)
         async with open_dashboard(world.store, world.seed.token) as browser:
             async with browser.listening("/ui/live") as heard:
-                await heard.until("retry")
-                assert (await browser.get("/ui/live")).status_code == 503
+                await heard.until("begin")
+                assert (await browser.get("/ui/stream?at=/ui/live")).status_code == 503
             async with browser.listening("/ui/live") as heard:
-                await heard.until("retry")
+                await heard.until("begin")
                 assert heard.status == 200
 
     @embedded("nothing in it is the engine's")
@@ -185,7 +240,7 @@ class TestLive:
             open_dashboard(world.store, world.seed.token) as browser,
             browser.listening("/ui/deliveries/live") as heard,
         ):
-            await heard.until("retry")
+            await heard.until("begin")
 
             async def gone(*given: Any, **named: Any) -> None:
                 raise Unavailable("no disk")

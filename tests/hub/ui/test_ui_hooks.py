@@ -240,10 +240,18 @@ class TestLinks:
                 path: (await browser.get(path)).status_code
                 for path in (
                     "/ui", "/ui/hooks", "/ui/deliveries", f"/ui/hooks/{world.failing['id']}",
-                    f"/ui/deliveries/{theirs}", "/ui/live", "/ui/deliveries/live",
+                    f"/ui/deliveries/{theirs}",
                 )
             }  # fmt: skip
             assert set(statuses.values()) == {403, 404}, statuses
+            views = f"/ui/live /ui/deliveries/live /ui/hooks/{world.failing['id']}/live {at}/live"
+            async with browser.listening(views) as heard:
+                await heard.until("begin")
+                world.send(world.failing, "not-for-guests")
+                world.send(world.good, "for-guests")
+                text = await heard.until("for-guests")
+            assert text.count('"event":"ended"') == 2
+            assert "not-for-guests" not in text
             for act in (f"{at}/ping", f"{at}/links", f"/ui/deliveries/{mine}/again"):
                 assert (await browser.post(act, on=at)).status_code == 403
 

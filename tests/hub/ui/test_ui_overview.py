@@ -123,15 +123,15 @@ async def test_the_overview_is_updated_live(
     ):
         sent, waited = 0, Stopwatch()
         # What is there at the first look is no news, and only the stream knows when that was.
-        while "event: hooks" not in heard.text:
+        while '"event":"hooks"' not in heard.text:
             world.send(world.good, f"a-{sent}")
             clock.advance(seconds=3)
             sent += 1
             assert waited.seconds() < PATIENCE, heard.text
             await asyncio.sleep(0.1)
         text = heard.text
-    assert "event: figures" in text
-    assert "event: charts" in text
+    assert '"event":"figures"' in text
+    assert '"event":"charts"' in text
 
 
 PAGES = (

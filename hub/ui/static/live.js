@@ -1,0 +1,185 @@
+// The live parts of a page: lists that grow, panels that are renewed, and how people pause both.
+"use strict";
+
+const WORDS = { open: "Live", paused: "Paused", lost: "Connecting…" };
+
+// The same element in a part that was renewed: by its id, its link, its name or its label.
+function focusedIn(part) {
+  const one = document.activeElement;
+  if (!one || one === part || !part.contains(one)) return null;
+  const named = ["id", "href", "name", "aria-label"].find((name) => one.getAttribute(name));
+  const of = one.tagName.toLowerCase();
+  const selector = named ? `${of}[${named}="${CSS.escape(one.getAttribute(named))}"]` : of;
+  return { selector, place: [...part.querySelectorAll(selector)].indexOf(one) };
+}
+
+function focusAgain(part, kept) {
+  if (!kept || part.contains(document.activeElement)) return;
+  const found = [...part.querySelectorAll(kept.selector)];
+  const one = found[kept.place] || found.at(-1) || part.closest("[tabindex]") || document.getElementById("main");
+  one.focus({ preventScroll: true });
+}
+
+// A part of a page that one event of a view concerns.
+class LivePart {
+  constructor(element, page) {
+    this.element = element;
+    this.page = page;
+    this.grows = "most" in element.dataset;
+    this.held = null;
+    this.many = 0;
+    this.under = false;
+    const frame = element.closest(".panel") || element.parentElement;
+    this.button = frame.querySelector("[data-news]");
+    if (this.button) this.button.addEventListener("click", () => this.show());
+    // A finger does not rest on a list as a pointer does.
+    element.addEventListener("pointerenter", (event) => { this.under = event.pointerType === "mouse"; });
+    element.addEventListener("pointerleave", () => { this.under = false; this.release(); });
+    element.addEventListener("focusout", () => setTimeout(() => this.release()));
+  }
+
+  get waits() {
+    const focused = this.grows && this.element.contains(document.activeElement);
+    return this.page.paused || (("hold" in this.element.dataset || this.grows) && (this.under || focused));
+  }
+
+  hear(html) {
+    if (this.grows) {
+      this.held = html + (this.held || "");
+      this.many += this.rows(html).length;
+    } else this.held = html;
+    if (this.waits) this.announce();
+    else this.show();
+  }
+
+  rows(html) {
+    const made = document.createElement("template");
+    made.innerHTML = html;
+    return [...made.content.children];
+  }
+
+  release() {
+    if (this.held !== null && !this.waits) this.show();
+  }
+
+  announce() {
+    if (!this.button) return;
+    this.button.hidden = !this.many;
+    this.button.textContent = `${this.many} new`;
+  }
+
+  show() {
+    const html = this.held;
+    if (html === null) return;
+    this.held = null;
+    this.many = 0;
+    const kept = focusedIn(this.element);
+    if (this.grows) this.grow(this.rows(html));
+    else this.element.innerHTML = html;
+    focusAgain(this.element, kept);
+    if (this.button && document.activeElement === this.button) this.element.closest("[tabindex]").focus();
+    this.announce();
+    document.dispatchEvent(new CustomEvent("renewed"));
+  }
+
+  grow(rows) {
+    const most = Number(this.element.dataset.most);
+    this.element.prepend(...rows.slice(0, most));
+    while (this.element.children.length > most) this.element.lastElementChild.remove();
+    for (const empty of document.querySelectorAll("[data-until-rows]")) empty.hidden = true;
+  }
+}
+
+class LivePage {
+  constructor() {
+    this.paused = false;
+    this.views = [...document.querySelectorAll("[data-stream]")].map((element) => this.view(element));
+    this.polled = [...document.querySelectorAll("[hx-trigger^=every]")];
+    if (!this.views.length && !this.polled.length) return;
+    this.state = this.views.length ? "lost" : "open";
+    for (const button of document.querySelectorAll("[data-pause]")) {
+      button.hidden = false;
+      button.addEventListener("click", () => this.pause(!this.paused));
+    }
+    this.say();
+    if (this.views.length) this.connect();
+    document.addEventListener("htmx:beforeRequest", (event) => this.mayPoll(event));
+    document.addEventListener("htmx:beforeSwap", (event) => { this.kept = focusedIn(event.detail.target); });
+    document.addEventListener("htmx:afterSettle", (event) => {
+      focusAgain(document.getElementById(event.detail.elt.id) || event.detail.elt, this.kept);
+      this.kept = null;
+    });
+  }
+
+  view(element) {
+    const found = [...element.querySelectorAll("[data-swap]"), ...(element.matches("[data-swap]") ? [element] : [])];
+    const parts = new Map(found.map((part) => [part.dataset.swap, new LivePart(part, this)]));
+    return {
+      at: element.dataset.stream,
+      parts,
+      update: (event, html) => { if (parts.has(event)) parts.get(event).hear(html); },
+      state: (state) => this.become(state),
+    };
+  }
+
+  connect() {
+    const path = document.body.dataset.streamAt, mark = document.body.dataset.mark;
+    this.connection = this.shared(path, mark) || new LiveConnection(path, mark);
+    if (document.visibilityState === "visible") this.connection.follow(this.views);
+    document.addEventListener("visibilitychange", () => this.turn(document.visibilityState === "visible"));
+    addEventListener("pagehide", () => this.turn(false));
+    addEventListener("pageshow", (event) => { if (event.persisted) this.turn(true); });
+  }
+
+  shared(path, mark) {
+    try {
+      const made = new SharedConnection(path, mark);
+      made.failed.then(() => {
+        this.connection = new LiveConnection(path, mark);
+        this.connection.follow(this.views);
+      });
+      return made;
+    } catch {
+      return null;
+    }
+  }
+
+  // A hidden page holds no connection. It continues where it was when it is visible again.
+  turn(visible) {
+    this.connection.leave(this.views);
+    if (visible) this.connection.follow(this.views);
+    else this.become("lost");
+  }
+
+  become(state) {
+    if (state === "ended") location.reload();
+    else if (this.state !== state) {
+      this.state = state;
+      this.say();
+    }
+  }
+
+  pause(paused) {
+    this.paused = paused;
+    this.say();
+    if (!paused) for (const view of this.views) for (const part of view.parts.values()) part.release();
+  }
+
+  say() {
+    const state = this.paused ? "paused" : this.state;
+    for (const one of document.querySelectorAll("[data-live]")) {
+      one.dataset.live = state;
+      one.textContent = WORDS[state];
+    }
+    for (const button of document.querySelectorAll("[data-pause]")) {
+      button.textContent = this.paused ? "Resume" : "Pause";
+    }
+  }
+
+  mayPoll(event) {
+    const polled = (event.detail.elt.getAttribute("hx-trigger") || "").startsWith("every");
+    if (polled && (this.paused || document.visibilityState === "hidden")) event.preventDefault();
+  }
+}
+
+new LivePage();
