@@ -49,9 +49,17 @@ def ago(at: int, now: int) -> str:
     distance = abs(now - at)
     if distance < SECOND:
         return "now"
-    length, unit = next(step for step in STEPS if distance >= step[0])
-    text = f"{distance // length} {unit}"
+    length, unit = next(
+        (length, unit)
+        for (length, unit), (finer, _) in zip(STEPS, (*STEPS[1:], STEPS[-1]), strict=True)
+        if _rounded(distance, finer) * finer >= length
+    )
+    text = f"{_rounded(distance, length)} {unit}"
     return f"{text} ago" if at <= now else f"in {text}"
+
+
+def _rounded(distance: int, length: int) -> int:
+    return (distance + length // 2) // length
 
 
 def moment(at: int) -> str:

@@ -5,6 +5,9 @@ import re
 import pytest
 from playwright.async_api import Page, expect
 
+from hub.ui.formatting import ago
+from store.clock import SECOND
+
 MANY = 8
 """More than the connections that a browser opens to one host."""
 HIDE = """hidden => {
@@ -146,3 +149,21 @@ async def test_the_focus_stays_where_a_list_is_polled(visit):
     asked = len(guest.watched.asked)
     await page.evaluate("htmx.trigger('#list', 'every')")
     assert len(guest.watched.asked) == asked
+
+
+async def test_without_scripts_a_page_does_not_claim_to_connect(visit):
+    guest = await visit("ada", scripts=False)
+    for path in ("/ui", "/ui/deliveries"):
+        page = await guest.go(path)
+        await expect(page.get_by_text("Reload the page for news")).to_be_visible()
+        await expect(page.get_by_text("Connecting")).to_have_count(0)
+        await expect(page.get_by_role("button", name="Pause")).to_be_hidden()
+
+
+async def test_the_script_writes_times_as_the_server_does(visit):
+    guest = await visit("ada")
+    page = await guest.go("/ui/hooks")
+    hour, day = 3600, 86400
+    asked = [0, 61, 7 * day - 1, -7 * day + 1, 1.5 * hour - 1, 1.5 * hour, hour - 1, -36 * hour]
+    said = await page.evaluate("lengths => lengths.map(ago)", asked)
+    assert said == [ago(-round(length * SECOND), 0) for length in asked]

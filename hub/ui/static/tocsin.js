@@ -1,13 +1,14 @@
 // Functions that HTML and htmx lack: copying, and updating relative times.
 "use strict";
 
-const STEPS = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
+// The length of a unit in seconds, its name, and the length of the finer unit.
+const STEPS = [[86400, "d", 3600], [3600, "h", 60], [60, "min", 1], [1, "s", 1]];
 
 function ago(seconds) {
   const distance = Math.abs(seconds);
-  const step = STEPS.find(([length]) => distance >= length);
-  if (!step) return "now";
-  const text = `${Math.floor(distance / step[0])} ${step[1]}`;
+  if (distance < 1) return "now";
+  const step = STEPS.find(([length, , finer]) => Math.round(distance / finer) * finer >= length);
+  const text = `${Math.round(distance / step[0])} ${step[1]}`;
   return seconds >= 0 ? `${text} ago` : `in ${text}`;
 }
 

@@ -28,6 +28,8 @@ def test_a_length_of_time(length: int, said: str) -> None:
     [
         (0, "now"), (999_999, "now"), (SECOND, "1 s ago"), (61 * SECOND, "1 min ago"),
         (25 * HOUR, "1 d ago"), (-SECOND, "in 1 s"), (-2 * DAY, "in 2 d"),
+        (SECOND - 7 * DAY, "in 7 d"), (90 * MINUTE - SECOND, "1 h ago"), (90 * MINUTE, "2 h ago"),
+        (HOUR - 31 * SECOND, "59 min ago"), (HOUR - MINUTE // 2, "1 h ago"), (36 * HOUR, "2 d ago"),
     ],
 )  # fmt: skip
 def test_how_far_a_moment_is(distance: int, said: str) -> None:
