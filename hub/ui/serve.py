@@ -188,7 +188,8 @@ class Dashboard:
         look = self.look(db, visit, page.who, figures)
         found = page.show(look)
         shown = found if isinstance(found, RenderedPage) else RenderedPage(page.template, found)
-        return RenderedPage(shown.template, {"now": db.now, **shown.values}, shown.status)
+        told = {"now": db.now, "unseen": look.unseen, **shown.values}
+        return RenderedPage(shown.template, told, shown.status)
 
     def _perform_action(
         self, db: Connection, visit: SessionRequest, act: Action, form: dict[str, str]
@@ -240,6 +241,7 @@ class Dashboard:
             "csrf": visit.form_token(),
             "theme": visit.theme,
             "mark": visit.mark,
+            "unseen": "",
             "notice": visit.cookies.get(cookies.NOTICE, "")[:500],
             "here": path_of(visit.call.scope),
             "menu": self._offered(viewer),

@@ -3,6 +3,9 @@
 from store import Row
 from store.delivery.attempts import DEAD, DELIVERED
 
+# A hook is degraded if one in this many of its latest attempts failed.
+DEGRADED = 10
+
 
 def took(attempt: Row) -> bool:
     """Return whether the attempt succeeded."""
@@ -27,17 +30,36 @@ def follows(attempt: Row) -> str:
 
 
 def health(hook: Row, now: int) -> tuple[str, str]:
-    """Return the health of a hook."""
+    """Return the health of a hook: a kind with a color of its own, and the word for it."""
     if hook["disabled_reason"] is not None:
-        return "bad", "Disabled"
+        return "disabled", "Disabled"
     if not hook["active"]:
         return "none", "Off"
     if hook["paused_at"] is not None:
-        return "warn", "Paused"
-    if hook["resting_until"] is not None and hook["resting_until"] > now:
-        return "bad", "Circuit open"
+        return "busy", "Paused"
     if hook["failing_since"] is not None:
-        return "warn", "Failing"
+        is_open = hook["resting_until"] is not None and hook["resting_until"] > now
+        return ("open", "Circuit open") if is_open else ("bad", "Failing")
     if not hook["recent"]:
         return "none", "No attempts yet"
-    return "good", "Healthy"
+    failed = sum(not took(one) for one in hook["recent"])
+    return ("warn", "Degraded") if failed * DEGRADED >= len(hook["recent"]) else ("good", "Healthy")
+
+
+def reason(hook: Row) -> str:
+    """Return why a hook is not healthy: why it was disabled, or how an attempt failed lately."""
+    if hook["disabled_reason"] is not None:
+        return str(hook["disabled_reason"])
+    failed = next((one for one in hook["recent"] if not took(one)), None)
+    if failed is None:
+        return ""
+    return str(failed["error"] or f"status {failed['status_code']}")[:120]
+
+
+def tried_at(row: Row, now: int) -> int | None:
+    """Return when a waiting delivery will be tried; None if it is due now.
+
+    While the circuit is open, that is not before its next trial.
+    """
+    at: int = max(row["due_at"], row["resting_until"] or 0)
+    return at if at > now else None

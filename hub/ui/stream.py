@@ -158,7 +158,12 @@ class Stream(Response):
     ) -> tuple[Any, list[PanelUpdate]]:
         look = self._desk.look(db, view.visit, view.live.who, figures)
         state, parts = view.live.step(look, view.state)
-        told = {"now": db.now, "viewer": look.viewer}
+        told = {
+            "now": db.now,
+            "viewer": look.viewer,
+            "unseen": look.unseen,
+            "csrf": view.visit.form_token(),
+        }
         return state, [PanelUpdate(one.event, one.template, {**told, **one.values}) for one in parts]
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from hub.ui import formatting
 from hub.ui.assets import asset, public_asset
+from hub.ui.masking import masked
 from hub.ui.section import ROOT
 from store.clock import iso
 
@@ -43,6 +44,7 @@ def _environment() -> "Environment":
         "moment": formatting.moment,
         "clock": formatting.clock,
         "size": formatting.size,
+        "masked": masked,
         "prose": _with_code,
         "iso": iso,
     }

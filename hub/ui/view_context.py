@@ -6,7 +6,7 @@ from typing import Any
 
 from hub.http import numbers
 from hub.rest.context import Context, Services
-from hub.ui.viewer import DashboardViewer
+from hub.ui.viewer import DashboardViewer, may
 from store import Connection
 from store.errors import Missing
 from store.monitoring.stats import DeliveryStats
@@ -33,6 +33,23 @@ class ViewContext:
     address: Callable[[], str] = lambda: ""
     described: Callable[[], Mapping[str, Any]] = dict
     """Returns the API's description, if the page is declared with `described`."""
+
+    _repo_ids: list[int] | None = None
+    _has_asked: bool = False
+
+    def repositories(self) -> list[int] | None:
+        """Return the ids of repositories whose hooks the viewer may see; None for all."""
+        if not self._has_asked:
+            self._repo_ids, self._has_asked = self.viewer.repositories(self.db), True
+        return self._repo_ids
+
+    @property
+    def unseen(self) -> str:
+        """Return why a page shows the viewer nothing: `token`, `role`, or empty if it may show."""
+        if not self._has_asked or self._repo_ids is None or self._repo_ids:
+            return ""
+        caller = self.viewer.caller
+        return "token" if caller is not None and not may(caller) else "role"
 
     @property
     def now(self) -> int:

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from store.database.connection import Connection, Row, json_array
+from store.database.id_search import first_id_since
 from store.delivery.attempts import FAILED, SUCCEEDED
+from store.delivery.event_names import EventPattern
 
 WINDOW = 2_000
 # If there are more hooks than this, only the newest ones are examined.
@@ -18,27 +20,50 @@ LATEST = 2**62
 COLUMNS = (
     "a.id, a.delivery_id, a.hook_id, a.event_id, a.repo_id, a.number, a.redelivery, a.started_at,"
     " a.duration, a.status_code, a.error, a.url, e.guid, e.name AS event, e.action,"
-    " d.state, d.due_at, o.login || '/' || r.name AS repository"
+    " d.state, d.due_at, h.resting_until, h.active AS hook_active,"
+    " o.login || '/' || r.name AS repository"
 )
 JOINED = (
     " JOIN event e ON e.id = a.event_id LEFT JOIN delivery d ON d.id = a.delivery_id"
+    " LEFT JOIN hook h ON h.id = a.hook_id"
     " LEFT JOIN repository r ON r.id = a.repo_id LEFT JOIN account o ON o.id = r.owner_id"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptFilter:
-    """A filter for attempts. `repo_ids` None means everywhere. `status` is success or failure."""
+    """A filter for attempts. `repo_ids` and `hook_ids` None mean everywhere.
+
+    `status` is success or failure. `codes` is the lowest and the highest status code, (0, 0) for
+    attempts without a response. `first` and `before` limit the ids.
+    """
 
     repo_ids: Sequence[int] | None = None
     hook_id: int | None = None
     event: str = ""
     status: str = ""
+    hook_ids: Sequence[int] | None = None
+    pattern: EventPattern | None = None
+    codes: tuple[int, int] | None = None
+    first: int = 0
+    before: int | None = None
 
     @property
     def narrowed(self) -> bool:
         """Return whether the filter has a condition that no index supports."""
-        return bool(self.event) or self.status == "success"
+        conditions = (self.event, self.pattern, self.codes, self.status == "success")
+        return any(one not in ("", None, False) for one in conditions)
+
+    @property
+    def of_many_hooks(self) -> bool:
+        """Return whether the attempts are read hook by hook."""
+        return self.hook_id is None and (self.repo_ids is not None or self.hook_ids is not None)
+
+    @property
+    def failed(self) -> bool:
+        """Return whether all these attempts failed, so that an index of the failed ones helps."""
+        codes = self.codes
+        return self.status == "failure" or (codes is not None and not 200 <= codes[0] <= 299)
 
 
 @dataclass(slots=True)
@@ -59,7 +84,8 @@ def page(
 ) -> AttemptPage:
     """Return the newest attempts with an id below `before`."""
     window = WINDOW if wanted.narrowed else limit + 1
-    ids, more = _candidates(db, wanted, before or LATEST, window)
+    below = min(before or LATEST, wanted.before or LATEST)
+    ids, more = _candidates(db, wanted, below, window)
     rows = _newest(db, wanted, ids, limit + 1)
     if len(rows) > limit:
         return AttemptPage(rows[:limit], rows[limit - 1]["id"])
@@ -70,10 +96,11 @@ def _candidates(
     db: Connection, wanted: AttemptFilter, before: int, window: int
 ) -> tuple[list[int], bool]:
     """Return the ids to examine, newest first and without a gap, and whether there are more."""
-    failed = f" AND {FAILED.replace('a.', 'x.')}" if wanted.status == "failure" else ""
-    where = f"x.id < :before{failed}"
-    if wanted.hook_id is None and wanted.repo_ids is not None:
-        return _of_many(db, _hooks(db, wanted.repo_ids), where, before, window)
+    failed = f" AND {FAILED.replace('a.', 'x.')}" if wanted.failed else ""
+    # An id is a number, so it is safe here.
+    where = f"x.id < :before AND x.id >= {wanted.first:d}{failed}"
+    if wanted.of_many_hooks:
+        return _of_many(db, _hooks(db, wanted), where, before, window)
     if wanted.hook_id is not None:
         where += " AND x.hook_id = :hook_id"
     given = {} if wanted.hook_id is None else {"hook_id": wanted.hook_id}
@@ -86,12 +113,14 @@ def _candidates(
     return [number for (number,) in rows], len(rows) == window
 
 
-def _hooks(db: Connection, repo_ids: Sequence[int]) -> str:
-    """Return the repositories' hooks, deleted ones too, as a `json_array`."""
+def _hooks(db: Connection, wanted: AttemptFilter) -> str:
+    """Return the filter's hooks or its repositories' hooks, deleted too, as a `json_array`."""
+    if wanted.hook_ids is not None:
+        return json_array(wanted.hook_ids)
     rows = db.tuples(
         f"SELECT h.id FROM {db.each('repos', wanted='integer')} AS w"
         " JOIN hook h ON h.repo_id = w.wanted ORDER BY h.id DESC LIMIT :most",
-        repos=json_array(repo_ids),
+        repos=json_array(wanted.repo_ids or ()),
         most=MOST_HOOKS,
     )
     return json_array(number for (number,) in rows)
@@ -146,7 +175,7 @@ def _newest(db: Connection, wanted: AttemptFilter, ids: Sequence[int], limit: in
     For one hook or for all, the database reads the attempts in order and stops at the last one
     shown.
     """
-    if not ids or not wanted.narrowed or (wanted.hook_id is None and wanted.repo_ids is not None):
+    if not ids or not wanted.narrowed or wanted.of_many_hooks:
         return _rows(db, wanted, ids, limit)
     where, given = _filters(db, replace(wanted, repo_ids=None), within=True)
     found = db.tuples(
@@ -183,6 +212,21 @@ def _filters(db: Connection, wanted: AttemptFilter, *, within: bool) -> tuple[st
         given["event"] = wanted.event
     if wanted.status:
         where += f" AND {SUCCEEDED if wanted.status == 'success' else FAILED}"
+    if wanted.pattern is not None:
+        condition, named = wanted.pattern.condition("e")
+        where += f" AND {condition}"
+        given |= named
+    if wanted.codes is not None:
+        lowest, highest = wanted.codes
+        none = " AND a.status_code IS NULL"
+        where += none if not highest else f" AND a.status_code BETWEEN {lowest:d} AND {highest:d}"
+    if within:
+        where += f" AND a.id >= {wanted.first:d}"
+    if within and wanted.before is not None:
+        where += f" AND a.id < {wanted.before:d}"
+    if within and wanted.hook_ids is not None:
+        where += f" AND a.hook_id IN (SELECT id FROM {db.each('hooks', id='integer')} AS t)"
+        given["hooks"] = json_array(wanted.hook_ids)
     if within and wanted.hook_id is not None:
         where += " AND a.hook_id = :hook_id"
         given["hook_id"] = wanted.hook_id
@@ -190,6 +234,11 @@ def _filters(db: Connection, wanted: AttemptFilter, *, within: bool) -> tuple[st
         where += f" AND a.repo_id IN (SELECT id FROM {db.each('repos', id='integer')} AS s)"
         given["repos"] = json_array(wanted.repo_ids)
     return where, given
+
+
+def first_since(db: Connection, at: int) -> int:
+    """Return the lowest id of the attempts recorded at about a time or later."""
+    return first_id_since(db, "attempt", "started_at", at)
 
 
 def latest(db: Connection) -> int:
@@ -233,9 +282,12 @@ def hook_id_of(db: Connection, attempt_id: int) -> int | None:
 
 
 def get_delivery(db: Connection, delivery_id: int) -> Row | None:
-    """Return a delivery's `state`, `due_at`, `attempts`, `redelivery`, `reason` and `lease_id`."""
+    """Return a delivery's `state`, `due_at`, `attempts`, `redelivery`, `reason` and `lease_id`.
+
+    Its hook's `resting_until` is included.
+    """
     return db.one(
-        "SELECT id, state, due_at, attempts, redelivery, reason, lease_id FROM delivery"
-        " WHERE id = :id",
+        "SELECT d.id, d.state, d.due_at, d.attempts, d.redelivery, d.reason, d.lease_id,"
+        " h.resting_until FROM delivery d LEFT JOIN hook h ON h.id = d.hook_id WHERE d.id = :id",
         id=delivery_id,
     )

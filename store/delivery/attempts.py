@@ -138,6 +138,8 @@ def _count_throttled(db: Connection, outcomes: Sequence[Outcome]) -> None:
 
 
 def _counted(outcome: Outcome) -> tuple[int, ...]:
+    if outcome.state == DEAD:
+        return minute_counters.FAILED, minute_counters.DEAD
     if outcome.state != DELIVERED:
         return (minute_counters.FAILED,)
     if outcome.number > 1 or outcome.accepted_at is None:

@@ -9,6 +9,7 @@ from store.delivery import subscribers
 from store.delivery.attempts import DEAD, DELIVERED, LEASE, WAITING
 from store.delivery.hook_pauses import PAUSED
 from store.errors import Invalid
+from store.monitoring import minute_counters
 
 STATES = {WAITING: "waiting", DELIVERED: "delivered", DEAD: "dead"}
 DUE = "x.hook_id = w.hook_id AND x.state = 0 AND x.lease_id IS NULL"
@@ -112,15 +113,18 @@ def release(db: Connection, lease_id: int, delivery_ids: Iterable[int]) -> int:
 
 def mark_dead(db: Connection, lease_id: int, delivery_ids: Iterable[int], reason: str) -> int:
     """Mark deliveries as dead because they cannot be attempted any more. Return their number."""
-    return db.execute(
+    marked = db.tuples(
         f"UPDATE delivery SET state = {DEAD}, lease_id = NULL, due_at = :now, reason = :reason"
         f" WHERE {LEASE} = :lease_id AND id IN"
-        f" (SELECT id FROM {db.each('ids', id='integer')} AS w)",
+        f" (SELECT id FROM {db.each('ids', id='integer')} AS w) RETURNING repo_id",
         lease_id=lease_id,
         ids=json_array(delivery_ids),
         now=db.now,
         reason=reason,
     )
+    for (repo_id,) in marked:
+        minute_counters.increment(db, (repo_id, (minute_counters.DEAD,)))
+    return len(marked)
 
 
 def enqueue(db: Connection, event_id: int, hook_id: int, repo_id: int, *, redelivery: bool) -> int:
@@ -195,7 +199,7 @@ def select(db: Connection, where: str, given: dict[str, Any], limit: int) -> lis
     rows = db.all(
         "SELECT d.id, d.event_id, d.hook_id, d.repo_id, d.state, d.attempts, d.redelivery,"
         " d.due_at, d.lease_id, d.reason, e.guid, e.name AS event, e.action, e.received_at,"
-        " COALESCE(h.url, w.callback) AS url,"
+        " COALESCE(h.url, w.callback) AS url, h.resting_until, h.active AS hook_active,"
         " a.id AS attempt_id, a.status_code, a.error, a.started_at, a.duration"
         " FROM delivery d JOIN event e ON e.id = d.event_id LEFT JOIN hook h ON h.id = d.hook_id"
         " LEFT JOIN websub w ON w.id = -d.hook_id"

@@ -3,6 +3,9 @@
 An event name is the last part of a topic.
 """
 
+from dataclasses import dataclass
+from typing import Any
+
 PLATFORM_EVENTS = frozenset(
     [
         "branch_protection_configuration",
@@ -112,3 +115,27 @@ HUB_EVENTS = frozenset(
 )
 """Events that only the hub writes. `*` does not include them."""
 WILDCARD = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class EventPattern:
+    """A part of `name.action`, or of the name of an event without an action."""
+
+    part: str
+
+    def matches(self, name: str, action: str | None) -> bool:
+        """Return whether an event has this part."""
+        return self.part.lower() in (f"{name}.{action}" if action else name).lower()
+
+    def condition(self, alias: str) -> tuple[str, dict[str, Any]]:
+        """Return the same as an SQL condition on the table `event`, and its parameters."""
+        escaped = self.part.lower().replace("!", "!!").replace("%", "!%").replace("_", "!_")
+        named = f"lower({alias}.name || COALESCE('.' || {alias}.action, ''))"
+        return f"{named} LIKE :named ESCAPE '!'", {"named": f"%{escaped}%"}
+
+
+def parse_pattern(text: str) -> tuple[str | None, EventPattern | None]:
+    """Return the event name that a text is, or the pattern that it is; None for an empty text."""
+    if not text:
+        return None, None
+    return (text, None) if text in PLATFORM_EVENTS else (None, EventPattern(text.rstrip("*")))

@@ -10,6 +10,7 @@ from typing import Any
 
 from store.database.connection import Connection, Row, json_array
 from store.delivery import deliveries
+from store.delivery.event_names import EventPattern
 from store.delivery.events import COLUMNS
 
 LOOKED = 5_000
@@ -21,14 +22,19 @@ NEWEST = 2**62
 
 @dataclass(frozen=True, slots=True)
 class EventFilter:
-    """A filter for events: ids below `before`, one name, some repositories (None: every event, also
-    those without a repository), and optionally only events without a delivery (`unwanted`).
+    """A filter for events.
+
+    It limits ids from `first` and below `before`, one name or a pattern of names, repositories
+    (None: every event, also those without a repository), and optionally to events without a
+    delivery (`unwanted`).
     """
 
     before: int | None = None
     name: str | None = None
     repo_ids: list[int] | None = None
     unwanted: bool = False
+    pattern: EventPattern | None = None
+    first: int = 0
 
 
 def page(db: Connection, wanted: EventFilter, limit: int) -> tuple[list[Row], int | None]:
@@ -37,6 +43,9 @@ def page(db: Connection, wanted: EventFilter, limit: int) -> tuple[list[Row], in
     Each event has its `repository` and its number of `deliveries`, counted up to COUNTED.
     """
     ids, floor = _candidates(db, wanted, limit)
+    if floor <= wanted.first:
+        floor = 0
+    ids = [event_id for event_id in ids if event_id >= wanted.first]
     if wanted.unwanted:
         ids = _unwanted(db, ids)
     shown = ids[:limit]
@@ -52,14 +61,20 @@ def _candidates(db: Connection, wanted: EventFilter, limit: int) -> tuple[list[i
 
 
 def _of_all(db: Connection, wanted: EventFilter, limit: int) -> tuple[list[int], int]:
-    filtered = wanted.unwanted or wanted.name is not None
+    filtered = wanted.unwanted or wanted.name is not None or wanted.pattern is not None
     looked = LOOKED if filtered else limit + 1
     rows = db.tuples(
-        "SELECT e.id, e.name FROM event e WHERE e.id < :before ORDER BY e.id DESC LIMIT :looked",
+        "SELECT e.id, e.name, e.action FROM event e WHERE e.id < :before"
+        " ORDER BY e.id DESC LIMIT :looked",
         before=wanted.before or NEWEST,
         looked=looked,
     )
-    ids = [event_id for event_id, name in rows if wanted.name in (None, name)]
+    ids = [
+        event_id
+        for event_id, name, action in rows
+        if wanted.name in (None, name)
+        and (wanted.pattern is None or wanted.pattern.matches(name, action))
+    ]
     return ids, rows[-1][0] if len(rows) == looked else 0
 
 
@@ -90,7 +105,19 @@ def _of_repositories(db: Connection, wanted: EventFilter) -> tuple[list[int], in
         each=each,
         **given,
     )
-    return _above(rows, each, tops[REPOSITORIES][1] + 1 if len(tops) > REPOSITORIES else 0)
+    ids, floor = _above(rows, each, tops[REPOSITORIES][1] + 1 if len(tops) > REPOSITORIES else 0)
+    return (ids if wanted.pattern is None else _matching(db, ids, wanted.pattern)), floor
+
+
+def _matching(db: Connection, ids: list[int], pattern: EventPattern) -> list[int]:
+    where, given = pattern.condition("e")
+    rows = db.tuples(
+        f"SELECT e.id FROM {db.each('ids', id='integer')} AS w JOIN event e ON e.id = w.id"
+        f" WHERE {where} ORDER BY e.id DESC",
+        ids=json_array(ids),
+        **given,
+    )
+    return [row[0] for row in rows]
 
 
 def _above(rows: Sequence[tuple[Any, ...]], each: int, floor: int) -> tuple[list[int], int]:

@@ -13,9 +13,12 @@ COLUMNS = (
 # Waiting deliveries are counted up to this number.
 MOST = 1_000
 RECENT = 24
+# As the dashboard names a hook's health. Each condition is one that an index supports.
 STATES = {
     "paused": "h.paused_at IS NOT NULL",
-    "failing": "h.failing_since IS NOT NULL AND h.active = 1",
+    "failing": "h.failing_since IS NOT NULL AND h.active = 1"
+    " AND (h.resting_until IS NULL OR h.resting_until <= :now)",
+    "circuit open": "h.failing_since IS NOT NULL AND h.active = 1 AND h.resting_until > :now",
     "disabled": "h.disabled_reason IS NOT NULL",
     "off": "h.active = 0 AND h.disabled_reason IS NULL",
 }
@@ -28,19 +31,25 @@ def page(
     limit: int,
     before: int | None = None,
     state: str = "",
+    hook_ids: Sequence[int] | None = None,
 ) -> list[Row]:
     """Return a page of hooks with their health, newest first, with ids below `before`.
 
-    `repo_ids` None means all repositories. `state` is a key of STATES, or empty for all hooks.
+    `repo_ids` None means all repositories, and `hook_ids` None all of their hooks. `state` is a key
+    of STATES, or empty for all hooks.
     """
     where = ["h.deleted_at IS NULL"]
     where += ["h.id < :before"] if before is not None else []
     where += [STATES[state]] if state in STATES else []
     source = "hook h"
     given: dict[str, object] = {} if before is None else {"before": before}
+    given |= {"now": db.now} if ":now" in STATES.get(state, "") else {}
     if repo_ids is not None:
         source = f"{db.each('repos', wanted='integer')} AS w JOIN hook h ON h.repo_id = w.wanted"
         given["repos"] = json_array(repo_ids)
+    if hook_ids is not None:
+        where += [f"h.id IN (SELECT id FROM {db.each('hooks', id='integer')} AS s)"]
+        given["hooks"] = json_array(hook_ids)
     rows = db.all(
         f"SELECT {COLUMNS} FROM {source} JOIN repository r ON r.id = h.repo_id"
         f" JOIN account o ON o.id = r.owner_id WHERE {' AND '.join(where)}"
@@ -132,41 +141,53 @@ def slowest(db: Connection, repo_ids: Sequence[int] | None, window: int, limit: 
     )
 
 
-def failing(db: Connection, repo_ids: Sequence[int] | None, limit: int) -> list[Row]:
-    """Return the hooks that are failing, the longest failing first.
+def failing(
+    db: Connection,
+    repo_ids: Sequence[int] | None,
+    limit: int,
+    skip: int = 0,
+    hook_ids: Sequence[int] | None = None,
+) -> list[Row]:
+    """Return the hooks that do not deliver, the worst first.
 
-    Each has `failing_since` and `disabled_reason`. Hooks that were disabled for failing are
-    included.
+    The order is: disabled after failures, circuit open, failing, and in each the longest failing
+    first. Each row has `total`, the number of all such hooks, up to MOST of each kind, and
+    `failing_first`, the time since which the longest of them has been failing.
     """
     where, given = "", {}
-    if repo_ids is not None:
-        where = f" AND h.repo_id IN (SELECT id FROM {db.each('repos', id='integer')} AS w)"
-        given = {"repos": json_array(repo_ids)}
+    for column, name, ids in (("repo_id", "repos", repo_ids), ("id", "hooks", hook_ids)):
+        if ids is not None:
+            where += f" AND h.{column} IN (SELECT id FROM {db.each(name, id='integer')} AS {name})"
+            given[name] = json_array(ids)
+    kinds = " UNION ".join(
+        f"SELECT id FROM (SELECT h.id FROM hook h WHERE {kind} AND h.deleted_at IS NULL{where}"
+        f" ORDER BY h.id LIMIT {MOST}) AS k{number}"
+        for number, kind in enumerate(("h.failing_since IS NOT NULL", STATES["disabled"]))
+    )
     return db.all(
-        f"SELECT {COLUMNS} FROM (SELECT h.id FROM hook h WHERE h.failing_since IS NOT NULL"
-        f" AND h.deleted_at IS NULL{where} ORDER BY h.id LIMIT 1000) AS f"
-        " JOIN hook h ON h.id = f.id JOIN repository r ON r.id = h.repo_id"
-        " JOIN account o ON o.id = r.owner_id ORDER BY h.failing_since LIMIT :limit",
+        f"SELECT {COLUMNS}, count(*) OVER () AS total,"
+        " min(h.failing_since) OVER () AS failing_first"
+        f" FROM ({kinds}) AS f JOIN hook h ON h.id = f.id JOIN repository r ON r.id = h.repo_id"
+        " JOIN account o ON o.id = r.owner_id WHERE h.active = 1 OR h.disabled_reason IS NOT NULL"
+        " ORDER BY CASE WHEN h.disabled_reason IS NOT NULL THEN 0"
+        " WHEN h.resting_until > :now THEN 1 ELSE 2 END, h.failing_since, h.id"
+        " LIMIT :limit OFFSET :skip",
+        now=db.now,
         limit=limit,
+        skip=skip,
         **given,
     )
 
 
-def backlog(db: Connection, repo_ids: Sequence[int]) -> tuple[int, int | None]:
-    """Return how many deliveries wait for these repositories' hooks, and when the first one is due.
-
-    For each hook, up to MOST deliveries are counted. Only the newest thousand hooks are examined.
-    """
-    due = "x.hook_id = f.id AND x.state = 0"
-    row = db.one(
-        "SELECT sum(g.many) AS many, min(g.first) AS first FROM (SELECT"
-        f" (SELECT count(*) FROM (SELECT x.due_at FROM delivery x WHERE {due}"
-        f" AND x.lease_id IS NULL ORDER BY x.due_at LIMIT {MOST}) AS c) AS many,"
-        f" (SELECT x.due_at FROM delivery x WHERE {due} AND x.lease_id IS NULL"
-        " ORDER BY x.due_at LIMIT 1) AS first"
-        f" FROM (SELECT h.id FROM {db.each('repos', wanted='integer')} AS w"
-        " JOIN hook h ON h.repo_id = w.wanted ORDER BY h.id DESC LIMIT 1000) AS f) AS g",
-        repos=json_array(repo_ids),
-    )
-    assert row is not None
-    return int(row["many"] or 0), row["first"]
+def unhealthy(
+    db: Connection,
+    repo_ids: Sequence[int] | None,
+    limit: int,
+    skip: int = 0,
+    hook_ids: Sequence[int] | None = None,
+) -> list[Row]:
+    """Return what `failing` does, each hook with its health."""
+    rows = failing(db, repo_ids, limit, skip, hook_ids)
+    for row in rows:
+        row["events"] = json.loads(row["events"])
+    return _with_health(db, rows)

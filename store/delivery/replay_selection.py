@@ -8,6 +8,7 @@ from typing import Any
 
 from store.clock import MINUTE
 from store.database.connection import Connection, json_array
+from store.database.id_search import first_id_since
 from store.delivery.attempts import DELIVERED, WAITING
 from store.delivery.event_names import PLATFORM_EVENTS, WILDCARD
 
@@ -68,20 +69,9 @@ class ReplaySelection:
 def first_event_since(db: Connection, at: int) -> int:
     """Return the lowest id of the events received at a time or later.
 
-    The search is binary, because ids grow with time. If there is no such event, return an id above
-    all others.
+    If there is no such event, return an id above all others.
     """
-    found: int | None = db.value(
-        "WITH RECURSIVE part (low, high) AS ("
-        " SELECT (SELECT min(id) FROM event), (SELECT max(id) + 1 FROM event)"
-        " UNION ALL SELECT CASE WHEN e.received_at < :at THEN e.id + 1 ELSE p.low END,"
-        " CASE WHEN e.received_at < :at THEN p.high ELSE (p.low + p.high) / 2 END"
-        " FROM part p JOIN event e"
-        " ON e.id = (SELECT min(x.id) FROM event x WHERE x.id >= (p.low + p.high) / 2)"
-        " WHERE p.low < p.high) SELECT low FROM part WHERE low >= high",
-        at=at,
-    )
-    return found or 1
+    return first_id_since(db, "event", "received_at", at)
 
 
 def id_range(db: Connection, chosen: ReplaySelection) -> tuple[int, int]:

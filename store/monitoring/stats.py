@@ -5,7 +5,7 @@ Each count reads an index that has only the rows in question, and ends at a limi
 
 from dataclasses import dataclass
 
-from store.clock import SECOND
+from store.clock import MINUTE, SECOND
 from store.database import migrations
 from store.database.connection import Connection, Row
 from store.jobs import jobs
@@ -16,6 +16,8 @@ MOST = 250_000
 MOST_HOOKS = 10_000
 # The deliveries of paused hooks wait for an operator, and for no worker.
 PAUSED = "(SELECT p.id FROM hook p WHERE p.paused_at IS NOT NULL)"
+# A delivery that is due for longer than this is late.
+LATE = 10 * MINUTE
 # Workers renew their leases every five seconds.
 SILENT = 15 * SECOND
 
@@ -31,6 +33,8 @@ class DeliveryStats:
     oldest_due_at: int | None
     """The due time of the delivery that has been due longest without an outcome."""
     due: int
+    late: int
+    """Due deliveries that have been due for longer than LATE."""
     later: int
     """Deliveries that wait for their next attempt."""
     held: int
@@ -71,11 +75,12 @@ class DeliveryStats:
 
 def collect(db: Connection) -> DeliveryStats:
     """Return the current state."""
-    due, later = count_waiting(db)
+    due, late, later = count_waiting(db)
     return DeliveryStats(
         db.now,
         oldest_due_at(db),
         due,
+        late,
         later,
         count_held(db),
         _hooks(db, "failing_since"),
@@ -123,17 +128,22 @@ def _oldest_held(db: Connection) -> int | None:
     return found
 
 
-def count_waiting(db: Connection) -> tuple[int, int]:
-    """Return how many deliveries are due, and how many will be. Paused hooks are left out."""
+def count_waiting(db: Connection) -> tuple[int, int, int]:
+    """Return how many deliveries are due, how many of them for long, and how many will be due.
+
+    Paused hooks are left out.
+    """
     counted = db.tuples(
-        "SELECT count(*), sum(CASE WHEN f.due_at <= :now THEN 1 ELSE 0 END)"
+        "SELECT count(*), sum(CASE WHEN f.due_at <= :now THEN 1 ELSE 0 END),"
+        " sum(CASE WHEN f.due_at <= :late THEN 1 ELSE 0 END)"
         " FROM (SELECT x.due_at FROM delivery x WHERE x.state = 0 AND x.lease_id IS NULL"
         f" AND x.hook_id NOT IN {PAUSED} ORDER BY x.hook_id, x.due_at LIMIT :most) AS f",
         now=db.now,
+        late=db.now - LATE,
         most=MOST,
     )
-    every, due = counted[0][0], int(counted[0][1] or 0)
-    return due, every - due
+    every, due, late = (int(value or 0) for value in counted[0])
+    return due, late, every - due
 
 
 def count_held(db: Connection) -> int:

@@ -68,9 +68,10 @@ def deliver(db: Connection, hook: Row, guids: Sequence[str], **given: Any) -> li
     """Within one transaction."""
     lease = leases.acquire(db, "tests", HOUR)
     name, body = given.pop("name", "push"), given.pop("body", BODY)
+    about = {"action": given.pop("action")} if "action" in given else {}
     outcomes = []
     for guid in guids:
-        arrival = IncomingEvent(hook["repo_id"], guid, hook["repo_id"], name, body)
+        arrival = IncomingEvent(hook["repo_id"], guid, hook["repo_id"], name, body, **about)
         receipt = events.insert(db, [arrival])[guid, hook["repo_id"]]
         delivery_id = deliveries.enqueue(db, receipt, hook["id"], hook["repo_id"], redelivery=False)
         outcomes.append(outcome(db, hook, lease, receipt, delivery_id, given))

@@ -98,7 +98,7 @@ def _spans(found: dict[str, Any]) -> dict[str, PeriodCounts]:
     for name, many in SPANS.items():
         total = PeriodCounts()
         for one in counted[-1 - many : -1] if many == 1 else counted[-many:]:
-            total.add([one.events, one.delivered, one.failed, *one.ranges])
+            total.add_period(one)
         made[name] = total
     return made
 

@@ -2,13 +2,15 @@
 
 from typing import Any
 
-from hub.ui import status_text
+from hub.ui import list_filters, status_text
+from hub.ui.list_filters import Period
 from hub.ui.pages.hooks import older, query, within
 from hub.ui.section import ROOT, PanelUpdate, Section
-from hub.ui.view_context import ViewContext, natural
+from hub.ui.view_context import ViewContext
 from store import Row
 from store.delivery import attempt_feed
 from store.delivery.attempt_feed import AttemptFilter
+from store.delivery.event_names import parse_pattern
 
 ui = Section("Deliveries", "/deliveries")
 
@@ -20,7 +22,8 @@ STATUSES = {"success": "delivered", "failure": "failed"}
 @ui.page("/deliveries", "deliveries.html")
 def list_deliveries(look: ViewContext) -> dict[str, Any]:
     """List the attempts that match the query, newest first."""
-    chosen, wanted = _filter(look)
+    asked = list_filters.period(look)
+    chosen, wanted = _filter(look, asked)
     before = look.asked_number("before")
     if chosen["guid"]:
         rows = attempt_feed.list_by_guid(look.db, wanted, chosen["guid"], PAGE)
@@ -29,11 +32,13 @@ def list_deliveries(look: ViewContext) -> dict[str, Any]:
         found = attempt_feed.page(look.db, wanted, limit=PAGE, before=before)
     newest = found.rows[0]["id"] if found.rows else attempt_feed.latest(look.db)
     following = {**chosen, "after": str(newest)}
-    is_live = before is None and not chosen["guid"]
+    is_live = before is None and not chosen["guid"] and asked.until is None
     return {
-        "attempts": [attempt_row(row) for row in found.rows],
+        "attempts": [attempt_row(row, look.now) for row in found.rows],
         "chosen": chosen,
         "statuses": STATUSES,
+        "ranges": list_filters.RANGES,
+        "problem": asked.problem or _problem(chosen),
         "filtered": any(chosen.values()),
         "looked": found.scanned,
         "older": older(f"{ROOT}/deliveries", chosen, found.older),
@@ -43,22 +48,36 @@ def list_deliveries(look: ViewContext) -> dict[str, Any]:
     }
 
 
-def _filter(look: ViewContext) -> tuple[dict[str, str], AttemptFilter]:
+def _problem(chosen: dict[str, str]) -> str:
+    if chosen["code"] and list_filters.status_codes(chosen["code"]) is None:
+        return f"{chosen['code']!r} is not a status code such as 503, 5xx or none."
+    return ""
+
+
+def _filter(look: ViewContext, asked: Period) -> tuple[dict[str, str], AttemptFilter]:
     chosen = {
         "repository": look.asked("repository"),
         "hook": look.asked("hook"),
         "event": look.asked("event", 100),
         "status": look.asked("status") if look.asked("status") in STATUSES else "",
+        "code": look.asked("code", 10).lower(),
         "guid": look.asked("guid", 128),
+        **asked.chosen,
     }
     repo_ids = within(look, chosen["repository"])
-    hook_id = None
-    if chosen["hook"]:
-        # An invalid number is no hook, so nothing is found.
-        hook_id = natural(chosen["hook"]) or -1
-        if repo_ids is not None and hook_id > 0:
-            look.viewer.hook(look.db, hook_id)
-    return chosen, AttemptFilter(repo_ids, hook_id, chosen["event"], chosen["status"])
+    hook_id, hook_ids = list_filters.hooks_named(look, chosen["hook"], repo_ids)
+    name, pattern = parse_pattern(chosen["event"])
+    return chosen, AttemptFilter(
+        repo_ids,
+        hook_id,
+        name or "",
+        chosen["status"],
+        hook_ids,
+        pattern,
+        list_filters.status_codes(chosen["code"]),
+        0 if asked.since is None else attempt_feed.first_since(look.db, asked.since),
+        None if asked.until is None else attempt_feed.first_since(look.db, asked.until),
+    )
 
 
 @ui.live("/deliveries/live")
@@ -66,7 +85,7 @@ def follow_deliveries(look: ViewContext, state: Any) -> tuple[Any, list[PanelUpd
     """Stream new attempts that match the query."""
     if state is not None and attempt_feed.latest(look.db) <= state:
         return state, []
-    return new_attempts(look, _filter(look)[1], state)
+    return new_attempts(look, _filter(look, list_filters.period(look))[1], state)
 
 
 def new_attempts(
@@ -78,19 +97,21 @@ def new_attempts(
     if newest <= after:
         return after, []
     rows = attempt_feed.since(look.db, wanted, after, AT_ONCE)
-    values = {
-        "attempts": [attempt_row(row) for row in rows],
+    told = {
+        "attempts": [attempt_row(row, look.now) for row in rows],
         "fresh": True,
         "with_hook": not wanted.hook_id,
     }
     return newest, [PanelUpdate("attempts", "_attempts.html", values)] if rows else []
 
 
-def attempt_row(attempt: Row) -> dict[str, Any]:
+def attempt_row(attempt: Row, now: int) -> dict[str, Any]:
     """Return an attempt's values for the template."""
     return {
         **attempt,
         "outcome": status_text.outcome(attempt),
         "follows": status_text.follows(attempt),
+        "is_tried": attempt.get("hook_active") != 0,
+        "tried_at": attempt.get("due_at") and status_text.tried_at(attempt, now),
         "named": attempt["event"] + (f".{attempt['action']}" if attempt["action"] else ""),
     }

@@ -6,8 +6,10 @@ from typing import Any
 
 import orjson
 
+from hub.ui import status_text
 from hub.ui.charts import waterfall
 from hub.ui.curl import command
+from hub.ui.masking import masked
 from hub.ui.pages import deliveries
 from hub.ui.section import ROOT, ActionResult, Section
 from hub.ui.signature import signatures
@@ -33,19 +35,22 @@ def show_delivery(look: ViewContext) -> dict[str, Any]:
     body = attempt["event_body"]
     others = attempts.of_delivery(look.db, attempt["delivery_id"])
     state = {} if delivery is None else {"state": delivery["state"]}
+    if delivery is not None:
+        delivery["tried_at"] = status_text.tried_at(delivery, look.now)
+    may_change = repo is not None and look.viewer.may_change(look.db, repo)
     return {
-        "attempt": deliveries.attempt_row({"state": None, **attempt, **state}),
+        "attempt": deliveries.attempt_row({"state": None, **attempt, **state}, look.now),
         "delivery": delivery,
         "hook": hook,
-        "others": [deliveries.attempt_row({"state": None, **one}) for one in others],
+        "others": [deliveries.attempt_row({"state": None, **one}, look.now) for one in others],
         "request": readable(body),
         "response": readable((attempt["response_body"] or "").encode()),
         "size": None if body is None else len(body),
         "timings": attempt["timings"],
         "waterfall": waterfall(attempt["timings"]),
         "signatures": signatures(look.db, hook, attempt),
-        "curl": command(attempt),
-        "may_change": repo is not None and look.viewer.may_change(look.db, repo),
+        "curl": command(attempt if may_change else {**attempt, "url": masked(attempt["url"])}),
+        "may_change": may_change,
     }
 
 

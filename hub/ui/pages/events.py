@@ -2,15 +2,17 @@
 
 from typing import Any
 
+from hub.ui import list_filters, status_text
 from hub.ui.pages.delivery import readable
 from hub.ui.pages.hooks import older, query, within
 from hub.ui.section import ROOT, Section
 from hub.ui.view_context import ViewContext
 from store import Row
 from store.delivery import event_queries, events
-from store.delivery.event_names import PLATFORM_EVENTS
+from store.delivery.event_names import PLATFORM_EVENTS, parse_pattern
 from store.delivery.event_queries import COUNTED, LOOKED, EventFilter
 from store.delivery.events import LOCAL_SOURCE, REPUBLISHED_SOURCE
+from store.delivery.replay_selection import first_event_since
 from store.errors import Missing
 
 ui = Section("Events", "/events")
@@ -29,18 +31,26 @@ def list_events(look: ViewContext) -> dict[str, Any]:
         "event": look.asked("event", 100),
         "wanted": "nobody" if look.asked("wanted") == "nobody" else "",
     }
+    asked = list_filters.period(look)
+    chosen |= asked.chosen
     before = look.asked_number("before")
+    ends = None if asked.until is None else first_event_since(look.db, asked.until)
+    name, pattern = parse_pattern(chosen["event"])
     wanted = EventFilter(
-        before,
-        chosen["event"] or None,
+        min((at for at in (before, ends) if at is not None), default=None),
+        name,
         within(look, chosen["repository"]),
         unwanted=bool(chosen["wanted"]),
+        pattern=pattern,
+        first=0 if asked.since is None else first_event_since(look.db, asked.since),
     )
     rows, last = event_queries.page(look.db, wanted, PAGE)
     return {
         "events": [event_row(row) for row in rows],
         "chosen": chosen,
         "filtered": any(chosen.values()),
+        "ranges": list_filters.RANGES,
+        "problem": asked.problem,
         "names": sorted(PLATFORM_EVENTS),
         "older": older(f"{ROOT}/events", chosen, last),
         "newest": f"{ROOT}/events?{query(chosen)}" if before else "",
@@ -82,10 +92,18 @@ def show_event(look: ViewContext) -> dict[str, Any]:
     return {
         "event": event_row(event),
         "payload": _payload(look, event),
-        "deliveries": [{**row, "kind": KINDS[row["state"]]} for row in found],
+        "deliveries": [_delivery_row(row, look.now) for row in found],
         "most": DELIVERIES,
         "counted": COUNTED,
         "origin": look.services.urls.origin,
+    }
+
+
+def _delivery_row(delivery: Row, now: int) -> dict[str, Any]:
+    return {
+        **delivery,
+        "kind": KINDS[delivery["state"]],
+        "tried_at": status_text.tried_at(delivery, now),
     }
 
 

@@ -29,7 +29,7 @@ def show_hook(look: ViewContext) -> dict[str, Any]:
     return {
         "hook": {**hook, **healthy_or_missing(look, hook["id"])},
         "overlap": hook_secrets.previous_secret(look.db, hook),
-        "attempts": [deliveries.attempt_row(row) for row in found.rows],
+        "attempts": [deliveries.attempt_row(row, look.now) for row in found.rows],
         "speed": _speed(found.rows),
         "may_change": may_change,
         "links": hook_links.list_active(look.db, hook["id"]) if may_change else [],

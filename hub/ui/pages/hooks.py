@@ -8,44 +8,58 @@ from hub.ui.section import ROOT, Section
 from hub.ui.view_context import ViewContext
 from store.delivery import hook_health
 from store.errors import Missing
+from store.monitoring import name_search
 from store.repositories import repositories
 
 ui = Section("Hooks", "/hooks")
 
 PAGE = 50
+UNHEALTHY = ("disabled", "open", "bad", "warn")
+WORST_FIRST = "unhealthy"
+"""The state that lists all hooks that do not deliver, and not the newest first."""
 
 
 @ui.page("/hooks", "hooks.html")
 def list_hooks(look: ViewContext) -> dict[str, Any]:
     """List the hooks, newest first, filtered by state and repository."""
-    state, named = look.asked("state"), look.asked("repository")
+    state, named, url = look.asked("state"), look.asked("repository"), look.asked("url")
     repo_ids = within(look, named)
-    rows = hook_health.page(
-        look.db, repo_ids, limit=PAGE + 1, before=look.asked_number("before"), state=state
-    )
-    chosen = {"state": state, "repository": named}
+    ids = name_search.hooks(look.db, url, repo_ids) if url else None
+    before = look.asked_number("before")
+    if state == WORST_FIRST:
+        # In this order, a page begins after a number of hooks and not after an id.
+        rows = hook_health.unhealthy(look.db, repo_ids, PAGE + 1, before or 0, ids)
+        last = (before or 0) + PAGE
+    else:
+        rows = hook_health.page(
+            look.db, repo_ids, limit=PAGE + 1, before=before, state=state, hook_ids=ids
+        )
+        last = rows[PAGE - 1]["id"] if len(rows) > PAGE else 0
+    chosen = {"state": state, "repository": named, "url": url}
     return {
         "hooks": [hook_row(row, look.now) for row in rows[:PAGE]],
-        "states": list(hook_health.STATES),
+        "states": [WORST_FIRST, *hook_health.STATES],
         "chosen": chosen,
-        "older": older(f"{ROOT}/hooks", chosen, rows[PAGE - 1]["id"] if len(rows) > PAGE else None),
+        "order": "worst first" if state == WORST_FIRST else "newest first",
+        "older": older(f"{ROOT}/hooks", chosen, last if len(rows) > PAGE else None),
         "newest": f"{ROOT}/hooks?{query(chosen)}" if look.asked("before") else "",
     }
 
 
 def within(look: ViewContext, named: str) -> list[int] | None:
-    """Return the ids of the viewer's repositories, or only of the one named owner/name.
+    """Return the ids of the viewer's repositories: of the one named owner/name, or of those whose
+    name contains the text.
 
     None means all repositories.
     """
-    mine = look.viewer.repositories(look.db)
+    mine = look.repositories()
     if not named:
         return mine
     owner, _, name = named.partition("/")
     repo = repositories.find(look.db, owner, name)
-    if repo is None or (mine is not None and repo["id"] not in mine):
-        return []
-    return [repo["id"]]
+    if repo is not None and (mine is None or repo["id"] in mine):
+        return [repo["id"]]
+    return name_search.repositories(look.db, named, mine)
 
 
 def query(chosen: dict[str, str]) -> str:
@@ -62,9 +76,15 @@ def hook_row(hook: dict[str, Any], now: int) -> dict[str, Any]:
     """Return a hook's values for the template."""
     attempts = hook["recent"]
     last = attempts[0] if attempts else None
+    health = status_text.health(hook, now)
+    resting = hook["resting_until"] if health[0] == "open" else None
+    next_at = hook["next_at"]
     return {
         **hook,
-        "health": status_text.health(hook, now),
+        "health": health,
+        "reason": status_text.reason(hook) if health[0] in UNHEALTHY else "",
+        "resting_until": resting,
+        "tried_at": next_at and status_text.tried_at({**hook, "due_at": next_at}, now),
         "strip": [status_text.took(one) for one in reversed(attempts)],
         "taken": sum(status_text.took(one) for one in attempts),
         "last": last and {**last, "outcome": status_text.outcome(last)},

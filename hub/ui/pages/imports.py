@@ -32,7 +32,7 @@ def list_imports(look: ViewContext) -> dict[str, Any]:
         raise Missing("import: the setting imports is off")
     look.viewer.check_token(LOOK)
     before = look.asked_number("before")
-    repo_ids = look.viewer.repositories(look.db)
+    repo_ids = look.repositories()
     rows = import_queries.page(look.db, limit=PAGE + 1, before=before, repo_ids=repo_ids)
     last = rows[PAGE - 1]["repo_id"] if len(rows) > PAGE else None
     return {

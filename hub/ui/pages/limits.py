@@ -22,7 +22,7 @@ WHO = {
 def list_limits(look: ViewContext) -> dict[str, Any]:
     """List the limits in force, the first to end first."""
     look.viewer.check_token(OF_REPO)
-    repo_ids = look.viewer.repositories(look.db)
+    repo_ids = look.repositories()
     rows = interaction_limits.ending_next(look.db, MOST, repo_ids)
     return {
         "limits": [

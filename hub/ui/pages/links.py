@@ -1,5 +1,6 @@
 """Temporary read-only links to one hook, for the developer of its receiver."""
 
+from hub.http.errors import HubError
 from hub.ui import cookies
 from hub.ui.pages.hook import PATH, changeable_hook
 from hub.ui.section import ROOT, ActionResult, RenderedPage, Section
@@ -43,18 +44,33 @@ def end_link(look: ViewContext) -> ActionResult:
 def show_link(look: ViewContext) -> dict[str, object]:
     """Show where a link leads before it is used."""
     value = look.asked("link")
-    return {"link": _found(look, value), "value": value}
+    link = _found(look, value)
+    return {"link": link, "value": value, "mine": _may_see(look, link)}
 
 
 @ui.act("/shared", who="anyone")
 def use_link(look: ViewContext) -> ActionResult:
-    """Begin a session that may view the hook."""
+    """Begin a session that may view the hook, unless the viewer may see it anyway."""
     link = _found(look, look.form.get("link", ""))
+    if _may_see(look, link):
+        place = f"{ROOT}/hooks/{link['hook_id']}"
+        return ActionResult(place, "You may see this hook without the link, so you stay signed in.")
     value = sessions.begin(look.db, link_id=link["id"], until=link["expires_at"])
     place = f"{ROOT}/hooks/{link['hook_id']}"
     return ActionResult(
         place, "You may view this hook until the link ends.", cookies={cookies.SESSION: value}
     )
+
+
+def _may_see(look: ViewContext, link: Row) -> bool:
+    """Return whether the viewer is signed in as somebody who may see the link's hook."""
+    if look.viewer.caller is None and not look.viewer.operator:
+        return False
+    try:
+        look.viewer.hook(look.db, link["hook_id"])
+    except (HubError, Missing):
+        return False
+    return True
 
 
 def _found(look: ViewContext, value: str) -> Row:

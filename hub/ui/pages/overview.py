@@ -3,12 +3,16 @@
 from typing import Any
 
 from hub.ui.charts import Series, curves, stacked
+from hub.ui.pages.hooks import hook_row
 from hub.ui.section import ROOT, PanelUpdate, Section
 from hub.ui.view_context import ViewContext
+from store import Row
 from store.clock import MINUTE, SECOND
 from store.delivery import hook_health
+from store.monitoring import backlog as backlogs
 from store.monitoring import minute_counters
 from store.monitoring.minute_counters import PeriodCounts
+from store.monitoring.stats import LATE
 
 ui = Section("Overview", "", "user")
 
@@ -16,7 +20,7 @@ ui = Section("Overview", "", "user")
 SPANS = {"1h": ("1 hour", 60, 1), "6h": ("6 hours", 360, 5), "24h": ("24 hours", 1440, 30)}
 # The number of latest attempts among which the slowest endpoints are found.
 WINDOW = 2_000
-LISTED = 5
+LISTED = 10
 PACE = 2 * SECOND
 # The maximum of minutes times repositories to add up; most of them have no data.
 MOST_COUNTED = 100_000
@@ -42,15 +46,10 @@ def follow(look: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]:
     at, before = state or (0, None)
     if look.now - at < PACE:
         return state, []
-    values = summary(look, look.asked("span") if look.asked("span") in SPANS else "1h")
-    seen = (
-        values["total"],
-        values["backlog"],
-        values["failing"],
-        values["slowest"],
-        look.now // MINUTE,
-    )
-    if seen == before or before is None:
+    told = summary(look, look.asked("span") if look.asked("span") in SPANS else "1h")
+    seen = (told["total"], told["backlog"], told["failing"], told["slowest"], look.now // MINUTE)
+    # The page has just shown this, unless a browser continues after a break.
+    if seen == before or (before is None and not look.asked("resumed")):
         return (look.now, seen), []
     parts = [
         PanelUpdate(name, f"_overview_{name}.html", values)
@@ -61,7 +60,7 @@ def follow(look: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]:
 
 def summary(look: ViewContext, span: str) -> dict[str, Any]:
     """Return the figures, the charts, and the hooks with problems."""
-    repo_ids = look.viewer.repositories(look.db)
+    repo_ids = look.repositories()
     text, minutes, step = SPANS[span]
     until = look.now // MINUTE + 1
     first = (until - minutes) // step * step
@@ -82,25 +81,43 @@ def summary(look: ViewContext, span: str) -> dict[str, Any]:
         "minutes": minutes,
         "text": text,
         "quantiles": [total.quantile(share) for share in (0.5, 0.95, 0.99)],
-        "backlog": _backlog(look, repo_ids),
+        "backlog": backlog,
+        "alarm": _alarm(look, backlog, failing),
         "slowest": hook_health.slowest(look.db, repo_ids, WINDOW, LISTED),
-        "failing": hook_health.failing(look.db, repo_ids, LISTED),
+        "failing": [hook_row(row, look.now) for row in failing],
         "charts": _charts(found, list(range(first, until, step)), step),
         "figures": look.figures if look.viewer.operator else None,
         "left_out": len(repo_ids or ()) - len(counted or ()),
     }
 
 
-def _backlog(look: ViewContext, repo_ids: list[int] | None) -> dict[str, Any] | None:
+def _backlog(look: ViewContext, repo_ids: list[int] | None) -> dict[str, int] | None:
     if repo_ids is not None:
-        many, first = hook_health.backlog(look.db, repo_ids)
-        due = first is not None and first <= look.now
-        return {"waiting": many, "due": None, "age": look.now - first if due and first else 0}
-    if look.figures is None:
+        mine = backlogs.of_repositories(look.db, repo_ids)
+        oldest = mine.oldest_due_at
+        counts = {"due": mine.due, "late": mine.late, "later": mine.later, "held": 0}
+        age = 0 if oldest is None else look.now - oldest
+    elif look.figures is None:
         return None
-    figures = look.figures
-    waiting = figures.due + figures.later + figures.held
-    return {"waiting": waiting, "due": figures.due, "age": figures.age}
+    else:
+        every = look.figures
+        counts = {"due": every.due, "late": every.late, "later": every.later, "held": every.held}
+        age = every.age
+    return {**counts, "waiting": counts["due"] + counts["later"] + counts["held"], "age": age}
+
+
+def _alarm(
+    look: ViewContext, backlog: dict[str, int] | None, failing: list[Row]
+) -> dict[str, int] | None:
+    """Return what is wrong if deliveries wait for long: due, or for an endpoint that fails."""
+    if backlog is None:
+        return None
+    since = failing[0]["failing_first"] if failing else None
+    fails = since is not None and since < look.now - LATE
+    many = backlog["late"] + (backlog["later"] if fails else 0)
+    if not many:
+        return None
+    return {"many": many, "failing": failing[0]["total"] if fails else 0, "since": since or 0}
 
 
 def _charts(found: dict[int, PeriodCounts], minutes: list[int], step: int) -> list[Any]:

@@ -4,9 +4,10 @@ from typing import Any
 
 from hub.http.errors import Forbidden, HubError
 from hub.ui.datetime_fields import field_of, moment_of
+from hub.ui.list_filters import hooks_named
 from hub.ui.pages.hooks import older, query
 from hub.ui.section import ROOT, ActionResult, PanelUpdate, Section
-from hub.ui.view_context import ViewContext, natural
+from hub.ui.view_context import ViewContext
 from store import Row
 from store.clock import DAY
 from store.delivery import replay_runs, replay_selection
@@ -30,7 +31,7 @@ def plan_replay(look: ViewContext) -> dict[str, Any]:
     asked = {name: look.asked(name) for name in FIELDS}
     chosen = {"since": field_of(look.now - DAY), **asked} if not any(asked.values()) else asked
     before = look.asked_number("before")
-    repo_ids = look.viewer.repositories(look.db)
+    repo_ids = look.repositories()
     runs = replay_runs.page(look.db, limit=PAGE + 1, before=before, repo_ids=repo_ids)
     last = runs[PAGE - 1]["id"] if len(runs) > PAGE else None
     return {
@@ -96,11 +97,11 @@ def _of(look: ViewContext, asked: dict[str, str]) -> tuple[int | None, int | Non
             raise Missing("repository")
         repo_id = look.viewer.repository(look.db, found["id"])["id"]
     if asked["hook"]:
-        hook, repo = look.viewer.hook(look.db, natural(asked["hook"]) or 0)
+        hook, repo = look.viewer.hook(look.db, _hook_id(look, asked["hook"], repo_id))
         if repo_id not in (None, repo["id"]):
             raise _invalid("hook", f"Hook {hook['id']} belongs to {repo['full_name']}.")
         hook_id, repo_id = hook["id"], repo["id"]
-    if repo_id is None and look.viewer.repositories(look.db) is not None:
+    if repo_id is None and look.repositories() is not None:
         raise _invalid("repository", "Choose a repository or a hook.")
     return hook_id, repo_id
 
@@ -112,6 +113,18 @@ def _moment(asked: dict[str, str], name: str) -> int | None:
     if at is None:
         raise _invalid(name, f"{asked[name]!r} is not a time such as 2026-11-21T07:33.")
     return at
+def _hook_id(look: ViewContext, text: str, repo_id: int | None) -> int:
+    """Return the id of the only hook that a text names. Raises Invalid if there are several."""
+    repo_ids = look.repositories() if repo_id is None else [repo_id]
+    number, found = hooks_named(look, text, repo_ids)
+    if found is None:
+        return number or 0
+    if len(found) > 1:
+        named = ", ".join(map(str, found[:10]))
+        raise _invalid("hook", f"Several hooks match. Choose one by its id: {named}.")
+    return found[0] if found else 0
+
+
 
 
 def _invalid(field: str, message: str) -> Invalid:
@@ -184,7 +197,7 @@ def _found(look: ViewContext) -> Row:
     run = replay_runs.get(look.db, look.number("run_id"))
     if run["repo_id"] is not None:
         look.viewer.repository(look.db, run["repo_id"])
-    elif look.viewer.repositories(look.db) is not None:
+    elif look.repositories() is not None:
         raise Missing("replay")
     return run
 

@@ -41,7 +41,7 @@ def list_followers(look: ViewContext) -> dict[str, Any]:
     """List the WebSub subscriptions."""
     before = look.asked_number("before")
     rows = subscribers.list_subscriptions(
-        look.db, limit=PAGE + 1, before=before, repo_ids=look.viewer.repositories(look.db)
+        look.db, limit=PAGE + 1, before=before, repo_ids=look.repositories()
     )
     last = rows[PAGE - 1]["id"] if len(rows) > PAGE else None
     return {

@@ -20,7 +20,9 @@ const skew = (() => {
 
 function refreshTimes() {
   for (const time of document.querySelectorAll("time[data-ago]")) {
-    const text = ago((Date.now() - skew - Date.parse(time.dateTime)) / 1000);
+    const seconds = (Date.now() - skew - Date.parse(time.dateTime)) / 1000;
+    // Something that is still to come is not "ago" on a page that was opened before.
+    const text = ago(time.dataset.ago === "until" ? Math.min(seconds, 0) : seconds);
     if (time.textContent !== text) time.textContent = text;
   }
 }

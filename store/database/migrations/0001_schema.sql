@@ -1697,6 +1697,7 @@ CREATE TABLE tally (
     events BIGINT NOT NULL DEFAULT 0,
     delivered BIGINT NOT NULL DEFAULT 0,    -- successful attempts
     failed BIGINT NOT NULL DEFAULT 0,       -- failed attempts
+    dead BIGINT NOT NULL DEFAULT 0,         -- deliveries that failed for good
     -- Successful first attempts by latency: store.monitoring.minute_counters.BOUNDS.
     b0 BIGINT NOT NULL DEFAULT 0,
     b1 BIGINT NOT NULL DEFAULT 0,

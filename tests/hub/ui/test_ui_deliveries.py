@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import hmac
+import json
 import re
 import shlex
 from typing import Any
@@ -13,8 +14,9 @@ from engines import embedded
 from ui_world import BODY, HEAD, SECRET, World
 
 from hub.ui import stream
+from hub.ui.datetime_fields import field_of
 from store import Connection, Store
-from store.clock import SECOND
+from store.clock import HOUR, MINUTE, SECOND, MovableClock
 from store.delivery import attempt_feed, hooks
 from store.errors import Unavailable
 
@@ -41,7 +43,7 @@ class TestTail:
             browser.client.cookies.clear()
             await browser.sign_in(world.seed.reader_token)
             page = text_of(await browser.page("/ui/deliveries"))
-            assert "No deliveries yet" in page
+            assert "Nothing that you may see" in page
 
     async def test_filters_of_deliveries(self, world: World) -> None:
         world.send(world.good, "ok")
@@ -54,8 +56,12 @@ class TestTail:
             "status=x": ["issue", "none", "five", "ok"], "event=issues": ["issue"],
             "event=nothing": [], "repository=octo/vault": ["issue"], "repository=no/thing": [],
             f"hook={good}": ["ok"], f"hook={failing}&status=failure": ["none", "five"],
-            "hook=x": [], "guid=five": ["five"], "guid=%00%27": [], "guid=none&hook=1": [],
+            "hook=nowhere": [], "guid=five": ["five"], "guid=%00%27": [], "guid=none&hook=1": [],
             f"hook={failing}&event=issues": [], f"hook={good}&status=success": ["ok"],
+            "hook=example/fail": ["none", "five"], "hook=example/fail&event=issues": [],
+            "hook=example/other": [], "repository=vault": ["issue"], "event=iss": ["issue"],
+            "event=push.": [], "event=%25": [], "code=500": ["five"], "code=5xx": ["five"],
+            "code=none": ["none"], "code=2xx&hook=example/g": ["ok"], "code=404": [],
         }  # fmt: skip
         async with open_dashboard(world.store, world.seed.token) as browser:
             for query, expected in asked.items():
@@ -70,6 +76,48 @@ class TestTail:
             await browser.sign_in(world.operator)
             for query, expected in asked.items():
                 assert guids(await browser.page(f"/ui/deliveries?{query}")) == expected, query
+
+    async def test_events_are_named_as_lists_show_them(self, world: World) -> None:
+        for action in ("opened", "closed"):
+            body = json.dumps({"action": action}).encode()
+            world.send(world.good, f"{action}-1", name="issues", body=body, action=action)
+        asked = {
+            "issues.opened": ["opened-1"], "issues": ["closed-1", "opened-1"],
+            "open": ["opened-1"], "ISSUES.CLOSED": ["closed-1"], "issues.o*": ["opened-1"],
+        }  # fmt: skip
+        for token in (world.seed.token, world.operator):
+            async with open_dashboard(world.store, token, last=token == world.operator) as browser:
+                for text, expected in asked.items():
+                    page = await browser.page(f"/ui/deliveries?event={text}")
+                    assert guids(page) == expected, text
+                    events = text_of(await browser.page(f"/ui/events?event={text}"))
+                    for guid in ("opened-1", "closed-1"):
+                        named = f"issues.{guid.removesuffix('-1')} number"
+                        assert (named in events) == (guid in expected), text
+
+    async def test_deliveries_of_a_period(self, world: World, clock: MovableClock) -> None:
+        start = clock.now()
+        for number in range(6):
+            world.send(world.good, f"n{number}")
+            clock.advance(seconds=HOUR // SECOND)
+        since, until = (field_of(start + hours * HOUR - MINUTE) for hours in (2, 4))
+        asked = {
+            "range=1h": ["n5"], "range=6h": ["n5", "n4", "n3", "n2", "n1", "n0"], "range=x": 6,
+            f"since={since}&until={until}": ["n3", "n2"], f"until={since}": ["n1", "n0"],
+            f"since={since}&event=push&hook=example/good": ["n5", "n4", "n3", "n2"],
+            f"range=1h&since={since}&until={until}": ["n3", "n2"],
+        }  # fmt: skip
+        for token in (world.seed.token, world.operator):
+            async with open_dashboard(world.store, token, last=token == world.operator) as browser:
+                for query, expected in asked.items():
+                    found = guids(await browser.page(f"/ui/deliveries?{query}"))
+                    assert found == expected or len(found) == expected, query
+                    said = text_of(await browser.page(f"/ui/events?{query}"))
+                    assert said.count("push number") == len(found), query
+                page = await browser.page(f"/ui/deliveries?until={until}")
+                assert "data-stream=" not in page
+                for wrong in ("since=x", f"since={until}&until={since}", "code=6000"):
+                    assert 'role="alert"' in await browser.page(f"/ui/deliveries?{wrong}"), wrong
 
     async def test_the_list_of_deliveries_in_pages(self, world: World) -> None:
         for start in range(0, 120, 30):

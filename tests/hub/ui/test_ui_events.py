@@ -42,7 +42,7 @@ async def test_each_sees_the_events_of_what_they_administer(store: Store, seed: 
     nobodys = store.do(arrive, 0, name="ping")
     root = store.do(operator)
     async with open_dashboard(store, seed.reader_token, last=False) as browser:
-        assert "No events yet" in text_of(await browser.page("/ui/events"))
+        assert "Nothing that you may see" in text_of(await browser.page("/ui/events"))
         assert (await browser.get(f"/ui/events/{mine}")).status_code in (403, 404)
     async with open_dashboard(store, seed.token, last=False) as browser:
         assert f"/ui/events/{nobodys}" not in await browser.page("/ui/events")
@@ -126,6 +126,6 @@ async def test_topics_with_their_subscribers(store: Store, seed: Any) -> None:
 
 async def test_topics_of_others_are_not_shown(store: Store, seed: Any) -> None:
     async with open_dashboard(store, seed.reader_token) as browser:
-        assert "No repositories yet" in text_of(await browser.page("/ui/topics"))
+        assert "Nothing that you may see" in text_of(await browser.page("/ui/topics"))
         answer = await browser.get(f"/ui/topics/{seed.vault['id']}")
         assert answer.status_code in (403, 404)

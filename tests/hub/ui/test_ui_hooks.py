@@ -39,14 +39,14 @@ class TestWhoSeesWhich:
     async def test_a_collaborator_has_to_administer(self, world: World) -> None:
         async with open_dashboard(world.store, world.seed.reader_token) as browser:
             page = text_of(await browser.page("/ui/hooks"))
-            assert "No hooks yet" in page
+            assert "Nothing that you may see" in page
             assert (await browser.get(f"/ui/hooks/{world.good['id']}")).status_code == 403
             assert (await browser.get(f"/ui/hooks/{world.hidden['id']}")).status_code == 404
 
     async def test_a_token_without_the_scope_sees_none(self, world: World) -> None:
         bare = world.store.do(lambda db: tokens.create(db, world.seed.octo["id"])[0])
         async with open_dashboard(world.store, bare) as browser:
-            assert "No hooks yet" in text_of(await browser.page("/ui/hooks"))
+            assert "Nothing that you may see" in text_of(await browser.page("/ui/hooks"))
             answer = await browser.get(f"/ui/hooks/{world.good['id']}")
             assert answer.status_code == 403
             assert "read:repo_hook" in text_of(answer.text)
@@ -62,7 +62,50 @@ class TestList:
             for said in ("Healthy", "Circuit open", "Disabled", "it answered 410 <Gone>"):
                 assert said in page
             clock.advance(seconds=3601)
-            assert "Failing since" in text_of(await browser.page("/ui/hooks"))
+            assert "Failing status 500 since 1 h ago" in text_of(await browser.page("/ui/hooks"))
+
+    async def test_one_word_and_one_color_for_each_health(
+        self, world: World, clock: MovableClock
+    ) -> None:
+        for one in (world.failing, world.hidden):
+            world.store.do(hooks.update, one, secret=SECRET)
+        world.send(world.good, *(f"fine-{number}" for number in range(8)))
+        world.send(world.good, "bad", status_code=500)
+        world.send(world.good, "again")
+        world.send(world.failing, "c", status_code=500, cooldown_until=clock.now() + HOUR)
+        world.store.do(hooks.disable, world.hidden["id"], "it answered 410")
+        expected = {"warn": "Degraded", "open": "Circuit open", "disabled": "Disabled"}
+        async with open_dashboard(world.store, world.seed.token) as browser:
+            for place in ("/ui/hooks", "/ui", *(f"/ui/hooks/{one['id']}" for one in (
+                world.good, world.failing, world.hidden
+            ))):  # fmt: skip
+                page = await browser.page(place)
+                said = re.findall(r'"status (warn|open|disabled)"><svg.*?</svg>([^<]+)', page)
+                assert said, place
+                assert all(expected[kind] == word for kind, word in said), (place, said)
+            for state, name in (("circuit open", "/failing"), ("failing", "")):
+                page = await browser.page(f"/ui/hooks?state={state}")
+                assert "".join(re.findall(r"example(/\w+)", page)) == name
+
+    async def test_a_circuit_that_is_open_has_one_time(
+        self, world: World, clock: MovableClock
+    ) -> None:
+        until = clock.now() + 56 * SECOND
+        # The delivery itself is due before the circuit closes.
+        (attempt,) = world.send(
+            world.failing, "c", status_code=500, cooldown_until=until, due_at=clock.now() - HOUR
+        )
+        (event,) = world.store.look(lambda db: db.tuples("SELECT max(id) FROM event"))[0]
+        async with open_dashboard(world.store, world.seed.token) as browser:
+            for place in (f"hooks/{world.failing['id']}", f"deliveries/{attempt}", "deliveries",
+                          f"events/{event}"):  # fmt: skip
+                text = text_of(await browser.page(f"/ui/{place}"))
+                assert "in 56 s" in text, place
+                assert not re.search("due since|retry due|1 h ago", text), place
+            clock.advance(seconds=57)
+            text = text_of(await browser.page(f"/ui/hooks/{world.failing['id']}"))
+            assert "Next attempt now" in text
+            assert "Circuit breaker closed" in text
 
     async def test_filters_of_hooks(self, world: World) -> None:
         world.send(world.failing, "c", status_code=500)
@@ -72,6 +115,15 @@ class TestList:
                 ("state=disabled", set()),
                 ("state=%27", {"/good", "/failing", "/hidden"}),
                 ("repository=octo/vault", {"/hidden"}),
+                ("repository=VAU", {"/hidden"}),
+                ("repository=octo/", {"/good", "/failing", "/hidden"}),
+                ("repository=thin", set()),
+                ("repository=%25", set()),
+                ("url=/HID", {"/hidden"}),
+                ("url=/good&state=off", set()),
+                ("url=/f&state=unhealthy", {"/failing"}),
+                ("url=/g&state=unhealthy", set()),
+                ("url=other", set()),
                 ("repository=theirs/thing", set()),
                 ("repository=x", set()),
                 ("repository=%00&state=off", set()),
@@ -93,6 +145,70 @@ class TestList:
             assert [len(one) for one in seen] == [50, 13]
             assert not set(seen[0]) & set(seen[1])
             assert 'rel="next"' not in second
+
+
+class TestSecretsInUrls:
+    """A token in the query of a hook's URL is shown to those who may change the hook."""
+
+    @pytest.fixture
+    def secretive(self, world: World) -> Any:
+        url = "https://user:pass-word@receiver.example/in?token=s3cr3t&kind=a"
+        made = world.store.do(
+            hooks.create,
+            world.seed.hello["id"],
+            url=url,
+            events=["push"],
+            content_type="json",
+            secret=SECRET,
+        )
+        world.send(made, "a", status_code=500)
+        return made
+
+    async def seen(self, browser: Browser, world: World, secretive: Any) -> dict[str, str]:
+        (attempt,) = world.store.look(lambda db: db.tuples("SELECT max(id) FROM attempt"))[0]
+        (event,) = world.store.look(lambda db: db.tuples("SELECT max(id) FROM event"))[0]
+        paths = ("/ui", "/ui/hooks", f"/ui/hooks/{secretive['id']}", "/ui/deliveries",
+                 f"/ui/deliveries/{attempt}", f"/ui/events/{event}",
+                 f"/ui/topics/{secretive['repo_id']}?event=push")  # fmt: skip
+        answers = {path: await browser.get(path) for path in paths}
+        return {path: one.text for path, one in answers.items() if one.status_code == 200}
+
+    async def test_who_may_only_look_does_not_read_them(self, world: World, secretive: Any) -> None:
+        async with open_dashboard(world.store, world.look_only) as browser:
+            pages = await self.seen(browser, world, secretive)
+            assert len(pages) == 7
+            for path, page in pages.items():
+                assert "receiver.example/in?token=•••" in text_of(page), path
+                assert "s3cr3t" not in page, path
+                assert "pass-word" not in page, path
+
+    async def test_nor_does_a_guest(self, world: World, secretive: Any) -> None:
+        links = TestLinks()
+        async with open_dashboard(world.store, world.seed.token) as browser:
+            at = f"/ui/hooks/{secretive['id']}"
+            answer = await browser.post(f"{at}/links", {"days": "1"}, on=at)
+            place = re.findall(r'data-copy="http://127.0.0.1:8765([^"]+)"', answer.text)[0]
+            browser.client.cookies.clear()
+            assert "s3cr3t" not in await browser.page(place)
+            await links.follow(browser, place)
+            pages = await self.seen(browser, world, secretive)
+            assert len(pages) == 2
+            assert not [path for path, page in pages.items() if "s3cr3t" in page]
+
+    async def test_who_may_change_it_may_read_it(self, world: World, secretive: Any) -> None:
+        async with open_dashboard(world.store, world.seed.token) as browser:
+            pages = await self.seen(browser, world, secretive)
+            shown = [path for path, page in pages.items() if "s3cr3t" in page]
+            # On the hook's page when asked for, and in the curl command.
+            assert [path.rpartition("/")[0] for path in shown] == ["/ui/hooks", "/ui/deliveries"]
+            assert "Show the whole URL" in text_of(pages[shown[0]])
+
+    async def test_nobody_finds_them_with_a_filter(self, world: World, secretive: Any) -> None:
+        async with open_dashboard(world.store, world.look_only) as browser:
+            for path in ("/ui/hooks?url=", "/ui/deliveries?hook="):
+                assert "receiver.example/in" in await browser.page(f"{path}example/in")
+                for part in ("s3cr", "token", "pass", "user"):
+                    assert "receiver.example/in" not in await browser.page(f"{path}{part}")
 
 
 class TestOne:
@@ -254,6 +370,24 @@ class TestLinks:
             assert "not-for-guests" not in text
             for act in (f"{at}/ping", f"{at}/links", f"/ui/deliveries/{mine}/again"):
                 assert (await browser.post(act, on=at)).status_code == 403
+
+    async def test_ones_own_link_does_not_sign_one_out(self, world: World) -> None:
+        at = f"/ui/hooks/{world.good['id']}"
+        for token in (world.seed.token, world.operator):
+            async with open_dashboard(world.store, token, last=False) as browser:
+                before = dict(browser.client.cookies)
+                place = await self.link(browser, world)
+                assert "You stay signed in" in text_of(await browser.page(place))
+                value = place.partition("link=")[2]
+                answer = await browser.post("/ui/shared", {"link": value}, on=place)
+                assert (answer.status_code, answer.headers["location"]) == (303, at)
+                assert browser.client.cookies["tocsin_ui"] == before["tocsin_ui"]
+                assert "Send a ping" in text_of(await browser.page(at))
+        async with open_dashboard(world.store, world.seed.reader_token) as browser:
+            assert "signs you out" in text_of(await browser.page(place))
+            await browser.post("/ui/shared", {"link": value}, on=place)
+            assert "guest" in text_of(await browser.page(at))
+            assert (await browser.get("/ui/hooks")).status_code == 403
 
     async def test_what_it_ends_with_is_not_kept(self, world: World) -> None:
         async with open_dashboard(world.store, world.seed.token) as browser:

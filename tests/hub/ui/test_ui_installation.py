@@ -49,7 +49,7 @@ async def test_limits_of_others_are_not_shown(store: Store, seed: Any, clock: Mo
     ends = clock.now() + DAY
     store.do(interaction_limits.limit_account, seed.octo["id"], "existing_users", ends)
     async with open_dashboard(store, seed.reader_token, last=False) as browser:
-        assert "No limit is in force" in text_of(await browser.page("/ui/limits"))
+        assert "Nothing that you may see" in text_of(await browser.page("/ui/limits"))
     async with open_dashboard(store, store.do(operator)) as browser:
         assert "all of octo user" in text_of(await browser.page("/ui/limits"))
 

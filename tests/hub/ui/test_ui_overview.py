@@ -9,14 +9,14 @@ import pytest
 from dashboard_client import Browser, open_dashboard, text_of
 from engines import embedded
 from statement_log import statements
-from ui_world import World, hook
+from ui_world import DEAD, World, hook
 from waiting import PATIENCE, Stopwatch
 
 from hub.http.ttl_cache import TTLCache
 from hub.ui import serve, stream
 from hub.ui.charts import Series, curves, nice, stacked, waterfall
 from hub.ui.pages import overview
-from store import Store
+from store import Connection, Row, Store
 from store.clock import HOUR, MovableClock
 from store.database.sqlite.connections import SqliteSession
 from store.delivery import hooks
@@ -47,14 +47,14 @@ async def test_figures_of_the_overview(world: World) -> None:
     world.send(world.other, "e")
     async with open_dashboard(world.store, world.seed.token) as browser:
         found = figures(await browser.page("/ui"))
-        assert found["Deliveries"] == "4 0.067 a minute"
-        assert found["Success rate"] == "75.0 % 1 failure"
+        assert found["Delivered"] == "3 0.05 a minute"
+        assert found["Success rate"] == "75.0 % 0 failed for good, 1 wait"
         assert found["Latency p50"].startswith(("35 ms", "40 ms", "45 ms"))
         assert "Workers" not in found
         browser.client.cookies.clear()
         await browser.sign_in(world.operator)
         found = figures(await browser.page("/ui"))
-        assert found["Deliveries"].startswith("5 ")
+        assert found["Delivered"].startswith("4 ")
         assert found["Workers"].endswith("running")
 
 
@@ -64,7 +64,7 @@ async def test_what_is_added_up_is_bounded(world: World, monkeypatch: pytest.Mon
     monkeypatch.setattr(overview, "MOST_COUNTED", 60)
     async with open_dashboard(world.store, world.seed.token) as browser:
         page = await browser.page("/ui")
-    assert figures(page)["Deliveries"].startswith("2 ")
+    assert figures(page)["Delivered"].startswith("2 ")
     assert "1 repository is left out" in text_of(page)
 
 
@@ -74,8 +74,58 @@ async def test_waiting_deliveries_are_counted(world: World, clock: MovableClock)
     for token in (world.seed.token, world.operator):
         async with open_dashboard(world.store, token, last=token == world.operator) as browser:
             found = figures(await browser.page("/ui"))
-            assert found["Pending"].startswith("1")
+            assert found["Pending"] == "1 1 due, 0 to be retried"
             assert found["Oldest due"] == "100 s"
+
+
+async def test_success_is_counted_by_delivery(world: World) -> None:
+    world.send(world.good, "a", "b", "c")
+    world.send(world.failing, "d", state=DEAD, status_code=410)
+    world.send(world.failing, "e", status_code=500, number=5)
+    async with open_dashboard(world.store, world.seed.token) as browser:
+        found = figures(await browser.page("/ui"))
+    assert found["Success rate"] == "60.0 % 1 failed for good, 1 wait"
+
+
+async def test_deliveries_that_wait_for_long_are_an_alarm(
+    world: World, clock: MovableClock
+) -> None:
+    world.send(world.good, *(f"fine-{number}" for number in range(30)))
+    world.send(world.failing, "d", status_code=500)
+    for token in (world.seed.token, world.operator):
+        async with open_dashboard(world.store, token, last=False) as browser:
+            assert "for too long" not in text_of(await browser.page("/ui"))
+    clock.advance(seconds=1000)
+    for token in (world.seed.token, world.operator):
+        async with open_dashboard(world.store, token, last=token == world.operator) as browser:
+            text = text_of(await browser.page("/ui"))
+            assert "1 delivery waits for too long: 1 has been due for over 10 minutes" in text
+            assert "1 endpoint does not deliver, the first since 17 min ago" in text
+
+
+async def test_unhealthy_endpoints_worst_first(world: World, clock: MovableClock) -> None:
+    def more(db: Connection) -> list[Row]:
+        return [hook(db, world.seed.hello["id"], f"more-{number}") for number in range(10)]
+
+    resting = world.store.do(more)
+    world.send(world.failing, "a", error="connect: refused", status_code=None)
+    for one in resting:
+        clock.advance(seconds=1)
+        until = clock.now() + HOUR
+        world.send(one, f"to-{one['id']}", status_code=503, cooldown_until=until)
+    world.send(world.hidden, "b", status_code=410)
+    world.store.do(hooks.disable, world.hidden["id"], "it answered 410")
+    async with open_dashboard(world.store, world.seed.token) as browser:
+        page = await browser.page("/ui")
+        listed = await browser.page("/ui/hooks?state=unhealthy")
+    shown = text_of(page).partition("Unhealthy endpoints")[2].partition("Slowest")[0]
+    assert shown.strip().startswith("12 All 12 of them")
+    assert shown.count("Circuit open") == 9
+    assert shown.index("Disabled it answered 410") < shown.index("Circuit open status 503 503")
+    text = text_of(listed)
+    assert text.index("Disabled it answered 410") < text.index("Circuit open")
+    assert text.rindex("Circuit open") < text.index("Failing connect: refused")
+    assert text.count("Circuit open status 503") == 10
 
 
 async def test_hooks_to_look_after(world: World, clock: MovableClock) -> None:
@@ -86,7 +136,7 @@ async def test_hooks_to_look_after(world: World, clock: MovableClock) -> None:
     async with open_dashboard(world.store, world.seed.token) as browser:
         text = text_of(await browser.page("/ui?span=6h"))
     failing, slowest = text.split("Slowest endpoints")
-    assert "https://receiver.example/failing octo/hello Failing 1 h ago" in failing
+    assert "https://receiver.example/failing octo/hello Failing status 500 500 1 1 h ago" in failing
     assert "https://receiver.example/good octo/hello 3 s 3 s 1 0" in slowest
     assert "/other" not in text
 

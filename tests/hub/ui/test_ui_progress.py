@@ -96,7 +96,7 @@ async def test_imports_of_others_are_not_shown(store: Store, seed: Any) -> None:
     store.do(imports.start, seed.hello["id"], seed.octo["id"], url)
     looks, _ = store.do(tokens.create, seed.octo["id"], scopes=["read:repo_hook"])
     async with open_dashboard(store, seed.reader_token, last=False, imports=True) as browser:
-        assert "No imports yet" in text_of(await browser.page("/ui/imports"))
+        assert "Nothing that you may see" in text_of(await browser.page("/ui/imports"))
     async with open_dashboard(store, looks, last=False, imports=True) as browser:
         assert (await browser.get("/ui/imports")).status_code == 403
     async with open_dashboard(store, store.do(operator), imports=True) as browser:

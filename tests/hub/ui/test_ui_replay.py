@@ -67,7 +67,8 @@ async def test_a_replay_is_asked_for_followed_and_cancelled(store: Store, seed: 
         ("", "Choose a repository or a hook"),
         ("repository=octo/nothing", "There is no such repository"),
         ("hook=99", "There is no such hook"),
-        ("hook=x", "There is no such hook"),
+        ("hook=nowhere", "There is no such hook"),
+        ("hook=example&count=1", "Several hooks match. Choose one by its id: 2, 1."),
         ("repository=octo/vault&hook=1", "Hook 1 belongs to octo/hello"),
         ("hook=1&since=yesterday", "'yesterday' is not a time"),
         ("hook=1&since=2026-11-21T07:33&until=2026-11-21T07:33", "The end must be after"),
@@ -80,6 +81,7 @@ async def test_what_cannot_be_replayed_is_said(
     store.do(hook, seed.hello, "push")
     async with open_dashboard(store, seed.token) as browser:
         assert said in text_of(await browser.page(f"/ui/replay?count=1&{asked}"))
+    store.do(hook, seed.hello, "push", url="https://another.example/")
 
 
 async def test_nobody_replays_what_is_not_theirs(store: Store, seed: Any) -> None:
@@ -97,7 +99,7 @@ async def test_nobody_replays_what_is_not_theirs(store: Store, seed: Any) -> Non
         for path in (f"/ui/replay/{run['id']}", f"/ui/replay/{everything['id']}", "/ui/replay/99"):
             assert (await browser.get(path)).status_code in (403, 404)
             assert (await browser.post(f"{path}/cancel", on="/ui/replay")).status_code in (403, 404)
-        assert "No replays yet" in text_of(await browser.page("/ui/replay"))
+        assert "Nothing that you may see" in text_of(await browser.page("/ui/replay"))
         assert len(store.look(replay_runs.page, limit=9)) == 2
     async with open_dashboard(store, seed.token, last=False) as browser:
         assert (await browser.get(f"/ui/replay/{everything['id']}")).status_code == 404

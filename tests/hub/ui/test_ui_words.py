@@ -3,6 +3,8 @@
 import pytest
 
 from hub.ui import formatting
+from hub.ui.list_filters import status_codes
+from hub.ui.masking import masked
 from hub.ui.signing_in import within
 from hub.ui.view_context import natural
 from store.clock import DAY, HOUR, MINUTE, SECOND
@@ -46,6 +48,29 @@ def test_how_far_a_moment_is(distance: int, said: str) -> None:
 )  # fmt: skip
 def test_rates_are_formatted(many: int, minutes: float, said: str) -> None:
     assert formatting.rate(many, minutes) == f"{said} a minute"
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://a.example/in", "https://a.example/in"),
+        ("https://a.example/in?token=x&b=", "https://a.example/in?token=•••&b="),
+        ("https://a.example/in?secret", "https://a.example/in?•••"),
+        ("https://me:pw@a.example:8443/#x", "https://me:•••@a.example:8443/"),
+        ("https://[::1/in?token=x", "https://[::1/in"),
+    ],
+)
+def test_secrets_in_urls_are_masked(url: str, shown: str) -> None:
+    assert masked(url) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [("503", (503, 503)), ("5xx", (500, 599)), ("none", (0, 0)), ("", None), ("600", None),
+     ("50", None), ("xx", None), ("5000", None)],
+)  # fmt: skip
+def test_status_codes_in_filters(text: str, codes: tuple[int, int] | None) -> None:
+    assert status_codes(text) == codes
 
 
 def test_moments_are_formatted() -> None:

@@ -1,0 +1,84 @@
+"""The filters that several lists share: an endpoint, a status code, a period."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hub.ui.datetime_fields import moment_of
+from hub.ui.view_context import ViewContext, natural
+from store.clock import DAY, HOUR
+from store.monitoring import name_search
+
+# By query value: label and length.
+RANGES = {
+    "1h": ("last hour", HOUR),
+    "6h": ("last 6 hours", 6 * HOUR),
+    "24h": ("last 24 hours", DAY),
+    "7d": ("last 7 days", 7 * DAY),
+    "30d": ("last 30 days", 30 * DAY),
+}
+CODE = re.compile(r"([1-5])(?:xx|([0-9]{2}))")
+NO_RESPONSE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """The period of a list, and how it was chosen. Times are in microseconds."""
+
+    chosen: dict[str, str]
+    since: int | None = None
+    until: int | None = None
+    problem: str = ""
+    """What is wrong with the times. Then the period is not limited."""
+
+
+def period(look: ViewContext) -> Period:
+    """Return the period in the query: `range`, or `since` and `until`."""
+    chosen = {name: look.asked(name, 40) for name in ("range", "since", "until")}
+    if chosen["since"] or chosen["until"]:
+        chosen["range"] = ""
+    if chosen["range"] in RANGES:
+        return Period(chosen, look.now - RANGES[chosen["range"]][1])
+    chosen["range"] = ""
+    since, until = (moment_of(chosen[name]) for name in ("since", "until"))
+    wrong = [
+        chosen[n] for n, at in (("since", since), ("until", until)) if chosen[n] and at is None
+    ]
+    if wrong:
+        return Period(chosen, problem=f"{wrong[0]!r} is not a time such as 2026-11-21T07:33.")
+    if since is not None and until is not None and since >= until:
+        return Period(chosen, problem="The end must be after the beginning.")
+    return Period(chosen, since, until)
+
+
+def hooks_named(
+    look: ViewContext, text: str, repo_ids: Sequence[int] | None
+) -> tuple[int | None, list[int] | None]:
+    """Return the hook with this id, or else the hooks whose URL contains the text.
+
+    Raises Missing or Forbidden for a hook that the viewer may not see.
+    """
+    if not text:
+        return None, None
+    number = natural(text)
+    if number is None:
+        return None, name_search.hooks(look.db, text, repo_ids)
+    if repo_ids is not None:
+        look.viewer.hook(look.db, number)
+    return number, None
+
+
+def status_codes(text: str) -> tuple[int, int] | None:
+    """Return the lowest and the highest status code of `503` or `5xx`; (0, 0) for `none`.
+
+    Returns None for anything else.
+    """
+    if text == NO_RESPONSE:
+        return 0, 0
+    found = CODE.fullmatch(text)
+    if found is None:
+        return None
+    hundreds = 100 * int(found[1])
+    if found[2] is None:
+        return hundreds, hundreds + 99
+    return hundreds + int(found[2]), hundreds + int(found[2])

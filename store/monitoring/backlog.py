@@ -1,0 +1,47 @@
+"""The deliveries that wait for the hooks of some repositories."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from store.database.connection import Connection, json_array
+from store.monitoring.stats import LATE
+
+# The limits of deliveries that are counted for each hook, and of hooks: the newest ones.
+MOST, MOST_HOOKS = 1_000, 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """The deliveries that wait. `due` are due, `late` of them for long, and `later` will be."""
+
+    due: int
+    late: int
+    later: int
+    oldest_due_at: int | None
+
+
+def of_repositories(db: Connection, repo_ids: Sequence[int]) -> Backlog:
+    """Return the backlog of these repositories' hooks."""
+    waits = "FROM delivery x WHERE x.hook_id = f.id AND x.state = 0 AND x.lease_id IS NULL"
+
+    def counted(condition: str) -> str:
+        return (
+            f"(SELECT count(*) FROM (SELECT x.due_at {waits}{condition}"
+            f" ORDER BY x.due_at LIMIT {MOST}) AS c)"
+        )
+
+    row = db.one(
+        "SELECT sum(g.many) AS many, sum(g.due) AS due, sum(g.late) AS late, min(g.first) AS first"
+        f" FROM (SELECT {counted('')} AS many, {counted(' AND x.due_at <= :now')} AS due,"
+        f" {counted(' AND x.due_at <= :late')} AS late,"
+        f" (SELECT x.due_at {waits} ORDER BY x.due_at LIMIT 1) AS first"
+        f" FROM (SELECT h.id FROM {db.each('repos', wanted='integer')} AS w"
+        f" JOIN hook h ON h.repo_id = w.wanted ORDER BY h.id DESC LIMIT {MOST_HOOKS}) AS f) AS g",
+        repos=json_array(repo_ids),
+        now=db.now,
+        late=db.now - LATE,
+    )
+    assert row is not None
+    many, due, late = (int(row[name] or 0) for name in ("many", "due", "late"))
+    oldest = row["first"] if row["first"] is not None and row["first"] <= db.now else None
+    return Backlog(due, late, many - due, oldest)

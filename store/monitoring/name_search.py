@@ -1,0 +1,62 @@
+"""Repositories and hooks by a part of their name, for the filters of lists."""
+
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from store.database.connection import Connection, json_array
+
+# At most this many repositories and hooks are found, the newest ones.
+MOST_REPOSITORIES, MOST_HOOKS = 1_000, 200
+# The hooks whose whole URL has the part, among which those are chosen that show it.
+MOST_EXAMINED = 2_000
+
+
+def repositories(db: Connection, part: str, among: Sequence[int] | None) -> list[int]:
+    """Return the ids of repositories whose `owner/name` contains a text; `among` None for all."""
+    source, given = "repository r", {}
+    if among is not None:
+        source = f"{db.each('repos', wanted='integer')} AS w JOIN repository r ON r.id = w.wanted"
+        given = {"repos": json_array(among)}
+    found = db.tuples(
+        f"SELECT r.id FROM {source} JOIN account o ON o.id = r.owner_id"
+        " WHERE lower(o.login || '/' || r.name) LIKE :part ESCAPE '!' ORDER BY r.id DESC"
+        " LIMIT :most",
+        part=_containing(part),
+        most=MOST_REPOSITORIES,
+        **given,
+    )
+    return [number for (number,) in found]
+
+
+def hooks(db: Connection, part: str, among: Sequence[int] | None) -> list[int]:
+    """Return the ids of hooks of these repositories whose URL contains a text, deleted ones too.
+
+    A URL's query and its user are not searched, as they may hold secrets.
+    """
+    source, given = "hook h", {}
+    if among is not None:
+        source = f"{db.each('repos', wanted='integer')} AS w JOIN hook h ON h.repo_id = w.wanted"
+        given = {"repos": json_array(among)}
+    found = db.tuples(
+        f"SELECT h.id, h.url FROM {source} WHERE lower(h.url) LIKE :part ESCAPE '!'"
+        " ORDER BY h.id DESC LIMIT :most",
+        part=_containing(part),
+        most=MOST_EXAMINED,
+        **given,
+    )
+    shown = [number for number, url in found if part.lower() in _shown(url).lower()]
+    return shown[:MOST_HOOKS]
+
+
+def _containing(part: str) -> str:
+    escaped = part.lower().replace("!", "!!").replace("%", "!%").replace("_", "!_")
+    return f"%{escaped}%"
+
+
+def _shown(url: str) -> str:
+    """Return a URL without its user, its query and its fragment."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
