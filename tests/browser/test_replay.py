@@ -5,7 +5,7 @@ import re
 import pytest
 from chromium import violations
 from dashboard_guests import House
-from playwright.async_api import expect
+from playwright.async_api import Dialog, Page, expect
 from waiting import until
 
 from store.delivery import hooks, replay_runs
@@ -35,16 +35,26 @@ async def test_counted_first_then_delivered(visit, house, fresh):
     page = await guest.go("/ui/replay")
     before, rows = replays(house), len(house.rows())
     await page.get_by_label("Hook", exact=True).fill(str(fresh))
+    await expect(page.get_by_label("Status")).to_have_value("failed")
     await page.get_by_label("Received since").fill("")
     await page.get_by_role("button", name="Count").click()
     dry_run = page.get_by_role("region", name="Dry run")
     await expect(dry_run).to_contain_text(re.compile(r"to be created\s*[1-9]"))
     assert (replays(house), len(house.rows())) == (before, rows)
     assert await violations(page) == []
+    questions: list[str] = []
+    await _answer(page, questions, accept=False)
     await dry_run.get_by_role("button", name="Deliver them").click()
+    assert replays(house) == before
+    await _answer(page, questions, accept=True)
+    await dry_run.get_by_role("button", name="Deliver them").click()
+    assert re.match(r"Create [1-9]\d* deliveries and send them\?", questions[0])
+    assert questions == questions[:1] * 2
     await expect(page).to_have_url(re.compile(r"/ui/replay/\d+$"))
     progress = page.get_by_role("region", name="Progress")
     await expect(progress).to_contain_text("done")
+    await expect(progress).to_contain_text("Ended after")
+    await expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
     await expect(progress).to_contain_text("100")
     assert await violations(page) == []
     await page.get_by_role("link", name="Replay", exact=True).first.click()
@@ -57,6 +67,25 @@ async def test_counted_first_then_delivered(visit, house, fresh):
         lambda: all(r["state"] == "delivered" for r in house.rows() if r["hook_id"] == fresh),
         "the deliveries",
     )
+
+
+async def _answer(page: Page, questions: list[str], *, accept: bool) -> None:
+    """Answer the next question of the page, and note it."""
+
+    async def answer(dialog: Dialog) -> None:
+        questions.append(dialog.message)
+        await (dialog.accept() if accept else dialog.dismiss())
+
+    page.once("dialog", answer)
+
+
+async def test_from_a_hook_it_is_what_did_not_arrive_in_a_day(visit, house):
+    guest = await visit("ada")
+    page = await guest.go(f"/ui/hooks/{house.world.failing}")
+    await page.get_by_role("link", name="Replay", exact=True).last.click()
+    await expect(page.get_by_label("Hook", exact=True)).to_have_value(str(house.world.failing))
+    await expect(page.get_by_label("Status")).to_have_value("failed")
+    await expect(page.get_by_label("Received since")).to_have_value(re.compile("^20"))
 
 
 async def test_without_scripts(visit, house, fresh):

@@ -29,7 +29,7 @@ KINDS = {"done": "good", "cancelled": "none", "under way": "busy", "waiting": "b
 def plan_replay(look: ViewContext) -> dict[str, Any]:
     """Show the selection form, its dry run, and the list of replays."""
     asked = {name: look.asked(name) for name in FIELDS}
-    chosen = {"since": field_of(look.now - DAY), **asked} if not any(asked.values()) else asked
+    chosen = asked if look.asked("count") else _usual(asked, look.now)
     before = look.asked_number("before")
     repo_ids = look.repositories()
     runs = replay_runs.page(look.db, limit=PAGE + 1, before=before, repo_ids=repo_ids)
@@ -43,6 +43,13 @@ def plan_replay(look: ViewContext) -> dict[str, Any]:
         "older": older(f"{ROOT}/replay", {}, last),
         "newest": f"{ROOT}/replay" if before else "",
     }
+
+
+def _usual(asked: dict[str, str], now: int) -> dict[str, str]:
+    """Return the selection with which the form begins: what did not arrive in the last day."""
+    if any(asked[name] for name in FIELDS if name not in ("repository", "hook")):
+        return asked
+    return {**asked, "status": "failed", "since": field_of(now - DAY)}
 
 
 def _dry_run(look: ViewContext, asked: dict[str, str]) -> dict[str, Any]:
@@ -106,13 +113,6 @@ def _of(look: ViewContext, asked: dict[str, str]) -> tuple[int | None, int | Non
     return hook_id, repo_id
 
 
-def _moment(asked: dict[str, str], name: str) -> int | None:
-    if not asked[name]:
-        return None
-    at = moment_of(asked[name])
-    if at is None:
-        raise _invalid(name, f"{asked[name]!r} is not a time such as 2026-11-21T07:33.")
-    return at
 def _hook_id(look: ViewContext, text: str, repo_id: int | None) -> int:
     """Return the id of the only hook that a text names. Raises Invalid if there are several."""
     repo_ids = look.repositories() if repo_id is None else [repo_id]
@@ -125,6 +125,13 @@ def _hook_id(look: ViewContext, text: str, repo_id: int | None) -> int:
     return found[0] if found else 0
 
 
+def _moment(asked: dict[str, str], name: str) -> int | None:
+    if not asked[name]:
+        return None
+    at = moment_of(asked[name])
+    if at is None:
+        raise _invalid(name, f"{asked[name]!r} is not a time such as 2026-11-21T07:33.")
+    return at
 
 
 def _invalid(field: str, message: str) -> Invalid:
@@ -179,7 +186,8 @@ def follow_replay(look: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]
     mark = (run["moves"], run["ended_at"])
     if mark == state:
         return state, []
-    return mark, [PanelUpdate("run", "_replay.html", {"run": run_row(run)})]
+    told = {"run": run_row(run), "may_change": _may_change(look, run)}
+    return mark, [PanelUpdate("run", "_replay.html", told)]
 
 
 @ui.act("/replay/{run_id}/cancel")
@@ -229,6 +237,7 @@ def run_row(run: Row) -> dict[str, Any]:
         **run,
         "state": state,
         "kind": KINDS[state],
+        "took": None if run["ended_at"] is None else run["ended_at"] - run["created_at"],
         "share": round(100 * replay_runs.progress(run), 1),
         "words": describe(replay_runs.selection_of(run), asked),
     }

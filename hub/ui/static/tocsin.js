@@ -54,7 +54,9 @@ document.addEventListener("htmx:afterSwap", refreshTimes);
 // Ask before an action that cannot be undone.
 document.addEventListener("submit", (event) => {
   const question = event.target.dataset.confirm || (event.submitter && event.submitter.dataset.confirm);
-  if (question && !confirm(question)) event.preventDefault();
+  const number = document.querySelector("[data-number]");
+  const asked = question && question.replace("{number}", number ? number.textContent.trim() : "");
+  if (asked && !confirm(asked)) event.preventDefault();
 });
 
 refreshTimes();

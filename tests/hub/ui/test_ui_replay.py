@@ -1,5 +1,6 @@
 """The pages of replays: counted first, carried on by the worker, each sees their own."""
 
+import re
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -53,8 +54,9 @@ async def test_a_replay_is_asked_for_followed_and_cancelled(store: Store, seed: 
         assert "66.7 %" in said
         answer = await browser.post("/ui/replay/1/cancel", on="/ui/replay/1")
         assert answer.status_code == 303
-        said = text_of(await browser.page("/ui/replay/1"))
-        assert "cancelled" in said
+        html = await browser.page("/ui/replay/1")
+        assert "cancelled" in text_of(html)
+        assert "/ui/replay/1/cancel" not in html
         assert (await browser.post("/ui/replay/1/cancel", on="/ui/replay")).status_code == 422
         assert "cancelled" in text_of(await browser.page("/ui/replay"))
         actions = [row["action"] for row in store.look(audit_log.page, limit=9)]
@@ -79,9 +81,9 @@ async def test_what_cannot_be_replayed_is_said(
     store: Store, seed: Any, asked: str, said: str
 ) -> None:
     store.do(hook, seed.hello, "push")
+    store.do(hook, seed.hello, "push", url="https://another.example/")
     async with open_dashboard(store, seed.token) as browser:
         assert said in text_of(await browser.page(f"/ui/replay?count=1&{asked}"))
-    store.do(hook, seed.hello, "push", url="https://another.example/")
 
 
 async def test_nobody_replays_what_is_not_theirs(store: Store, seed: Any) -> None:
@@ -110,6 +112,35 @@ async def test_nobody_replays_what_is_not_theirs(store: Store, seed: Any) -> Non
         assert answer.status_code == 303
         said = text_of(await browser.page(f"/ui/replay/{run['id']}"))
         assert "octo/hello to hook 1" in said
+
+
+async def test_a_form_begins_with_what_did_not_arrive_in_a_day(store: Store, seed: Any) -> None:
+    store.do(hook, seed.hello, "push")
+    async with open_dashboard(store, seed.token) as browser:
+        for asked in ("", "?hook=1", "?repository=octo/hello"):
+            html = await browser.page(f"/ui/replay{asked}")
+            assert re.search(r'name="since" type="datetime-local" value="20', html), asked
+            assert '<option value="failed" selected>' in html, asked
+        for asked in ("?hook=1&count=1", "?event=push"):
+            assert "selected>" not in await browser.page(f"/ui/replay{asked}"), asked
+
+
+async def test_an_ended_replay_is_renewed_without_its_button(
+    store: Store, seed: Any, clock: MovableClock
+) -> None:
+    store.do(hook, seed.hello, "push")
+    store.do(arrive, seed.hello["id"], 3)
+    chosen = ReplaySelection(hook_id=1, repo_id=seed.hello["id"])
+    run = store.do(replay_runs.create, chosen, "octo")
+    async with open_dashboard(store, seed.token) as browser:
+        async with browser.listening(f"/ui/replay/{run['id']}/live") as heard:
+            assert "/ui/replay/1/cancel" in await heard.until("update")
+            clock.advance(seconds=5)
+            store.do(replay_runs.run_step, run, 100)
+            last = (await heard.until("Ended after")).rpartition("event: update")[2]
+        assert "/ui/replay/1/cancel" not in last
+        assert "Ended after 5 s" in text_of(last)
+        assert "Ended after 5 s" in text_of(await browser.page("/ui/replay/1"))
 
 
 async def test_who_may_only_look_cannot_start_one(store: Store, seed: Any) -> None:
