@@ -1,7 +1,12 @@
-"""Formatting of numbers and times for the dashboard. Times and durations are in microseconds."""
+"""Formatting of numbers, times and URLs for the dashboard.
 
+Times and durations are in microseconds.
+"""
+
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
+from urllib.parse import urlsplit
 
 from store.clock import DAY, HOUR, MINUTE, SECOND
 
@@ -10,6 +15,9 @@ STEPS = ((DAY, "d"), (HOUR, "h"), (MINUTE, "min"), (SECOND, "s"))
 UNITS = ("B", "kB", "MB", "GB", "TB")
 # A narrow no-break space, the usual separator between groups of digits.
 THIN = "\u202f"
+# In place of a secret in a URL, and what it replaces in the query.
+MASK = "•••"
+VALUE = re.compile(r"=[^&;]+")
 
 
 def number(value: int) -> str:
@@ -97,3 +105,19 @@ def percent(part: float, whole: float) -> str:
 def pluralize(value: int, one: str, several: str = "") -> str:
     """Format a number with its noun: `1 hook`, `2 hooks`."""
     return f"{number(value)} {one if value == 1 else several or one + 's'}"
+
+
+def masked(url: str) -> str:
+    """Return a URL without the values in its query, without its fragment and without a password.
+
+    Many receivers accept a token in the query of their URL.
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url.partition("?")[0]
+    user, at, host = parts.netloc.rpartition("@")
+    shown = f"{user.partition(':')[0]}:{MASK}@{host}" if ":" in user else f"{user}{at}{host}"
+    query = VALUE.sub(f"={MASK}", parts.query) if "=" in parts.query else parts.query and MASK
+    text = parts._replace(netloc=shown, query="", fragment="").geturl()
+    return f"{text}?{query}" if query else text

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from hub.ui import formatting
 from hub.ui.assets import asset, public_asset
-from hub.ui.masking import masked
 from hub.ui.section import ROOT
 from store.clock import iso
 
@@ -44,7 +43,7 @@ def _environment() -> "Environment":
         "moment": formatting.moment,
         "clock": formatting.clock,
         "size": formatting.size,
-        "masked": masked,
+        "masked": formatting.masked,
         "prose": _with_code,
         "iso": iso,
     }

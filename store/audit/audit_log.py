@@ -135,17 +135,22 @@ def page(
     limit: int,
     before: int | None = None,
     since: int | None = None,
+    until: int | None = None,
     actor: str | None = None,
     action: str | None = None,
 ) -> list[Row]:
-    """Return the newest entries: below the number `before`, since a time, by an actor or an action.
+    """Return the newest entries: below the number `before`, since a time and until another one
+    (exclusive), by an actor or an action.
 
     `details` is an object.
     """
-    given = {"before": before, "since": since, "actor": actor, "action": action}
+    given = {
+        "before": before, "since": since, "until": until, "actor": actor, "action": action
+    }  # fmt: skip
     bounds = {
         "before": "id < :before",
         "since": "id >= (SELECT id FROM audit WHERE at >= :since ORDER BY at, id LIMIT 1)",
+        "until": "id <= (SELECT id FROM audit WHERE at < :until ORDER BY at DESC, id DESC LIMIT 1)",
         "actor": "actor = :actor",
         "action": "action = :action",
     }

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -44,13 +45,13 @@ async def house(
 @pytest.fixture
 async def visit(browser: Browser, house: House) -> AsyncIterator[Visiting]:
     """`await visit("ada")`: a page of a browser of its own, signed in as ada (root, ada, bob;
-    None: not at all). `dark`, `narrow`, `scripts=False` as somebody may have it.
+    None: not at all). `dark`, `narrow`, `scripts=False`, `zone` as somebody may have it.
 
     After the test: nothing was loaded from elsewhere, and nothing was complained about.
     """
     guests: list[Guest] = []
 
-    async def call(login: str | None = "ada", **how: bool) -> Guest:
+    async def call(login: str | None = "ada", **how: Any) -> Guest:
         guests.append(await Guest.arrive(browser, house, login, **how))
         return guests[-1]
 

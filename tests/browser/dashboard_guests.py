@@ -76,6 +76,7 @@ class Guest:
         dark: bool = False,
         narrow: bool = False,
         scripts: bool = True,
+        zone: str = "UTC",
     ) -> Self:
         """Open a browser of its own for somebody."""
         context = await browser.new_context(
@@ -85,7 +86,7 @@ class Guest:
             java_script_enabled=scripts,
             reduced_motion="reduce",
             locale="en",
-            timezone_id="UTC",
+            timezone_id=zone,
         )
         context.set_default_timeout(PATIENCE * 1000)
         watched = Watched(context, house.url)

@@ -103,7 +103,7 @@ async def test_without_a_mouse(visit, mine):
     await page.goto("/ui/hooks")
     await page.get_by_label("State").focus()
     await page.keyboard.press("ArrowDown")
-    await expect(page).to_have_url(re.compile(r"state=failing"))
+    await expect(page).to_have_url(re.compile(r"state=unhealthy"))
     await expect(
         page.get_by_role("table").get_by_role("row", name=re.compile("mine"))
     ).to_have_count(0)

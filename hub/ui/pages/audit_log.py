@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from hub.ui.datetime_fields import moment_of
+from hub.ui import list_filters
 from hub.ui.pages.hooks import older, query
 from hub.ui.section import ROOT, PanelUpdate, Section
 from hub.ui.view_context import ViewContext
@@ -21,14 +21,15 @@ PORTION = 2_000
 @ui.page("/audit", "audit.html", who="operator")
 def list_entries(look: ViewContext) -> dict[str, Any]:
     """List the entries that match the query, newest first."""
-    chosen = {name: look.asked(name, 500) for name in ("who", "what", "since")}
-    since = moment_of(chosen["since"])
+    asked = list_filters.period(look)
+    chosen = {**{name: look.asked(name, 500) for name in ("who", "what")}, **asked.chosen}
     before = look.asked_number("before")
     rows = audit_log.page(
         look.db,
         limit=PAGE + 1,
         before=before,
-        since=since,
+        since=asked.since,
+        until=asked.until,
         actor=chosen["who"] or None,
         action=chosen["what"] or None,
     )
@@ -37,7 +38,8 @@ def list_entries(look: ViewContext) -> dict[str, Any]:
         "entries": [entry_row(row) for row in rows[:PAGE]],
         "chosen": chosen,
         "filtered": any(chosen.values()),
-        "wrong": bool(chosen["since"]) and since is None,
+        "ranges": list_filters.RANGES,
+        "problem": asked.problem,
         "older": older(f"{ROOT}/audit", chosen, last),
         "newest": f"{ROOT}/audit?{query(chosen)}" if before else "",
     }

@@ -9,7 +9,7 @@ import orjson
 from hub.ui import status_text
 from hub.ui.charts import waterfall
 from hub.ui.curl import command
-from hub.ui.masking import masked
+from hub.ui.formatting import masked
 from hub.ui.pages import deliveries
 from hub.ui.section import ROOT, ActionResult, Section
 from hub.ui.signature import signatures

@@ -95,7 +95,7 @@ class LivePage {
     this.paused = false;
     this.views = [...document.querySelectorAll("[data-stream]")].map((element) => this.view(element));
     this.polled = [...document.querySelectorAll("[hx-trigger^=every]")];
-    if (!this.views.length && !this.polled.length) return;
+    if (!this.views.length && !this.polled.length) return this.still();
     this.state = this.views.length ? "lost" : "open";
     for (const button of document.querySelectorAll("[data-pause]")) {
       button.hidden = false;
@@ -109,6 +109,11 @@ class LivePage {
       focusAgain(document.getElementById(event.detail.elt.id) || event.detail.elt, this.kept);
       this.kept = null;
     });
+  }
+
+  // A page on which nothing is renewed.
+  still() {
+    for (const one of document.querySelectorAll("[data-live]")) one.remove();
   }
 
   view(element) {

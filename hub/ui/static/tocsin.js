@@ -27,6 +27,56 @@ function refreshTimes() {
   }
 }
 
+// Local times instead of UTC, if somebody prefers them. The server always reads and writes UTC.
+const ZONE = "tocsin-times";
+const isLocal = () => localStorage.getItem(ZONE) === "local";
+
+function stamp(moment, local, precision = 19) {
+  const shifted = local ? new Date(moment - moment.getTimezoneOffset() * 60000) : moment;
+  return shifted.toISOString().slice(0, precision);
+}
+
+function zone(moment) {
+  const minutes = -moment.getTimezoneOffset(), two = (number) => String(number).padStart(2, "0");
+  return `${minutes < 0 ? "-" : "+"}${two(Math.floor(Math.abs(minutes) / 60))}:${two(Math.abs(minutes) % 60)}`;
+}
+
+function stamped(moment, local) {
+  return `${stamp(moment, local).replace("T", " ")} ${local ? zone(moment) : "UTC"}`;
+}
+
+function showZone() {
+  const local = isLocal();
+  for (const time of document.querySelectorAll("time[data-stamp], time[data-ago]")) {
+    const text = stamped(new Date(time.dateTime), local);
+    if ("ago" in time.dataset) time.title = text;
+    else if (time.textContent !== text) time.textContent = text;
+  }
+  for (const label of document.querySelectorAll("[data-zone]")) label.textContent = local ? "(local)" : "(UTC)";
+  for (const words of document.querySelectorAll("[data-zone-words]")) {
+    words.textContent = local ? "Times are local." : "Times are UTC.";
+  }
+  for (const button of document.querySelectorAll("[data-zone-change]")) {
+    button.hidden = false;
+    button.textContent = local ? "Use UTC" : "Use local times";
+  }
+}
+
+// A field's value is read as UTC or as local, and written as the other.
+function turnFields(form, toLocal) {
+  for (const field of form.querySelectorAll("input[type=datetime-local]")) {
+    if (!field.value) continue;
+    field.value = stamp(new Date(toLocal ? `${field.value}Z` : field.value), toLocal, 16);
+  }
+}
+
+document.addEventListener("click", (event) => {
+  if (!event.target.closest("[data-zone-change]")) return;
+  localStorage.setItem(ZONE, isLocal() ? "utc" : "local");
+  turnFields(document, isLocal());
+  showZone();
+});
+
 async function copy(button) {
   const source = button.dataset.copyFrom && document.getElementById(button.dataset.copyFrom);
   const text = source ? source.textContent : button.dataset.copy;
@@ -48,8 +98,9 @@ document.addEventListener("click", (event) => {
   if (button) copy(button);
 });
 
-document.addEventListener("renewed", refreshTimes);
-document.addEventListener("htmx:afterSwap", refreshTimes);
+for (const name of ["renewed", "htmx:afterSwap"]) {
+  document.addEventListener(name, () => { refreshTimes(); showZone(); });
+}
 
 // Ask before an action that cannot be undone.
 document.addEventListener("submit", (event) => {
@@ -57,7 +108,10 @@ document.addEventListener("submit", (event) => {
   const number = document.querySelector("[data-number]");
   const asked = question && question.replace("{number}", number ? number.textContent.trim() : "");
   if (asked && !confirm(asked)) event.preventDefault();
+  else if (isLocal()) turnFields(event.target, false);
 });
 
+if (isLocal()) turnFields(document, true);
+showZone();
 refreshTimes();
 setInterval(refreshTimes, 1000);

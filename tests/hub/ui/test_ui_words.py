@@ -4,7 +4,6 @@ import pytest
 
 from hub.ui import formatting
 from hub.ui.list_filters import status_codes
-from hub.ui.masking import masked
 from hub.ui.signing_in import within
 from hub.ui.view_context import natural
 from store.clock import DAY, HOUR, MINUTE, SECOND
@@ -61,7 +60,7 @@ def test_rates_are_formatted(many: int, minutes: float, said: str) -> None:
     ],
 )
 def test_secrets_in_urls_are_masked(url: str, shown: str) -> None:
-    assert masked(url) == shown
+    assert formatting.masked(url) == shown
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,91 @@
+"""Lists as people search them: by period, in their own time zone, and by what the lists show."""
+
+import re
+from datetime import datetime, timedelta
+
+from chromium import violations
+from playwright.async_api import expect
+
+from store.delivery import hooks
+
+STAMP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d (UTC|[+-]\d\d:\d\d)")
+ZONE = "Asia/Kathmandu"
+AHEAD = timedelta(hours=5, minutes=45)
+
+
+async def test_absolute_times_in_utc_or_in_ones_own_zone(visit):
+    guest = await visit("ada", zone=ZONE)
+    page = await guest.go("/ui/deliveries")
+    stamp = page.get_by_role("table").locator("time[data-stamp]").first
+    before = STAMP.fullmatch(await stamp.inner_text())
+    assert before
+    assert before[1] == "UTC"
+    await page.get_by_role("button", name="Use local times").click()
+    await expect(stamp).to_contain_text("+05:45")
+    utc, local = (
+        datetime.fromisoformat(text[:19]) for text in (before[0], await stamp.inner_text())
+    )
+    assert local - utc == AHEAD
+    await page.goto("/ui/events")
+    await expect(page.get_by_text("Times are local")).to_be_visible()
+    await expect(page.get_by_text("From (local)")).to_be_visible()
+    await page.get_by_role("button", name="Use UTC").click()
+    await expect(page.get_by_text("From (UTC)")).to_be_visible()
+
+
+async def test_a_period_in_ones_own_zone(visit):
+    guest = await visit("ada", zone=ZONE)
+    page = await guest.go("/ui/deliveries")
+    await page.get_by_role("button", name="Use local times").click()
+    await page.get_by_label("From").fill("2026-01-02T05:45")
+    await page.get_by_role("button", name="Show").click()
+    await expect(page).to_have_url(re.compile("since=2026-01-02T00%3A00"))
+    await expect(page.get_by_label("From")).to_have_value("2026-01-02T05:45")
+    assert await page.get_by_role("row").count() > 1
+    await page.get_by_label("From").fill("")
+    await page.get_by_label(re.compile("^To")).fill("2020-01-01T00:00")
+    await page.get_by_role("button", name="Show").click()
+    await expect(page.get_by_text("No matching deliveries")).to_be_visible()
+
+
+async def test_filters_accept_what_lists_show(visit, house):
+    guest = await visit("ada")
+    page = await guest.go("/ui/deliveries?event=issues.opened")
+    await house.post("issues", guid="an-opened-issue", action="opened")
+    await expect(page.get_by_role("row", name=re.compile("an-opened-issue"))).to_have_count(1)
+    await guest.go("/ui/deliveries")
+    await page.get_by_label("Event").fill("issues.opened")
+    await page.get_by_label("Endpoint").fill("/good")
+    await page.get_by_label("Repository").fill("engi")
+    await page.get_by_label("Status code").fill("2xx")
+    await page.get_by_label("Period").select_option("last hour")
+    await page.get_by_role("button", name="Show").click()
+    rows = page.get_by_role("row", name=re.compile(r"issues\.opened"))
+    await expect(rows.first).to_be_visible()
+    assert await rows.count() == await page.get_by_role("row").count() - 1
+    assert await violations(page) == []
+    await guest.go("/ui/deliveries?code=600")
+    await expect(page.get_by_role("alert")).to_contain_text("not a status code")
+
+
+async def test_secrets_in_urls_are_shown_when_asked_for(visit, house):
+    with house.opened() as store:
+        url = f"http://127.0.0.1:{house.receiver.port}/secret?token=s3cr3t"
+        made = store.do(
+            hooks.create, house.world.engine, url=url, events=["star"], content_type="json"
+        )
+    guest = await visit("ada")
+    page = await guest.go(f"/ui/hooks/{made['id']}")
+    await expect(page.get_by_role("heading", level=1)).to_contain_text("/secret?token=•••")
+    await expect(page.get_by_text("s3cr3t")).to_be_hidden()
+    await page.get_by_text("Show the whole URL").click()
+    await expect(page.get_by_text("token=s3cr3t")).to_be_visible()
+    assert await violations(page) == []
+
+
+async def test_ones_own_link_keeps_one_signed_in(visit, house):
+    guest = await visit("ada")
+    page = await guest.go(f"/ui/shared?link={house.world.link}")
+    await expect(page.get_by_text("You stay signed in")).to_be_visible()
+    await page.get_by_role("button", name="View the deliveries").click()
+    await expect(page.get_by_role("button", name="Send a ping")).to_be_visible()
