@@ -105,7 +105,13 @@ async def test_the_audit_log_by_what_is_asked_for(
         assert "octo by token" not in said
         said = text_of(await browser.page("/ui/audit?since=2026-11-21T08:30"))
         assert "octo by token" not in said
-        assert "This is not a time" in text_of(await browser.page("/ui/audit?since=soon"))
+        for earlier in ("until=2026-11-21T08:30", "until=2026-11-21T08:30&since=2026-11-21T07:00"):
+            said = text_of(await browser.page(f"/ui/audit?{earlier}"))
+            assert "octo by token" in said, earlier
+            assert "reader by token" not in said, earlier
+        assert "octo by token" not in text_of(await browser.page("/ui/audit?range=1h&who=reader"))
+        assert "No such entries" in text_of(await browser.page("/ui/audit?until=2020-01-01T00:00"))
+        assert "'soon' is not a time" in text_of(await browser.page("/ui/audit?since=soon"))
         assert "No such entries" in text_of(await browser.page("/ui/audit?who=nobody"))
 
 

@@ -1,0 +1,199 @@
+"""What the dashboard's lists ask for: backlogs, unhealthy hooks, parts of names, periods; and that
+indexes answer it.
+"""
+
+import re
+from typing import Any
+
+import pytest
+from store_world import World
+
+from store import Connection
+from store.clock import HOUR, SECOND
+from store.database.id_search import first_id_since
+from store.delivery import attempt_feed, attempts, deliveries, hook_health, hooks
+from store.delivery.attempt_feed import AttemptFilter
+from store.delivery.attempts import DEAD
+from store.delivery.event_names import EventPattern, parse_pattern
+from store.monitoring import backlog, minute_counters, name_search, stats
+from store.monitoring.stats import LATE
+
+
+def test_late_deliveries_of_repositories(world: World) -> None:
+    mine, other = world.hook("push"), world.another_repo()
+    world.hook("push", repo=other)
+    world.arrive("g-1")
+    began = world.now
+    world.clock.advance(LATE // SECOND)
+    world.arrive("g-2")
+    world.arrive("g-3", repo_id=other["id"], scope=other["id"])
+    lease = world.lease()
+    found = world.store.look(backlog.of_repositories, [mine["repo_id"]])
+    assert (found.due, found.late, found.later, found.oldest_due_at) == (2, 1, 0, began)
+    assert world.store.look(stats.collect).late == 1
+    (claimed,) = world.claim(lease, mine["id"], limit=1)
+    world.store.do(attempts.record, [world.failure(lease, claimed)])
+    found = world.store.look(backlog.of_repositories, [mine["repo_id"]])
+    assert (found.due, found.late, found.later) == (1, 0, 1)
+    none = world.store.look(backlog.of_repositories, [])
+    assert (none.due, none.late, none.later, none.oldest_due_at) == (0, 0, 0, None)
+
+
+def test_deliveries_that_failed_for_good_are_counted(world: World) -> None:
+    hook = world.hook("push")
+    for number in range(3):
+        world.arrive(f"g-{number}")
+    lease = world.lease()
+    first, second, third = world.claim(lease, hook["id"])
+    world.store.do(attempts.record, [world.failure(lease, first, state=DEAD)])
+    world.store.do(attempts.record, [world.failure(lease, second)])
+    gone = [third.id]
+    assert world.store.do(deliveries.mark_dead, lease, gone, "the hook is gone") == 1
+    assert world.store.do(deliveries.mark_dead, lease, gone, "the hook is gone") == 0
+    minute = world.now // minute_counters.MINUTE
+    for repo_ids in (None, [hook["repo_id"]]):
+        found = world.store.look(minute_counters.between, minute, minute + 1, 1, repo_ids)[minute]
+        assert (found.failed, found.dead) == (2, 2)
+
+
+def test_unhealthy_hooks_are_counted_beyond_the_limit(world: World) -> None:
+    made = [world.hook("push")["id"] for _ in range(6)]
+    off, disabled, resting, early, late, _ = made
+
+    def spoil(db: Connection) -> None:
+        for at, hook_id in enumerate((off, resting, early, late)):
+            db.execute("UPDATE hook SET failing_since = :at WHERE id = :id", at=at + 1, id=hook_id)
+        until = db.now + HOUR
+        db.execute("UPDATE hook SET resting_until = :at WHERE id = :id", at=until, id=resting)
+        db.execute("UPDATE hook SET active = 0 WHERE id = :id", id=off)
+        hooks.disable(db, disabled, "gone")
+
+    world.store.do(spoil)
+    rows = world.store.look(hook_health.unhealthy, None, 2)
+    assert [row["id"] for row in rows] == [disabled, resting]
+    assert {(row["total"], row["failing_first"]) for row in rows} == {(4, 2)}
+    rest = world.store.look(hook_health.unhealthy, [world.repo["id"]], 9, 2)
+    assert [row["id"] for row in rest] == [early, late]
+    assert world.store.look(hook_health.unhealthy, [], 9) == []
+    named = world.store.look(hook_health.unhealthy, None, 9, 0, [late, off])
+    assert [row["id"] for row in named] == [late]
+
+
+def test_names_are_found_by_a_part(world: World) -> None:
+    other = world.another_repo("o_ther-50")
+    hook = world.hook("push", repo=other, url="https://u:p@Receiver.example/A_b?token=x#y")
+    login = other["full_name"].partition("/")[0]
+    for part, found in (
+        ("O_THER", [other["id"]]), ("o.ther", []), ("50!", []), ("%", []), ("", None),
+        (f"{login}/o_", [other["id"]]),
+    ):  # fmt: skip
+        ids = world.store.look(name_search.repositories, part, None)
+        assert found is None or ids == found, part
+    assert world.store.look(name_search.repositories, "o_ther", [world.repo["id"]]) == []
+    for part, is_found in (
+        ("receiver.example", True), ("/a_B", True), ("axb", False), ("token", False), ("=x", False),
+        ("u:p", False),
+    ):  # fmt: skip
+        ids = world.store.look(name_search.hooks, part, [other["id"]])
+        assert ids == ([hook["id"]] if is_found else []), part
+    assert world.store.look(name_search.hooks, "receiver", [world.repo["id"]]) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "part"),
+    [("", None, None), ("push", "push", None), ("issues.opened", None, "issues.opened"),
+     ("iss*", None, "iss"), ("bell", None, "bell")],
+)  # fmt: skip
+def test_event_filters(text: str, name: str | None, part: str | None) -> None:
+    assert parse_pattern(text) == (name, None if part is None else EventPattern(part))
+
+
+def test_an_attempt_is_found_by_its_time(world: World) -> None:
+    hook, lease = world.hook("push"), world.lease()
+    assert world.store.look(first_id_since, "attempt", "started_at", 0) == 1
+    began = world.now
+    for number in range(9):
+        world.arrive(f"g-{number}")
+        (claimed,) = world.claim(lease, hook["id"])
+        world.store.do(attempts.record, [world.outcome(lease, claimed)])
+        world.clock.advance(10)
+    for number in range(10):
+        at = began + number * 10 * SECOND
+        assert world.store.look(attempt_feed.first_since, at) == number + 1
+
+
+# So many that both engines prefer an index.
+MANY = 20_000
+FILTERS = (
+    AttemptFilter(),
+    AttemptFilter(first=2_000, before=2_500),
+    AttemptFilter(codes=(500, 599)),
+    AttemptFilter(pattern=EventPattern("issues.opened")),
+    AttemptFilter(hook_ids=[1, 2, 3], codes=(0, 0), first=10),
+    AttemptFilter(repo_ids=[1], hook_ids=[1], pattern=EventPattern("x"), before=2_000),
+)
+
+
+def test_lists_read_indexes(world: World, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many deliveries and attempts there are."""
+    monkeypatch.setattr(attempt_feed, "WINDOW", 50)
+    hook_ids = [world.hook("push")["id"] for _ in range(3)]
+    world.arrive("g-1")
+    rows = [(at, hook_ids[at % 3], world.repo["id"], 1, at) for at in range(MANY)]
+    received = [
+        (f"g-{at}-x", 1, world.repo["id"], "issues", "opened", at, 2, b"", b"")
+        for at in range(MANY)
+    ]
+    made = [
+        (at, hook_ids[at % 3], at + 1, world.repo["id"], 1, 0, at, 5, 500 if at % 50 == 0 else 200,
+         "https://a.example", "{}", "", "")
+        for at in range(MANY)
+    ]  # fmt: skip
+
+    def fill(db: Connection) -> None:
+        named = "guid, scope, repo_id, name, action, received_at, size, digest, body"
+        db.insert_many("event", named, received)
+        db.insert_many("delivery", "event_id, hook_id, repo_id, state, due_at", rows)
+        columns = (
+            "delivery_id, hook_id, event_id, repo_id, number, redelivery, started_at, duration,"
+            " status_code, url, timings, request_head, response_body"
+        )
+        db.insert_many("attempt", columns, made)
+        db.execute("ANALYZE")
+
+    world.store.do(fill)
+    steps = world.store.do(plans, url.startswith("postgres"))
+    assert len(steps) > len(FILTERS)
+    for step in steps:
+        # Rows of these tables are only read by their index, or by their id in a range. PostgreSQL
+        # reads a whole table of events if most of its rows are wanted, as here.
+        assert not re.search(r"Seq Scan on (delivery|attempt)\b", step), step
+        assert not re.search(r"SCAN (x|a|d|e|delivery|attempt|event)\b(?!.*INDEX)", step), step
+
+
+def plans(db: Connection, postgres: bool) -> list[str]:
+    """The lines of the statements' plans that say how tables are read."""
+    asked: list[tuple[str, dict[str, Any]]] = []
+
+    class Noting:
+        now = db.now
+
+        def __getattr__(self, name: str) -> Any:
+            found = getattr(db, name)
+            if name not in ("all", "one", "tuples", "value"):
+                return found
+
+            def ask(sql: str, **given: Any) -> Any:
+                asked.append((sql, given))
+                return found(sql, **given)
+
+            return ask
+
+    noting: Any = Noting()
+    backlog.of_repositories(noting, [1])
+    for filtered in FILTERS:
+        attempt_feed.page(noting, filtered, limit=50)
+    attempt_feed.first_since(noting, 1_000)
+    word = "EXPLAIN " if postgres else "EXPLAIN QUERY PLAN "
+    lines = [str(row[-1]) for sql, given in asked for row in db.tuples(word + sql, **given)]
+    return [line for line in lines if re.search(r"(?i)\b(scan|search)\b", line)]
