@@ -188,8 +188,8 @@ class Dashboard:
         look = self.look(db, visit, page.who, figures)
         found = page.show(look)
         shown = found if isinstance(found, RenderedPage) else RenderedPage(page.template, found)
-        told = {"now": db.now, "unseen": look.unseen, **shown.values}
-        return RenderedPage(shown.template, told, shown.status)
+        values = {"now": db.now, "unseen": look.unseen, **shown.values}
+        return RenderedPage(shown.template, values, shown.status)
 
     def _perform_action(
         self, db: Connection, visit: SessionRequest, act: Action, form: dict[str, str]

@@ -59,7 +59,8 @@ def reason(hook: Row) -> str:
 def tried_at(row: Row, now: int) -> int | None:
     """Return when a waiting delivery will be tried; None if it is due now.
 
-    While the circuit is open, that is not before its next trial.
+    While the circuit is open, that is not before its next trial. A receiver may have asked for a
+    pause until `held_until`.
     """
-    at: int = max(row["due_at"], row["resting_until"] or 0)
+    at: int = max(row["due_at"], row["resting_until"] or 0, row["held_until"] or 0)
     return at if at > now else None

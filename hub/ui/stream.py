@@ -52,8 +52,8 @@ class LiveView:
     def message(self, update: PanelUpdate) -> str:
         """Return the event that brings an update to its page."""
         html = render(update.template, dict(update.values))
-        told = {"view": self.number, "event": update.event, "html": html, "next": self._next()}
-        return _event("update", told)
+        values = {"view": self.number, "event": update.event, "html": html, "next": self._next()}
+        return _event("update", values)
 
     def _next(self) -> str:
         """Return the address at which the browser continues after this update."""
@@ -158,13 +158,15 @@ class Stream(Response):
     ) -> tuple[Any, list[PanelUpdate]]:
         look = self._desk.look(db, view.visit, view.live.who, figures)
         state, parts = view.live.step(look, view.state)
-        told = {
+        values = {
             "now": db.now,
             "viewer": look.viewer,
             "unseen": look.unseen,
             "csrf": view.visit.form_token(),
         }
-        return state, [PanelUpdate(one.event, one.template, {**told, **one.values}) for one in parts]
+        return state, [
+            PanelUpdate(one.event, one.template, {**values, **one.values}) for one in parts
+        ]
 
 
 async def _gone(receive: Receive) -> None:
@@ -173,5 +175,5 @@ async def _gone(receive: Receive) -> None:
             pass
 
 
-def _event(name: str, told: dict[str, Any]) -> str:
-    return f"event: {name}\ndata: {orjson.dumps(told).decode()}\n\n"
+def _event(name: str, values: dict[str, Any]) -> str:
+    return f"event: {name}\ndata: {orjson.dumps(values).decode()}\n\n"

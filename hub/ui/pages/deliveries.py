@@ -97,7 +97,7 @@ def new_attempts(
     if newest <= after:
         return after, []
     rows = attempt_feed.since(look.db, wanted, after, AT_ONCE)
-    told = {
+    values = {
         "attempts": [attempt_row(row, look.now) for row in rows],
         "fresh": True,
         "with_hook": not wanted.hook_id,

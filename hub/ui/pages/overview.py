@@ -46,8 +46,14 @@ def follow(look: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]]:
     at, before = state or (0, None)
     if look.now - at < PACE:
         return state, []
-    told = summary(look, look.asked("span") if look.asked("span") in SPANS else "1h")
-    seen = (told["total"], told["backlog"], told["failing"], told["slowest"], look.now // MINUTE)
+    values = summary(look, look.asked("span") if look.asked("span") in SPANS else "1h")
+    seen = (
+        values["total"],
+        values["backlog"],
+        values["failing"],
+        values["slowest"],
+        look.now // MINUTE,
+    )
     # The page has just shown this, unless a browser continues after a break.
     if seen == before or (before is None and not look.asked("resumed")):
         return (look.now, seen), []

@@ -186,8 +186,8 @@ def follow_replay(look: ViewContext, state: Any) -> tuple[Any, list[PanelUpdate]
     mark = (run["moves"], run["ended_at"])
     if mark == state:
         return state, []
-    told = {"run": run_row(run), "may_change": _may_change(look, run)}
-    return mark, [PanelUpdate("run", "_replay.html", told)]
+    values = {"run": run_row(run), "may_change": _may_change(look, run)}
+    return mark, [PanelUpdate("run", "_replay.html", values)]
 
 
 @ui.act("/replay/{run_id}/cancel")

@@ -7,7 +7,7 @@
 const HERE = 15000, SILENT = 60000, GATHER = 50, SOONEST = 500, LATEST = 30000;
 const MOST_VIEWS = 32;
 
-// A view has `at`, and is told `update` (event, html) and `state` (open, lost or ended).
+// A view has `at`, and gets `update` (event, html) and `state` (open, lost or ended).
 class LiveConnection {
   constructor(path, mark) {
     this.path = path;
@@ -48,12 +48,12 @@ class LiveConnection {
     hear("begin", () => { this.wait = 0; sent.forEach((view) => view.state("open")); });
     hear("reconnect", () => this.open());
     hear("ended", () => { source.close(); sent.forEach((view) => view.state("ended")); });
-    hear("update", (told) => {
-      const view = sent[told.view];
-      if (told.event === "ended") return view.state("ended");
+    hear("update", (message) => {
+      const view = sent[message.view];
+      if (message.event === "ended") return view.state("ended");
       // From there it continues, after this connection.
-      view.at = told.next;
-      view.update(told.event, told.html, told.next);
+      view.at = message.next;
+      view.update(message.event, message.html, message.next);
     });
     source.onerror = () => this.lost(source);
   }
@@ -79,10 +79,10 @@ function share() {
     if (page) connection.leave(page.views);
   }
 
-  function follow(port, told) {
+  function follow(port, message) {
     leave(port);
-    connection = connection || new LiveConnection(told.path, told.mark);
-    const views = told.views.map((at, number) => ({
+    connection = connection || new LiveConnection(message.path, message.mark);
+    const views = message.views.map((at, number) => ({
       at,
       update: (event, html, next) => port.postMessage({ number, event, html, next }),
       state: (state) => port.postMessage({ number, state }),
@@ -110,7 +110,7 @@ class SharedConnection {
   constructor(path, mark) {
     // Another session has another worker, so that no page sees what is for somebody else.
     const worker = new SharedWorker(document.querySelector("script[data-stream-script]").src, mark);
-    this.told = { path, mark };
+    this.given = { path, mark };
     this.views = [];
     this.port = worker.port;
     this.port.onmessage = ({ data }) => this.hear(data);
@@ -128,7 +128,7 @@ class SharedConnection {
 
   follow(views) {
     this.views = views;
-    this.port.postMessage({ what: "follow", ...this.told, views: views.map((view) => view.at) });
+    this.port.postMessage({ what: "follow", ...this.given, views: views.map((view) => view.at) });
   }
 
   leave() {

@@ -1,0 +1,118 @@
+"""What somebody on call sees first: an alarm, what is unhealthy and why, when it is tried next, and
+what they may not see.
+"""
+
+import re
+from typing import Any
+
+import pytest
+from chromium import violations
+from dashboard_guests import COOKIE, House
+from playwright.async_api import expect
+from waiting import until
+from world import CLOSED
+
+from store import Connection
+from store.accounts import accounts, sessions, tokens
+from store.clock import HOUR, MINUTE
+from store.delivery import hooks
+
+
+@pytest.fixture
+async def resting(house: House) -> Any:
+    """A hook of ada/engine that nothing listens behind, whose circuit is open for an hour."""
+
+    def make(db: Connection) -> int:
+        made = hooks.create(
+            db, house.world.engine, url=CLOSED + "/resting", events=["watch"],
+            content_type="json", options={"retries": [0, 60]},
+        )  # fmt: skip
+        return int(made["id"])
+
+    def rest(db: Connection) -> None:
+        db.execute(
+            "UPDATE hook SET resting_until = :at WHERE id = :id", at=db.now + HOUR, id=hook_id
+        )
+
+    with house.opened() as store:
+        hook_id = store.do(make)
+    guid = await house.post("watch", guid="to-the-resting-one")
+    await until(lambda: _attempts(house, guid), "the first attempt")
+    with house.opened() as store:
+        store.do(rest)
+    yield hook_id
+    with house.opened() as store:
+        store.do(lambda db: hooks.update(db, hooks.by_id(db, hook_id), active=False))
+
+
+def _attempts(house: House, guid: str) -> bool:
+    return any(row["attempts"] for row in house.rows() if row["guid"] == guid)
+
+
+async def test_an_open_circuit_has_one_word_one_reason_and_one_time(visit, house, resting):
+    guest = await visit("ada")
+    page = await guest.go("/ui")
+    panel = page.get_by_role("region", name="Unhealthy endpoints, a table")
+    row = panel.get_by_role("row", name=re.compile("resting"))
+    await expect(row).to_contain_text("Circuit open")
+    await expect(row).to_contain_text("Connection refused")
+    # The failing ones come after it.
+    names = await panel.get_by_role("row").all_inner_texts()
+    words = [word for text in names for word in re.findall("Circuit open|Failing", text)]
+    assert words == sorted(words)
+    count = page.locator("#failing-hooks .tag")
+    assert int(await count.inner_text()) == len(names) - 1
+    await row.get_by_role("link").first.click()
+    await expect(page.locator(".head .status")).to_have_text("Circuit open")
+    figure = page.locator(".figure", has_text="Next attempt")
+    await expect(figure.locator("time[data-ago=until]")).to_have_text(re.compile("in (1 h|59 min)"))
+    # The attempt's own retry is due in a minute, and waits for the same time.
+    attempts = page.get_by_role("region", name="Attempts, newest first")
+    await expect(attempts.locator("time[data-ago=until]")).to_have_text(
+        re.compile("in (1 h|59 min)")
+    )
+    await expect(page.get_by_text(re.compile("due since|retry due"))).to_have_count(0)
+    assert await violations(page) == []
+
+
+async def test_what_waits_for_long_is_an_alarm(visit, house):
+    def wait(db: Connection) -> int:
+        made: int = db.value(
+            "INSERT INTO delivery (event_id, hook_id, repo_id, state, due_at) SELECT max(id),"
+            " :hook, :repo, 0, :due FROM event RETURNING id",
+            hook=house.world.disabled, repo=house.world.engine, due=db.now - 20 * MINUTE,
+        )  # fmt: skip
+        return made
+
+    with house.opened() as store:
+        made = store.do(wait)
+    try:
+        guest = await visit("ada")
+        page = await guest.go("/ui")
+        await expect(page.get_by_text("for too long")).to_be_visible()
+        await expect(page.get_by_text("1 has been due for over 10 minutes")).to_be_visible()
+        share = page.locator(".figure", has_text="Success rate")
+        await expect(share).not_to_contain_text("100 %")
+        assert await violations(page) == []
+    finally:
+        with house.opened() as store:
+            store.do(lambda db: db.execute("DELETE FROM delivery WHERE id = :id", id=made))
+
+
+async def test_who_may_see_nothing_reads_why_and_who_can_change_it(visit, house):
+    def begin(db: Connection) -> str:
+        account = accounts.by_login(db, "eve") or accounts.create(db, "eve")
+        _, token = tokens.create(db, account["id"], scopes=["repo", "admin:repo_hook"])
+        return sessions.begin(db, token_id=token["id"])
+
+    with house.opened() as store:
+        value = store.do(begin)
+    guest = await visit(None)
+    cookie = {"name": COOKIE, "value": value, "domain": "127.0.0.1", "path": "/ui"}
+    await guest.context.add_cookies([{**cookie, "httpOnly": True, "sameSite": "Strict"}])
+    for path in ("/ui", "/ui/hooks", "/ui/deliveries", "/ui/events"):
+        page = await guest.go(path)
+        await expect(page.get_by_text("You administer no repository")).to_be_visible()
+        await expect(page.get_by_text("tocsin repo grant OWNER/NAME eve admin")).to_be_visible()
+        await expect(page.get_by_text(re.compile("^None$|yet"))).to_have_count(0)
+        assert await violations(page) == []
