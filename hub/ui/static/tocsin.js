@@ -29,10 +29,15 @@ function refreshTimes() {
 
 // Local times instead of UTC, if somebody prefers them. The server always reads and writes UTC.
 const ZONE = "tocsin-times";
-const isLocal = () => localStorage.getItem(ZONE) === "local";
+let local = false;
+try { local = localStorage.getItem(ZONE) === "local"; } catch { /* A browser may keep nothing. */ }
 
-function stamp(moment, local, precision = 19) {
-  const shifted = local ? new Date(moment - moment.getTimezoneOffset() * 60000) : moment;
+function remember() {
+  try { localStorage.setItem(ZONE, local ? "local" : "utc"); } catch { /* It lasts for this page. */ }
+}
+
+function stamp(moment, shift, precision = 19) {
+  const shifted = shift ? new Date(moment - moment.getTimezoneOffset() * 60000) : moment;
   return shifted.toISOString().slice(0, precision);
 }
 
@@ -41,14 +46,13 @@ function zone(moment) {
   return `${minutes < 0 ? "-" : "+"}${two(Math.floor(Math.abs(minutes) / 60))}:${two(Math.abs(minutes) % 60)}`;
 }
 
-function stamped(moment, local) {
+function stamped(moment) {
   return `${stamp(moment, local).replace("T", " ")} ${local ? zone(moment) : "UTC"}`;
 }
 
 function showZone() {
-  const local = isLocal();
   for (const time of document.querySelectorAll("time[data-stamp], time[data-ago]")) {
-    const text = stamped(new Date(time.dateTime), local);
+    const text = stamped(new Date(time.dateTime));
     if ("ago" in time.dataset) time.title = text;
     else if (time.textContent !== text) time.textContent = text;
   }
@@ -72,8 +76,9 @@ function turnFields(form, toLocal) {
 
 document.addEventListener("click", (event) => {
   if (!event.target.closest("[data-zone-change]")) return;
-  localStorage.setItem(ZONE, isLocal() ? "utc" : "local");
-  turnFields(document, isLocal());
+  local = !local;
+  remember();
+  turnFields(document, local);
   showZone();
 });
 
@@ -108,10 +113,21 @@ document.addEventListener("submit", (event) => {
   const number = document.querySelector("[data-number]");
   const asked = question && question.replace("{number}", number ? number.textContent.trim() : "");
   if (asked && !confirm(asked)) event.preventDefault();
-  else if (isLocal()) turnFields(event.target, false);
+  else if (local) {
+    turnFields(event.target, false);
+    event.target.dataset.sent = "";
+  }
 });
 
-if (isLocal()) turnFields(document, true);
+// A browser may bring a page back as it was sent.
+addEventListener("pageshow", () => {
+  for (const form of document.querySelectorAll("form[data-sent]")) {
+    delete form.dataset.sent;
+    if (local) turnFields(form, true);
+  }
+});
+
+if (local) turnFields(document, true);
 showZone();
 refreshTimes();
 setInterval(refreshTimes, 1000);
