@@ -55,6 +55,8 @@ LONG = {
     "tests/hub/cli/operate/test_migrate.py": "daemons are started for each test",
     "tests/hub/cli/service/test_daemon.py": "daemons are started for each test",
     "tests/hub/cli/service/test_processes.py": "daemons are started for each test",
+    "tests/hub/cli/playground/test_demo.py": "a hub, a worker and a receiver are started",
+    "tests/hub/cli/playground/test_listen_subscribe.py": "daemons are started for each test",
     "tests/hub/cli/test_recipes.py": "daemons are started for each test",
     "tests/test_running.py": "whole runs of pytest",
     "tests/store/database/test_postgres.py::TestPlans": "a table of 200,000 rows",

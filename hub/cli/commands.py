@@ -12,6 +12,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Try it": {
         "demo": ("playground.demo:demo", "Run a demonstration: a hook, events, signed deliveries."),
         "listen": ("playground.listen:listen", "Receive deliveries, verify and print them."),
+        "subscribe": ("playground.subscribe:subscribe", "Deliver a repository's events to a URL."),
     },
     "Accounts": {
         "user": ("accounts.user:user", "Users, and how they log in."),

@@ -12,15 +12,14 @@ from hub.http.accept import Accept
 from hub.http.errors import Rejected
 from hub.http.forms import URLENCODED, read_form
 from hub.http.response import Response
-from hub.ingest import hook_events
+from hub.ingest import hook_events, subscription
+from hub.ingest.subscription import MOST_URL, Subscription
 from hub.rest import auditing
 from hub.rest.authenticate import RequestCost, authorize_request
 from hub.rest.context import Context, Services
 from hub.rest.request import Handler, Request
 from hub.rest.resolve import find_repository
 from store import Connection, Row
-from store.delivery import hooks
-from store.delivery.event_names import HUB_EVENTS, PLATFORM_EVENTS, WILDCARD
 from store.errors import Invalid, Missing
 
 DESCRIPTION = """Subscribe to events of a repository, or unsubscribe
@@ -40,21 +39,17 @@ TOPIC = re.compile(r"(?:/[^/]+)*/([^/]+)/([^/]+)/events/([^/]+?)(\.json)?")
 COST = RequestCost(points=WRITE)
 JSON = "application/json"
 MODES = ("subscribe", "unsubscribe")
-MOST_SECRET, MOST_URL = 1024, 2048
 
 
 @dataclass(slots=True)
 class SubscriptionRequest:
-    """A parsed subscription request. If `secret` is None, the hook's secret stays."""
+    """A parsed request: `mode` is subscribe or unsubscribe, and `topic` is the URL as sent."""
 
     mode: str
     topic: str
     owner: str
     repo: str
-    event: str
-    json: bool
-    callback: str
-    secret: str | None
+    wanted: Subscription
 
 
 def subscribe(services: Services) -> Handler:
@@ -67,7 +62,7 @@ def subscribe(services: Services) -> Handler:
         wish = await _read_request(services, call)
         await services.store.read(_topic, caller, wish)
         if wish.mode == "subscribe":
-            await services.validate_callback(wish.callback)
+            await services.validate_callback(wish.wanted.callback)
         await services.store.write(_grant, services, call, wish)
         return Response(204)
 
@@ -102,17 +97,12 @@ def _wants_json(accept: str) -> bool:
 
 def _checked(fields: dict[str, str], *, as_json: bool) -> SubscriptionRequest:
     mode, topic, callback = (fields[f"hub.{name}"] for name in ("mode", "topic", "callback"))
-    secret = fields.get("hub.secret")
     if mode not in MODES:
         raise Rejected(f'Invalid hub.mode: "{mode[:100]}": subscribe or unsubscribe')
-    if len(callback) > MOST_URL:
-        raise Rejected(f"hub.callback is longer than {MOST_URL} characters")
-    if secret is not None and len(secret.encode()) > MOST_SECRET:
-        raise Rejected(f"hub.secret is longer than {MOST_SECRET} bytes")
     owner, repo, event, suffix = _parts(topic)
-    if event != WILDCARD and event not in PLATFORM_EVENTS | HUB_EVENTS:
-        raise Rejected(f'Invalid event: "{event[:100]}"')
-    return SubscriptionRequest(mode, topic, owner, repo, event, as_json or suffix, callback, secret)
+    wanted = Subscription(event, callback, as_json or suffix, fields.get("hub.secret"))
+    subscription.check(wanted)
+    return SubscriptionRequest(mode, topic, owner, repo, wanted)
 
 
 def _parts(topic: str) -> tuple[str, str, str, bool]:
@@ -148,15 +138,10 @@ def _grant(db: Connection, services: Services, call: Request, wish: Subscription
     assert caller is not None, "this access requires a token"
     repo = _topic(db, caller, wish)
     ctx = Context(db, services.urls, caller, hook_events.EMITS)
-    hook = hooks.by_url(db, repo["id"], wish.callback, wish.event)
     if wish.mode == "unsubscribe":
-        if hook is not None:
-            _remove(ctx, repo, hook, wish.event)
-    elif hook is None:
-        hook = _create(db, repo, wish, services.settings.hooks_per_event)
-        hook_events.ping(ctx, repo, hook)
+        hook = subscription.unsubscribe(ctx, repo, wish.wanted)
     else:
-        _change(db, hook, wish, services.settings.hooks_per_event)
+        hook = subscription.subscribe(ctx, repo, wish.wanted, services.settings.hooks_per_event)
     auditing.record(
         db,
         services,
@@ -164,43 +149,7 @@ def _grant(db: Connection, services: Services, call: Request, wish: Subscription
         f"hub/{wish.mode}",
         auditing.actor_of(services, call, caller),
         204,
-        target=f"/{repo['full_name']}/events/{wish.event}",
-        fields=() if wish.secret is None else ("hub.secret",),
+        target=f"/{repo['full_name']}/events/{wish.wanted.event}",
+        fields=() if wish.wanted.secret is None else ("hub.secret",),
         ids=auditing.ids_of({"repo": repo}, hook),
     )
-
-
-def _create(db: Connection, repo: Row, wish: SubscriptionRequest, most: int) -> Row:
-    return hooks.create(
-        db,
-        repo["id"],
-        url=wish.callback,
-        events=[wish.event],
-        content_type="json" if wish.json else "form",
-        secret=wish.secret,
-        most=most,
-    )
-
-
-def _change(db: Connection, hook: Row, wish: SubscriptionRequest, most: int) -> None:
-    kept = {} if wish.secret is None else {"secret": wish.secret}
-    hooks.update(
-        db,
-        hook,
-        events=[*hook["events"], wish.event],
-        content_type="json" if wish.json else "form",
-        active=True,
-        most=most,
-        **kept,
-    )
-
-
-def _remove(ctx: Context, repo: Row, hook: Row, event: str) -> None:
-    left = [name for name in hook["events"] if name != event]
-    if len(left) == len(hook["events"]):
-        if WILDCARD in left:
-            raise Rejected('The hook receives every event: unsubscribe it from "*"')
-    elif left:
-        hooks.update(ctx.db, hook, events=left)
-    else:
-        hook_events.delete(ctx, repo, hook)

@@ -82,7 +82,7 @@ def test_the_first_hour(open_terminal):
     broken.interrupt()
 
     receiver = open_terminal()
-    receiver.type(text("receiver"))
+    receiver.type(text("repaired"))
     receiver.until("listening on")
     replayed = user.run(text("replay"))
     assert "3 deliveries are on their way" in replayed

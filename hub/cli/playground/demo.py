@@ -20,8 +20,9 @@ from hub.cli.console import options, output
 from hub.cli.console.grammar import command
 from hub.cli.http_server.server import bind, serving, signals, url_of
 from hub.cli.playground.demo_events import EVENTS, NAME, OWNER
-from hub.cli.playground.listen import verdict
-from hub.cli.playground.receiver import ReceivedRequest, Receiver
+from hub.cli.playground.listen_output import verdict
+from hub.cli.playground.received_request import ReceivedRequest
+from hub.cli.playground.receiver import ReceivedDelivery, Receiver, fixed
 from hub.cli.service import logs
 from hub.cli.service.composition import running_guard, running_hub, running_worker
 from hub.cli.service.configuration import Settings
@@ -65,9 +66,9 @@ class DemoScene:
     complete: asyncio.Event = field(default_factory=asyncio.Event)
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
-    def take(self, received: ReceivedRequest) -> None:
+    def take(self, delivery: ReceivedDelivery) -> None:
         """Print a delivery that arrived, once its attempt is recorded."""
-        task = asyncio.get_running_loop().create_task(self._show(received))
+        task = asyncio.get_running_loop().create_task(self._show(delivery.request))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
 
@@ -116,7 +117,7 @@ async def _running(scene: DemoScene, settings: Settings) -> AsyncIterator[tuple[
     try:
         async with contextlib.AsyncExitStack() as stack:
             bound = stack.enter_context(bind("127.0.0.1", 0))
-            receiver = Receiver(scene.take, secret=scene.secret)
+            receiver = Receiver(scene.take, answer=fixed(200, 0), secret=scene.secret)
             await stack.enter_async_context(serving(receiver, bound))
             guard = stack.enter_context(running_guard(settings))
             await stack.enter_async_context(running_worker(scene.store, settings, guard))

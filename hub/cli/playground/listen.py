@@ -1,96 +1,174 @@
-"""`tocsin listen`: a receiver for tests, which prints deliveries."""
+"""`tocsin listen`: a receiver for tests, which prints deliveries and how they were answered."""
 
 import asyncio
+import contextlib
+import secrets
+import socket
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
 
 import click
 import uvloop
-from rich.console import Console
-from rich.text import Text
+from click.core import ParameterSource
 
-from hub.cli.console import output
-from hub.cli.console.bodies import pretty, shortened
+from hub.cli.console import options, output, suggestions
+from hub.cli.console.arguments import FullNameType
 from hub.cli.console.grammar import command
-from hub.cli.http_server.server import bind, serving, signals, url_of
-from hub.cli.playground.receiver import ReceivedRequest, Receiver
-from store import clock
-
-SHORT = {
-    "x-hub-signature-256": "sha256",
-    "x-hub-signature": "sha1",
-    "webhook-signature": "standard",
-}
+from hub.cli.http_server.server import bind, port_of, serving, signals, url_of
+from hub.cli.playground.listen_output import Show, printer
+from hub.cli.playground.receiver import Answerer, Receiver, fixed
+from hub.cli.playground.subscribing import SubscriptionOptions
+from hub.cli.playground.temporary_hook import temporary_hook
+from hub.cli.service.configuration import Configuration, Settings
+from store.delivery.event_names import WILDCARD
 
 
-@command(examples=['tocsin listen --port 9000 --secret "ring the bells"'])
+@dataclass(frozen=True, slots=True)
+class ListenOptions:
+    """The address, the answers, and the repository whose events are wanted."""
+
+    host: str
+    port: int
+    status: int
+    delay: float
+    forward: str | None
+    full_name: tuple[str, str] | None
+    events: tuple[str, ...]
+
+
+class ForwardURL(click.ParamType[str]):
+    """The URL of an application. `127.0.0.1:3000` and `3000` are short for one on this machine."""
+
+    name = "url"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        url = f"127.0.0.1:{value}" if value.isdecimal() else value
+        url = url if "://" in url else f"http://{url}"
+        try:
+            parts = urlsplit(url)
+            right = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        except ValueError:
+            right = False
+        if not right:
+            self.fail(f"{value!r} is no URL: write http://127.0.0.1:3000", param, ctx)
+        return url
+
+
+@command(
+    examples=[
+        'tocsin listen --port 9000 --secret "ring the bells"',
+        "tocsin listen --subscribe ada/bell-tower --forward http://127.0.0.1:3000",
+    ]
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65_535), default=9000, show_default=True,
-              help="Port to listen on; 0 is any free one.")  # fmt: skip
+              help="Port to listen on; 0 is any free one, as with --subscribe.")  # fmt: skip
 @click.option("--secret", envvar="TOCSIN_LISTEN_SECRET", show_envvar=True,
               help="Check signatures with this secret.")  # fmt: skip
+@click.option("--subscribe", "full_name", metavar="OWNER/NAME", type=FullNameType(),
+              help="Make a hook for this receiver, and remove it at the end.")  # fmt: skip
+@click.option("--event", "events", multiple=True, shell_complete=suggestions.event_names,
+              help="With --subscribe: only this event. Repeat it for several.")  # fmt: skip
+@click.option("--forward", type=ForwardURL(), metavar="URL",
+              help="Pass each request on, unchanged, and answer as this URL does.")  # fmt: skip
 @click.option("--status", type=click.IntRange(200, 599), default=200, show_default=True,
               help="The status to answer with.")  # fmt: skip
 @click.option("--delay", type=click.FloatRange(0, 600), default=0.0, show_default=True,
               help="Seconds before the answer.")  # fmt: skip
+@click.option("--body", "bodies", is_flag=True, help="Print bodies too.")
 @click.option("--json", "as_json", is_flag=True, help="Print a line of JSON for each delivery.")
+@options.configured
 def listen(
-    host: str, port: int, secret: str | None, status: int, delay: float, as_json: bool
+    configuration: Configuration,
+    /,
+    secret: str | None,
+    bodies: bool,
+    as_json: bool,
+    **given: Any,
 ) -> None:
-    """Receive deliveries, check their signatures and print them, until Ctrl-C."""
-    console = output.console()
+    """Receive deliveries, check their signatures, and print a line for each, until Ctrl-C.
 
-    def take(received: ReceivedRequest) -> None:
-        if as_json:
-            click.echo(output.dumps(_shape(received), indent=False))
-        else:
-            _print(console, received, checked=secret is not None)
+    With --forward, your application gets the deliveries, with the same headers and body. Its answer
+    is printed, and goes back to the hub. If the URL has no path, the delivery's path is kept.
 
-    receiver = Receiver(take, secret=secret, status=status, delay=delay)
+    With --subscribe, the installation on this machine delivers the events of a repository here.
+    The hook has a random secret unless you give one, and the signatures are checked with it.
+    """
+    wanted = ListenOptions(**given)
+    _check(wanted)
+    if wanted.full_name is not None and secret is None:
+        secret = secrets.token_hex(32)
+    show = printer(
+        as_json=as_json,
+        bodies=bodies,
+        checked=secret is not None,
+        forwarded=wanted.forward is not None,
+    )
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_listen(receiver, host, port))
+        runner.run(_listen(wanted, show, secret, configuration.settings))
 
 
-async def _listen(receiver: Receiver, host: str, port: int) -> None:
+def _check(wanted: ListenOptions) -> None:
+    if wanted.forward is not None and _is_given("status"):
+        raise click.UsageError("--status and --forward exclude each other: the application answers")
+    if wanted.events and wanted.full_name is None:
+        raise click.UsageError("--event is for --subscribe: without it, hooks decide on the events")
+
+
+def _is_given(option: str) -> bool:
+    source = click.get_current_context().get_parameter_source(option)
+    return source is ParameterSource.COMMANDLINE
+
+
+async def _listen(
+    wanted: ListenOptions, show: Show, secret: str | None, settings: Settings
+) -> None:
     ended = asyncio.Event()
-    with bind(host, port) as bound, signals(ended.set):
-        async with serving(receiver, bound):
-            output.print_note(f"listening on {url_of(bound)}/, any path")
-            await ended.wait()
+    port = 0 if wanted.full_name is not None and not _is_given("port") else wanted.port
+    async with contextlib.AsyncExitStack() as stack:
+        bound = stack.enter_context(bind(wanted.host, port))
+        stack.enter_context(signals(ended.set))
+        answer = await stack.enter_async_context(_answering(wanted))
+        receiver = Receiver(show, answer=answer, secret=secret)
+        await stack.enter_async_context(serving(receiver, bound))
+        output.print_note(f"listening on {url_of(bound)}/, any path")
+        if wanted.full_name is not None:
+            subscribed = _subscription(wanted, bound, secret)
+            hook_id = await stack.enter_async_context(temporary_hook(settings, subscribed))
+            name = "/".join(wanted.full_name)
+            output.print_note(f"hook {hook_id} of {name} delivers here until this command ends")
+        await ended.wait()
 
 
-def _shape(received: ReceivedRequest) -> dict[str, object]:
-    return {
-        "received_at": output.format_time(clock.Clock().now()),
-        "event": received.event,
-        "guid": received.guid,
-        "path": received.path,
-        "content_type": received.content_type,
-        "bytes": len(received.body),
-        "verified": received.verified if received.checks else None,
-        "signatures": received.checks,
-        "payload": received.payload,
-    }
+@contextlib.asynccontextmanager
+async def _answering(wanted: ListenOptions) -> AsyncIterator[Answerer]:
+    if wanted.forward is None:
+        yield fixed(wanted.status, wanted.delay)
+        return
+    # httpx takes as long to import as all the rest.
+    from hub.cli.playground.forwarder import forwarding
+
+    async with forwarding(wanted.forward, wanted.delay) as answer:
+        yield answer
 
 
-def _print(console: Console, received: ReceivedRequest, *, checked: bool) -> None:
-    line = Text(output.printable(received.event), style="bold cyan")
-    line.append(f"  {output.printable(received.guid)}  ", style="default not bold")
-    line.append_text(verdict(received, checked=checked))
-    about = f"{received.method} {received.path}  {received.content_type}  {len(received.body)} B"
-    line.append(f"  {output.printable(about)}", style="dim not bold")
-    console.print(line, soft_wrap=True)
-    if received.payload:
-        console.print(
-            Text(output.printable(shortened(pretty(received.payload)), lines=True)), soft_wrap=True
-        )
+def _subscription(
+    wanted: ListenOptions, bound: socket.socket, secret: str | None
+) -> SubscriptionOptions:
+    assert wanted.full_name is not None, "the caller has checked it"
+    callback = f"{_reachable(bound)}/"
+    return SubscriptionOptions(
+        wanted.full_name, callback, wanted.events or (WILDCARD,), secret=secret
+    )
 
 
-def verdict(received: ReceivedRequest, *, checked: bool = True) -> Text:
-    """Return the result of the signature check as coloured text."""
-    if not checked:
-        return Text("not checked: no --secret given", style="yellow")
-    if not received.checks:
-        return Text("✗ not signed", style="yellow")
-    wrong = [name for name, right in received.checks.items() if not right]
-    if wrong:
-        return Text(f"✗ wrong: {', '.join(wrong)}", style="bold red")
-    return Text(f"✓ verified: {', '.join(SHORT[name] for name in received.checks)}", style="green")
+def _reachable(bound: socket.socket) -> str:
+    """Return the URL under which this machine reaches the receiver."""
+    host = ip_address(bound.getsockname()[0])
+    if not host.is_unspecified:
+        return url_of(bound)
+    loopback = "127.0.0.1" if host.version == 4 else "[::1]"
+    return f"http://{loopback}:{port_of(bound)}"

@@ -1,64 +1,54 @@
-"""A receiver of webhooks, which checks their signatures."""
+"""A receiver of webhooks, which checks their signatures and answers them."""
 
 import asyncio
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from urllib.parse import parse_qs
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 
-from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from worker.delivery.sign import verify_hub, verify_standard
+from hub.cli.playground.received_request import ReceivedRequest, read_request
 
 LARGEST = 26 * 1024 * 1024
-# Seconds by which a message's time may differ from now, as in Standard Webhooks.
-TOLERANCE = 300
 
 
 @dataclass(frozen=True, slots=True)
-class ReceivedRequest:
-    """A delivery as it arrived. `checks` maps each signature header to whether it is right."""
+class Answer:
+    """The response to a delivery. `problem` says why there is no response of the application."""
 
-    event: str
-    guid: str
-    method: str
-    path: str
-    content_type: str
-    body: bytes
-    checks: dict[str, bool]
+    status: int
+    body: bytes = b"\n"
+    headers: list[tuple[bytes, bytes]] = field(default_factory=list)
+    problem: str = ""
 
-    @property
-    def verified(self) -> bool:
-        """Return whether the delivery has signatures and all are right."""
-        return bool(self.checks) and all(self.checks.values())
 
-    @property
-    def payload(self) -> bytes:
-        """Return the JSON, taken from the form if the delivery is one."""
-        if self.content_type != "application/x-www-form-urlencoded":
-            return self.body
-        fields = parse_qs(self.body.decode(errors="replace"), max_num_fields=100)
-        return fields.get("payload", [""])[0].encode()
+Answerer = Callable[[ReceivedRequest], Awaitable[Answer]]
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedDelivery:
+    """A delivery and its answer. `answer` is None if the sender left before it."""
+
+    request: ReceivedRequest
+    answer: Answer | None
+    seconds: float
 
 
 class Receiver:
-    """An ASGI application that answers every request with `status`, after `delay` seconds."""
+    """An ASGI application that answers each request with `answer`, and then shows it."""
 
     def __init__(
         self,
-        take: Callable[[ReceivedRequest], None],
+        show: Callable[[ReceivedDelivery], None],
         *,
+        answer: Answerer,
         secret: str | None = None,
-        status: int = 200,
-        delay: float = 0,
     ) -> None:
-        self._take = take
+        self._show = show
+        self._answer = answer
         self._secret = secret
-        self._status = status
-        self._delay = delay
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -69,12 +59,14 @@ class Receiver:
         except ClientDisconnect:
             return
         if body is None:
-            response = PlainTextResponse("too large\n", 413)
-        else:
-            self._take(read_request(request, body, self._secret))
-            await asyncio.sleep(self._delay)
-            response = PlainTextResponse("" if self._status == 204 else "\n", self._status)
-        await response(scope, receive, send)
+            await PlainTextResponse("too large\n", 413)(scope, receive, send)
+            return
+        received = read_request(request, body, self._secret)
+        began = time.monotonic()
+        answer = await _unless_disconnected(receive, self._answer(received))
+        if answer is not None:
+            await _response(answer)(scope, receive, send)
+        self._show(ReceivedDelivery(received, answer, time.monotonic() - began))
 
 
 async def _body(request: Request) -> bytes | None:
@@ -87,35 +79,35 @@ async def _body(request: Request) -> bytes | None:
     return bytes(chunks)
 
 
-def read_request(request: Request, body: bytes, secret: str | None) -> ReceivedRequest:
-    """Return the delivery in a request, with its signatures checked against the secret."""
-    headers = request.headers
-    return ReceivedRequest(
-        event=_named(headers, "event") or "?",
-        guid=_named(headers, "delivery") or headers.get("webhook-id", "?"),
-        method=request.method,
-        path=request.url.path,
-        content_type=headers.get("content-type", "").partition(";")[0].strip().lower(),
-        body=body,
-        checks={} if secret is None else _checks(headers, body, secret),
-    )
+async def _unless_disconnected(receive: Receive, answer: Awaitable[Answer]) -> Answer | None:
+    """Return the answer, or None if the sender disconnects before."""
+    answering = asyncio.ensure_future(answer)
+    leaving = asyncio.ensure_future(_disconnected(receive))
+    try:
+        await asyncio.wait([answering, leaving], return_when=asyncio.FIRST_COMPLETED)
+        return answering.result() if answering.done() else None
+    finally:
+        answering.cancel()
+        leaving.cancel()
 
 
-def _named(headers: Headers, name: str) -> str | None:
-    """Return the value of the header `X-ANYTHING-NAME`, with any prefix."""
-    ending = f"-{name}"
-    return next((value for key, value in headers.items()
-                 if key.startswith("x-") and key.endswith(ending)), None)  # fmt: skip
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
-def _checks(headers: Headers, body: bytes, secret: str) -> dict[str, bool]:
-    checks = {
-        name: verify_hub(secret, body, headers[name])
-        for name in ("x-hub-signature-256", "x-hub-signature")
-        if name in headers
-    }
-    if "webhook-signature" in headers:
-        message_id, sent = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
-        right = verify_standard(secret, message_id, sent, body, headers["webhook-signature"])
-        checks["webhook-signature"] = right and abs(time.time() - int(sent)) <= TOLERANCE
-    return checks
+def _response(answer: Answer) -> Response:
+    bodiless = answer.status in (204, 304)
+    response = Response(b"" if bodiless else answer.body, answer.status)
+    response.raw_headers += answer.headers
+    return response
+
+
+def fixed(status: int, delay: float) -> Answerer:
+    """Return an answerer that gives every delivery this status, after `delay` seconds."""
+
+    async def answer(_: ReceivedRequest) -> Answer:
+        await asyncio.sleep(delay)
+        return Answer(status)
+
+    return answer

@@ -1,50 +1,14 @@
 """The commands that stay: real processes, real sockets, real signals."""
 
 import json
-import re
 import signal
 import socket
-from collections.abc import Iterator
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import httpx
-import pytest
 from cli_process import SECRET, prepare, subscribe_and_push, url_of
 from waiting import PATIENCE
 
 from store import Store
-from worker.delivery.sign import Signer
-
-
-@pytest.fixture
-def temporary() -> Iterator[Path]:
-    """A folder for temporary files. Its path is short: sockets lie in it."""
-    with TemporaryDirectory() as made:
-        yield Path(made)
-
-
-def test_demo_once(start, temporary):
-    code, out, err = start("demo", "--once", TMPDIR=str(temporary)).ended()
-    assert code == 0, out + err
-    assert err == ""
-    for event in ("ping", "push", "issues", "release"):
-        assert re.search(rf"^{event} +[0-9a-f-]{{36}} +200 .*✓ verified: sha256, sha1", out, re.M)
-    assert list(temporary.iterdir()) == []
-
-
-def test_demo_goes_on_until_it_is_stopped(start, temporary):
-    demo = start("demo", TMPDIR=str(temporary))
-    token = demo.said("export TOKEN=(tsp_[0-9A-Za-z]+)")[1]
-    topic = demo.said(r"-d '.*' (http://\S+/events/push)")[1]
-    demo.said("Ctrl-C ends it")
-    headers = {"Authorization": f"Bearer {token}"}
-    with httpx.Client(headers=headers, trust_env=False, timeout=PATIENCE) as client:
-        assert client.post(topic, json={"ref": "x"}).is_success
-    demo.said("^push .*✓ verified")
-    code, _, err = demo.end(signal.SIGINT)
-    assert (code, err) == (0, "")
-    assert list(temporary.iterdir()) == []
 
 
 def test_serve(start, directory):
@@ -104,26 +68,3 @@ def test_a_second_signal_ends_at_once(start):
         daemon.popen.send_signal(signal.SIGTERM)
         daemon.said("ending; a second signal", error=True)
         assert daemon.end()[0] == 128 + signal.SIGTERM
-
-
-def test_listen(start):
-    process = start("listen", "--port", "0", "--secret", SECRET, "--status", "503")
-    url = process.said(r"(http://127\.0\.0\.1:\d+/)", error=True)[1]
-    body = json.dumps({"zen": "\x1b[31mred", "n": 1}).encode()
-    signed = {"X-GitHub-Event": "push", "X-GitHub-Delivery": "guid-1",
-              "X-Hub-Signature-256": Signer(SECRET).hub(body)[1]}  # fmt: skip
-    with httpx.Client(trust_env=False, timeout=PATIENCE) as client:
-        assert client.post(url, content=body, headers=signed).status_code == 503
-        client.post(url, content=body + b" ", headers=signed)
-        client.post(url, content=b"")
-        assert client.post(url, content=b"x" * (26 * 1024 * 1024 + 1)).status_code == 413
-    code, out, _ = process.end(signal.SIGINT)
-    assert code == 0
-    lines = [line for line in out.splitlines() if re.match(r"\S+  \S+  \S", line)]
-    assert [re.search(r"✓ verified: sha256|✗ wrong|✗ not signed", line)[0] for line in lines] == [
-        "✓ verified: sha256",
-        "✗ wrong",
-        "✗ not signed",
-    ]
-    assert "push  guid-1" in lines[0]
-    assert "\x1b" not in out

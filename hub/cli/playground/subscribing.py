@@ -1,0 +1,50 @@
+"""Subscriptions that commands make and remove, as `POST /hub` does."""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hub.cli.console import options
+from hub.cli.service.configuration import Settings
+from hub.cli.traffic import api_context
+from hub.ingest import subscription
+from hub.ingest.subscription import Subscription
+from store import Connection, Row
+from store.delivery import hooks
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionOptions:
+    """The repository, the callback and the events of a new subscription.
+
+    If `secret` is None, a new hook gets a random one, and an existing hook keeps its secret.
+    """
+
+    full_name: tuple[str, str]
+    url: str
+    events: Sequence[str]
+    json: bool = True
+    secret: str | None = None
+
+
+def subscribe(
+    db: Connection, settings: Settings, wanted: SubscriptionOptions
+) -> tuple[Row, str | None]:
+    """Create or change the hook. Return it, and its secret if that is a random one."""
+    repo = options.repository(db, wanted.full_name)
+    secret, generated = wanted.secret, None
+    if secret is None and hooks.by_url(db, repo["id"], wanted.url) is None:
+        secret = generated = secrets.token_hex(32)
+    ctx = api_context.make(db, settings, repo)
+    for event in wanted.events:
+        one = Subscription(event, wanted.url, wanted.json, secret)
+        subscription.check(one)
+        hook = subscription.subscribe(ctx, repo, one, settings.hooks_per_event)
+    return hook, generated
+
+
+def remove(db: Connection, hook_id: int) -> None:
+    """Delete a hook, unless somebody has done so. It gets no event about that."""
+    hook = hooks.by_id(db, hook_id)
+    if hook is not None and hook["deleted_at"] is None:
+        hooks.delete(db, hook)

@@ -1,0 +1,96 @@
+"""Subscriptions: the changes to a repository's hooks that `POST /hub` and the command line make."""
+
+from dataclasses import dataclass
+
+from hub.ingest import hook_events
+from hub.rest.context import Context
+from store import Connection, Row
+from store.delivery import hooks
+from store.delivery.event_names import HUB_EVENTS, PLATFORM_EVENTS, WILDCARD
+from store.errors import Invalid
+
+MOST_SECRET, MOST_URL = 1024, 2048
+
+
+@dataclass(slots=True)
+class Subscription:
+    """A callback that wants one event of a repository.
+
+    If `secret` is None, the hook's secret stays. An empty one removes it.
+    """
+
+    event: str
+    callback: str
+    json: bool
+    secret: str | None
+
+
+def check(wanted: Subscription) -> None:
+    """Raise Invalid if the event is unknown, or if the callback or the secret is too long."""
+    if len(wanted.callback) > MOST_URL:
+        raise Invalid(f"hub.callback is longer than {MOST_URL} characters")
+    if wanted.secret is not None and len(wanted.secret.encode()) > MOST_SECRET:
+        raise Invalid(f"hub.secret is longer than {MOST_SECRET} bytes")
+    if wanted.event != WILDCARD and wanted.event not in PLATFORM_EVENTS | HUB_EVENTS:
+        raise Invalid(f'Invalid event: "{wanted.event[:100]}"')
+
+
+def subscribe(ctx: Context, repo: Row, wanted: Subscription, most: int) -> Row:
+    """Create a hook and send it a ping, or add the event to the repository's hook with this
+    callback.
+
+    Return the hook. `most` limits the hooks that one event may have (0: no limit).
+    """
+    hook = hooks.by_url(ctx.db, repo["id"], wanted.callback, wanted.event)
+    if hook is not None:
+        return _change(ctx.db, hook, wanted, most)
+    hook = _create(ctx.db, repo, wanted, most)
+    hook_events.ping(ctx, repo, hook)
+    return hook
+
+
+def unsubscribe(ctx: Context, repo: Row, wanted: Subscription) -> Row | None:
+    """Remove the event from the hook with this callback, and the hook if that was its last event.
+
+    Return the hook as it was, or None if there was none.
+    """
+    hook = hooks.by_url(ctx.db, repo["id"], wanted.callback, wanted.event)
+    if hook is not None:
+        _remove(ctx, repo, hook, wanted.event)
+    return hook
+
+
+def _create(db: Connection, repo: Row, wanted: Subscription, most: int) -> Row:
+    return hooks.create(
+        db,
+        repo["id"],
+        url=wanted.callback,
+        events=[wanted.event],
+        content_type="json" if wanted.json else "form",
+        secret=wanted.secret,
+        most=most,
+    )
+
+
+def _change(db: Connection, hook: Row, wanted: Subscription, most: int) -> Row:
+    kept = {} if wanted.secret is None else {"secret": wanted.secret}
+    return hooks.update(
+        db,
+        hook,
+        events=[*hook["events"], wanted.event],
+        content_type="json" if wanted.json else "form",
+        active=True,
+        most=most,
+        **kept,
+    )
+
+
+def _remove(ctx: Context, repo: Row, hook: Row, event: str) -> None:
+    left = [name for name in hook["events"] if name != event]
+    if len(left) == len(hook["events"]):
+        if WILDCARD in left:
+            raise Invalid('The hook receives every event: unsubscribe it from "*"')
+    elif left:
+        hooks.update(ctx.db, hook, events=left)
+    else:
+        hook_events.delete(ctx, repo, hook)
