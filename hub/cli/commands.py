@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Try it": {
-        "demo": ("playground.demo:demo", "Run a demonstration: a hook, events, signed deliveries."),
+        "demo": ("playground.demo:demo", "Run a demonstration, which stays open as a playground."),
         "listen": ("playground.listen:listen", "Receive deliveries, verify and print them."),
         "subscribe": ("playground.subscribe:subscribe", "Deliver a repository's events to a URL."),
     },

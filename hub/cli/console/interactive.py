@@ -8,7 +8,7 @@ import sys
 import termios
 import time
 import tty
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 
 @contextlib.contextmanager
@@ -39,6 +39,35 @@ def keyboard() -> Iterator[None]:
         yield
     finally:
         termios.tcsetattr(number, termios.TCSADRAIN, before)
+
+
+@contextlib.contextmanager
+def on_key(call: Callable[[str], None]) -> Iterator[None]:
+    """Have the event loop call `call` with each key during the block; "" is the end of input.
+
+    Standard input must be a terminal.
+    """
+    # Other commands do not need it, and it takes long to import.
+    from asyncio import get_running_loop
+
+    loop, number = get_running_loop(), sys.stdin.fileno()
+
+    def ready() -> None:
+        try:
+            keys = os.read(number, 64).decode(errors="replace")
+        except OSError:  # the terminal is gone
+            keys = ""
+        if not keys:
+            loop.remove_reader(number)
+        for key in keys or [""]:
+            call(key)
+
+    with keyboard():
+        loop.add_reader(number, ready)
+        try:
+            yield
+        finally:
+            loop.remove_reader(number)
 
 
 def read_key(seconds: float) -> str:

@@ -1,11 +1,16 @@
-"""`tocsin demo`: the whole path as a process of its own."""
+"""`tocsin demo`: the whole path as a process of its own, and as a playground in a terminal."""
 
+import os
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import httpx
 import pytest
+from pty_process import END_OF_INPUT, INTERRUPT, PtyProcess
+from waiting import PATIENCE
 
 
 @pytest.fixture
@@ -15,10 +20,66 @@ def temporary() -> Iterator[Path]:
         yield Path(made)
 
 
-def test_demo_once(start, temporary):
-    code, out, err = start("demo", "--once", TMPDIR=str(temporary)).ended()
+@pytest.mark.parametrize("words", [["demo", "--once"], ["demo"]])
+def test_without_a_terminal_it_ends_when_all_is_delivered(start, temporary, words):
+    code, out, err = start(*words, TMPDIR=str(temporary)).ended()
     assert code == 0, out + err
     assert err == ""
     for event in ("ping", "push", "issues", "release"):
         assert re.search(rf"^{event} +[0-9a-f-]{{36}} +200 .*✓ verified: sha256, sha1", out, re.M)
     assert list(temporary.iterdir()) == []
+
+
+@pytest.fixture
+def playground(temporary: Path) -> Iterator[PtyProcess]:
+    """The demonstration in a terminal, which stays open."""
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    process = PtyProcess([sys.executable, "-m", "hub.cli", "demo"], env=environment)
+    yield process
+    process.close()
+
+
+def dashboard_of(playground: PtyProcess) -> tuple[str, str]:
+    playground.until("^4 deliveries, all verified")
+    shown = playground.until(r"^dashboard: (http\S+/ui), sign in with the token (tsp_\w+)")
+    return shown[1], shown[2]
+
+
+@pytest.mark.parametrize("key", ["q", INTERRUPT, END_OF_INPUT])
+def test_in_a_terminal_it_stays_open_until_a_key_ends_it(playground, temporary, key):
+    dashboard_of(playground)
+    playground.type(key)
+    assert playground.ended() == 0, playground.seen
+    assert list(temporary.iterdir()) == []
+
+
+def test_keys_send_events_and_break_and_repair_the_receiver(playground):
+    dashboard_of(playground)
+    for key, event in (("1", "push"), ("2", "issues"), ("3", "release")):
+        playground.type(key)
+        playground.until(rf"^{event} +[0-9a-f-]{{36}} +200 .*✓ verified")
+    playground.type("b")
+    playground.until("^the receiver is broken: it answers 503")
+    playground.type("1")
+    guid = playground.until(r"^push +([0-9a-f-]{36}) +503 .*✓ verified.*  again ")[1]
+    playground.type("b")
+    playground.until("^the receiver works again")
+    playground.until(rf"^push +{guid} +200 ")
+    playground.type("q")
+    assert playground.ended() == 0, playground.seen
+
+
+def test_the_dashboards_token_signs_in_as_an_administrator(playground):
+    url, token = dashboard_of(playground)
+    with httpx.Client(trust_env=False, follow_redirects=True, timeout=PATIENCE) as browser:
+        (csrf,) = set(re.findall(r'name="csrf" value="(\w+)"', browser.get(url).text))
+        form = {"csrf": csrf, "token": token, "next": "/ui/jobs"}
+        page = browser.post(f"{url}/sign-in", data=form).raise_for_status()
+    assert page.url.path == "/ui/jobs"
+    playground.type("d")
+    playground.until(f"^dashboard: {url}, sign in with the token {token}$")
+    playground.type("c")
+    playground.until(f"export TOKEN={token}$")
+    playground.type("q")
+    assert playground.ended() == 0
+    assert playground.seen.count(token) == 3, "no log has it"
