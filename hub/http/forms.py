@@ -1,15 +1,14 @@
 """Parsing of urlencoded and multipart forms, with limits; only text fields are kept."""
 
+from email.message import Message
 from urllib.parse import parse_qsl
 
-from python_multipart.exceptions import FormParserError
-from starlette.formparsers import MultiPartException
-from starlette.requests import Request
-from starlette.types import Message, Scope
+from starlette.types import Scope
 
 from hub.http.errors import Malformed
 
 MAX_FIELDS = 64
+BROKEN = "Problems parsing the form"
 URLENCODED = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
 
@@ -29,29 +28,53 @@ def read_urlencoded(body: bytes) -> dict[str, str]:
             body.decode(), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS
         )
     except ValueError:
-        raise Malformed("Problems parsing the form") from None
+        raise Malformed(BROKEN) from None
     return dict(pairs)
 
 
-async def read_form(scope: Scope, body: bytes) -> dict[str, str]:
+def read_form(scope: Scope, body: bytes) -> dict[str, str]:
     """Parse a form of either kind. A body of another Content-Type has no fields.
 
     Raises Malformed if the form cannot be parsed.
     """
-    kind = kind_of(dict(scope["headers"]).get(b"content-type", b""))
+    content_type = dict(scope["headers"]).get(b"content-type", b"")
+    kind = kind_of(content_type)
     if kind == URLENCODED:
         return read_urlencoded(body)
-    return await _read_multipart(scope, body) if kind == MULTIPART else {}
+    return _read_multipart(content_type, body) if kind == MULTIPART else {}
 
 
-async def _read_multipart(scope: Scope, body: bytes) -> dict[str, str]:
-    async def receive() -> Message:
-        return {"type": "http.request", "body": body, "more_body": False}
+def _read_multipart(content_type: bytes, body: bytes) -> dict[str, str]:
+    """Parse a form of RFC 7578: between two delimiters, each part has headers and a value."""
+    boundary = _parameter(content_type, "boundary").encode("latin-1")
+    _, *parts = (b"\r\n" + body).split(b"\r\n--" + boundary, MAX_FIELDS + 1)
+    if not boundary or not parts or not parts.pop().startswith(b"--"):
+        raise Malformed(BROKEN)
+    return dict(map(_field, parts))
 
-    # Without "app" the parser's own error is raised instead of Starlette's error response.
-    request = Request({key: value for key, value in scope.items() if key != "app"}, receive)
+
+def _field(part: bytes) -> tuple[str, str]:
+    head, _, content = part.partition(b"\r\n\r\n")
+    padding, *headers = head.split(b"\r\n")
+    found = [line.partition(b":") for line in headers]
+    named = {name.strip().lower(): value for name, _, value in found}
+    disposition = named.get(b"content-disposition", b"")
+    name = _parameter(disposition, "name")
+    if padding.strip() or not name or _parameter(disposition, "filename"):
+        raise Malformed(BROKEN)
     try:
-        async with request.form(max_files=0, max_fields=MAX_FIELDS) as form:
-            return {name: value for name, value in form.items() if isinstance(value, str)}
-    except (MultiPartException, FormParserError, ValueError, LookupError, KeyError):
-        raise Malformed("Problems parsing the form") from None
+        return name, content.decode()
+    except UnicodeDecodeError:
+        raise Malformed(BROKEN) from None
+
+
+def _parameter(value: bytes, name: str) -> str:
+    """Return a parameter of a header's value, without its quotes. Empty if there is none."""
+    header = Message()
+    header["content-type"] = value.decode("latin-1")
+    found = header.get_param(name)
+    return (
+        found.encode("latin-1", "replace").decode("utf-8", "replace")
+        if isinstance(found, str)
+        else ""
+    )

@@ -79,7 +79,7 @@ def subscribe(services: Services) -> Handler:
 async def _read_request(services: Services, call: Request) -> SubscriptionRequest:
     body = await services.intake.read(call.headers, call.receive, services.settings.max_body_bytes)
     services.intake.give_back(len(body))
-    fields = await read_form(call.scope, body)
+    fields = read_form(call.scope, body)
     for name in ("hub.mode", "hub.topic", "hub.callback"):
         if not fields.get(name):
             raise Rejected(f"{name} is missing")

@@ -11,7 +11,9 @@ from hub.rest.urls import Urls
 from store import Connection, Row
 from store.accounts import accounts
 from store.clock import iso
+from store.errors import NotInstalled
 from store.repositories import license_catalog, licenses, watching
+from store.repositories.license_catalog import License
 
 # The path of each link after the repository's URL.
 LINKS = {
@@ -141,7 +143,7 @@ class MinimalRepository(TypedDict):
 
 def license_simple(urls: Urls, key: str) -> LicenseSimple:
     """Serialize a license in its short form."""
-    known = license_catalog.get(key)
+    known = _known_license(key)
     return {
         "key": license_catalog.OTHER if known is None else known.key,
         "name": "Other" if known is None else known.name,
@@ -149,6 +151,14 @@ def license_simple(urls: Urls, key: str) -> LicenseSimple:
         "url": None if known is None else urls.license(known.key),
         "node_id": node_id("License", license_catalog.OTHER if known is None else known.key),
     }
+
+
+def _known_license(key: str) -> License | None:
+    try:
+        return license_catalog.get(key)
+    except NotInstalled:
+        # The repository is there, although nothing is known about its license any more.
+        return None
 
 
 def repository(urls: Urls, db: Connection, repo: Row) -> MinimalRepository:

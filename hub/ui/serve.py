@@ -220,7 +220,7 @@ class Dashboard:
         """Return the fields of a posted form."""
         raw = await self.services.intake.read(call.headers, call.receive, MOST_FORM)
         self.services.intake.give_back(len(raw))
-        return await read_form(call.scope, raw)
+        return read_form(call.scope, raw)
 
     async def answer(self, visit: SessionRequest, shown: RenderedPage) -> Response:
         """Return the rendered page."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable
 
+from store.accounts import email_address
 from store.database.connection import Connection, Row, json_array
 from store.errors import Invalid, Missing
 
@@ -12,11 +13,9 @@ MOST = 100
 
 def normalised(address: str) -> str:
     """Normalise an address: its domain in lower case. Raises Invalid if it is not an address."""
-    from email_validator import EmailNotValidError, validate_email
-
     try:
-        return validate_email(address, check_deliverability=False).normalized
-    except EmailNotValidError as error:
+        return email_address.normalize(address)
+    except ValueError as error:
         raise _invalid(f"this is no email address: {error}", "invalid") from None
 
 

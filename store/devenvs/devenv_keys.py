@@ -7,13 +7,15 @@ the sender.
 import base64
 import binascii
 import secrets
+from typing import Any
 
 from store.database.connection import Connection, Row
-from store.errors import Invalid
+from store.errors import Invalid, NotInstalled
 
 COLUMNS = "repo_id, key_id, public_key, private_key, created_at"
 RESOURCE = "DevenvSecret"
 KEY_IDS = 10**18
+EXTRA = "sealed-secrets"
 
 
 def get(db: Connection, repo_id: int) -> Row | None:
@@ -23,9 +25,7 @@ def get(db: Connection, repo_id: int) -> Row | None:
 
 def make(db: Connection, repo_id: int) -> Row:
     """Create a key for a repository. If another transaction was first, return the existing key."""
-    from nacl.public import PrivateKey
-
-    private = PrivateKey.generate()
+    private = _nacl().public.PrivateKey.generate()
     db.execute(
         f"INSERT INTO devenv_key ({COLUMNS})"
         " VALUES (:repo_id, :key_id, :public_key, :private_key, :now)"
@@ -43,19 +43,28 @@ def make(db: Connection, repo_id: int) -> Row:
 
 def private_key(db: Connection, repo_id: int, key_id: str, encrypted: str) -> bytes:
     """Decrypt a sealed box (base64). Raises Invalid for another key or a malformed box."""
-    from nacl.exceptions import CryptoError
-    from nacl.public import PrivateKey, SealedBox
-
+    nacl = _nacl()
     row = get(db, repo_id)
     if row is None or row["key_id"] != key_id:
         raise _wrong("key_id", "it is not the id of the repository's public key")
-    private = PrivateKey(base64.b64decode(db.vault.open(row["private_key"])))
+    private = nacl.public.PrivateKey(base64.b64decode(db.vault.open(row["private_key"])))
     try:
-        return SealedBox(private).decrypt(base64.b64decode(encrypted, validate=True))
+        box = nacl.public.SealedBox(private)
+        opened: bytes = box.decrypt(base64.b64decode(encrypted, validate=True))
     except binascii.Error:
         raise _wrong("encrypted_value", "it is not base64") from None
-    except (CryptoError, ValueError):
+    except (nacl.exceptions.CryptoError, ValueError):
         raise _wrong("encrypted_value", "it was not sealed to the repository's key") from None
+    return opened
+
+
+def _nacl() -> Any:
+    # It takes long to import, and few repositories have such secrets.
+    try:
+        import nacl.public
+    except ModuleNotFoundError:
+        raise NotInstalled("a secret of an environment", EXTRA) from None
+    return nacl
 
 
 def _text(key: bytes) -> str:

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from store.errors import NotInstalled
+
+EXTRA = "licenses"
 OTHER = "other"
 """The key of a license that is not known."""
 HOME = "http://choosealicense.com/licenses"
@@ -44,19 +47,17 @@ class License:
 @cache
 def list_all() -> tuple[License, ...]:
     """Return every known license: the featured ones, the other common ones, the rest."""
-    names = [file.name for file in files("pychoosealicense._licenses").iterdir()]
+    try:
+        names = [file.name for file in files("pychoosealicense._licenses").iterdir()]
+    except ModuleNotFoundError:
+        raise NotInstalled("the catalog of licenses", EXTRA) from None
     found = [_read(name.removesuffix(".txt")) for name in names if name.endswith(".txt")]
     return tuple(sorted(found, key=lambda one: (not one.featured, not one.common, one.key)))
 
 
-@cache
-def _by_key() -> dict[str, License]:
-    return {one.key: one for one in list_all()}
-
-
 def get(key: str) -> License | None:
     """Return the license with this key, in any case, or None."""
-    return _by_key().get(key.lower())
+    return next((one for one in list_all() if one.key == key.lower()), None)
 
 
 def _read(key: str) -> License:

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import click
-import uvloop
 
 from hub.cli.console import options
 from hub.cli.console.grammar import command
+from hub.cli.http_server.event_loop import new_event_loop
 from hub.cli.http_server.server import signals
 from hub.cli.service import logs
 from hub.cli.service.admin_listener import running_admin
@@ -64,7 +64,7 @@ def serve(only: str | None, config: Path | None, store_url: str | None, **given:
     notifier = Notifier()
     notifier.status("opening the database")
     store = options.opened(settings, create=True)
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
         runner.run(_serve(Daemon(store, settings, read, notifier), only))
 
 

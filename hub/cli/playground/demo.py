@@ -11,10 +11,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import click
-import uvloop
 
 from hub.cli.console import options, output
 from hub.cli.console.grammar import command
+from hub.cli.http_server.event_loop import new_event_loop
 from hub.cli.http_server.server import bind, serving, signals, url_of
 from hub.cli.playground.demo_client import PATIENCE, DemoClient, demo_client
 from hub.cli.playground.demo_events import EVENTS, NAME, OWNER
@@ -47,7 +47,7 @@ def demo(once: bool) -> None:
     stays = not once and sys.stdin.isatty() and sys.stdout.isatty()
     with (
         TemporaryDirectory(prefix="tocsin-demo-") as directory,
-        asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
+        asyncio.Runner(loop_factory=new_event_loop) as runner,
     ):
         verified = runner.run(_demo(Path(directory), stays=stays))
     if not verified:

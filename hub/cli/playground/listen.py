@@ -11,12 +11,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import click
-import uvloop
 from click.core import ParameterSource
 
 from hub.cli.console import options, output, suggestions
 from hub.cli.console.arguments import FullNameType
 from hub.cli.console.grammar import command
+from hub.cli.http_server.event_loop import new_event_loop
 from hub.cli.http_server.server import bind, port_of, serving, signals, url_of
 from hub.cli.playground.listen_output import Show, printer
 from hub.cli.playground.receiver import Answerer, Receiver, fixed
@@ -107,7 +107,7 @@ def listen(
         checked=secret is not None,
         forwarded=wanted.forward is not None,
     )
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
         runner.run(_listen(wanted, show, secret, configuration.settings))
 
 

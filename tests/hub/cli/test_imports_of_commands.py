@@ -112,7 +112,7 @@ def test_a_listing_starts_no_server(noun):
 def test_a_start_imports_nothing_that_it_does_not_use():
     """Clients, templates and texts were a third of what a start had to import."""
     unused = (
-        "httpx rich pygments jinja2 markdown_it nh3 nacl email_validator pychoosealicense"
+        "httpx rich pygments jinja2 markdown_it nh3 nacl pychoosealicense"
         " licenseclassifier yaml sqlite_utils prometheus_client swagger_ui pydantic_settings"
     )
     code = (

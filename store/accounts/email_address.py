@@ -1,0 +1,47 @@
+"""The syntax of email addresses (RFC 5321, RFC 6531), and their normal form."""
+
+import re
+import unicodedata
+
+# In octets: RFC 5321, section 4.5.3.1, and the address that fits into a path.
+MOST_LOCAL, MOST = 64, 254
+ATOM = r"[\w!#$%&'*+/=?^`{|}~-]+"
+LOCAL = re.compile(rf"{ATOM}(?:\.{ATOM})*")
+# Names to which no mail can be sent (RFC 6761, RFC 6762, RFC 7686).
+SPECIAL = frozenset(["arpa", "invalid", "local", "localhost", "onion", "test"])
+
+
+def normalize(address: str) -> str:
+    """Return the address with its domain in lower case and in Unicode.
+
+    Raises ValueError, which says what is wrong, if it is not an address.
+    """
+    local, at, domain = unicodedata.normalize("NFC", address).rpartition("@")
+    if not at:
+        raise ValueError("it has no @")
+    if not LOCAL.fullmatch(local):
+        raise ValueError("the part before the @ has characters or periods that are not allowed")
+    if len(local.encode()) > MOST_LOCAL:
+        raise ValueError(f"the part before the @ is longer than {MOST_LOCAL} octets")
+    normal = f"{local}@{_domain(domain)}"
+    if len(normal.encode()) > MOST:
+        raise ValueError(f"it is longer than {MOST} octets")
+    return normal
+
+
+def _domain(domain: str) -> str:
+    import idna
+
+    if not domain.isprintable():
+        raise ValueError("the part after the @ has invisible characters")
+    try:
+        encoded = idna.encode(domain, uts46=True, std3_rules=True).decode()
+        shown = idna.decode(encoded)
+    except (idna.IDNAError, UnicodeError):
+        raise ValueError("the part after the @ is no domain name") from None
+    *labels, top = encoded.split(".")
+    if not labels or not top or top.isdecimal():
+        raise ValueError("the part after the @ has no top-level domain")
+    if top in SPECIAL:
+        raise ValueError(f"no mail can be sent to the domain {top!r}")
+    return shown

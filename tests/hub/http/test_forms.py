@@ -1,0 +1,61 @@
+"""Forms: urlencoded and multipart ones, as clients send them."""
+
+import pytest
+
+from hub.http.errors import Malformed
+from hub.http.forms import MAX_FIELDS, read_form
+
+BOUNDARY = "multipart/form-data; boundary=x"
+
+
+def read(content_type: str, body: bytes) -> dict[str, str]:
+    return read_form({"headers": [(b"content-type", content_type.encode("latin-1"))]}, body)
+
+
+def part(name: str, value: bytes, more: bytes = b"") -> bytes:
+    disposition = b'Content-Disposition: form-data; name="' + name.encode() + b'"' + more
+    return b"--x\r\n" + disposition + b"\r\n\r\n" + value + b"\r\n"
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "expected"),
+    [
+        (BOUNDARY, part("a", b"1") + part("b", b"2") + b"--x--\r\n", {"a": "1", "b": "2"}),
+        (BOUNDARY, b"before\r\n" + part("a", b"1") + b"--x--\r\nafter", {"a": "1"}),
+        ('multipart/form-data; boundary="a b"; charset=utf-8',
+         b"--a b \t\r\ncontent-disposition:form-data; name=a\r\nContent-Type: text/plain\r\n"
+         b"\r\n1\r\n--a b--",
+         {"a": "1"}),
+        (BOUNDARY, part("a", "ä\r\n--y\r\n\r\n".encode()) + b"--x--", {"a": "ä\r\n--y\r\n\r\n"}),
+        (BOUNDARY, part("ä", b"") + b"--x--", {"ä": ""}),
+        (BOUNDARY, part("a", b"1") + part("a", b"2") + b"--x--", {"a": "2"}),
+        (BOUNDARY, part("a", b"1") * MAX_FIELDS + b"--x--", {"a": "1"}),
+        (BOUNDARY, b"--x--", {}),
+        ("application/x-www-form-urlencoded", b"a=1&a=2&b=", {"a": "2", "b": ""}),
+        ("application/json", b'{"a": 1}', {}),
+    ],
+)  # fmt: skip
+def test_fields(content_type: str, body: bytes, expected: dict[str, str]) -> None:
+    assert read(content_type, body) == expected
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body"),
+    [
+        (BOUNDARY, b""),
+        (BOUNDARY, b"nonsense"),
+        (BOUNDARY, part("a", b"1")),
+        (BOUNDARY, part("a", b"1")[:-2]),
+        (BOUNDARY, part("a", b"1") * (MAX_FIELDS + 1) + b"--x--"),
+        (BOUNDARY, part("a", b"1", b'; filename="b"') + b"--x--"),
+        (BOUNDARY, part("a", b"\xff") + b"--x--"),
+        (BOUNDARY, part("", b"1") + b"--x--"),
+        (BOUNDARY, b"--x\r\n\r\n1\r\n--x--"),
+        (BOUNDARY, b"--xy\r\nContent-Disposition: form-data; name=a\r\n\r\n1\r\n--x--"),
+        ("multipart/form-data", part("a", b"1") + b"--x--"),
+        ("multipart/form-data; boundary=", part("a", b"1") + b"--x--"),
+    ],
+)
+def test_forms_that_are_broken(content_type: str, body: bytes) -> None:
+    with pytest.raises(Malformed):
+        read(content_type, body)
