@@ -50,6 +50,7 @@ LONG = {
     "tests/system/test_failures.py": "a database is stopped and started beside three processes",
     "tests/system/test_systemd_real.py": "a machine boots",
     "tests/system/test_seeing.py": "daemons are started for each test",
+    "tests/system/test_installation.py": "packages are built and installed, again for each way",
     "tests/system/": "daemons are started for each test",
     "tests/browser/": "a browser and a daemon are started",
     "tests/hub/cli/operate/test_migrate.py": "daemons are started for each test",

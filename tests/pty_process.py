@@ -66,7 +66,8 @@ class PtyProcess:
                 *lines, pending = (pending + decode(data)).split("\n")
                 for line in lines:
                     self._lines.put(_shown(line))
-        self._lines.put(_shown(pending))
+        if pending:
+            self._lines.put(_shown(pending))
         self._lines.put(None)
 
     def type(self, text: str) -> None:

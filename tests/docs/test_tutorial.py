@@ -74,10 +74,10 @@ def test_the_first_hour(open_terminal):
     def refused() -> None:
         # By the clock at which it is printed.
         follower.until(r"push +503 .*again (in [1-7] s|now|\d s ago)")
-        follower.until(r"push +503 .*again in \d+ min")
+        follower.until(r"push +503 .*dead")
 
-    waiting = user.run_around(text("refused"), "sleep 8", refused)
-    assert re.search(r"push\t.*\twaiting\t2\t503\t", waiting)
+    dead = user.run_around(text("refused"), "sleep 8", refused)
+    assert re.search(r"push .* dead +2 +503", dead)
     follower.interrupt()
     broken.interrupt()
 
@@ -85,10 +85,10 @@ def test_the_first_hour(open_terminal):
     receiver.type(text("repaired"))
     receiver.until("listening on")
     replayed = user.run(text("replay"))
-    assert "3 deliveries are on their way" in replayed
+    assert re.search("^1 deliver.* on ", replayed, re.M)
     receiver.until("while it was broken")
 
     installed = user.run(text("systemd"))
     assert "staging/etc/systemd/system/tocsin.service" in installed
-    assert re.search(r"hooks_active\t1", installed)
+    assert re.search(r"hooks active +1", installed)
     assert typed | {ADMIN} == set(BLOCKS), "every block is typed"

@@ -1,0 +1,188 @@
+"""Each way to install: the distributions that are built, and what a person types to get them."""
+
+import hashlib
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import httpx
+import pytest
+from pty_process import INTERRUPT, PtyProcess
+from waiting import PATIENCE
+
+from hub import __version__
+
+ROOT = Path(__file__).parents[2]
+LEFT_OUT = (".git", ".venv", "__pycache__", ".mypy_cache", ".ruff_cache", ".hypothesis", "*.pyc")
+# Of an installation without extras. Python brings pip, and until 3.11 setuptools.
+MOST_PACKAGES, MOST_BYTES = 40, 90 * 1024 * 1024
+BROUGHT = {"pip", "setuptools"}
+
+
+def find_uv() -> str:
+    """The path of uv. Skips the test if there is none."""
+    if importlib.util.find_spec("uv") is not None:
+        import uv
+
+        return str(uv.find_uv_bin())
+    found = shutil.which("uv")
+    if found is None:
+        pytest.skip("uv is neither a package of this Python nor on the PATH")
+    return found
+
+
+def run(*command: str | Path, cwd: Path, **environment: str) -> str:
+    """The output of a command that has to succeed."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("TOCSIN_")}
+    done = subprocess.run(
+        [str(word) for word in command],
+        cwd=cwd,
+        env={**clean, **environment},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def copy(folder: Path) -> Path:
+    """A copy of the sources, in which builds leave what they like."""
+    return shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*LEFT_OUT))
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Path:
+    """A folder without the sources."""
+    made = tmp_path / "elsewhere"
+    made.mkdir()
+    return made
+
+
+def smoke(tocsin: Path, elsewhere: Path) -> None:
+    """What shows that an installation is complete: its code, its pages and its deliveries."""
+    assert run(tocsin, "--version", cwd=elsewhere) == f"tocsin, version {__version__}\n"
+    assert "4 deliveries, all verified" in run(tocsin, "demo", "--once", cwd=elsewhere)
+    assert "first hour" in run(tocsin, "help", "tutorial", cwd=elsewhere)
+    daemon = PtyProcess([str(tocsin), "serve", "--port", "0"], cwd=elsewhere)
+    try:
+        url = daemon.until(r"at work: (http://\S+)$")[1]
+        with httpx.Client(base_url=url, trust_env=False, timeout=PATIENCE) as client:
+            for path in ("/healthz", "/docs", "/ui/sign-in", "/reference", "/openapi.json"):
+                assert client.get(path).status_code == 200, path
+        daemon.type(INTERRUPT)
+        assert daemon.ended() == 0, daemon.seen
+    finally:
+        daemon.close()
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """What two builds made, from copies in different folders and with other rights."""
+    uv, made = find_uv(), []
+    for name, mask in (("one", 0o022), ("another", 0o077)):
+        folder = tmp_path_factory.mktemp(name)
+        before = os.umask(mask)
+        try:
+            sources = copy(folder / name)
+            (sources / "hub" / "__init__.py").touch()
+            run(uv, "build", "-q", "--out-dir", folder / "dist", cwd=sources,
+                SOURCE_DATE_EPOCH="1700000000")  # fmt: skip
+        finally:
+            os.umask(before)
+        made.append(folder / "dist")
+    return made
+
+
+def test_two_builds_are_the_same(built):
+    digests = [
+        {one.name: hashlib.sha256(one.read_bytes()).hexdigest() for one in folder.glob("tocsin-*")}
+        for folder in built
+    ]
+    assert digests[0] == digests[1]
+    assert {name.removeprefix(f"tocsin-{__version__}") for name in digests[0]} == {
+        ".tar.gz",
+        "-py3-none-any.whl",
+    }
+
+
+def test_the_wheel_has_one_command_and_no_tests(built):
+    (wheel,) = built[0].glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        (entry_points,) = [name for name in names if name.endswith("entry_points.txt")]
+        assert archive.read(entry_points).decode().split("\n", 1)[1] == "tocsin = hub.cli:main\n"
+    tops = {name.partition("/")[0] for name in names}
+    assert {top for top in tops if "dist-info" not in top} == {"hub", "store", "worker", "tocsin"}
+
+
+@pytest.mark.parametrize("kind", ["*.whl", "*.tar.gz"])
+def test_a_distribution_works_from_a_path_without_the_sources(built, elsewhere, kind):
+    (distribution,) = built[0].glob(kind)
+    uv = find_uv()
+    run(uv, "venv", "-q", "--python", sys.executable, "venv", cwd=elsewhere)
+    run(uv, "pip", "install", "-q", "--python", "venv", distribution, cwd=elsewhere)
+    smoke(elsewhere / "venv" / "bin" / "tocsin", elsewhere)
+
+
+def test_uv_tool_install_puts_one_command_on_the_path(tmp_path, elsewhere):
+    uv, sources = find_uv(), copy(tmp_path / "sources")
+    folders = {"UV_TOOL_DIR": str(tmp_path / "tools"), "UV_TOOL_BIN_DIR": str(tmp_path / "bin")}
+    run(uv, "tool", "install", "-q", "--python", sys.executable, ".", cwd=sources, **folders)
+    assert [path.name for path in (tmp_path / "bin").iterdir()] == ["tocsin"]
+    smoke(tmp_path / "bin" / "tocsin", elsewhere)
+
+
+def test_uvx_runs_it_without_an_installation(tmp_path):
+    uv, sources = find_uv(), copy(tmp_path / "sources")
+    folders = {"UV_TOOL_DIR": str(tmp_path / "tools"), "UV_TOOL_BIN_DIR": str(tmp_path / "bin")}
+    command = ["tool", "run", "-q", "--python", sys.executable, "--from", ".", "tocsin", "demo"]
+    assert "4 deliveries, all verified" in run(uv, *command, cwd=sources, **folders)
+    assert not (tmp_path / "bin").exists()
+
+
+@pytest.mark.skipif(importlib.util.find_spec("pipx") is None, reason="pipx is not installed")
+def test_pipx_puts_one_command_on_the_path(tmp_path, elsewhere):
+    sources = copy(tmp_path / "sources")
+    folders = {
+        "PIPX_HOME": str(tmp_path / "pipx"),
+        "PIPX_BIN_DIR": str(tmp_path / "bin"),
+        "PIPX_MAN_DIR": str(tmp_path / "man"),
+    }
+    run(sys.executable, "-m", "pipx", "install", "-q", "--python", sys.executable, ".",
+        cwd=sources, **folders)  # fmt: skip
+    assert [path.name for path in (tmp_path / "bin").iterdir()] == ["tocsin"]
+    smoke(tmp_path / "bin" / "tocsin", elsewhere)
+
+
+def test_a_virtual_environment_and_pip(tmp_path, elsewhere):
+    sources = copy(tmp_path / "sources")
+    run(sys.executable, "-m", "venv", ".venv", cwd=sources)
+    empty = size(sources / ".venv")
+    run(sources / ".venv" / "bin" / "pip", "install", "-q", ".", cwd=sources)
+    listing = run(sources / ".venv" / "bin" / "pip", "list", "--format", "json", cwd=sources)
+    packages = {one["name"].lower() for one in json.loads(listing)} - BROUGHT
+    assert len(packages) <= MOST_PACKAGES, sorted(packages)
+    assert size(sources / ".venv") - empty <= MOST_BYTES
+    smoke(sources / ".venv" / "bin" / "tocsin", elsewhere)
+
+
+def size(folder: Path) -> int:
+    """The bytes of a folder on disk."""
+    return sum(path.lstat().st_blocks * 512 for path in folder.rglob("*"))
+
+
+def test_the_extra_all_has_all_others():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    (everything,) = extras["all"]
+    named = everything.removeprefix("tocsin[").removesuffix("]").split(",")
+    assert {*named} == extras.keys() - {"all", "test", "bench"}
+    assert "tocsin[all]" in extras["test"], "so that no test skips for want of one"
