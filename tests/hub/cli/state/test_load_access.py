@@ -1,0 +1,74 @@
+"""State documents: who sees a membership, which branches are protected, and what teams may do."""
+
+import json
+
+import pytest
+
+from store import Store
+from store.accounts import accounts, memberships
+from store.repositories import branch_protection, repositories, repository_details
+
+pytestmark = pytest.mark.usefixtures("url")
+
+DOCUMENT = """
+users: [{login: ada}, {login: bob}]
+organizations:
+  - {login: tower, members: {ada: admin, bob: member}, public_members: [ada]}
+repositories:
+  - {name: tower/bells, private: true, protected_branches: [main], has_wiki: true}
+  - {name: ada/attic}
+teams:
+  - {organization: tower, name: Ringers, members: [bob], repositories: {tower/bells: push}}
+"""
+
+
+@pytest.fixture
+def load(run):
+    def call(document: str, code: int = 0):
+        return run("load", "-", "--json", code=code, stdin=document)
+
+    return call
+
+
+def test_what_the_document_gives_is_there(load, store: Store):
+    load(DOCUMENT)
+    again = load(DOCUMENT)
+    assert {each["outcome"] for each in json.loads(again.stdout)["changes"]} == {"unchanged"}
+    tower, ada, bob = (store.look(accounts.by_login, name) for name in ("tower", "ada", "bob"))
+    bells = store.look(repositories.find, "tower", "bells")
+    assert store.look(memberships.is_public, tower["id"], ada["id"])
+    assert not store.look(memberships.is_public, tower["id"], bob["id"])
+    assert store.look(branch_protection.patterns, bells["id"]) == ["main"]
+    details = store.look(repository_details.details, [bells["id"]])[bells["id"]]
+    assert (details["has_wiki"], details["has_issues"]) == (1, 1)
+    assert store.look(repositories.role_of, bells, bob) == "write"
+
+
+def test_features_and_permissions_change(load, store: Store):
+    load(DOCUMENT)
+    changed = DOCUMENT.replace("has_wiki: true", "has_wiki: false").replace("push", "pull")
+    found = json.loads(load(changed).stdout)["changes"]
+    outcomes = {each["name"]: each["outcome"] for each in found}
+    assert (outcomes["tower/bells"], outcomes["tower Ringers"]) == ("updated", "updated")
+    bells, bob = (
+        store.look(repositories.find, "tower", "bells"),
+        store.look(accounts.by_login, "bob"),
+    )
+    assert store.look(repositories.role_of, bells, bob) == "read"
+
+
+def test_only_members_are_public_members(load, store: Store):
+    result = load(DOCUMENT.replace("public_members: [ada]", "public_members: [eve, ada]"), code=1)
+    assert "eve" in result.stderr
+    document = DOCUMENT.replace("{login: bob}", "{login: bob}, {login: eve}")
+    result = load(document.replace("public_members: [ada]", "public_members: [eve]"), code=1)
+    assert "'eve' is in public_members, but is no member of tower" in result.stderr
+    assert store.look(accounts.by_login, "tower") is None
+
+
+def test_a_team_has_no_role_outside_its_organization(load):
+    result = load(
+        DOCUMENT.replace("repositories: {tower/bells: push}", "repositories: {ada/attic: push}"),
+        code=1,
+    )
+    assert "ada/attic does not belong to the organization of the team" in result.stderr
