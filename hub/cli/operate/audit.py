@@ -65,6 +65,18 @@ def _shape(row: Row) -> Row:
     }
 
 
+@audit.command(examples=["tocsin audit show 812"])
+@click.argument("number", metavar="ID", type=int)
+@options.listing
+@options.with_store
+def show(store: Store, number: int, as_json: bool) -> None:
+    """Show one entry with the names of the changed fields."""
+    found = next(iter(store.look(kept.page, limit=1, before=number + 1)), None)
+    if found is None or found["id"] != number:
+        raise options.missing(f"entry {number}", "audit list")
+    output.print_record(_shape(found), as_json=as_json)
+
+
 @audit.command(examples=["tocsin audit verify", "tocsin audit verify --expect 812:9f3c"])
 @click.option("--expect", metavar="NUMBER:DIGEST",
               help="Require this entry, from an earlier check.")  # fmt: skip

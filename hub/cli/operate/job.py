@@ -32,18 +32,31 @@ def job() -> None:
 @options.configured
 def list_jobs(configuration: Configuration, as_json: bool) -> None:
     """List the jobs with their last and next runs."""
-    store = options.opened(configuration.settings, create=False)
-    try:
-        entries = store.look(list_records, table_of(store, configuration.settings))
-        now = store.clock.now()
-    finally:
-        store.shut()
     output.print_rows(
-        [_shape(entry.row, now) for entry in entries],
+        _rows(configuration.settings),
         as_json=as_json,
         empty="no jobs",
         columns=("name", "schedule", "last_run_at", "outcome", "next_run_at", "error"),
     )
+
+
+@job.command(examples=["tocsin job show prune"])
+@click.argument("name", shell_complete=suggestions.job_names)
+@options.listing
+@options.configured
+def show(configuration: Configuration, name: str, as_json: bool) -> None:
+    """Show the job NAME with its last and next runs."""
+    rows = {row["name"]: row for row in _rows(configuration.settings)}
+    if name not in rows:
+        raise options.missing(f"job {name!r}", "job list")
+    output.print_record(rows[name], as_json=as_json)
+
+
+def _rows(settings: Settings) -> list[Row]:
+    with options.opening(settings) as store:
+        entries = store.look(list_records, table_of(store, settings))
+        now = store.clock.now()
+    return [_shape(entry.row, now) for entry in entries]
 
 
 def table_of(store: Store, settings: Settings) -> list[ScheduledJob]:

@@ -72,7 +72,7 @@ def _show_attempt(attempt: Row) -> None:
     click.echo(f"  {output.plain(attempt['started_at'])}, {attempt['ms']} ms ({spent})")
     click.echo(f"  POST {output.printable(attempt['url'])} at {attempt['address'] or 'no address'}")
     if attempt["instruction"]:
-        click.echo(f"  the receiver asked: {attempt['instruction']}")
+        click.echo(f"  the receiver asked: {output.printable(attempt['instruction'])}")
     for mark, headers in (("> ", attempt["request_headers"]), ("< ", attempt["response_headers"])):
         for name, value in (headers or {}).items():
             click.echo(f"  {mark}{output.printable(f'{name}: {value}')}")

@@ -101,6 +101,7 @@ def _details(db: Connection, hook_id: int) -> Row:
         "insecure_ssl": bool(row["insecure_ssl"]),
         "waiting": health["waiting"],
         "next_at": output.format_time(None if row["paused_at"] else health["next_at"]),
+        "held_until": output.format_time(health["held_until"]),
         "circuit_open_until": output.format_time(health["resting_until"]),
         "created_at": output.format_time(row["created_at"]),
         "updated_at": output.format_time(row["updated_at"]),

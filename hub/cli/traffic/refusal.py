@@ -1,5 +1,7 @@
 """`tocsin refusal`: events that were rejected, and why."""
 
+import click
+
 from hub.cli.console import options, output
 from hub.cli.console.grammar import noun
 from store import Row, Store
@@ -22,12 +24,26 @@ def list_refusals(store: Store, limit: int, as_json: bool) -> None:
         rows,
         as_json=as_json,
         empty="no event was rejected: `tocsin event list` lists the received events",
-        columns=("at", "event", "sender", "bytes", "reason"),
+        columns=("id", "at", "event", "sender", "bytes", "reason"),
     )
+
+
+@refusal.command(examples=["tocsin refusal show 7"])
+@click.argument("refusal_id", metavar="ID", type=int)
+@options.listing
+@options.with_store
+def show(store: Store, refusal_id: int, as_json: bool) -> None:
+    """Show a rejected event with the whole reason."""
+    rows = store.look(kept.page, limit=kept.KEPT)
+    found = next((row for row in rows if row["id"] == refusal_id), None)
+    if found is None:
+        raise options.missing(f"refusal {refusal_id}", "refusal list")
+    output.print_record(_shape(found), as_json=as_json)
 
 
 def _shape(row: Row) -> Row:
     return {
+        "id": row["id"],
         "at": output.format_time(row["at"]),
         "reason": row["reason"],
         "sender": row["sender"],

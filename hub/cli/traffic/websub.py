@@ -8,6 +8,8 @@ from hub.cli.console.removal import agree
 from store import Connection, Row, Store
 from store.delivery import websub as kept
 
+SUBSCRIPTION_ID = click.argument("subscription_id", metavar="ID", type=int)
+
 
 @noun(
     examples=["tocsin websub list", "tocsin websub remove 3"],
@@ -43,14 +45,31 @@ def _shape(row: Row) -> Row:
     }
 
 
+@websub.command(examples=["tocsin websub show 3"])
+@SUBSCRIPTION_ID
+@options.listing
+@options.with_store
+def show(store: Store, subscription_id: int, as_json: bool) -> None:
+    """Show a WebSub subscription, also an ended one."""
+    output.print_record(_shape(store.look(_find, subscription_id)), as_json=as_json)
+
+
+def _find(db: Connection, subscription_id: int) -> Row:
+    found = kept.get(db, subscription_id)
+    if found is None:
+        raise options.missing(f"WebSub subscription {subscription_id}", "websub list")
+    return found
+
+
 @websub.command(examples=["tocsin websub remove 3 --reason 'the feed has moved'"])
-@click.argument("subscription_id", metavar="ID", type=int)
+@SUBSCRIPTION_ID
 @click.option("--reason", default="revoked by the hub's operator", show_default=True,
               help="The reason that the subscriber gets.")  # fmt: skip
 @options.yes
 @options.with_store
 def remove(store: Store, subscription_id: int, reason: str, yes: bool) -> None:
     """End a WebSub subscription. Its subscriber gets a denial with the reason."""
+    store.look(_find, subscription_id)
     agree(f"the WebSub subscription {subscription_id}", {}, yes=yes)
     store.do(_revoke, subscription_id, reason)
     click.echo(f"WebSub subscription {subscription_id} is ended")

@@ -88,6 +88,7 @@ def written(store: Store, many: int) -> None:
 def test_the_audit_log_in_pages(run, listed, store: Store):
     written(store, 5)
     assert [row["id"] for row in listed("audit", "list", "--limit", 2)] == [5, 4]
+    assert json.loads(run("audit", "show", 4, "--json").stdout)["on"] == "/x/3"
     shown = run("audit", "list", "--limit", 2)
     assert "token 2" in shown.stdout
     assert "--before 4" in shown.stderr

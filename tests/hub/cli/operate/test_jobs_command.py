@@ -39,6 +39,7 @@ def test_before_any_worker_was_there(listed, run, store: Store):
     assert prune["schedule"] == "*/10 * * * *"
     assert prune["next_run_at"][14:16] in ("00", "10", "20", "30", "40", "50")
     assert "*/10 * * * *" in run("job", "list").stdout
+    assert "schedule\t*/10 * * * *\n" in run("job", "show", "prune").stdout
     assert store.look(jobs.every) == [], "looking changes nothing"
 
 

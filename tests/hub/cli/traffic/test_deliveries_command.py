@@ -96,6 +96,7 @@ def test_refusals_are_listed(run, listed, store: Store):
     store.do(lambda db: rejections.add(db, path="/events", reason="too large", size=30_000_000))
     (row,) = listed("refusal", "list")
     assert (row["reason"], row["bytes"]) == ("too large", 30_000_000)
+    assert json.loads(run("refusal", "show", row["id"], "--json").stdout) == row
 
 
 def test_deliveries_are_listed(run, listed, store: Store, hook_id):

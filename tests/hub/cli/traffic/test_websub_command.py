@@ -39,6 +39,7 @@ def test_listing_and_revoking(store, listed, run):
     assert row["callback"] == "https://reader.example/in?x"
     assert (row["state"], row["signed"]) == ("active", True)
     assert listed("hook", "list") == []
+    assert listed("websub", "show", row["id"]) == row
     assert "ended" in run("websub", "remove", "--yes", row["id"], "--reason", "enough").stdout
     assert listed("websub", "list") == []
     (row,) = listed("websub", "list", "--ended")
