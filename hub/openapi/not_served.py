@@ -88,7 +88,6 @@ FAMILIES = (
             f"{REPO}/downloads",
             f"{REPO}/releases",
             f"{REPO}/releases/{{*id}}",
-            f"{REPO}/statuses/{{sha}}",
         ),
     ),
     Family(
@@ -99,6 +98,11 @@ FAMILIES = (
             f"{REPO}/pulls/comments",
             f"{REPO}/pulls/comments/{{*id}}",
         ),
+    ),
+    Family(
+        "Lists of statuses by an old path",
+        "The statuses of a commit are listed at /repos/{owner}/{repo}/commits/{ref}/statuses.",
+        (f"{REPO}/statuses/{{sha}}",),
     ),
     Family(
         "Reviews and reactions",

@@ -6,10 +6,11 @@ from typing import Any
 
 import orjson
 
-from store.checks import check_apps, check_counts, head_commits
+from store.checks import check_apps, check_counts
 from store.database import external_ids, payload_reader, upsert
 from store.database.connection import Connection, Row, json_array
 from store.errors import Missing
+from store.repositories import head_commits
 
 COLUMNS = (
     "s.id, s.number, s.repo_id, s.head_sha, s.head_branch, s.before_sha, s.after_sha, s.app_id,"

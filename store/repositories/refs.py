@@ -1,11 +1,11 @@
 """Branches and tags, and the commit of each."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from store.database import payload_reader, upsert
-from store.database.connection import ENDLESS, Connection, Row
+from store.database.connection import ENDLESS, Connection, Row, json_array
 from store.repositories import head_commits
 
 SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -48,6 +48,17 @@ def branches_at(db: Connection, repo_id: int, sha: str) -> list[str]:
     )
     heads = "refs/heads/"
     return [name.removeprefix(heads) for (name,) in rows if name.startswith(heads)]
+
+
+def heads_at(db: Connection, repo_id: int, shas: Iterable[str]) -> dict[str, str]:
+    """Return commit to its description by a push, in its stored form. Unknown ones are left out."""
+    rows = db.tuples(
+        f"SELECT r.sha, r.head FROM {db.each('shas', wanted='text')} AS w JOIN ref r"
+        " ON r.repo_id = :repo_id AND r.sha = w.wanted WHERE r.head IS NOT NULL",
+        repo_id=repo_id,
+        shas=json_array(set(shas)),
+    )
+    return dict(rows)
 
 
 def put(db: Connection, repo_id: int, name: str, sha: str, head: str | None = None) -> bool:

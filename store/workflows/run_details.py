@@ -5,9 +5,10 @@ from typing import Any
 import orjson
 
 from store.accounts import placeholder_accounts
-from store.checks import check_suites, head_commits
+from store.checks import check_suites
 from store.database import payload_reader
 from store.database.connection import Connection, Row
+from store.repositories import head_commits
 
 SHA = payload_reader.text(64, 1)
 COLUMNS: payload_reader.Readers = {

@@ -14,6 +14,7 @@ from store import Connection, Row
 from store.checks import check_counts
 from store.clock import iso
 from store.issues import pulls
+from store.repositories import refs
 
 Status = Literal["queued", "in_progress", "completed", "waiting", "requested", "pending"]
 Conclusion = Literal[
@@ -134,7 +135,7 @@ class SimpleCommit(TypedDict):
 class WholeCheckSuite(CheckSuite):
     """A check suite with its repository.
 
-    `head_commit` is null if no event has described the commit.
+    `head_commit` is null if neither its platform nor a push has described the commit.
     """
 
     repository: MinimalRepository
@@ -215,11 +216,12 @@ def whole_check_suites(
     """Serialize check suites with their repository and head commit."""
     shown = check_suites(urls, db, repo, rows)
     within = repository(urls, db, repo)
+    pushed = refs.heads_at(db, repo["id"], {row["head_sha"] for row in rows})
     return [
         {
             **shown[row["id"]],
             "repository": within,
-            "head_commit": head_commit(row["head_commit"]),
+            "head_commit": head_commit(row["head_commit"] or pushed.get(row["head_sha"])),
         }
         for row in rows
     ]
@@ -229,9 +231,19 @@ def head_commit(stored: str | None) -> SimpleCommit | None:
     """Serialize a commit from its stored form."""
     if stored is None:
         return None
-    found: SimpleCommit = orjson.loads(stored)
-    found["timestamp"] = iso(int(found["timestamp"]))
-    return found
+    found = orjson.loads(stored)
+    return {
+        "id": found["id"],
+        "tree_id": found["tree_id"],
+        "message": found["message"],
+        "timestamp": iso(found["timestamp"]),
+        "author": _person(found["author"]),
+        "committer": _person(found["committer"]),
+    }
+
+
+def _person(given: Mapping[str, str] | None) -> HeadCommitPerson | None:
+    return None if given is None else {"name": given["name"], "email": given["email"]}
 
 
 def _check_suite(

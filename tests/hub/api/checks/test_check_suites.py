@@ -72,6 +72,17 @@ async def test_a_suite_whose_commit_is_not_known(
     assert (await hub.get(f"{HELLO}/check-suites/5")).json()["head_commit"] is None
 
 
+async def test_a_commit_that_a_push_has_described(
+    hub: httpx.AsyncClient, platform: Platform
+) -> None:
+    author = {"name": "Robin", "email": "robin@tower.example", "username": "robin"}
+    told = COMMIT | {"author": author, "committer": None}
+    platform.tell("check_suite", "completed", check_suite=suite(5, head_commit=None))
+    platform.tell("push", None, ref="refs/heads/main", after=SHA, head_commit=told)
+    shown = (await hub.get(f"{HELLO}/check-suites/5")).json()
+    assert shown["head_commit"] == COMMIT | {"committer": None}
+
+
 async def test_suites_of_a_branch(
     hub: httpx.AsyncClient, platform: Platform, store: Store, seed: Any
 ) -> None:
