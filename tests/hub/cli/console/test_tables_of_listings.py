@@ -22,7 +22,7 @@ TABLES = [path.split()[1:] for path, _, _ in all_commands() if path.endswith(" l
 
 def fill(db: Connection) -> None:
     """One of each thing, with values that are as long as they may be."""
-    user = accounts.create(db, f"ada-{LONG}x"[:90], name=LONG, email=f"{LONG}@tower.example")
+    user = accounts.create(db, f"ada-{LONG}x"[:90], name=LONG, email=f"{LONG[:60]}x@tower.example")
     accounts.create(db, "tower", kind="Organization", name=LONG)
     accounts.join(db, 2, user["id"], "admin")
     repo = repositories.create(db, user["id"], LONG, description=LONG)
