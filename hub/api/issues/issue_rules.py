@@ -73,7 +73,8 @@ def named_labels(ctx: Context, repo: Row, given: Iterable[str | NamedLabel]) -> 
     names = [one if isinstance(one, str) else one["name"] for one in given]
     wanted = {name.lower(): name for name in names}
     known = labels.by_names(ctx.db, repo["id"], wanted)
-    missing = [name for key, name in wanted.items() if key not in known]
+    # In a fixed order, so that two requests that create the same labels do not block each other.
+    missing = [wanted[key] for key in sorted(wanted.keys() - known.keys())]
     if missing and not may(ctx, repo, "write"):
         raise Forbidden(f"Must have push access to create the label {missing[0]!r}.")
     for name in missing:
