@@ -56,6 +56,13 @@ def reason(hook: Row) -> str:
     return str(failed["error"] or f"status {failed['status_code']}")[:120]
 
 
+def untried(row: Row) -> str:
+    """Return why a waiting delivery is not tried: its hook is `off` or `paused`; or nothing."""
+    if row["hook_active"] == 0:
+        return "off"
+    return "paused" if row["paused_at"] is not None else ""
+
+
 def tried_at(row: Row, now: int) -> int | None:
     """Return when a waiting delivery will be tried; None if it is due now.
 

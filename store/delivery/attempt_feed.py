@@ -20,7 +20,7 @@ LATEST = 2**62
 COLUMNS = (
     "a.id, a.delivery_id, a.hook_id, a.event_id, a.repo_id, a.number, a.redelivery, a.started_at,"
     " a.duration, a.status_code, a.error, a.url, e.guid, e.name AS event, e.action,"
-    " d.state, d.due_at, h.resting_until, h.held_until, h.active AS hook_active,"
+    " d.state, d.due_at, h.resting_until, h.held_until, h.paused_at, h.active AS hook_active,"
     " o.login || '/' || r.name AS repository"
 )
 JOINED = (
@@ -284,11 +284,12 @@ def hook_id_of(db: Connection, attempt_id: int) -> int | None:
 def get_delivery(db: Connection, delivery_id: int) -> Row | None:
     """Return a delivery's `state`, `due_at`, `attempts`, `redelivery`, `reason` and `lease_id`.
 
-    Its hook's `resting_until` and `held_until` are included.
+    Its hook's `resting_until`, `held_until`, `paused_at` and `hook_active` are included.
     """
     return db.one(
         "SELECT d.id, d.state, d.due_at, d.attempts, d.redelivery, d.reason, d.lease_id,"
-        " h.resting_until, h.held_until FROM delivery d LEFT JOIN hook h ON h.id = d.hook_id"
+        " h.resting_until, h.held_until, h.paused_at, h.active AS hook_active"
+        " FROM delivery d LEFT JOIN hook h ON h.id = d.hook_id"
         " WHERE d.id = :id",
         id=delivery_id,
     )

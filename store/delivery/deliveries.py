@@ -200,7 +200,7 @@ def select(db: Connection, where: str, given: dict[str, Any], limit: int) -> lis
         "SELECT d.id, d.event_id, d.hook_id, d.repo_id, d.state, d.attempts, d.redelivery,"
         " d.due_at, d.lease_id, d.reason, e.guid, e.name AS event, e.action, e.received_at,"
         " COALESCE(h.url, w.callback) AS url, h.resting_until, h.held_until,"
-        " h.active AS hook_active,"
+        " h.paused_at, h.active AS hook_active,"
         " a.id AS attempt_id, a.status_code, a.error, a.started_at, a.duration"
         " FROM delivery d JOIN event e ON e.id = d.event_id LEFT JOIN hook h ON h.id = d.hook_id"
         " LEFT JOIN websub w ON w.id = -d.hook_id"

@@ -16,9 +16,10 @@ RECENT = 24
 # As the dashboard names a hook's health. Each condition is one that an index supports.
 STATES = {
     "paused": "h.paused_at IS NOT NULL",
-    "failing": "h.failing_since IS NOT NULL AND h.active = 1"
+    "failing": "h.failing_since IS NOT NULL AND h.active = 1 AND h.paused_at IS NULL"
     " AND (h.resting_until IS NULL OR h.resting_until <= :now)",
-    "circuit open": "h.failing_since IS NOT NULL AND h.active = 1 AND h.resting_until > :now",
+    "circuit open": "h.failing_since IS NOT NULL AND h.active = 1 AND h.paused_at IS NULL"
+    " AND h.resting_until > :now",
     "disabled": "h.disabled_reason IS NOT NULL",
     "off": "h.active = 0 AND h.disabled_reason IS NULL",
 }
@@ -148,7 +149,7 @@ def failing(
     skip: int = 0,
     hook_ids: Sequence[int] | None = None,
 ) -> list[Row]:
-    """Return the hooks that do not deliver, the worst first.
+    """Return the hooks that do not deliver, the worst first. Paused ones are left out.
 
     The order is: disabled after failures, circuit open, failing, and in each the longest failing
     first. Each row has `total`, the number of all such hooks, up to MOST of each kind, and
@@ -168,7 +169,8 @@ def failing(
         f"SELECT {COLUMNS}, count(*) OVER () AS total,"
         " min(h.failing_since) OVER () AS failing_first"
         f" FROM ({kinds}) AS f JOIN hook h ON h.id = f.id JOIN repository r ON r.id = h.repo_id"
-        " JOIN account o ON o.id = r.owner_id WHERE h.active = 1 OR h.disabled_reason IS NOT NULL"
+        " JOIN account o ON o.id = r.owner_id WHERE h.paused_at IS NULL"
+        " AND (h.active = 1 OR h.disabled_reason IS NOT NULL)"
         " ORDER BY CASE WHEN h.disabled_reason IS NOT NULL THEN 0"
         " WHEN h.resting_until > :now THEN 1 ELSE 2 END, h.failing_since, h.id"
         " LIMIT :limit OFFSET :skip",

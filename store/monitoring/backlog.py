@@ -1,4 +1,4 @@
-"""The deliveries that wait for the hooks of some repositories."""
+"""The deliveries that wait for the hooks of some repositories, except for paused hooks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,7 +36,8 @@ def of_repositories(db: Connection, repo_ids: Sequence[int]) -> Backlog:
         f" {counted(' AND x.due_at <= :late')} AS late,"
         f" (SELECT x.due_at {waits} ORDER BY x.due_at LIMIT 1) AS first"
         f" FROM (SELECT h.id FROM {db.each('repos', wanted='integer')} AS w"
-        f" JOIN hook h ON h.repo_id = w.wanted ORDER BY h.id DESC LIMIT {MOST_HOOKS}) AS f) AS g",
+        f" JOIN hook h ON h.repo_id = w.wanted WHERE h.paused_at IS NULL"
+        f" ORDER BY h.id DESC LIMIT {MOST_HOOKS}) AS f) AS g",
         repos=json_array(repo_ids),
         now=db.now,
         late=db.now - LATE,

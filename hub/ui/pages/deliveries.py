@@ -111,7 +111,7 @@ def attempt_row(attempt: Row, now: int) -> dict[str, Any]:
         **attempt,
         "outcome": status_text.outcome(attempt),
         "follows": status_text.follows(attempt),
-        "is_tried": attempt.get("hook_active") != 0,
+        "untried": status_text.untried(attempt) if "hook_active" in attempt else "",
         "tried_at": attempt.get("due_at") and status_text.tried_at(attempt, now),
         "named": attempt["event"] + (f".{attempt['action']}" if attempt["action"] else ""),
     }

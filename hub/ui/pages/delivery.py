@@ -36,6 +36,7 @@ def show_delivery(look: ViewContext) -> dict[str, Any]:
     others = attempts.of_delivery(look.db, attempt["delivery_id"])
     state = {} if delivery is None else {"state": delivery["state"]}
     if delivery is not None:
+        delivery["untried"] = status_text.untried(delivery)
         delivery["tried_at"] = status_text.tried_at(delivery, look.now)
     may_change = repo is not None and look.viewer.may_change(look.db, repo)
     return {

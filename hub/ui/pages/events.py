@@ -103,6 +103,7 @@ def _delivery_row(delivery: Row, now: int) -> dict[str, Any]:
     return {
         **delivery,
         "kind": KINDS[delivery["state"]],
+        "untried": status_text.untried(delivery),
         "tried_at": status_text.tried_at(delivery, now),
     }
 

@@ -252,6 +252,25 @@ class TestOne:
             assert re.findall(r"example(/\w+)", listed) == ["/good"]
             assert "Paused" in text_of(listed)
 
+    async def test_a_paused_hook_is_neither_unhealthy_nor_tried(
+        self, world: World, clock: MovableClock
+    ) -> None:
+        (attempt,) = world.send(world.failing, "a", status_code=500)
+        world.store.do(hook_pauses.pause, world.failing)
+        clock.advance(seconds=3600)
+        (event,) = world.store.look(lambda db: db.tuples("SELECT max(id) FROM event"))[0]
+        async with open_dashboard(world.store, world.seed.token) as browser:
+            said = text_of(await browser.page("/ui"))
+            assert "for too long" not in said
+            assert "Unhealthy endpoints None" in said
+            assert "Next attempt –" in text_of(
+                await browser.page(f"/ui/hooks/{world.failing['id']}")
+            )
+            for path in ("/ui/deliveries", f"/ui/deliveries/{attempt}", f"/ui/events/{event}"):
+                assert "the hook is paused" in text_of(await browser.page(path)), path
+            listed = await browser.page("/ui/hooks?state=paused")
+            assert "Paused" in text_of(listed)
+
     async def test_a_hook_is_pinged(self, world: World) -> None:
         at = f"/ui/hooks/{world.good['id']}"
         async with open_dashboard(world.store, world.seed.token) as browser:

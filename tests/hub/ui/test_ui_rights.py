@@ -31,7 +31,7 @@ async def test_a_token_without_the_scope(world: World) -> None:
     bare = world.store.do(lambda db: tokens.create(db, world.seed.octo["id"])[0])
     for path, said in (await seen(world, bare)).items():
         assert "Your token may not view hooks" in said, path
-        assert "tocsin token create octo --scope read:repo_hook" in said, path
+        assert "tocsin token add octo --scope read:repo_hook" in said, path
         assert not [word for word in WELL if word in said], path
 
 
