@@ -3,8 +3,9 @@
 import re
 import unicodedata
 
-# In octets: RFC 5321, section 4.5.3.1, and the address that fits into a path.
-MOST_LOCAL, MOST = 64, 254
+# In octets: the address that fits into a path (RFC 5321, section 4.5.3.1.3). Servers accept longer
+# parts before the @ than the 64 octets of that RFC.
+MOST = 254
 ATOM = r"[\w!#$%&'*+/=?^`{|}~-]+"
 LOCAL = re.compile(rf"{ATOM}(?:\.{ATOM})*")
 # Names to which no mail can be sent (RFC 6761, RFC 6762, RFC 7686).
@@ -21,8 +22,6 @@ def normalize(address: str) -> str:
         raise ValueError("it has no @")
     if not LOCAL.fullmatch(local):
         raise ValueError("the part before the @ has characters or periods that are not allowed")
-    if len(local.encode()) > MOST_LOCAL:
-        raise ValueError(f"the part before the @ is longer than {MOST_LOCAL} octets")
     normal = f"{local}@{_domain(domain)}"
     if len(normal.encode()) > MOST:
         raise ValueError(f"it is longer than {MOST} octets")

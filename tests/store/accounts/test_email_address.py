@@ -20,7 +20,7 @@ WRONG = (
     '"quoted x"@ex.org', "a@localhost", "a@x.test", "a@x.local", "a@ex..org", "a@-ex.org",
     "a@ex.org.", "a@[127.0.0.1]", ".a@ex.org", "a.@ex.org", "a..b@ex.org", "a@1.2.3.4",
     "a@exa_mple.org", "a\u200b@ex.org", "a@x.123", "a@ex.org ", " a@ex.org", "a@b.example\n",
-    "a@" + "b" * 64 + ".org", "a" * 65 + "@ex.org", "a@" + "b." * 130 + "org", "a@xn--.org",
+    "a@" + "b" * 64 + ".org", "a" * 250 + "@ex.org", "a@" + "b." * 130 + "org", "a@xn--.org",
     "a@ex\u202e.org", "\u202ea@ex.org", "a@.org",
 )  # fmt: skip
 
