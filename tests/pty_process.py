@@ -12,7 +12,7 @@ import struct
 import subprocess
 import termios
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from waiting import PATIENCE
@@ -95,13 +95,20 @@ class PtyProcess:
         return self.popen.wait(PATIENCE)
 
     def close(self) -> None:
-        """End all programs on the terminal."""
-        if self.popen.poll() is None:
+        """End all programs on the terminal. A daemon would survive the hangup of its shell."""
+        for number in self._session():
             with contextlib.suppress(ProcessLookupError):
-                os.killpg(self.popen.pid, signal.SIGKILL)
+                os.kill(number, signal.SIGKILL)
         self.popen.wait()
         self._reader.join(PATIENCE)
         os.close(self._terminal)
+
+    def _session(self) -> Iterator[int]:
+        """The processes that began on the terminal and have not ended."""
+        for entry in Path("/proc").iterdir():
+            with contextlib.suppress(ProcessLookupError):
+                if entry.name.isdecimal() and os.getsid(int(entry.name)) == self.popen.pid:
+                    yield int(entry.name)
 
 
 def _control() -> None:
