@@ -121,7 +121,15 @@ BODIES = {
 }
 DOOMED = "doomed_"
 # What a path that ends in it takes something from, or adds to, and never ends itself.
-STAYS = ("client_id", "enterprise-team", "org", "repo", "repository_id", "username")
+STAYS = (
+    "client_id",
+    "enterprise-team",
+    "issue_number",
+    "org",
+    "repo",
+    "repository_id",
+    "username",
+)
 HOOKS = {
     "PYTHONPATH": str(HERE),
     "SCHEMATHESIS_HOOKS": "generated_requests",
