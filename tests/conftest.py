@@ -53,6 +53,7 @@ LONG = {
     "tests/system/test_installation.py": "packages are built and installed, again for each way",
     "tests/system/": "daemons are started for each test",
     "tests/browser/": "a browser and a daemon are started",
+    "tests/hub/openapi/test_generated_clients.py": "clients in two languages are generated and run",
     "tests/hub/cli/operate/test_migrate.py": "daemons are started for each test",
     "tests/hub/cli/service/test_daemon.py": "daemons are started for each test",
     "tests/hub/cli/service/test_processes.py": "daemons are started for each test",
@@ -60,6 +61,7 @@ LONG = {
     "tests/hub/cli/playground/test_listen_subscribe.py": "daemons are started for each test",
     "tests/hub/cli/test_recipes.py": "daemons are started for each test",
     "tests/test_running.py": "whole runs of pytest",
+    "tests/store/database/test_sqlite.py::TestTrouble::test_locked_by": "SQLite waits for a lock",
     "tests/store/database/test_postgres.py::TestPlans": "a table of 200,000 rows",
     "tests/test_style.py::test_it_is_clean[types]": "mypy reads everything",
 }
