@@ -76,27 +76,26 @@ async def test_an_open_circuit_has_one_word_one_reason_and_one_time(visit, house
 
 
 async def test_what_waits_for_long_is_an_alarm(visit, house):
-    def wait(db: Connection) -> int:
-        made: int = db.value(
-            "INSERT INTO delivery (event_id, hook_id, repo_id, state, due_at) SELECT max(id),"
-            " :hook, :repo, 0, :due FROM event RETURNING id",
-            hook=house.world.disabled, repo=house.world.engine, due=db.now - 20 * MINUTE,
-        )  # fmt: skip
-        return made
+    def fail(db: Connection, ago: int) -> None:
+        db.execute(
+            "UPDATE hook SET failing_since = :at WHERE id = :id",
+            at=db.now - ago,
+            id=house.world.retrying,
+        )
 
+    guest = await visit("ada")
     with house.opened() as store:
-        made = store.do(wait)
+        store.do(fail, 20 * MINUTE)
     try:
-        guest = await visit("ada")
         page = await guest.go("/ui")
         await expect(page.get_by_text("for too long")).to_be_visible()
-        await expect(page.get_by_text("1 has been due for over 10 minutes")).to_be_visible()
+        await expect(page.get_by_text("the first began to fail 20 min ago")).to_be_visible()
         share = page.locator(".figure", has_text="Success rate")
-        await expect(share).not_to_contain_text("100 %")
+        await expect(share).to_contain_text(re.compile("[1-9][0-9]* wait"))
         assert await violations(page) == []
     finally:
         with house.opened() as store:
-            store.do(lambda db: db.execute("DELETE FROM delivery WHERE id = :id", id=made))
+            store.do(fail, 0)
 
 
 async def test_who_may_see_nothing_reads_why_and_who_can_change_it(visit, house):
