@@ -12,7 +12,6 @@ StoreError
     Absent       a file or a database does not exist
     InUse        another process uses it
     Unprepared   something else has to be done first: a right, a program, a driver
-      NotInstalled an extra of the package is not installed
 """
 
 import errno
@@ -78,15 +77,6 @@ class InUse(Unusable):
 
 class Unprepared(Unusable):
     """Something else has to be done first. The message states what."""
-
-
-class NotInstalled(Unprepared):
-    """An extra of the package is not installed: `what` needs it."""
-
-    def __init__(self, what: str, extra: str) -> None:
-        super().__init__(
-            f"{what} needs the extra {extra!r}: install it with pip install '.[{extra}]'"
-        )
 
 
 _KINDS: dict[int, type[StoreError]] = {

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from hub.http import errors
 from hub.http.errors import status_of
-from store.errors import Busy, Conflict, Gone, Invalid, Missing, NotInstalled, Unavailable
+from store.errors import Busy, Conflict, Gone, Invalid, Missing, Unavailable
 
 ERRORS_PAGE = "/reference/errors"
 OPERATIONS_PAGE = "/reference/operations"
@@ -134,12 +134,6 @@ HEADINGS: dict[type[Exception], Heading] = {
     errors.Rejected: VALIDATION,
     errors.NotFound: Heading(
         "Unknown reference", "The body names something that is not there, or is not visible."
-    ),
-    NotInstalled: Heading(
-        "Not installed",
-        "The operation needs an extra of the package, which is not installed on the server. The "
-        "message names the extra and the command that installs it.",
-        general=True,
     ),
     Busy: UNAVAILABLE,
     Unavailable: UNAVAILABLE,

@@ -32,7 +32,7 @@ from typing import Any
 
 from hub.http.response import Header, Response, header, json_response
 from hub.http.throttled_log import ThrottledLog
-from store.errors import Busy, Conflict, Gone, Invalid, Missing, NotInstalled, Unavailable
+from store.errors import Busy, Conflict, Gone, Invalid, Missing, Unavailable
 
 log = logging.getLogger("tocsin.hub")
 retry_after = ThrottledLog(log)
@@ -192,7 +192,6 @@ STATUSES: dict[type[Exception], int] = {
     Invalid: 422,
     Rejected: 422,
     LongHead: 431,
-    NotInstalled: 501,
     Busy: 503,
     Unavailable: 503,
 }

@@ -77,7 +77,6 @@ MEANINGS = {
     422: "A value in the request is not valid",
     429: "The caller has sent too many requests",
     500: "The server failed",
-    501: "An extra of the package is not installed on the server",
     503: "The service is not available; Retry-After has the seconds to wait",
 }
 

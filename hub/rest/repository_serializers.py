@@ -11,9 +11,7 @@ from hub.rest.urls import Urls
 from store import Connection, Row
 from store.accounts import accounts
 from store.clock import iso
-from store.errors import NotInstalled
 from store.repositories import license_catalog, licenses, watching
-from store.repositories.license_catalog import License
 
 # The path of each link after the repository's URL.
 LINKS = {
@@ -143,7 +141,7 @@ class MinimalRepository(TypedDict):
 
 def license_simple(urls: Urls, key: str) -> LicenseSimple:
     """Serialize a license in its short form."""
-    known = _known_license(key)
+    known = license_catalog.get(key)
     return {
         "key": license_catalog.OTHER if known is None else known.key,
         "name": "Other" if known is None else known.name,
@@ -151,14 +149,6 @@ def license_simple(urls: Urls, key: str) -> LicenseSimple:
         "url": None if known is None else urls.license(known.key),
         "node_id": node_id("License", license_catalog.OTHER if known is None else known.key),
     }
-
-
-def _known_license(key: str) -> License | None:
-    try:
-        return license_catalog.get(key)
-    except NotInstalled:
-        # The repository is there, although nothing is known about its license any more.
-        return None
 
 
 def repository(urls: Urls, db: Connection, repo: Row) -> MinimalRepository:

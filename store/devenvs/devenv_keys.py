@@ -10,12 +10,11 @@ import secrets
 from typing import Any
 
 from store.database.connection import Connection, Row
-from store.errors import Invalid, NotInstalled
+from store.errors import Invalid
 
 COLUMNS = "repo_id, key_id, public_key, private_key, created_at"
 RESOURCE = "DevenvSecret"
 KEY_IDS = 10**18
-EXTRA = "sealed-secrets"
 
 
 def get(db: Connection, repo_id: int) -> Row | None:
@@ -60,10 +59,8 @@ def private_key(db: Connection, repo_id: int, key_id: str, encrypted: str) -> by
 
 def _nacl() -> Any:
     # It takes long to import, and few repositories have such secrets.
-    try:
-        import nacl.public
-    except ModuleNotFoundError:
-        raise NotInstalled("a secret of an environment", EXTRA) from None
+    import nacl.public
+
     return nacl
 
 

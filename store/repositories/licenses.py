@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from store.database.connection import Connection, Row, json_array
-from store.errors import Invalid, NotInstalled
+from store.errors import Invalid
 from store.repositories import license_catalog
 from store.repositories.license_catalog import OTHER
 
@@ -55,10 +55,7 @@ def _rendered(text: str) -> str:
 
 def recognise(text: str) -> str:
     """Return the key of the one known license that this text matches, or OTHER."""
-    try:
-        from licenseclassifier import identify_license
-    except ModuleNotFoundError:
-        raise NotInstalled("a license file", license_catalog.EXTRA) from None
+    from licenseclassifier import identify_license
 
     found = identify_license(text)
     whole = [match for match in found if match.end - match.start >= MENTION] or found

@@ -82,7 +82,7 @@ def list_repo_secrets(ctx: Context, repo: Row, page: NumberedPaging) -> DevenvSe
     return {"total_count": page.total, "secrets": [_shown(row) for row in rows]}
 
 
-@ops("GET /repos/{owner}/{repo}/devenvs/secrets/public-key", READ, errors=(501,))
+@ops("GET /repos/{owner}/{repo}/devenvs/secrets/public-key", READ)
 def get_repo_public_key(ctx: Context, repo: Row) -> DevenvPublicKey:
     """Get a repository public key
 
@@ -112,7 +112,6 @@ def get_repo_secret(ctx: Context, repo: Row, secret_name: str) -> DevenvSecret:
     status=201,
     also=(204,),
     emits=("devenv_secret.created", "devenv_secret.updated"),
-    errors=(501,),
 )
 def create_or_update_repo_secret(
     ctx: Context, repo: Row, secret_name: str, body: SealedSecret

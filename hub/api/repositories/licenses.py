@@ -81,7 +81,7 @@ class LicenseContent(TypedDict):
     license: LicenseSimple
 
 
-@ops("GET /licenses", public(), errors=(501,))
+@ops("GET /licenses", public())
 def get_all_commonly_used(
     ctx: Context, page: NumberedPaging, query: LicenseQuery
 ) -> list[LicenseSimple]:
@@ -95,7 +95,7 @@ def get_all_commonly_used(
     return [repository_serializers.license_simple(ctx.urls, one.key) for one in shown]
 
 
-@ops("GET /licenses/{license}", public(), errors=(501,))
+@ops("GET /licenses/{license}", public())
 def get(ctx: Context, license: Row) -> License:  # noqa: A002  # the path's own word
     """Get a license
 

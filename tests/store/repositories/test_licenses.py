@@ -1,8 +1,11 @@
 """Known licenses, which of them a text is, and the license files of repositories."""
 
 import hashlib
+import re
 from collections.abc import Iterator
+from importlib.resources import files
 
+import pychoosealicense
 import pytest
 from engines import ENGINES, engine_url
 from store_world import World
@@ -145,3 +148,28 @@ def test_the_license_of_many_is_that_of_their_default_branch(world: World) -> No
     world.store.do(licenses.put, ids[2], "main", LicenseFile("LICENSE", b"mine"))
     assert world.store.look(licenses.license_of, ids) == {ids[0]: "mit", ids[2]: "other"}
     assert world.store.look(licenses.license_of, []) == {}
+
+
+# The package has turned the texts into templates for str.format: {fullname} was [fullname].
+TEMPLATED = re.compile(r"\{\{|\}\}|\{(\w+)\}")
+
+
+def untemplated(text: str) -> str:
+    return TEMPLATED.sub(lambda found: f"[{found[1]}]" if found[1] else found[0][0], text)
+
+
+def test_the_catalog_has_what_choosealicense_has() -> None:
+    names = [file.name for file in files("pychoosealicense._licenses").iterdir()]
+    keys = {name.removesuffix(".txt") for name in names if name.endswith(".txt")}
+    assert {one.key for one in license_catalog.list_all()} == keys
+    for key in keys:
+        known, found = pychoosealicense.get_license(key), license_catalog.get(key)
+        assert found is not None
+        assert (found.name, found.spdx_id) == (known.title, known.spdx_id)
+        assert found.body == untemplated(known.content)
+        assert found.description == untemplated(known.description)
+        assert found.implementation == untemplated(known.how)
+        assert found.permissions == tuple(rule.tag for rule in known.permissions)
+        assert found.conditions == tuple(rule.tag for rule in known.conditions)
+        assert found.limitations == tuple(rule.tag for rule in known.limitations)
+        assert (found.featured, found.common) == (known.featured, not known.hidden)
