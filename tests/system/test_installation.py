@@ -20,9 +20,9 @@ from hub import __version__
 
 ROOT = Path(__file__).parents[2]
 LEFT_OUT = (".git", ".venv", "__pycache__", ".mypy_cache", ".ruff_cache", ".hypothesis", "*.pyc")
-# Of an installation without extras. Python brings pip, and until 3.11 setuptools.
+# Beside tocsin itself, without extras. Python brings pip, and until 3.11 setuptools.
 MOST_PACKAGES, MOST_BYTES = 40, 90 * 1024 * 1024
-BROUGHT = {"pip", "setuptools"}
+BROUGHT = {"pip", "setuptools", "tocsin"}
 
 
 def find_uv() -> str:

@@ -54,12 +54,12 @@ def name_of(url: str) -> str:
 
 def test_a_copy_and_then_the_switch(run, store: Store, hook_id, target):
     first = run("migrate", "--to", target)
-    assert re.search(r"^event +3 +[0-9a-f]{32}$", first.stdout, re.M)
+    assert re.search(r"^event\s+3\s+[0-9a-f]{32}$", first.stdout, re.M)
     assert "the same with --switch finishes the move" in first.stdout
     assert run("status").stdout
     store.do(events.accept_all, [IncomingEvent(1, "guid-later", 1, "push", b"{}")])
     second = run("migrate", "--to", target, "--switch")
-    assert re.search(r"^event +4 +[0-9a-f]{32}$", second.stdout, re.M)
+    assert re.search(r"^event\s+4\s+[0-9a-f]{32}$", second.stdout, re.M)
     assert "secret.key" in second.stdout
     refused = run("status", code=1)
     assert refused.stderr.startswith("Error: this database was closed by `tocsin migrate`")
