@@ -97,7 +97,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     it has finished, it takes tests from the end of another's part.
     """
     for item in items:
-        reason = next((why for one, why in LONG.items() if item.nodeid.startswith(one)), None)
+        reason = _why_slow(item)
         if reason is not None:
             item.add_marker(pytest.mark.slow(reason))
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
@@ -112,6 +112,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         share += itertools.islice(short, max(size - len(share), 0))
         left -= size
     items[:] = [item for share in shares for item in share]
+
+
+def _why_slow(item: pytest.Item) -> str | None:
+    """Return why a test is slow, or None. Quick tests run on the embedded engine alone."""
+    reason = next((why for one, why in LONG.items() if item.nodeid.startswith(one)), None)
+    callspec = getattr(item, "callspec", None)
+    if reason is None and callspec is not None and callspec.params.get("url") == "postgres":
+        return "the same on the second engine"
+    return reason
 
 
 def _groups(items: list[pytest.Item]) -> list[list[pytest.Item]]:
