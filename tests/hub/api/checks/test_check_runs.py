@@ -1,15 +1,12 @@
 """Group 12: check runs."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
 import pytest
 from assertions import BASE, assert_error, bodies, links
-from hub_client import open_client
 from statement_log import statements
 
-from hub.settings import HubSettings
 from store import Connection, Store
 from store.accounts import apps, tokens
 from store.checks import check_runs, check_suites
@@ -31,13 +28,6 @@ LINE: dict[str, Any] = {
     "end_line": 2,
 }
 Headers = dict[str, str]
-
-
-@pytest.fixture
-async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
-    """A client without a name; its answers are held to the contract."""
-    async with open_client(store, settings) as opened:
-        yield opened
 
 
 def by(value: str) -> Headers:

@@ -1,19 +1,13 @@
 """Check suites, made here and by platforms."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
-import pytest
 from assertions import assert_error, links
-from hub_client import open_client
 from issue_world import SHA, Platform
-from store_world import World
 
-from hub.settings import HubSettings
 from store import Store
-from store.clock import MovableClock
-from store.repositories import refs, repositories
+from store.repositories import refs
 
 HELLO = "/repos/octo/hello"
 APP = {"id": 900, "name": "Lint", "slug": "lint", "owner": {"login": "octo"}}
@@ -25,21 +19,6 @@ COMMIT = {
     "author": {"name": "Robin", "email": "robin@tower.example"},
     "committer": {"name": "Robin", "email": "robin@tower.example"},
 }
-
-
-@pytest.fixture
-async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
-    """A client without a name; its answers are held to the contract."""
-    async with open_client(store, settings) as opened:
-        yield opened
-
-
-@pytest.fixture
-def platform(store: Store, clock: MovableClock, seed: Any) -> Platform:
-    """Tells of octo/hello."""
-    row = store.look(repositories.get, seed.hello["id"])
-    assert row is not None
-    return Platform(World(store, clock, {}, row))
 
 
 def suite(number: int, **changed: Any) -> dict[str, Any]:

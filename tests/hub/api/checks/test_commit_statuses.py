@@ -8,14 +8,12 @@ import pytest
 from assertions import BASE, assert_error, bodies, links
 from hub_client import open_client
 from issue_world import SHA, Platform
-from store_world import World
 
 from hub.settings import HubSettings
 from store import Store
 from store.accounts import tokens
 from store.checks import commit_statuses
-from store.clock import MovableClock
-from store.repositories import refs, repositories
+from store.repositories import refs
 
 HELLO = "/repos/octo/hello"
 AT = f"{HELLO}/statuses/{SHA}"
@@ -29,14 +27,6 @@ async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[h
     headers = {"Authorization": f"Bearer {seed.token}"}
     async with open_client(store, settings, headers=headers) as opened:
         yield opened
-
-
-@pytest.fixture
-def platform(store: Store, clock: MovableClock, seed: Any) -> Platform:
-    """Tells of octo/hello."""
-    row = store.look(repositories.get, seed.hello["id"])
-    assert row is not None
-    return Platform(World(store, clock, {}, row))
 
 
 async def made(hub: httpx.AsyncClient, state: str, **more: Any) -> Any:

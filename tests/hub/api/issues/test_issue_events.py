@@ -1,17 +1,14 @@
 """Group 19: what happened to issues, and their timelines."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
 import pytest
 from assertions import BASE, assert_error, links
-from hub_client import open_client
 from issue_world import SHA, Platform, issue, pull
 from statement_log import statements
 from store_world import World
 
-from hub.settings import HubSettings
 from store import Connection, Store
 from store.accounts import accounts, tokens
 from store.clock import MovableClock
@@ -23,13 +20,6 @@ HELLO, VAULT = "/repos/octo/hello", "/repos/octo/vault"
 ALL = f"{HELLO}/issues/events"
 ONE = f"{HELLO}/issues/1"
 BUG = {"name": "bug", "color": "d73a4a"}
-
-
-@pytest.fixture
-async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
-    """A client without a name; its answers are held to the contract."""
-    async with open_client(store, settings) as opened:
-        yield opened
 
 
 def by(value: str) -> dict[str, str]:

@@ -1,16 +1,13 @@
 """Issues, their comments, labels and milestones, as events brought them."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
 import pytest
 from assertions import BASE, assert_error, links
-from hub_client import open_client
 from issue_world import Platform, issue, pull
 from store_world import World
 
-from hub.settings import HubSettings
 from store import Store
 from store.accounts import accounts
 from store.clock import MovableClock
@@ -28,21 +25,6 @@ FORMS = {
 }
 FORMS["full"] = FORMS["raw"] | FORMS["text"] | FORMS["html"]
 BODIES = ("body", "body_text", "body_html")
-
-
-@pytest.fixture
-async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
-    """A client without a name; its answers are held to the contract."""
-    async with open_client(store, settings) as opened:
-        yield opened
-
-
-@pytest.fixture
-def platform(store: Store, clock: MovableClock, seed: Any) -> Platform:
-    """Tells of octo/hello."""
-    row = store.look(repositories.get, seed.hello["id"])
-    assert row is not None
-    return Platform(World(store, clock, {}, row))
 
 
 def told(platform: Platform, number: int, **changed: Any) -> None:

@@ -8,7 +8,6 @@ import pytest
 from assertions import BASE, assert_error, bodies
 from hub_client import open_client
 from issue_world import Platform, pull
-from store_world import World
 
 from hub.settings import HubSettings
 from store import Row, Store
@@ -45,14 +44,6 @@ def reader(store: Store, seed: Any) -> Headers:
 def branches(store: Store, repo: Row, **found: str) -> None:
     for name, sha in found.items():
         store.do(refs.put, repo["id"], f"refs/heads/{name}", sha)
-
-
-@pytest.fixture
-def platform(store: Store, clock: MovableClock, seed: Any) -> Platform:
-    """Tells of octo/hello."""
-    row = store.look(repositories.get, seed.hello["id"])
-    assert row is not None
-    return Platform(World(store, clock, {}, row))
 
 
 async def made(hub: httpx.AsyncClient, body: dict[str, Any], **how: Any) -> Any:

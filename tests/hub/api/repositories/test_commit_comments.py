@@ -1,6 +1,5 @@
 """Group 6: comments on commits."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
@@ -23,13 +22,6 @@ SHA = "6dcb09b5b57875f334f61aebed695e2e4193db5e"
 OTHER = "a" * 40
 ON = f"{HELLO}/commits/{SHA}/comments"
 FORM = "application/vnd.service-commitcomment.{}+json"
-
-
-@pytest.fixture
-async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
-    """A client without a name; its answers are held to the contract."""
-    async with open_client(store, settings) as opened:
-        yield opened
 
 
 def by(value: str) -> dict[str, str]:

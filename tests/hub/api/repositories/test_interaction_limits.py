@@ -1,14 +1,11 @@
 """Group 11: interaction limits of organizations, repositories and users."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
 import pytest
 from assertions import assert_error, bodies
-from hub_client import open_client
 
-from hub.settings import HubSettings
 from store import Connection, Row, Store
 from store.accounts import accounts, tokens
 from store.clock import MovableClock, iso, parse
@@ -21,13 +18,6 @@ ORG, MINE = "/orgs/tower/interaction-limits", "/user/interaction-limits"
 BELLS, CLOCK = "/repos/tower/bells/interaction-limits", "/repos/tower/clock/interaction-limits"
 HELLO = "/repos/octo/hello/interaction-limits"
 Headers = dict[str, str]
-
-
-@pytest.fixture
-async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
-    """A client without a name; its answers are held to the contract."""
-    async with open_client(store, settings) as opened:
-        yield opened
 
 
 @pytest.fixture

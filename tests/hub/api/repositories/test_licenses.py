@@ -2,15 +2,12 @@
 
 import base64
 import hashlib
-from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
 import pytest
 from assertions import BASE, assert_error, links
-from hub_client import open_client
 
-from hub.settings import HubSettings
 from store import Store
 from store.accounts import tokens
 from store.repositories import license_catalog, licenses, watching
@@ -20,13 +17,6 @@ LICENSE = "/repos/octo/hello/license"
 ISC = license_catalog.get("isc")
 assert ISC is not None
 TEXT = ISC.body.replace("[year]", "2026").replace("[fullname]", "Octo").encode()
-
-
-@pytest.fixture
-async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
-    """A client without a name; its answers in JSON are held to the contract."""
-    async with open_client(store, settings) as opened:
-        yield opened
 
 
 def put(

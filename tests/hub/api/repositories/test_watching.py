@@ -1,15 +1,13 @@
 """Group 10: watching repositories."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Any
 
 import httpx
 import pytest
 from assertions import BASE, assert_error, bodies, links
-from hub_client import open_client
 from statement_log import statements
 
-from hub.settings import HubSettings
 from store import Store
 from store.accounts import accounts, tokens
 from store.delivery import hooks
@@ -18,13 +16,6 @@ from store.repositories import repositories, watching
 HELLO, VAULT = "/repos/octo/hello", "/repos/octo/vault"
 MINE = "/user/subscriptions"
 As = Callable[[str | None], dict[str, str]]
-
-
-@pytest.fixture
-async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
-    """A client without a name; its answers are held to the contract."""
-    async with open_client(store, settings) as opened:
-        yield opened
 
 
 def by(value: str) -> dict[str, str]:

@@ -1,15 +1,12 @@
 """Group 5: concurrency groups."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
 from assertions import BASE, assert_error, links
-from hub_client import open_client
 
-from hub.settings import HubSettings
 from store import Connection, Store
 from store.accounts import tokens
 from store.projection import projection_table
@@ -18,13 +15,6 @@ HELLO, VAULT = "/repos/octo/hello", "/repos/octo/vault"
 GROUPS = f"{HELLO}/actions/concurrency_groups"
 RUN_1 = f"{HELLO}/actions/runs/1/concurrency_groups"
 Headers = dict[str, str]
-
-
-@pytest.fixture
-async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
-    """A client without a name; its answers are held to the contract."""
-    async with open_client(store, settings) as opened:
-        yield opened
 
 
 def told(store: Store, repo: Any, name: str, given: Any, concurrency: Any) -> None:

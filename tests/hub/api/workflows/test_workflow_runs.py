@@ -1,36 +1,13 @@
 """Workflow runs, as events brought them."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
 import pytest
 from assertions import BASE, assert_error
-from hub_client import open_client
 from issue_world import SHA, Platform
-from store_world import World
-
-from hub.settings import HubSettings
-from store import Store
-from store.clock import MovableClock
-from store.repositories import repositories
 
 RUNS = "/repos/octo/hello/actions/runs"
-
-
-@pytest.fixture
-async def hub(store: Store, seed: Any, settings: HubSettings) -> AsyncIterator[httpx.AsyncClient]:
-    """A client without a name; its answers are held to the contract."""
-    async with open_client(store, settings) as opened:
-        yield opened
-
-
-@pytest.fixture
-def platform(store: Store, clock: MovableClock, seed: Any) -> Platform:
-    """Tells of octo/hello."""
-    row = store.look(repositories.get, seed.hello["id"])
-    assert row is not None
-    return Platform(World(store, clock, {}, row))
 
 
 def run(number: int = 1, **changed: Any) -> dict[str, Any]:
