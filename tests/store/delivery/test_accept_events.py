@@ -260,7 +260,7 @@ class TestTheWorker:
     def test_is_offered_what_is_leased_to_it(self, world: World, notifier: FakeNotifier) -> None:
         first, second = world.hook("push"), world.hook("push")
         world.store.do(hooks.update, second, url="https://other.example/")
-        assert notifier.woken == [second["id"]], "an edit is told of"
+        assert notifier.woken == [second["id"]], "the worker is notified of the edit"
         notifier.held = world.lease()
         receipt = world.arrive("g-1", body=b'{"n":1}')
         assert notifier.woken == [second["id"]]
