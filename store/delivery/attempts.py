@@ -129,12 +129,15 @@ def record(db: Connection, outcomes: Sequence[Outcome]) -> set[int]:
 
 
 def _count_throttled(db: Connection, outcomes: Sequence[Outcome]) -> None:
-    for outcome in sorted(outcomes, key=lambda one: one.delivery_id):
-        db.execute(
-            f"UPDATE delivery SET throttled = throttled + 1 WHERE id = :id AND {LEASE} = :lease_id",
-            id=outcome.delivery_id,
-            lease_id=outcome.lease_id,
-        )
+    if not outcomes:
+        return
+    db.execute(
+        "UPDATE delivery SET throttled = throttled + 1 FROM"
+        f" {db.each('rows', id='integer', lease_id='integer')} AS r"
+        f" WHERE delivery.id = r.id AND {LEASE} = r.lease_id",
+        # In the order of `record`, so that no two transactions deadlock.
+        rows=json_array(sorted((o.delivery_id, o.lease_id) for o in outcomes)),
+    )
 
 
 def _counted(outcome: Outcome) -> tuple[int, ...]:

@@ -146,7 +146,7 @@ class Dispatcher:
         LOG_CONTEXT.set({"delivery_id": item.delivery_id, "hook_id": lane.hook_id})
         try:
             target = self.targets.known(lane, item) or await self._load_target(lane, item)
-            if _is_suspended(target, self._store.clock.now()):
+            if self._is_suspended(target):
                 raise Withheld
             if not self.admission.assign_host(lane, permit):
                 raise Withheld
@@ -163,7 +163,7 @@ class Dispatcher:
             self._on_outcome(lane, item, outcome)
             return True
         self.leased.requeue(lane, item, lease_id)
-        if lane.target is not None and _is_suspended(lane.target, self._store.clock.now()):
+        if lane.target is not None and self._is_suspended(lane.target):
             self._suspend(lane, lane.target.held_until)
         return False
 
@@ -202,6 +202,15 @@ class Dispatcher:
             self.claimer.give_back(lane)
         if outcome.held_until is not None:
             self._suspend(lane, outcome.held_until)
+
+    def _is_suspended(self, target: Target | None) -> bool:
+        """Return whether the hook is paused, or its receiver asked for nothing before a time to
+        come.
+        """
+        # Nearly no hook is held back, so the clock is seldom read.
+        if target is None or not (target.paused or target.held_until):
+            return False
+        return target.paused or target.held_until > self._store.clock.now()
 
     def _suspend(self, lane: Lane, held_until: int) -> None:
         """Return the deliveries of a hook that is paused, or that gets nothing before a time
@@ -269,8 +278,3 @@ class Dispatcher:
         self.leased.closed = self.admission.closed = True
         self.claimer.stop()
         self._tasks.cancel()
-
-
-def _is_suspended(target: Target | None, now: int) -> bool:
-    """Return whether the hook is paused, or its receiver asked for nothing before a later time."""
-    return target is not None and (target.paused or target.held_until > now)
