@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from store.delivery.hook_options import Retries
 from store.errors import Invalid
+from store.hooks.hook_options import Retries
 from store.settings import DataSettings, ImportSettings, UsageSettings, WebSubSettings
 
 DAY = 86_400

@@ -9,8 +9,8 @@ from hub.http.body import LARGE
 from hub.http.errors import Malformed, Rejected
 from hub.rest.validation import read_object
 from store.database import uuid7
-from store.delivery.event_names import PLATFORM_EVENTS
 from store.delivery.events import IncomingEvent
+from store.hooks.event_names import PLATFORM_EVENTS
 
 # The senders' own names come first: forges send GitHub's headers beside their own.
 PREFIXES = (b"x-service-", b"x-forgejo-", b"x-gitea-", b"x-gogs-", b"x-github-")

@@ -8,8 +8,8 @@ from hub.rest import serializers
 from hub.rest.context import Context
 from hub.rest.urls import Urls
 from store import Connection, Row
-from store.delivery import hooks
 from store.delivery.outbox import SnapshotEvent
+from store.hooks import hooks
 
 EMITS = ("ping", "meta.deleted")
 ZEN = (

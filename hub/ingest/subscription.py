@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from hub.ingest import hook_events
 from hub.rest.context import Context
 from store import Connection, Row
-from store.delivery import hooks
-from store.delivery.event_names import HUB_EVENTS, PLATFORM_EVENTS, WILDCARD
 from store.errors import Invalid
+from store.hooks import hooks
+from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS, WILDCARD
 
 MOST_SECRET, MOST_URL = 1024, 2048
 

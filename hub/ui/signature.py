@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from hub.ui.payload_bytes import body_of
 from store import Connection, Row
-from store.delivery import hook_secrets, hooks
 from store.errors import Unusable
+from store.hooks import hook_secrets, hooks
 
 SHA256 = ("x-hub-signature-256", "x-hub-signature-256-alternate")
 SHOWN = (*SHA256, "x-hub-signature", "webhook-signature")

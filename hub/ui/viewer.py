@@ -10,8 +10,8 @@ from hub.auth.credentials import Caller
 from hub.http.errors import Forbidden, HubError
 from store import Connection, Row
 from store.accounts import administrators
-from store.delivery import hooks
 from store.errors import Missing
+from store.hooks import hooks
 from store.repositories import repositories
 
 OPERATORS_ONLY = (

@@ -14,9 +14,9 @@ from hub.rest.request import Request
 from hub.rest.resolve import find_repository
 from store import Connection, Row
 from store.delivery import websub_feeds
-from store.delivery.event_names import HUB_EVENTS, PLATFORM_EVENTS
 from store.delivery.websub_topics import FEEDS, PUBLIC_EVENTS, Topic, content_type, normalize_url
 from store.errors import Missing
+from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS
 
 READ = on_repo("contents", "read").or_anyone()
 # Other events may reveal information that only administrators of the repository may see.

@@ -1,4 +1,4 @@
-"""Hooks, events, deliveries, attempts and WebSub: one aggregate, whose modules import each other.
+"""Events, deliveries, attempts and WebSub: one aggregate, whose modules import each other.
 
-Imports `monitoring` and the packages below it.
+Imports `hooks` and the packages below it.
 """

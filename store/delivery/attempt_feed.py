@@ -11,7 +11,7 @@ from typing import Any
 from store.database.connection import Connection, Row, json_array
 from store.database.id_search import first_id_since
 from store.delivery.attempts import FAILED, SUCCEEDED
-from store.delivery.event_names import EventPattern
+from store.hooks.event_names import EventPattern
 
 WINDOW = 2_000
 # If there are more hooks than this, only the newest ones are examined.

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from store.database import body_codec
 from store.database.connection import Connection, Row, json_array
-from store.delivery import hook_secrets, hooks, websub
-from store.delivery.hook_secrets import Taken
+from store.delivery import websub
+from store.hooks import hook_secrets, hooks
+from store.hooks.hook_secrets import Taken
 from store.monitoring import minute_counters
 
 WAITING, DELIVERED, DEAD = 0, 1, 2

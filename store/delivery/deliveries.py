@@ -7,8 +7,8 @@ from typing import Any
 from store.database.connection import Connection, Row, json_array
 from store.delivery import subscribers
 from store.delivery.attempts import DEAD, DELIVERED, LEASE, WAITING
-from store.delivery.hook_pauses import PAUSED
 from store.errors import Invalid
+from store.hooks.hook_pauses import PAUSED
 from store.monitoring import minute_counters
 
 STATES = {WAITING: "waiting", DELIVERED: "delivered", DEAD: "dead"}

@@ -10,8 +10,8 @@ from typing import Any
 
 from store.database.connection import Connection, Row, json_array
 from store.delivery import deliveries
-from store.delivery.event_names import EventPattern
 from store.delivery.events import COLUMNS
+from store.hooks.event_names import EventPattern
 
 LOOKED = 5_000
 # A page examines the REPOSITORIES with the newest events only. An event's deliveries are counted up

@@ -12,9 +12,9 @@ from store.database import body_codec
 from store.database.connection import Connection, Row, json_array
 from store.database.notifications import LeasedEvent
 from store.delivery import subscribers
-from store.delivery.event_names import PLATFORM_EVENTS, WILDCARD
-from store.delivery.hook_pauses import PAUSED
 from store.errors import Conflict
+from store.hooks.event_names import PLATFORM_EVENTS, WILDCARD
+from store.hooks.hook_pauses import PAUSED
 from store.monitoring import minute_counters
 
 COLUMNS = (

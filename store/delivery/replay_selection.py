@@ -10,7 +10,7 @@ from store.clock import MINUTE
 from store.database.connection import Connection, json_array
 from store.database.id_search import first_id_since
 from store.delivery.attempts import DELIVERED, WAITING
-from store.delivery.event_names import PLATFORM_EVENTS, WILDCARD
+from store.hooks.event_names import PLATFORM_EVENTS, WILDCARD
 
 # The largest window for a count, and for a batch of deliveries. Other writes wait for a batch.
 COUNTED, LOOKED = 5_000, 1_000

@@ -4,7 +4,7 @@ from typing import Any
 
 from store.database.connection import Connection, Row, json_array
 from store.delivery import websub
-from store.delivery.event_names import WILDCARD
+from store.hooks.event_names import WILDCARD
 
 
 def counts_by_event(db: Connection, repo_id: int) -> dict[str, Row]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import orjson
 
 from store.database.connection import Connection, Row
-from store.delivery.event_names import WILDCARD
 from store.errors import Conflict, Invalid, Missing
+from store.hooks.event_names import WILDCARD
 from store.jobs import jobs
 from store.jobs.runs import RunTable
 from store.registry import snapshot_source

@@ -4,8 +4,8 @@ from typing import Any
 
 from store.artifacts import deployment_records, storage_records
 from store.checks import check_runs, check_suites, commit_statuses
-from store.delivery import hooks
 from store.devenvs import devenv_secrets
+from store.hooks import hooks
 from store.imports import imports
 from store.issues import commit_comments, issue_comments, issues, labels, milestones
 from store.registry.snapshot_source import LOWEST_TEXT, SnapshotSource

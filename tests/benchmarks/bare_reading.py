@@ -17,7 +17,7 @@ from hub.rest import serializers
 from hub.rest.urls import Urls
 from store import Connection, Store, open_store
 from store.accounts import tokens
-from store.delivery import hooks
+from store.hooks import hooks
 from store.repositories import repositories
 
 URLS = Urls("http://127.0.0.1")

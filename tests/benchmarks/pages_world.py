@@ -6,8 +6,9 @@ from store import Connection, Store
 from store.accounts import accounts, sessions, tokens
 from store.clock import DAY, SECOND
 from store.database import body_codec
-from store.delivery import hooks, replay_runs
+from store.delivery import replay_runs
 from store.delivery.replay_selection import ReplaySelection
+from store.hooks import hooks
 from store.jobs import jobs
 from store.jobs.jobs import JobSchedule
 from store.repositories import repositories

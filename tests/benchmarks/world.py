@@ -6,7 +6,7 @@ from typing import Any
 from store import Connection, Store
 from store.accounts import accounts, tokens
 from store.database import body_codec
-from store.delivery import hooks
+from store.hooks import hooks
 from store.repositories import repositories
 
 OWNER, NAME = "bench", "marked"

@@ -9,7 +9,7 @@ from store import Connection
 from store.accounts import accounts, sessions, tokens
 from store.clock import MINUTE, SECOND
 from store.database import body_codec
-from store.delivery import hooks
+from store.hooks import hooks
 from store.repositories import repositories
 
 MINUTES = 60

@@ -15,7 +15,7 @@ from world import CLOSED
 from store import Connection
 from store.accounts import accounts, sessions, tokens
 from store.clock import HOUR, MINUTE
-from store.delivery import hooks
+from store.hooks import hooks
 
 
 @pytest.fixture

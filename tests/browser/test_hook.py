@@ -8,7 +8,7 @@ import pytest
 from chromium import violations
 from playwright.async_api import expect
 
-from store.delivery import hooks
+from store.hooks import hooks
 
 
 @pytest.fixture(scope="module")

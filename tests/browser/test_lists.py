@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from chromium import violations
 from playwright.async_api import expect
 
-from store.delivery import hooks
+from store.hooks import hooks
 
 STAMP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d (UTC|[+-]\d\d:\d\d)")
 ZONE = "Asia/Kathmandu"

@@ -8,7 +8,8 @@ from dashboard_guests import House
 from playwright.async_api import Dialog, Page, expect
 from waiting import until
 
-from store.delivery import hooks, replay_runs
+from store.delivery import replay_runs
+from store.hooks import hooks
 
 
 @pytest.fixture(scope="module")

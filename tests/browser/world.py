@@ -8,9 +8,10 @@ from typing import Any
 from store import Connection
 from store.accounts import accounts, tokens
 from store.clock import DAY
-from store.delivery import event_queries, events, hook_links, hooks, replay_runs
+from store.delivery import event_queries, events, replay_runs
 from store.delivery.events import IncomingEvent
 from store.delivery.replay_selection import ReplaySelection
+from store.hooks import hook_links, hooks
 from store.imports import imports
 from store.repositories import repositories
 from store.repositories.interaction_limits import limit_repository

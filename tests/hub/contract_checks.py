@@ -13,8 +13,8 @@ from pydantic import TypeAdapter
 from hub.openapi.document import document
 from hub.openapi.other_endpoints import OTHER_ENDPOINTS
 from hub.operations import EVENTS, OPERATIONS
-from store.delivery.event_names import HUB_EVENTS
 from store.delivery.outbox import MARK
+from store.hooks.event_names import HUB_EVENTS
 
 CONTRACTS = Path(__file__).parents[1] / "contract"
 # The operations of the specification, and those that its clients ask before them.

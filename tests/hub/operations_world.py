@@ -27,9 +27,10 @@ from store.assistant import usage_days
 from store.checks import check_annotations, check_runs, check_suites, commit_statuses
 from store.clock import DAY
 from store.database.sqlite.engine import SqliteEngine
-from store.delivery import attempts, hooks, sources
+from store.delivery import attempts, sources
 from store.delivery.events import IncomingEvent, accept_all
 from store.devenvs import devenv_secrets, devenvs
+from store.hooks import hooks
 from store.imports import import_contents, import_rounds, imports
 from store.issues import (
     commit_comments,

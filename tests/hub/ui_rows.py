@@ -6,8 +6,9 @@ from ui_world import OPERATING
 
 from store import Connection, Row
 from store.accounts import accounts, tokens
-from store.delivery import events, hooks
+from store.delivery import events
 from store.delivery.events import IncomingEvent
+from store.hooks import hooks
 
 
 def operator(db: Connection) -> str:

@@ -8,9 +8,10 @@ from typing import Any
 from store import Connection, Row, Store
 from store.accounts import accounts, tokens
 from store.clock import HOUR, SECOND
-from store.delivery import attempts, deliveries, events, hooks, leases
+from store.delivery import attempts, deliveries, events, leases
 from store.delivery.attempts import DEAD, DELIVERED, WAITING, Outcome
 from store.delivery.events import IncomingEvent
+from store.hooks import hooks
 from store.repositories import repositories
 
 BODY = b'{"ref":"main","mark":"<b>&"}'

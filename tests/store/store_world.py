@@ -12,10 +12,11 @@ from store import Connection, Row, Store
 from store.accounts import accounts
 from store.clock import HOUR, SECOND, MovableClock
 from store.database.notifications import LeasedEvent
-from store.delivery import deliveries, events, hooks, leases
+from store.delivery import deliveries, events, leases
 from store.delivery.attempts import DEAD, DELIVERED, WAITING, Outcome
 from store.delivery.deliveries import ClaimedDelivery
 from store.delivery.events import IncomingEvent, Receipt
+from store.hooks import hooks
 from store.repositories import repositories
 
 START = 1_795_246_380_000_000

@@ -16,7 +16,8 @@ from waiting import PATIENCE, Stopwatch
 
 from store import Store, open_store
 from store.accounts import accounts, tokens
-from store.delivery import deliveries, hooks
+from store.delivery import deliveries
+from store.hooks import hooks
 from store.repositories import repositories
 from tests.local_server import listening
 

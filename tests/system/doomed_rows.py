@@ -5,9 +5,9 @@ from operations_world import COMMIT, World
 from store import Connection
 from store.accounts import accounts, authorizations, grants
 from store.agents import agent_variables
-from store.delivery import hooks
 from store.devenvs import devenv_secrets
 from store.enterprises import enterprise_teams, enterprises
+from store.hooks import hooks
 from store.issues import commit_comments, issue_fields
 from store.repositories import invitations
 from store.repositories.markdown import Rendered

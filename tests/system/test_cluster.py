@@ -17,7 +17,7 @@ from waiting import PATIENCE, Stopwatch, until_all, wait_until
 
 from store import Connection, open_store
 from store.accounts import accounts, tokens
-from store.delivery import hooks
+from store.hooks import hooks
 from store.repositories import repositories
 
 EVENTS = 20_000

@@ -25,7 +25,7 @@ from waiting import PATIENCE, Stopwatch, wait_until
 
 from store import Connection, open_store
 from store.accounts import accounts, tokens
-from store.delivery import hooks
+from store.hooks import hooks
 from store.repositories import repositories
 from worker.tuning import DEFAULTS
 

@@ -12,7 +12,8 @@ from waiting import until
 from store import Connection
 from store.crypto import key_file
 from store.crypto.vault import open_vault
-from store.delivery import attempts, hooks
+from store.delivery import attempts
+from store.hooks import hooks
 from store.repositories import repositories
 
 HOOKS = 1_500

@@ -4,9 +4,10 @@ from daemon import Site
 from waiting import until
 
 from store import Connection, Row
-from store.delivery import events, hooks, replay_runs
+from store.delivery import events, replay_runs
 from store.delivery.events import IncomingEvent
 from store.delivery.replay_selection import ReplaySelection
+from store.hooks import hooks
 
 MANY = 1_200
 # Nothing listens there.

@@ -9,7 +9,7 @@ from typing import Any
 from waiting import until
 
 from store import Connection
-from store.delivery import hooks
+from store.hooks import hooks
 from store.repositories import repositories
 from tests.torture.finding import Trial
 from tests.torture.scene import Scene, scene

@@ -18,7 +18,7 @@ from hypothesis.stateful import (
 from waiting import until
 
 from store import Connection
-from store.delivery import hooks
+from store.hooks import hooks
 from tests.torture.finding import Trial
 from tests.worker.house import House, Post, said
 from worker.http.answer import ExchangeResult

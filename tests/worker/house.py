@@ -15,9 +15,10 @@ from waiting import until
 from store import Row, Store, open_store
 from store.accounts import accounts
 from store.clock import SECOND, MovableClock, parse
-from store.delivery import attempts, deliveries, events, hooks
+from store.delivery import attempts, deliveries, events
 from store.delivery.deliveries import STATES
 from store.delivery.events import IncomingEvent, Receipt
+from store.hooks import hooks
 from store.repositories import repositories as repos
 from worker.http.answer import MAX_BODY, ExchangeResult, Withheld
 from worker.http.endpoint import Endpoint

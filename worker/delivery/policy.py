@@ -50,7 +50,7 @@ class Decision:
 
 def policy_for(settings: WorkerSettings, options: dict[str, Any]) -> Policy:
     """Return the policy of a hook with these options
-    (store.delivery.hook_options.DeliveryOptions).
+    (store.hooks.hook_options.DeliveryOptions).
     """
 
     def chosen(name: str) -> Any:

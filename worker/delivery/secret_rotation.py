@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from store import Connection, Row
 from store.clock import SECOND
-from store.delivery import hook_secrets
-from store.delivery.hook_secrets import Taken
+from store.hooks import hook_secrets
+from store.hooks.hook_secrets import Taken
 from worker.delivery.sign import Signer
 
 # Statuses that say nothing about the signature: too slow, gone, too large, too early, too many.

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from store import Connection, Row
-from store.delivery import hooks
 from store.errors import Unusable
+from store.hooks import hooks
 from worker.delivery.payload_cache import Payload, PayloadCache
 from worker.delivery.policy import Policy, policy_for
 from worker.delivery.secret_rotation import SecretOverlap, current_overlap

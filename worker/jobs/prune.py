@@ -12,7 +12,8 @@ from store.assistant import usage
 from store.assistant.usage_days import of_moment as day_of
 from store.audit import audit_check
 from store.clock import DAY, SECOND
-from store.delivery import hook_secrets, replay_runs, retention, websub, websub_requests
+from store.delivery import replay_runs, retention, websub, websub_requests
+from store.hooks import hook_secrets
 from store.monitoring import minute_counters
 from store.registry import republish_runs
 from worker.jobs import reports

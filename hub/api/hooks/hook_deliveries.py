@@ -17,7 +17,8 @@ from hub.rest.serializers import EmptyObject, outcome_of
 from hub.rest.validation import Moment, Text
 from store import Row
 from store.clock import SECOND, iso
-from store.delivery import attempts, deliveries, hooks
+from store.delivery import attempts, deliveries
+from store.hooks import hooks
 
 ops = OperationGroup("repos", hook_id=hooks.get, delivery_id=attempts.get)
 

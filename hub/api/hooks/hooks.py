@@ -15,9 +15,10 @@ from hub.rest.group import OperationGroup
 from hub.rest.paging import NumberedPaging
 from store import Row
 from store.clock import SECOND
-from store.delivery import deliveries, event_queries, hook_secrets, hooks
-from store.delivery.hook_options import DeliveryOptions
+from store.delivery import deliveries, event_queries
 from store.errors import Invalid
+from store.hooks import hook_secrets, hooks
+from store.hooks.hook_options import DeliveryOptions
 
 ops = OperationGroup("repos", hook_id=hooks.get)
 

@@ -15,8 +15,8 @@ from hub.cli.service.configuration import Configuration, Settings, configure
 from hub.cli.service.daemon_record import effective
 from store import Connection, Row, Store, open_store
 from store.accounts import accounts, apps, organizations
-from store.delivery import hooks
 from store.errors import Missing
+from store.hooks import hooks
 from store.repositories import repositories
 
 P = ParamSpec("P")

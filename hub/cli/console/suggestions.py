@@ -15,7 +15,7 @@ from store.crypto.vault import Vault
 from store.database import completion
 from store.database.opening import is_server_url, open_unmigrated, sqlite_path
 from store.delivery import sources
-from store.delivery.event_names import PLATFORM_EVENTS, WILDCARD
+from store.hooks.event_names import PLATFORM_EVENTS, WILDCARD
 from store.jobs import jobs
 
 Offer = list[CompletionItem[str]]

@@ -7,7 +7,7 @@ from hub.cli.manual.markdown import code, page, sentence, table
 from hub.cli.manual.operations import api
 from hub.operations import EVENTS, MODULES, OPERATIONS
 from hub.ui.schema_outline import members, type_text
-from store.delivery.event_names import HUB_EVENTS, PLATFORM_EVENTS
+from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS
 
 INTRODUCTION = """\
 An event has a name (`push`) and often an action (`opened`). The name is the last part of its topic:

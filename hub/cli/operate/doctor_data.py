@@ -12,7 +12,7 @@ from store.crypto import key_file
 from store.database.migrations import steps
 from store.database.sqlite import file as sqlite_file
 from store.database.sqlite import open_files
-from store.delivery import hook_health
+from store.hooks import hook_health
 from store.monitoring import diagnosis, stats
 
 # Seconds for checking the database file, unless the check is thorough.

@@ -5,7 +5,8 @@ from hub.cli.console.grammar import command
 from store import Connection, Row, Store
 from store.accounts import accounts
 from store.clock import SECOND
-from store.delivery import deliveries, event_queries, hooks
+from store.delivery import deliveries, event_queries
+from store.hooks import hooks
 from store.monitoring import stats
 from store.projection import projection_cursor
 from store.repositories import repositories

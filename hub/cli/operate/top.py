@@ -15,7 +15,7 @@ from hub.cli.console.interactive import keyboard, read_key, until_interrupted
 from hub.ui import formatting
 from store import Connection, Row, Store
 from store.clock import MINUTE
-from store.delivery import hook_health
+from store.hooks import hook_health
 from store.monitoring import minute_counters, stats
 from store.monitoring.minute_counters import PeriodCounts
 

@@ -23,7 +23,7 @@ from hub.cli.playground.receiver import Answerer, Receiver, fixed
 from hub.cli.playground.subscribing import SubscriptionOptions
 from hub.cli.playground.temporary_hook import temporary_hook
 from hub.cli.service.configuration import Configuration, Settings
-from store.delivery.event_names import WILDCARD
+from store.hooks.event_names import WILDCARD
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from hub.cli.playground.subscribing import SubscriptionOptions
 from hub.cli.service.configuration import Configuration
 from hub.cli.traffic import api_context
 from store import Row
-from store.delivery.event_names import WILDCARD
+from store.hooks.event_names import WILDCARD
 
 
 @command(

@@ -10,7 +10,7 @@ from hub.cli.traffic import api_context
 from hub.ingest import subscription
 from hub.ingest.subscription import Subscription
 from store import Connection, Row
-from store.delivery import hooks
+from store.hooks import hooks
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from hub.cli.service.audit_actor import AuditHook
 from hub.cli.service.configuration import Settings
 from hub.cli.traffic import api_context
 from store import Connection
-from store.delivery import hooks
 from store.errors import Conflict, Invalid
+from store.hooks import hooks
 from store.monitoring import stats
 
 

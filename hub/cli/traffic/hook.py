@@ -6,8 +6,8 @@ from hub.cli.console import options, output, suggestions
 from hub.cli.console.arguments import FullNameType
 from hub.cli.console.grammar import noun
 from store import Connection, Row, Store
-from store.delivery import hook_health
-from store.delivery import hooks as kept
+from store.hooks import hook_health
+from store.hooks import hooks as kept
 
 HOOK_ID = click.argument("hook_id", metavar="ID", type=int, shell_complete=suggestions.hook_ids)
 

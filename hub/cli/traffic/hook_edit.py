@@ -15,9 +15,9 @@ from hub.cli.traffic import api_context
 from hub.cli.traffic.hook import HOOK_ID, find
 from hub.ingest import hook_events
 from store import Connection, Row
-from store.delivery import hooks
-from store.delivery.hook_options import DeliveryOptions
 from store.errors import Invalid
+from store.hooks import hooks
+from store.hooks.hook_options import DeliveryOptions
 
 CONTENT_TYPES = ("json", "form")
 DELIVERY = (

@@ -10,8 +10,8 @@ from hub.cli.console.arguments import DurationType
 from hub.cli.console.grammar import command
 from hub.cli.traffic.hook import HOOK_ID, find
 from store import Connection, Row, Store
-from store.delivery import hooks
 from store.errors import Invalid
+from store.hooks import hooks
 
 
 def _change(db: Connection, /, hook_id: int, **changes: Any) -> Row:

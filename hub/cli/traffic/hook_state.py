@@ -12,8 +12,8 @@ from hub.cli.traffic import api_context
 from hub.cli.traffic.hook import HOOK_ID, find
 from hub.ingest import hook_events
 from store import Connection, Row, Store
-from store.delivery import hook_health, hook_pauses, hooks
 from store.errors import Conflict
+from store.hooks import hook_health, hook_pauses, hooks
 
 
 @command(examples=["tocsin hook enable 1"])

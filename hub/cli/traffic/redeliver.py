@@ -6,8 +6,9 @@ from hub.cli.console import options, suggestions
 from hub.cli.console.grammar import command
 from hub.cli.traffic.delivery_show import find
 from store import Connection, Store
-from store.delivery import deliveries, hooks
+from store.delivery import deliveries
 from store.errors import Missing
+from store.hooks import hooks
 
 
 @command(examples=["tocsin delivery redeliver 2", "tocsin delivery redeliver 2 3 5"])

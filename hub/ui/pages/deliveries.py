@@ -10,7 +10,7 @@ from hub.ui.view_context import ViewContext
 from store import Row
 from store.delivery import attempt_feed
 from store.delivery.attempt_feed import AttemptFilter
-from store.delivery.event_names import parse_pattern
+from store.hooks.event_names import parse_pattern
 
 ui = Section("Deliveries", "/deliveries")
 

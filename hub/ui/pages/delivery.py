@@ -16,9 +16,10 @@ from hub.ui.signature import signatures
 from hub.ui.view_context import ViewContext
 from hub.ui.viewer import DashboardViewer
 from store import Row
-from store.delivery import attempt_feed, attempts, hooks
+from store.delivery import attempt_feed, attempts
 from store.delivery import deliveries as queue
 from store.errors import Missing
+from store.hooks import hooks
 
 ui = Section()
 

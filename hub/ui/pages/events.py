@@ -9,11 +9,11 @@ from hub.ui.section import ROOT, Section
 from hub.ui.view_context import ViewContext
 from store import Row
 from store.delivery import event_queries, events
-from store.delivery.event_names import PLATFORM_EVENTS, parse_pattern
 from store.delivery.event_queries import COUNTED, LOOKED, EventFilter
 from store.delivery.events import LOCAL_SOURCE, REPUBLISHED_SOURCE
 from store.delivery.replay_selection import first_event_since
 from store.errors import Missing
+from store.hooks.event_names import PLATFORM_EVENTS, parse_pattern
 
 ui = Section("Events", "/events")
 

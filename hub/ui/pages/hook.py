@@ -9,10 +9,11 @@ from hub.ui.pages.hooks import healthy_or_missing
 from hub.ui.section import ROOT, ActionResult, PanelUpdate, RenderedPage, Section
 from hub.ui.view_context import ViewContext
 from store import Row
-from store.delivery import attempt_feed, event_queries, hook_links, hook_secrets, hooks
+from store.delivery import attempt_feed, event_queries
 from store.delivery import deliveries as queue
 from store.delivery.attempt_feed import AttemptFilter
 from store.errors import Conflict
+from store.hooks import hook_links, hook_secrets, hooks
 
 ui = Section()
 

@@ -6,8 +6,8 @@ from urllib.parse import urlencode
 from hub.ui import status_text
 from hub.ui.section import ROOT, Section
 from hub.ui.view_context import ViewContext
-from store.delivery import hook_health
 from store.errors import Missing
+from store.hooks import hook_health
 from store.monitoring import name_search
 from store.repositories import repositories
 

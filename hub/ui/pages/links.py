@@ -8,8 +8,8 @@ from hub.ui.view_context import ViewContext
 from store import Row
 from store.accounts import sessions
 from store.clock import DAY
-from store.delivery import hook_links
 from store.errors import Missing
+from store.hooks import hook_links
 
 ui = Section()
 

@@ -8,7 +8,7 @@ from hub.ui.section import ROOT, PanelUpdate, Section
 from hub.ui.view_context import ViewContext
 from store import Row
 from store.clock import MINUTE, SECOND
-from store.delivery import hook_health
+from store.hooks import hook_health
 from store.monitoring import backlog as backlogs
 from store.monitoring import minute_counters
 from store.monitoring.minute_counters import PeriodCounts

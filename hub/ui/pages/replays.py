@@ -11,9 +11,9 @@ from hub.ui.view_context import ViewContext
 from store import Row
 from store.clock import DAY
 from store.delivery import replay_runs, replay_selection
-from store.delivery.event_names import PLATFORM_EVENTS
 from store.delivery.replay_selection import ReplaySelection
 from store.errors import Invalid, Missing
+from store.hooks.event_names import PLATFORM_EVENTS
 from store.repositories import repositories
 
 ui = Section("Replay", "/replay")

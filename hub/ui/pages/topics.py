@@ -7,8 +7,8 @@ from hub.ui.section import ROOT, Section
 from hub.ui.view_context import ViewContext
 from store import Row
 from store.delivery import subscribers
-from store.delivery.event_names import PLATFORM_EVENTS, WILDCARD
 from store.delivery.websub_topics import FEEDS, PUBLIC_EVENTS
+from store.hooks.event_names import PLATFORM_EVENTS, WILDCARD
 
 ui = Section("Topics", "/topics")
 

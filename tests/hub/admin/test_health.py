@@ -18,9 +18,10 @@ from hub.settings import HubSettings
 from store import Connection, Row, Store
 from store.clock import HOUR, MovableClock
 from store.database import migrations
-from store.delivery import hooks, leases
+from store.delivery import leases
 from store.delivery.events import IncomingEvent, accept_all
 from store.errors import Unavailable
+from store.hooks import hooks
 from store.monitoring import stats
 
 # Seconds for which nothing is asked again.

@@ -24,8 +24,9 @@ from hub.settings import HubSettings
 from store import Store
 from store.accounts import tokens
 from store.database.metrics import MetricSet, StoreMetrics
-from store.delivery import hooks, sources
+from store.delivery import sources
 from store.errors import Unavailable
+from store.hooks import hooks
 from store.monitoring import stats
 
 PUSH = "/octo/hello/events/push"

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from store import Connection, Store, open_store
 from store.accounts import accounts
-from store.delivery import events, hooks
+from store.delivery import events
 from store.delivery.events import IncomingEvent
+from store.hooks import hooks
 from store.repositories import repositories
 
 

@@ -8,7 +8,7 @@ from assertions import assert_error, bodies, waiting
 
 from store import Store
 from store.accounts import tokens
-from store.delivery import hooks
+from store.hooks import hooks
 
 ORIGIN = "https://forge.example"
 HOOKS = "/repos/octo/hello/hooks"

@@ -17,8 +17,8 @@ from hub.settings import HubSettings
 from store import Connection, Store
 from store.accounts import accounts, teams, tokens
 from store.database.sqlite.engine import SqliteEngine
-from store.delivery import hooks
-from store.delivery.event_names import HUB_EVENTS, WILDCARD
+from store.hooks import hooks
+from store.hooks.event_names import HUB_EVENTS, WILDCARD
 from store.issues import issues, milestones
 from store.projection import projection_table
 from store.repositories import refs

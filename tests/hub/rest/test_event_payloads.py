@@ -10,8 +10,9 @@ from jsonschema_rs import ValidationError
 
 from hub.operations import EVENTS, MODULES, OPERATIONS
 from store import Connection, Row, Store
-from store.delivery import deliveries, event_queries, events, hooks
-from store.delivery.event_names import HUB_EVENTS, PLATFORM_EVENTS, WILDCARD
+from store.delivery import deliveries, event_queries, events
+from store.hooks import hooks
+from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS, WILDCARD
 
 HAPPENED = {name for one in OPERATIONS for name in one.emits}
 

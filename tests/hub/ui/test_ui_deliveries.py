@@ -17,8 +17,9 @@ from hub.ui import stream
 from hub.ui.datetime_fields import field_of
 from store import Connection, Store
 from store.clock import HOUR, MINUTE, SECOND, MovableClock
-from store.delivery import attempt_feed, hooks
+from store.delivery import attempt_feed
 from store.errors import Unavailable
+from store.hooks import hooks
 
 
 @pytest.fixture

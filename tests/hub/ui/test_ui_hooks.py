@@ -11,7 +11,7 @@ from store import Store
 from store.accounts import tokens
 from store.audit import audit_log
 from store.clock import DAY, HOUR, SECOND, MovableClock
-from store.delivery import hook_pauses, hook_secrets, hooks
+from store.hooks import hook_pauses, hook_secrets, hooks
 
 
 @pytest.fixture

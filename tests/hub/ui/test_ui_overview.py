@@ -19,7 +19,7 @@ from hub.ui.pages import overview
 from store import Connection, Row, Store
 from store.clock import HOUR, MovableClock
 from store.database.sqlite.connections import SqliteSession
-from store.delivery import hooks
+from store.hooks import hooks
 
 
 @pytest.fixture

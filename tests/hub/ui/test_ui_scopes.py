@@ -13,9 +13,10 @@ from store import Store
 from store.accounts import accounts, tokens
 from store.audit import audit_log
 from store.clock import DAY
-from store.delivery import hook_links, hooks, replay_runs
+from store.delivery import replay_runs
 from store.delivery.replay_selection import ReplaySelection
 from store.enterprises import enterprises
+from store.hooks import hook_links, hooks
 from store.jobs import jobs
 from store.jobs.jobs import JobSchedule
 

@@ -5,8 +5,8 @@ from store_world import World
 
 from store.accounts import sessions, tokens
 from store.clock import DAY, HOUR
-from store.delivery import hook_links
 from store.errors import Invalid
+from store.hooks import hook_links
 
 
 def test_a_session_ends_by_itself(world: World) -> None:

@@ -13,7 +13,8 @@ from store.backup.key_rotation import RotationResult
 from store.crypto import key_file
 from store.crypto.key_file import Key
 from store.database.encrypted_columns import ENCRYPTED_COLUMNS
-from store.delivery import hooks, sources
+from store.delivery import sources
+from store.hooks import hooks
 
 
 @pytest.fixture(autouse=True)

@@ -9,8 +9,9 @@ from store_world import World
 from store import Connection, Store, open_store
 from store.database import encrypted_columns
 from store.database.encrypted_columns import ENCRYPTED_COLUMNS, PLAIN
-from store.delivery import hooks, sources
+from store.delivery import sources
 from store.errors import Unusable
+from store.hooks import hooks
 
 
 @pytest.fixture

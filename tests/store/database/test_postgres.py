@@ -29,8 +29,9 @@ from store.database.postgres.connections import PostgresSession
 from store.database.postgres.listen import listen
 from store.database.postgres.notify import CHANNEL, PostgresNotifier, format_hooks
 from store.database.postgres.pool import ErrorTrackingConnection
-from store.delivery import attempts, deliveries, events, hooks, leases, subscribers
+from store.delivery import attempts, deliveries, events, leases, subscribers
 from store.errors import Invalid, Missing, Unavailable
+from store.hooks import hooks
 from store.jobs import jobs
 from worker.http.answer import ExchangeResult
 from worker.service import Worker

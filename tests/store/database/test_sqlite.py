@@ -22,17 +22,9 @@ from store import Connection, Store, open_store
 from store.accounts import accounts, tokens
 from store.database.sqlite import connections, engine
 from store.database.sqlite.connections import SqliteSession
-from store.delivery import (
-    attempts,
-    deliveries,
-    event_queries,
-    events,
-    hooks,
-    leases,
-    retention,
-    sources,
-)
+from store.delivery import attempts, deliveries, event_queries, events, leases, retention, sources
 from store.errors import Unavailable, Unusable
+from store.hooks import hooks
 from store.repositories import repositories
 
 TABLES = {

@@ -11,19 +11,12 @@ from store_world import FakeNotifier, World
 
 from store import Connection, Store
 from store.accounts import accounts
-from store.delivery import (
-    deliveries,
-    event_queries,
-    events,
-    hooks,
-    leases,
-    outbox,
-    replay_selection,
-)
-from store.delivery.event_names import PLATFORM_EVENTS, WILDCARD
+from store.delivery import deliveries, event_queries, events, leases, outbox, replay_selection
 from store.delivery.events import IncomingEvent, Receipt
 from store.delivery.replay_selection import ReplaySelection
 from store.errors import Conflict, Missing
+from store.hooks import hooks
+from store.hooks.event_names import PLATFORM_EVENTS, WILDCARD
 
 
 @pytest.fixture

@@ -6,9 +6,10 @@ import pytest
 from store_world import World
 
 from store.clock import DAY, MINUTE, SECOND
-from store.delivery import attempts, deliveries, hooks, leases
+from store.delivery import attempts, deliveries, leases
 from store.delivery.attempts import DEAD, DELIVERED, Outcome, parse_headers, record
 from store.delivery.deliveries import ClaimedDelivery
+from store.hooks import hooks
 
 GONE = "the endpoint answered 410"
 

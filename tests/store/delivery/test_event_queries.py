@@ -7,8 +7,9 @@ import pytest
 from statement_log import statements
 from store_world import World
 
-from store.delivery import event_queries, hooks
+from store.delivery import event_queries
 from store.delivery.event_queries import EventFilter
+from store.hooks import hooks
 
 
 def pages(world: World, limit: int = 3, **given: Any) -> list[int]:

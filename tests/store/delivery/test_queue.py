@@ -11,20 +11,13 @@ from waiting import PATIENCE
 
 from store import Store
 from store.clock import HOUR, MINUTE, SECOND
-from store.delivery import (
-    deliveries,
-    event_queries,
-    events,
-    hooks,
-    leases,
-    outbox,
-    replay_selection,
-)
+from store.delivery import deliveries, event_queries, events, leases, outbox, replay_selection
 from store.delivery.attempts import record
 from store.delivery.deliveries import ClaimedDelivery
-from store.delivery.event_names import WILDCARD
 from store.delivery.replay_selection import ReplaySelection
 from store.errors import Invalid
+from store.hooks import hooks
+from store.hooks.event_names import WILDCARD
 
 Opened = Callable[[], Store]
 

@@ -7,8 +7,9 @@ import pytest
 from store_world import World
 
 from store.clock import HOUR
-from store.delivery import attempts, deliveries, event_queries, events, hooks, retention
+from store.delivery import attempts, deliveries, event_queries, events, retention
 from store.delivery.attempts import DEAD, record
+from store.hooks import hooks
 
 Drop = Callable[[Any, int, int], int]
 

@@ -11,11 +11,12 @@ from store.accounts import accounts
 from store.database import encrypted_columns, migrations
 from store.database.connection import Connection, Row
 from store.database.store import Store
-from store.delivery import deliveries, events, hooks, replay_selection, subscribers, websub
+from store.delivery import deliveries, events, replay_selection, subscribers, websub
 from store.delivery import websub_requests as requests
 from store.delivery.events import IncomingEvent, Receipt
 from store.delivery.replay_selection import ReplaySelection
 from store.delivery.websub_topics import Topic, external_topic, normalize_url
+from store.hooks import hooks
 from store.repositories import repositories
 
 

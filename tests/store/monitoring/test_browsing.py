@@ -11,10 +11,11 @@ from store_world import World
 from store import Connection
 from store.clock import HOUR, SECOND
 from store.database.id_search import first_id_since
-from store.delivery import attempt_feed, attempts, deliveries, hook_health, hooks
+from store.delivery import attempt_feed, attempts, deliveries
 from store.delivery.attempt_feed import AttemptFilter
 from store.delivery.attempts import DEAD
-from store.delivery.event_names import EventPattern, parse_pattern
+from store.hooks import hook_health, hooks
+from store.hooks.event_names import EventPattern, parse_pattern
 from store.monitoring import backlog, minute_counters, name_search, stats
 from store.monitoring.stats import LATE
 

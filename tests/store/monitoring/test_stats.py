@@ -9,8 +9,9 @@ from store_world import World
 from store import Connection, Store
 from store.clock import SECOND
 from store.database import migrations
-from store.delivery import attempts, hooks, leases
+from store.delivery import attempts, leases
 from store.delivery.attempts import DEAD
+from store.hooks import hooks
 from store.jobs import jobs
 from store.jobs.jobs import JobSchedule
 from store.monitoring import stats

@@ -5,8 +5,9 @@ from store_world import World
 
 from store import Row
 from store.accounts import accounts, apps, tokens
-from store.delivery import deliveries, event_queries, hooks, sources
+from store.delivery import deliveries, event_queries, sources
 from store.errors import Conflict
+from store.hooks import hooks
 from store.repositories import account_removal, membership_dump, repositories, repository_removal
 
 

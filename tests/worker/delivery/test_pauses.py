@@ -3,7 +3,7 @@
 from house import Gate, House, settle
 from waiting import until
 
-from store.delivery import hook_pauses, hooks
+from store.hooks import hook_pauses, hooks
 
 
 def pause(house: House, hook_id: int) -> None:

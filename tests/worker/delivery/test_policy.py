@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from store.clock import SECOND
 from store.delivery.attempts import DEAD, DELIVERED, WAITING
-from store.delivery.hook_options import DeliveryOptions
+from store.hooks.hook_options import DeliveryOptions
 from worker.delivery.policy import Decision, Policy, Reply, decide, parse_retry_after, policy_for
 from worker.settings import WorkerSettings
 

@@ -8,7 +8,8 @@ from waiting import until
 
 from store import Connection
 from store.clock import SECOND
-from store.delivery import deliveries, hooks, outbox
+from store.delivery import deliveries, outbox
+from store.hooks import hooks
 from worker.http.answer import ExchangeResult
 
 DAY = 86_400

@@ -16,8 +16,8 @@ from standardwebhooks import Webhook, WebhookVerificationError
 from waiting import PATIENCE, until
 
 from store.clock import SECOND, MovableClock
-from store.delivery import hook_secrets
-from store.delivery.hook_secrets import Taken
+from store.hooks import hook_secrets
+from store.hooks.hook_secrets import Taken
 from worker.delivery import secret_rotation
 from worker.delivery.sign import Signer
 from worker.jobs.prune import prune

@@ -14,8 +14,8 @@ from hub.worker_events import WorkerEvents
 from store import Connection, Row, Store, open_store
 from store.accounts import accounts, authorizations, tokens
 from store.clock import DAY, SECOND, MovableClock
-from store.delivery import hooks
 from store.errors import Unavailable, Unusable
+from store.hooks import hooks
 from store.registry import expiring
 from store.repositories import interaction_limits, invitations, repositories
 from worker.job_table import JobContext, build_jobs, refuse_emit

@@ -26,9 +26,9 @@ from store.artifacts.deployment_records import Deployment, DeploymentPlace
 from store.artifacts.storage_records import Storage
 from store.clock import DAY, SECOND, MovableClock
 from store.delivery import events, outbox
-from store.delivery.event_names import WILDCARD
 from store.delivery.events import REPUBLISHED_SOURCE
 from store.errors import Conflict
+from store.hooks.event_names import WILDCARD
 from store.imports import imports
 from store.issues import issues, milestones
 from store.jobs.runs import StaleRun

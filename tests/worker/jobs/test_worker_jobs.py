@@ -12,8 +12,9 @@ from store import Connection
 from store.audit import audit_check, audit_log
 from store.clock import SECOND
 from store.database.metrics import CounterMetric
-from store.delivery import attempts, events, hooks, retention
+from store.delivery import attempts, events, retention
 from store.errors import Unavailable
+from store.hooks import hooks
 from store.jobs import jobs
 from worker.jobs.prune import prune
 from worker.scheduler.periodic import PeriodicRunner, PeriodicTask, count_runs

@@ -8,9 +8,10 @@ from hub.cli.console.options import account
 from hub.cli.state.base import RepositoryPart, SectionEntry
 from hub.cli.state.changes import secret
 from store import Connection, Row
-from store.delivery import hooks, sources
-from store.delivery.hook_options import DeliveryOptions
+from store.delivery import sources
 from store.errors import Conflict
+from store.hooks import hooks
+from store.hooks.hook_options import DeliveryOptions
 
 
 class SourceEntry(SectionEntry):

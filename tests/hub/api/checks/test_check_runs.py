@@ -10,7 +10,7 @@ from statement_log import statements
 from store import Connection, Store
 from store.accounts import apps, tokens
 from store.checks import check_runs, check_suites
-from store.delivery import hooks
+from store.hooks import hooks
 from store.issues import pulls
 from store.projection import projection_table
 from store.repositories import refs

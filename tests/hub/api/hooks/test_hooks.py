@@ -8,7 +8,7 @@ from assertions import BASE, assert_error, attempted, bodies, links, waiting
 
 from store import Store
 from store.clock import DAY, MovableClock, iso
-from store.delivery import hook_pauses, hook_secrets, hooks
+from store.hooks import hook_pauses, hook_secrets, hooks
 from store.repositories import repositories
 
 HOOKS = "/repos/octo/hello/hooks"

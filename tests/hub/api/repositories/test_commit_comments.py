@@ -12,7 +12,7 @@ from hub.rest import paging
 from hub.settings import HubSettings
 from store import Connection, Store
 from store.accounts import accounts, tokens
-from store.delivery import hooks
+from store.hooks import hooks
 from store.issues import commit_comments
 from store.repositories import repositories
 from store.repositories.markdown import Rendered

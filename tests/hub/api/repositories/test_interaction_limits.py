@@ -9,7 +9,7 @@ from assertions import assert_error, bodies
 from store import Connection, Row, Store
 from store.accounts import accounts, tokens
 from store.clock import MovableClock, iso, parse
-from store.delivery import hooks
+from store.hooks import hooks
 from store.issues import pulls
 from store.projection import projection_table
 from store.repositories import interaction_limits, repositories

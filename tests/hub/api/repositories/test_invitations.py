@@ -12,7 +12,7 @@ from hub.settings import HubSettings
 from store import Connection, Row, Store
 from store.accounts import accounts, tokens
 from store.clock import DAY, SECOND, MovableClock
-from store.delivery import hooks
+from store.hooks import hooks
 from store.repositories import membership_dump, repositories
 
 SENT = "/repos/octo/hello/invitations"

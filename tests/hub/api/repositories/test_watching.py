@@ -10,7 +10,7 @@ from statement_log import statements
 
 from store import Store
 from store.accounts import accounts, tokens
-from store.delivery import hooks
+from store.hooks import hooks
 from store.repositories import repositories, watching
 
 HELLO, VAULT = "/repos/octo/hello", "/repos/octo/vault"

@@ -9,9 +9,10 @@ from hub.cli.console import output
 from hub.cli.manual.commands import all_commands
 from store import Connection, Store
 from store.accounts import accounts, apps, tokens
-from store.delivery import events, hooks, rejections, sources
+from store.delivery import events, rejections, sources
 from store.delivery.attempts import WAITING, Outcome, record
 from store.delivery.events import IncomingEvent
+from store.hooks import hooks
 from store.repositories import repositories
 
 WIDTH = 80

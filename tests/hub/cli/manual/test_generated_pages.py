@@ -23,7 +23,7 @@ from hub.manual.markdown import slug
 from hub.openapi.other_endpoints import OTHER_ENDPOINTS
 from hub.openapi.webhooks import HEADERS as EVENT_HEADERS
 from hub.operations import OPERATIONS
-from store.delivery.event_names import HUB_EVENTS, PLATFORM_EVENTS
+from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS
 
 ROOT = Path(__file__).parents[4]
 FOLDER = ROOT / generate.FOLDER

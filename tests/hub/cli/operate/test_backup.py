@@ -21,7 +21,7 @@ from store.crypto.vault import Vault
 from store.database import migrations
 from store.database.body_codec import zstd
 from store.database.sqlite.engine import SqliteEngine
-from store.delivery import hooks
+from store.hooks import hooks
 from store.pg_migration.tables import no_notifier
 
 

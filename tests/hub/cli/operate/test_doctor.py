@@ -24,7 +24,8 @@ from hub.cli.operate.diagnosis import Finding
 from hub.cli.service.configuration import Settings
 from store import Connection, Store
 from store.crypto import key_file
-from store.delivery import hooks, leases
+from store.delivery import leases
+from store.hooks import hooks
 from worker.service import make_guard
 
 Examine = Callable[..., dict[str, list[dict[str, str]]]]

@@ -13,7 +13,7 @@ from store import Connection, Store
 from store.backup import key_rotation
 from store.crypto import key_file
 from store.crypto.key_file import Key, KeyFileLock
-from store.delivery import hooks
+from store.hooks import hooks
 
 
 @pytest.fixture(autouse=True)

@@ -27,8 +27,9 @@ from waiting import PATIENCE, wait_until
 from hub.cli.operate import migrate as command
 from store import Connection, Store
 from store.accounts import accounts, tokens
-from store.delivery import events, hooks
+from store.delivery import events
 from store.delivery.events import IncomingEvent
+from store.hooks import hooks
 from store.pg_migration import mover
 from store.repositories import repositories
 

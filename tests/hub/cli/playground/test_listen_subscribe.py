@@ -9,7 +9,7 @@ from installation import opened
 from waiting import PATIENCE
 
 from store.audit import audit_log
-from store.delivery import hooks
+from store.hooks import hooks
 
 ALLOWED = {"TOCSIN_ALLOW_NETWORKS": "127.0.0.0/8"}
 

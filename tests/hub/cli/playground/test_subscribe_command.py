@@ -5,7 +5,8 @@ import json
 import pytest
 from installation import opened, seed
 
-from store.delivery import deliveries, hooks
+from store.delivery import deliveries
+from store.hooks import hooks
 
 URL = "https://other.example/hook"
 

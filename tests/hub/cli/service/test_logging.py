@@ -20,7 +20,8 @@ from hub.cli.service import logs
 from store import Connection, Store
 from store.accounts import accounts, apps, tokens
 from store.database.log_context import LOG_CONTEXT
-from store.delivery import hooks, sources
+from store.delivery import sources
+from store.hooks import hooks
 from store.repositories import repositories
 
 # Seconds, on a machine that has other things to do.

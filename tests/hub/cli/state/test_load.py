@@ -6,7 +6,8 @@ import pytest
 
 from store import Store
 from store.accounts import accounts, sso, tokens
-from store.delivery import hooks, sources
+from store.delivery import sources
+from store.hooks import hooks
 from store.repositories import repositories
 
 pytestmark = pytest.mark.usefixtures("url")

@@ -9,8 +9,9 @@ from engines import embedded
 
 from hub.cli.traffic import replay as replay_command
 from store import Store
-from store.delivery import attempts, hook_secrets, hooks, rejections, replay_selection
+from store.delivery import attempts, rejections, replay_selection
 from store.delivery.attempts import Outcome
+from store.hooks import hook_secrets, hooks
 
 pytestmark = pytest.mark.usefixtures("url")
 

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from store import Store
-from store.delivery import attempt_feed, deliveries, events, hook_options, hooks
+from store.delivery import attempt_feed, deliveries, events
+from store.hooks import hook_options, hooks
 
 pytestmark = pytest.mark.usefixtures("url")
 

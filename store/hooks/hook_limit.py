@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 
 from store.database.connection import Connection
-from store.delivery.event_names import HUB_EVENTS, PLATFORM_EVENTS, WILDCARD
 from store.errors import Invalid
+from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS, WILDCARD
 
 
 def check(

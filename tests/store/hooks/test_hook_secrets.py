@@ -7,8 +7,8 @@ from store_world import World
 
 from store import Connection, Row
 from store.clock import DAY, SECOND
-from store.delivery import hook_secrets, hooks
 from store.errors import Invalid
+from store.hooks import hook_secrets, hooks
 
 
 def changed(world: World, hook: Row, **changes: Any) -> Row:

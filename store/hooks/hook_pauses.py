@@ -5,8 +5,8 @@ contrast, an inactive hook gets no deliveries.
 """
 
 from store.database.connection import Connection, Row
-from store.delivery import hooks
 from store.errors import Missing
+from store.hooks import hooks
 
 PAUSED = "(SELECT p.id FROM hook p WHERE p.paused_at IS NOT NULL)"
 """The ids of paused hooks, as SQL. An index has only these."""

@@ -6,9 +6,10 @@ import pytest
 from store_world import URL, World
 
 from store import Connection
-from store.delivery import attempts, hooks
-from store.delivery.event_names import PLATFORM_EVENTS
+from store.delivery import attempts
 from store.errors import Invalid
+from store.hooks import hooks
+from store.hooks.event_names import PLATFORM_EVENTS
 
 
 def subscribed(db: Connection) -> dict[int, list[str]]:

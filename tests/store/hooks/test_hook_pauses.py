@@ -5,9 +5,10 @@ from store_world import FakeNotifier, World
 
 from store import Row
 from store.clock import SECOND
-from store.delivery import deliveries, hook_health, hook_pauses, hooks
+from store.delivery import deliveries
 from store.delivery.attempts import record
 from store.errors import Missing
+from store.hooks import hook_health, hook_pauses, hooks
 from store.monitoring import stats
 
 

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from store.database.connection import ENDLESS, Connection, Row, json_array
-from store.delivery import hook_limit, hook_secrets
-from store.delivery.event_names import HUB_EVENTS, PLATFORM_EVENTS, WILDCARD
 from store.errors import Invalid, Missing
+from store.hooks import hook_limit, hook_secrets
+from store.hooks.event_names import HUB_EVENTS, PLATFORM_EVENTS, WILDCARD
 
 COLUMNS = (
     "id, repo_id, url, content_type, secret, insecure_ssl, active, events, options,"
