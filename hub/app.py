@@ -1,6 +1,7 @@
 """The hub's application and the administrators': all parts are wired here, none at import."""
 
 import contextlib
+import functools
 import re
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
@@ -180,10 +181,14 @@ def _lifespan(services: Services, lifespan: Lifespan[Starlette] | None) -> Lifes
 def _add_not_served(services: Services, routes: Routes) -> None:
     """Add the paths that a parameter of an operation's path would match otherwise."""
     endpoint = _no_operation(services)
-    operations = [one.path for one in OPERATIONS if one.method == "GET"]
-    for path in not_served.overlapping_paths(operations):
+    for path in _overlapping_paths():
         for served in _with_id(path.replace("{*", "{")):
             routes.add("GET", services.urls.prefix + served, endpoint, SLASHED)
+
+
+@functools.cache
+def _overlapping_paths() -> list[str]:
+    return not_served.overlapping_paths(one.path for one in OPERATIONS if one.method == "GET")
 
 
 def _no_operation(services: Services) -> Endpoint:

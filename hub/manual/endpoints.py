@@ -3,7 +3,6 @@
 import asyncio
 import posixpath
 from functools import cache
-from importlib.metadata import version
 
 from hub.http import conditional
 from hub.http.accept import Accept
@@ -105,7 +104,6 @@ class ManualEndpoints:
             "outline": [one for one in page.sections if one.level == 2],
             "root": root,
             "up": posixpath.join(root, "..") + "/" if root != "docs/" else "",
-            "release": version("tocsin"),
             **self._frame,
             **self._neighbours(page),
         }

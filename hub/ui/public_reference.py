@@ -4,7 +4,6 @@ setting `api_reference` names.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from importlib.metadata import version
 from typing import Any
 
 import orjson
@@ -110,7 +109,6 @@ def _page(
         "at": f"{up}reference",
         "dashboard": dashboard,
         "described": True,
-        "release": version("tocsin"),
     }
 
     def draw(call: Request) -> bytes:

@@ -2,6 +2,7 @@
 
 import re
 from functools import cache
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from hub.ui import formatting
@@ -56,6 +57,7 @@ def _environment() -> "Environment":
         "rate": formatting.rate,
         "min": min,
         "max": max,
+        "release": version("tocsin"),
     }
     return made
 
