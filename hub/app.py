@@ -44,6 +44,8 @@ from store import Store
 from store.errors import Missing
 
 REPOSITORY = "/repos/{owner}/{repo}"
+# Clients of an installation expect the REST API at /api/v3, and its other APIs beside it.
+VERSION, BASES = "/v3", ("/graphql", "/uploads")
 
 
 def create_app(
@@ -197,7 +199,9 @@ def _no_operation(services: Services) -> Endpoint:
 
     async def work(call: Request) -> Response:
         await services.store.read(authorize_request, services, call, anybody, RequestCost())
-        family = not_served.family_of(path_of(call.scope).removeprefix(prefix))
+        path = path_of(call.scope)
+        beside = prefix if _within(path, prefix) else prefix.removesuffix(VERSION)
+        family = not_served.family_of(path.removeprefix(beside))
         if family is not None:
             raise NotServed(family.title, services.documentation, family.place)
         raise Missing("operation")
@@ -205,10 +209,15 @@ def _no_operation(services: Services) -> Endpoint:
     return wrap(services, work, headers=API, door="api")
 
 
+def _within(path: str, base: str) -> bool:
+    return path == base or path.startswith(f"{base}/")
+
+
 def _not_found(services: Services, dashboard: Dashboard | None) -> Endpoint:
     """Return the endpoint for unknown paths: the API's, the dashboard's, or an empty 404."""
     prefix = services.urls.prefix
     within, not_found = _no_operation(services), wrap(services, _empty)
+    bases = [f"{prefix.removesuffix(VERSION)}{base}" for base in BASES]
     lost = not_found if dashboard is None else wrap(services, dashboard.lost(), door="ui")
 
     async def run(scope: Scope, receive: Receive, send: Send, values: Mapping[str, str]) -> None:
@@ -216,7 +225,7 @@ def _not_found(services: Services, dashboard: Dashboard | None) -> Endpoint:
         if path.startswith(f"{ROOT}/"):
             await lost(scope, receive, send, values)
             return
-        is_api = path == prefix or path.startswith(f"{prefix}/")
+        is_api = _within(path, prefix) or any(_within(path, base) for base in bases)
         await (within if is_api else not_found)(scope, receive, send, values)
 
     return run

@@ -53,6 +53,7 @@ LONG = {
     "tests/system/test_installation.py": "packages are built and installed, again for each way",
     "tests/system/": "daemons are started for each test",
     "tests/browser/": "a browser and a daemon are started",
+    "tests/clients/": "client libraries are installed and run against a daemon",
     "tests/hub/openapi/test_generated_clients.py": "clients in two languages are generated and run",
     "tests/hub/cli/operate/test_migrate.py": "daemons are started for each test",
     "tests/hub/cli/service/test_daemon.py": "daemons are started for each test",

@@ -197,6 +197,18 @@ FAMILIES = (
         ),
     ),
     Family("Emojis", "The server has no pictures for words.", ("/emojis",)),
+    Family(
+        "A GraphQL API",
+        "The server has the REST API alone. If the API's path ends with `/v3`, clients expect "
+        "GraphQL beside it: `/api/graphql` for `/api/v3`.",
+        ("/graphql",),
+    ),
+    Family(
+        "Uploads of release files",
+        "The server knows no releases. If the API's path ends with `/v3`, clients expect the "
+        "uploads beside it: `/api/uploads` for `/api/v3`.",
+        ("/uploads/{*rest}",),
+    ),
 )
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 from pty_process import INTERRUPT, PtyProcess
+from uv_command import find_uv
 from waiting import PATIENCE
 
 from hub import __version__
@@ -23,18 +24,6 @@ LEFT_OUT = (".git", ".venv", "__pycache__", ".mypy_cache", ".ruff_cache", ".hypo
 # Beside tocsin itself, without extras. Python brings pip, and until 3.11 setuptools.
 MOST_PACKAGES, MOST_BYTES = 40, 90 * 1024 * 1024
 BROUGHT = {"pip", "setuptools", "tocsin"}
-
-
-def find_uv() -> str:
-    """The path of uv. Skips the test if there is none."""
-    if importlib.util.find_spec("uv") is not None:
-        import uv
-
-        return str(uv.find_uv_bin())
-    found = shutil.which("uv")
-    if found is None:
-        pytest.skip("uv is neither a package of this Python nor on the PATH")
-    return found
 
 
 def run(*command: str | Path, cwd: Path, **environment: str) -> str:

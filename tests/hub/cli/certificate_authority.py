@@ -38,9 +38,10 @@ class Authority:
         signs = x509.KeyUsage(**usage, key_cert_sign=True, crl_sign=True)
         made = made.add_extension(basic, critical=True).add_extension(signs, critical=True)
         certificate = made.sign(self._key, hashes.SHA256())
-        self.trusting = ssl.create_default_context(
-            cadata=certificate.public_bytes(Encoding.PEM).decode()
-        )
+        pem = certificate.public_bytes(Encoding.PEM)
+        self.certificate = folder / "authority.crt"
+        self.certificate.write_bytes(pem)
+        self.trusting = ssl.create_default_context(cadata=pem.decode())
 
     def _made(self, name: x509.Name, key: Any, ends: datetime.timedelta) -> Any:
         now = datetime.datetime.now(datetime.UTC)

@@ -223,3 +223,20 @@ async def test_a_family_says_nothing_about_what_is_hidden(
     assert [answer.status_code for answer in answers] == [404, 404]
     assert answers[0].json() == answers[1].json()
     assert "contents of repositories" in answers[0].json()["message"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "place"),
+    [
+        ("POST", "/api/graphql", "a-graphql-api"),
+        ("POST", "/api/v3/graphql", "a-graphql-api"),
+        ("POST", "/api/uploads/repos/octo/hello/releases/1/assets", "uploads-of-release-files"),
+    ],
+)
+async def test_apis_beside_this_one_are_not_served(
+    client: httpx.AsyncClient, world: World, method: str, path: str, place: str
+) -> None:
+    answer = await client.request(method, f"https://forge.example{path}")
+    assert answer.status_code == 404
+    assert answer.json()["message"].endswith(f"{PAGE}#{place}")
+    assert answer.json()["documentation_url"].endswith(f"{PAGE}#{place}")

@@ -1,0 +1,31 @@
+"""Sign in, look, subscribe, receive, and write back with githubkit."""
+
+import sys
+
+from githubkit import GitHub, TokenAuthStrategy
+from receiver import SECRET, Receiver
+
+base, token, name = sys.argv[1:]
+owner, repo = name.split("/")
+client = GitHub(TokenAuthStrategy(token), base_url=base)
+rest = client.rest("2026-03-10")
+seen = rest.repos.get(owner, repo).parsed_data
+assert rest.users.get_authenticated().parsed_data.login == seen.owner.login
+receiver = Receiver()
+config = {"url": receiver.url, "content_type": "json", "secret": SECRET}
+hook = rest.repos.create_webhook(
+    owner, repo, name="web", config=config, events=["issues"], active=True
+).parsed_data
+rest.repos.ping_webhook(owner, repo, hook.id)
+assert receiver.wait_for("ping")[1]["hook"]["id"] == hook.id
+issue = rest.issues.create(
+    owner, repo, title="The bell is silent", body="Since this morning."
+).parsed_data
+guid, payload = receiver.wait_for("issues")
+assert (payload["action"], payload["issue"]["number"]) == ("opened", issue.number)
+rest.issues.create_comment(owner, repo, issue.number, body=f"Received {guid}.")
+deliveries = rest.repos.list_webhook_deliveries(owner, repo, hook.id).parsed_data
+assert [one.guid for one in deliveries if one.event == "issues"] == [guid]
+rest.repos.update_webhook(owner, repo, hook.id, events=["push"])
+assert rest.repos.get_webhook(owner, repo, hook.id).parsed_data.events == ["push"]
+rest.repos.delete_webhook(owner, repo, hook.id)

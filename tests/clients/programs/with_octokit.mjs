@@ -1,0 +1,49 @@
+// Sign in, look, subscribe, receive, and write back with octokit.
+
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { once } from "node:events";
+import { Octokit } from "octokit";
+import { Webhooks, createNodeMiddleware } from "@octokit/webhooks";
+
+const SECRET = "a bell that no one else has";
+const [baseUrl, token, name] = process.argv.slice(2);
+const [owner, repo] = name.split("/");
+const octokit = new Octokit({ auth: token, baseUrl });
+const { data: seen } = await octokit.rest.repos.get({ owner, repo });
+const { data: user } = await octokit.rest.users.getAuthenticated();
+assert.equal(user.login, seen.owner.login);
+
+const webhooks = new Webhooks({ secret: SECRET });
+const received = (event) => new Promise((resolve) => webhooks.on(event, resolve));
+const server = createServer(createNodeMiddleware(webhooks, { path: "/" })).listen(0, "127.0.0.1");
+await once(server, "listening");
+const config = {
+  url: `http://127.0.0.1:${server.address().port}/`,
+  content_type: "json",
+  secret: SECRET,
+};
+const pinged = received("ping");
+const opened = received("issues.opened");
+const { data: hook } = await octokit.rest.repos.createWebhook({
+  owner, repo, config, events: ["issues"],
+});
+assert.equal((await pinged).payload.hook_id, hook.id);
+const { data: issue } = await octokit.rest.issues.create({
+  owner, repo, title: "The bell is silent", body: "Since this morning.",
+});
+const { id, payload } = await opened;
+assert.equal(payload.issue.number, issue.number);
+await octokit.rest.issues.createComment({
+  owner, repo, issue_number: issue.number, body: `Received ${id}.`,
+});
+const deliveries = await octokit.paginate(octokit.rest.repos.listWebhookDeliveries, {
+  owner, repo, hook_id: hook.id,
+});
+assert.deepEqual(deliveries.filter((one) => one.event === "issues").map((one) => one.guid), [id]);
+await octokit.rest.repos.updateWebhook({ owner, repo, hook_id: hook.id, events: ["push"] });
+const { data: changed } = await octokit.rest.repos.getWebhook({ owner, repo, hook_id: hook.id });
+assert.deepEqual(changed.events, ["push"]);
+await octokit.rest.repos.deleteWebhook({ owner, repo, hook_id: hook.id });
+server.close();
+process.exit(0);

@@ -1,0 +1,158 @@
+"""Programs of client libraries, unmodified, against a running daemon.
+
+Each signs in, looks at the repository, subscribes, receives and verifies a delivery, and writes
+back. The libraries come from their registries. Without a registry, a test skips with the reason.
+"""
+
+import asyncio
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+from certificate_authority import Authority
+from daemon import Site, said
+from uv_command import find_uv
+from waiting import PATIENCE
+
+PROGRAMS = Path(__file__).parent / "programs"
+PYTHON_PACKAGES = (
+    "PyGithub>=2.10,<3",
+    "githubkit>=0.16,<0.17",
+    "hishel<2",  # githubkit 0.16 imports names that hishel 2 no longer has
+    "ghapi>=2.1,<3",
+)
+NODE_PACKAGES = ("octokit@5", "@octokit/webhooks@14")
+SCOPES = ("repo", "admin:repo_hook", "user")
+REPOSITORY = "ada/engine"
+
+
+@dataclass
+class Forge:
+    """A daemon whose vocabulary these clients know, and ada's token."""
+
+    url: str
+    token: str
+
+    async def texts(self, number: int) -> list[str]:
+        """The comments of an issue."""
+        headers = {"Authorization": f"Bearer {self.token}"}
+        async with httpx.AsyncClient(headers=headers, trust_env=False) as client:
+            place = f"{self.url}/repos/{REPOSITORY}"
+            answer = await client.get(f"{place}/issues/{number}/comments")
+            hooks = await client.get(f"{place}/hooks")
+        assert hooks.json() == []
+        return [one["body"] for one in answer.json()]
+
+
+@pytest.fixture
+async def site(anyio_backend: str, tmp_path: Path) -> AsyncIterator[Site]:
+    site = Site(tmp_path / "data")
+    yield site
+    await site.close()
+
+
+@pytest.fixture
+async def forge(site: Site) -> Forge:
+    return await serve(site, "http")
+
+
+async def serve(site: Site, scheme: str, **environment: str) -> Forge:
+    scopes = [word for scope in SCOPES for word in ("--scope", scope)]
+    token = (await said(site.folder, "token", "create", "ada", *scopes)).split()[0]
+    url = f"{scheme}://127.0.0.1:{site.port}/api/v3"
+    words = {"TOCSIN_BASE_URL": url, "TOCSIN_VOCABULARY": '{"service": "github"}'}
+    await site.serve(**words, **environment)
+    return Forge(url, token)
+
+
+def installed(command: list[str], folder: Path) -> None:
+    """Run an installer. Skip the test if it cannot reach its registry."""
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"{command[0]} installed nothing: {done.stderr[-500:]}")
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Python that has the client libraries."""
+    folder, uv = tmp_path_factory.mktemp("clients"), find_uv()
+    installed([uv, "venv", "-q", "venv"], folder)
+    installed([uv, "pip", "install", "-q", "-p", "venv", *PYTHON_PACKAGES], folder)
+    return folder / "venv" / "bin" / "python"
+
+
+@pytest.fixture(scope="module")
+def node_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder whose node modules are the client libraries."""
+    npm, folder = shutil.which("npm"), tmp_path_factory.mktemp("node")
+    if npm is None:
+        pytest.skip("npm is not installed")
+    installed([npm, "install", "--silent", "--no-audit", "--no-fund", *NODE_PACKAGES], folder)
+    return folder
+
+
+async def run(*program: str | Path, **environment: str) -> str:
+    """Run a program to its end, which has to be a good one. Return its output."""
+    process = await asyncio.create_subprocess_exec(
+        *(str(word) for word in program),
+        env={**os.environ, **environment},
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    try:
+        async with asyncio.timeout(PATIENCE):
+            output, _ = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    assert process.returncode == 0, output.decode()
+    return output.decode()
+
+
+@pytest.mark.parametrize("library", ["pygithub", "githubkit", "ghapi"])
+async def test_a_python_client_subscribes_and_answers(
+    forge: Forge, python: Path, library: str
+) -> None:
+    program = PROGRAMS / f"with_{library}.py"
+    await run(python, program, forge.url, forge.token, REPOSITORY)
+    (text,) = await forge.texts(1)
+    assert text.startswith("Received ")
+
+
+async def test_octokit_subscribes_and_answers(forge: Forge, node_folder: Path) -> None:
+    # Node looks for packages beside the program.
+    program = shutil.copy(PROGRAMS / "with_octokit.mjs", node_folder)
+    await run("node", program, forge.url, forge.token, REPOSITORY)
+    (text,) = await forge.texts(1)
+    assert text.startswith("Received ")
+
+
+@pytest.mark.skipif(shutil.which("gh") is None, reason="gh is not installed")
+async def test_gh_calls_the_rest_api(site: Site, tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    authority.issue("hub")
+    files = {
+        "TOCSIN_TLS_CERTIFICATE": str(tmp_path / "hub.crt"),
+        "TOCSIN_TLS_KEY": str(tmp_path / "hub.key"),
+    }
+    forge = await serve(site, "https", **files)
+    host = forge.url.removeprefix("https://").partition("/")[0]
+    environment = {
+        "GH_HOST": host,
+        "GH_ENTERPRISE_TOKEN": forge.token,
+        "GH_CONFIG_DIR": str(tmp_path / "gh"),
+        "SSL_CERT_FILE": str(authority.certificate),
+    }
+    assert json.loads(await run("gh", "api", "user", **environment))["login"] == "ada"
+    issues = f"repos/{REPOSITORY}/issues"
+    made = await run("gh", "api", issues, "-f", "title=The bell is silent", **environment)
+    listed = await run("gh", "api", "--paginate", issues, "--jq", ".[].number", **environment)
+    assert listed.split() == [str(json.loads(made)["number"])]
