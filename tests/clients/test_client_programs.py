@@ -42,7 +42,7 @@ class Forge:
     async def texts(self, number: int) -> list[str]:
         """The comments of an issue."""
         headers = {"Authorization": f"Bearer {self.token}"}
-        async with httpx.AsyncClient(headers=headers, trust_env=False) as client:
+        async with httpx.AsyncClient(headers=headers, trust_env=False, timeout=PATIENCE) as client:
             place = f"{self.url}/repos/{REPOSITORY}"
             answer = await client.get(f"{place}/issues/{number}/comments")
             hooks = await client.get(f"{place}/hooks")
