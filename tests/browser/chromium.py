@@ -1,4 +1,4 @@
-"""The system's Chromium, and what a page in it asked for."""
+"""The system's Chromium without its windows, and what a page in it asked for."""
 
 import shutil
 from collections.abc import AsyncIterator
@@ -18,7 +18,7 @@ from playwright.async_api import (
 )
 from waiting import PATIENCE
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 FLAGS = [
     # As root, in a container, and asking for nothing by itself.
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
@@ -35,7 +35,7 @@ def program() -> str:
     """The browser's program; the test is skipped where there is none."""
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
-        pytest.skip("there is no chromium here: apt-get install chromium")
+        pytest.skip("there is no chromium here: apt-get install chromium-headless-shell")
     return found
 
 
